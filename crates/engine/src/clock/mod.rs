@@ -1,0 +1,14 @@
+//! Time, in two kinds: CLOCK_MONOTONIC with one `timerfd` a worker, and virtual time.
+//!
+//! Everything from pacing to report runs on both. Instants are nanoseconds; on the real clock they
+//! are CLOCK_MONOTONIC, which all processes of the machine share.
+
+/// Reads time and waits for it.
+#[expect(async_fn_in_trait, reason = "workers are single-threaded: futures need not be Send")]
+pub trait Clock: Clone + std::fmt::Debug + 'static {
+    /// Nanoseconds on this clock.
+    fn now(&self) -> u64;
+
+    /// Resolves at the instant `at`, at once if it is past. Cancel-safe.
+    async fn sleep_until(&self, at: u64);
+}

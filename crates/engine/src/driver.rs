@@ -1,0 +1,151 @@
+//! The seam: a driver holds one kind of conversation over a transport that the engine gave it.
+//!
+//! The engine drives any [`Driver`] and never names one. Drivers neither read the clock nor open
+//! sockets: what they stamp they stamp through [`Exchange`].
+
+use std::future::Future;
+use std::pin::Pin;
+
+use plan::diagnostic::Diagnostic;
+pub use plan::template::Call;
+use record::{FailureKind, Outcome, Spans};
+
+use crate::clock::Clock;
+use crate::transport::{Endpoint, Stream};
+
+/// What a driver reports of one operation, and the clock to stamp it with.
+///
+/// The worker owns it and clears it before each operation, so that nothing is allocated.
+#[derive(Debug)]
+pub struct Exchange<C: Clock> {
+    clock: C,
+    /// Spans, by index in the trial's list; protocol spans start at [`Exchange::FIRST_SPAN`].
+    pub spans: Spans,
+    /// The protocol's status code, 0 if there was none.
+    pub status: u16,
+    /// Numbers read from the answer, one for each declared item; `NaN` where absent.
+    pub items: Vec<f64>,
+    /// Bytes written to the wire.
+    pub bytes_sent: u64,
+    /// Bytes read from the wire.
+    pub bytes_received: u64,
+    /// Whether the stream may carry another operation; drivers set it to false otherwise.
+    pub reusable: bool,
+    /// What exactly failed, said once for each kind. Set only on failure.
+    pub detail: Option<String>,
+}
+
+impl<C: Clock> Exchange<C> {
+    /// Index of the `connect` span.
+    pub const CONNECT: usize = 0;
+    /// Index of the `tls` span.
+    pub const TLS: usize = 1;
+    /// Index of a driver's first own span.
+    pub const FIRST_SPAN: usize = 2;
+
+    /// An empty exchange on this clock.
+    pub fn new(clock: C) -> Self {
+        Self {
+            clock,
+            spans: Spans::none(),
+            status: 0,
+            items: Vec::new(),
+            bytes_sent: 0,
+            bytes_received: 0,
+            reusable: true,
+            detail: None,
+        }
+    }
+
+    /// Makes it ready for the next operation with so many items, keeping its memory.
+    pub fn clear(&mut self, items: usize) {
+        self.spans = Spans::none();
+        self.status = 0;
+        self.items.clear();
+        self.items.resize(items, f64::NAN);
+        self.bytes_sent = 0;
+        self.bytes_received = 0;
+        self.reusable = true;
+        self.detail = None;
+    }
+
+    /// Nanoseconds on the trial's clock.
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// Notes a failure with what was seen; the connection is not used again.
+    pub fn fail(&mut self, kind: FailureKind, detail: impl FnOnce() -> String) -> Outcome {
+        self.reusable = false;
+        self.detail = Some(detail());
+        Outcome::Failed(kind)
+    }
+}
+
+/// A task that a connection needs beside its streams (HTTP/2 frames, for example).
+pub type Background = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A fresh connection of a driver.
+pub struct Connected<T> {
+    /// The connection.
+    pub connection: T,
+    /// Spawned by the engine, dropped with the connection.
+    pub background: Option<Background>,
+}
+
+/// What a driver needs to compile one operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Compile<'a> {
+    /// The operation as planned.
+    pub operation: &'a plan::operation::Operation,
+    /// The arm's targets (for the authority of a request, for example).
+    pub targets: &'a [plan::target::Target],
+}
+
+/// One kind of conversation. Generic, not boxed: the engine is compiled for the driver.
+#[expect(async_fn_in_trait, reason = "workers are single-threaded: futures need not be Send")]
+pub trait Driver: Sized + Send + Sync + 'static {
+    /// A compiled operation, shared by all workers.
+    type Operation: Send + Sync + 'static;
+    /// A connection.
+    type Connection: 'static;
+    /// A stream on a connection, which carries one operation at a time.
+    type Stream: 'static;
+
+    /// Names of the spans that this driver stamps, in order, after `connect` and `tls`.
+    fn span_names(&self) -> &'static [&'static str];
+
+    /// Compiles the operation's table.
+    ///
+    /// Errors: every problem found, with its span in the experiment file
+    fn compile(&self, compile: Compile<'_>) -> Result<Self::Operation, Vec<Diagnostic>>;
+
+    /// Holds whatever conversation comes before the first operation.
+    ///
+    /// Errors: the kind of failure and what was seen
+    async fn connect<C: Clock>(
+        &self,
+        endpoint: &Endpoint,
+        stream: Stream,
+        exchange: &mut Exchange<C>,
+    ) -> Result<Connected<Self::Connection>, (FailureKind, String)>;
+
+    /// A stream on this connection; `None` when it carries as many as it can.
+    fn open_stream(&self, connection: &mut Self::Connection) -> Option<Self::Stream>;
+
+    /// Encodes an operation into the stream's buffer; the engine stamps `started_at` right after.
+    fn encode(&self, operation: &Self::Operation, stream: &mut Self::Stream, call: &Call);
+
+    /// Sends what was encoded and reads the answer. Dropped in the middle on a time-out, after
+    /// which the stream is not used again.
+    async fn perform<C: Clock>(
+        &self,
+        operation: &Self::Operation,
+        stream: &mut Self::Stream,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome;
+
+    /// Resolves when an idle stream can carry nothing more (closed by the peer, or unexpected
+    /// bytes); pending for ever otherwise. Must be cancel-safe.
+    async fn idle(&self, stream: &mut Self::Stream);
+}

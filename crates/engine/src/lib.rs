@@ -1,0 +1,8 @@
+//! During a trial: clock, pacing, connections, transports, phases, recording, self-check, and the
+//! processes under test.
+//!
+//! Not here: what a protocol says (see `drivers`), what a result means (see `report`).
+
+pub mod clock;
+pub mod driver;
+pub mod transport;

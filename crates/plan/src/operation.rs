@@ -1,0 +1,94 @@
+//! One unit of client-visible work: what the plan knows of it.
+//!
+//! Not here: the meaning of the protocol's own table, which its driver compiles.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::document::Table;
+use crate::rows::Rows;
+
+/// An operation of the mix.
+#[derive(Debug, Clone, Serialize)]
+pub struct Operation {
+    /// Unique within the experiment.
+    pub name: String,
+    /// Relative frequency.
+    pub weight: f64,
+    /// Name of the protocol: the key of its table (`http`).
+    pub protocol: String,
+    /// Where it goes.
+    pub target: TargetOf,
+    /// The protocol's table with factors and environment filled in, spans kept for diagnostics.
+    /// For `requests` from a target file this holds what the file leaves open.
+    pub table: Table,
+    /// The `expect` table, if any; the driver compiles it.
+    pub expect: Option<Table>,
+    /// Item name and path of each number to be read from the answer.
+    pub items: Vec<Item>,
+    /// Data that `{{row.column}}` refers to.
+    pub rows: Option<Arc<Rows>>,
+    /// Whole requests from a vegeta target file or a URL list; taken in turn like rows.
+    pub requests: Option<Arc<[Request]>>,
+    /// How rows or requests are taken.
+    pub order: RowOrder,
+}
+
+/// Index into the arm's targets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum TargetOf {
+    /// Always the same.
+    Fixed(usize),
+    /// By row, for requests of a target file.
+    ByRow(Arc<[usize]>),
+}
+
+impl TargetOf {
+    /// The target of an operation that takes this row.
+    pub fn index(&self, row: usize) -> usize {
+        match self {
+            Self::Fixed(index) => *index,
+            Self::ByRow(indexes) => indexes[row],
+        }
+    }
+}
+
+/// A number read from the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// Where it stands: a JSON path for HTTP.
+    pub path: String,
+    /// For diagnostics.
+    #[serde(skip)]
+    pub span: crate::diagnostic::Span,
+}
+
+/// How rows are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowOrder {
+    /// One after the other, and again from the first.
+    #[default]
+    RoundRobin,
+    /// Drawn from the seed.
+    Random,
+    /// Each once; the load ends with the last.
+    Once,
+}
+
+/// One request of a target file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Request {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// Path and query, as sent.
+    pub path: String,
+    /// In the order of the file, names as written.
+    pub headers: Vec<(String, String)>,
+    /// As sent.
+    pub body: Vec<u8>,
+}

@@ -1,0 +1,75 @@
+//! The plan: everything that is decided before the first byte is sent.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::criterion::Criterion;
+use crate::load::Load;
+use crate::operation::Operation;
+use crate::process::{Observer, Service, System};
+use crate::target::Target;
+
+/// A whole experiment, checked and resolved. Its hash goes into every report.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// One line.
+    pub title: String,
+    /// What the experiment wants to know.
+    pub question: Option<String>,
+    /// Seed of schedule and content.
+    pub seed: u64,
+    /// Whether this is a rehearsal (`--quick`).
+    pub rehearsal: bool,
+    /// Combinations of levels; at least one.
+    pub arms: Vec<Arm>,
+    /// What is executed, in order.
+    pub trials: Vec<TrialPlan>,
+    /// What the result is held against.
+    pub criteria: Vec<Criterion>,
+}
+
+/// One combination of levels, with everything resolved for it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Arm {
+    /// Its name: `all` without factors, otherwise `path=front,connections=10`.
+    pub name: String,
+    /// Level of each factor.
+    pub factors: BTreeMap<String, Value>,
+    /// Addresses that operations refer to by index; at least one.
+    pub targets: Vec<Target>,
+    /// How much, how, and until when.
+    pub load: Load,
+    /// The mix; at least one, with a positive sum of weights.
+    pub operations: Vec<Operation>,
+    /// Real servers that the system needs.
+    pub services: Vec<Service>,
+    /// The system under test, when we start it.
+    pub system: Option<System>,
+    /// Counters of what arrives elsewhere.
+    pub observers: Vec<Observer>,
+}
+
+/// One execution of one arm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TrialPlan {
+    /// Number in the run, from 1.
+    pub index: u32,
+    /// Block it belongs to, from 1.
+    pub block: u32,
+    /// Place within the block, from 1.
+    pub order: u32,
+    /// Index of the arm.
+    pub arm: usize,
+    /// Seed of this trial, derived from the plan's (the same for all arms of a block).
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Wall time of all trials without start-up and drain, if every one has a duration.
+    pub fn wall_time(&self) -> Option<Duration> {
+        self.trials.iter().map(|trial| self.arms[trial.arm].load.wall_time()).sum()
+    }
+}

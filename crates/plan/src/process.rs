@@ -1,0 +1,63 @@
+//! Processes that a trial starts: services, the system, observers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A real server that the system needs; started first, stopped last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Service {
+    /// Its name, which other places refer to as `{name}`.
+    pub name: String,
+    /// Command line with placeholders, split like a shell does, run without a shell.
+    pub command: Vec<String>,
+    /// When it counts as ready.
+    pub ready: Ready,
+}
+
+/// When a process counts as ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ready {
+    /// Its port accepts a connection.
+    Tcp,
+    /// It prints the ready line of `contract.md` on stdout.
+    Line,
+    /// `GET` of this path answers 200.
+    Http(String),
+}
+
+/// The system under test: one of the bundled ones, or a command.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct System {
+    /// What to start.
+    pub start: Start,
+    /// Settings with placeholders, given to the bundled system as `--set key=value`.
+    pub set: BTreeMap<String, Value>,
+    /// When it counts as ready; a bundled one always by its line.
+    pub ready: Ready,
+}
+
+/// What to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// `proofload serve NAME`.
+    Serve(String),
+    /// A command line with placeholders.
+    Command(Vec<String>),
+}
+
+/// Counts what arrives elsewhere, in a process of its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Observer {
+    /// Its name.
+    pub name: String,
+    /// What to start; `None` where the system itself answers `/observed` under this name.
+    pub start: Option<Start>,
+    /// Settings with placeholders.
+    pub set: BTreeMap<String, Value>,
+    /// What must hold after the drain, such as `received == multicast.delivered`.
+    pub expect: Option<String>,
+}

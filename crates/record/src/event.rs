@@ -1,0 +1,137 @@
+//! The closed set of events of a trial. Every output is made from them; `events.jsonl` holds them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::summary::Accounting;
+
+/// Phases of a trial, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Processes are started.
+    Launch,
+    /// Users arrive.
+    RampUp,
+    /// Run but not judged.
+    WarmUp,
+    /// Judged.
+    Measure,
+    /// Waiting for what is in flight.
+    Drain,
+}
+
+/// Something that happened; `at_ns` counts from the start of the measure phase, and is negative before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at_ns: i64,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The trial begins.
+    TrialStarted {
+        /// Its number, from 1.
+        trial: u32,
+        /// Its arm.
+        arm: String,
+        /// RFC 3339, UTC.
+        wall_clock: String,
+    },
+    /// A phase begins.
+    PhaseEntered {
+        /// Which.
+        phase: Phase,
+    },
+    /// A process that we started accepts work.
+    ProcessReady {
+        /// Its name in the experiment.
+        name: String,
+        /// Its ids.
+        pids: Vec<u32>,
+    },
+    /// A stretch of live counts, for the screen and for the charts of failures over time.
+    Progress(Progress),
+    /// A window can get no more samples and was handed over to be stored.
+    WindowClosed(WindowCounts),
+    /// The first failure of its kind, with what was seen.
+    FailureSeen {
+        /// Name of the operation.
+        operation: String,
+        /// Name of the kind.
+        kind: String,
+        /// What exactly.
+        detail: String,
+    },
+    /// A limit of this machine or of the plan was reached for the first time.
+    LimitReached {
+        /// `in_flight_cap`, `connections`, `file_descriptors`, `ports`.
+        limit: String,
+        /// Its value.
+        value: u64,
+    },
+    /// An idle connection went away.
+    ConnectionLost {
+        /// How many since the last event of this kind.
+        count: u64,
+    },
+    /// A process that we started ended by itself.
+    ProcessDied {
+        /// Its name in the experiment.
+        name: String,
+        /// Exit status or signal, in words.
+        status: String,
+    },
+    /// The user asked to stop.
+    Interrupted,
+    /// The trial ended.
+    TrialFinished {
+        /// Where every planned operation went.
+        accounting: Accounting,
+    },
+}
+
+/// Live counts of the measure phase so far, and what moved since the last such event.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// The phase.
+    pub phase: Option<Phase>,
+    /// Begun since the last progress event.
+    pub started: u64,
+    /// Finished well since the last progress event.
+    pub succeeded: u64,
+    /// Finished badly since the last progress event.
+    pub failed: u64,
+    /// Begun and not finished now.
+    pub in_flight: u64,
+    /// Median response (closed: service) time of the last window, if there was one.
+    pub p50_ns: Option<u64>,
+    /// Its 99th percentile.
+    pub p99_ns: Option<u64>,
+}
+
+/// Counts of one closed window, by intended start.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WindowCounts {
+    /// Number of the window, from 0 at the start of the measure phase.
+    pub window: u64,
+    /// Due in it.
+    pub planned: u64,
+    /// Of those, ended well.
+    pub succeeded: u64,
+    /// Of those, ended badly or abandoned, by kind.
+    pub failed: BTreeMap<String, u64>,
+    /// Of those, never begun.
+    pub missed: u64,
+}
+
+/// Anything an observer or a system says in its own words.
+pub type Detail = BTreeMap<String, Value>;

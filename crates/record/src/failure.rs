@@ -1,0 +1,51 @@
+//! The kinds of failure: one table, from which pages and documentation derive.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! failure_kinds {
+    ($($variant:ident $name:literal $meaning:literal),+ $(,)?) => {
+        /// Why an operation failed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum FailureKind { $(#[doc = $meaning] $variant),+ }
+
+        impl FailureKind {
+            /// Every kind, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name used in `summary.json`.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// One sentence on what it means.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning),+ }
+            }
+        }
+    };
+}
+
+failure_kinds! {
+    Timeout "timeout" "No complete answer within the time-out, counted from the start of the operation.",
+    ConnectTimeout "connect_timeout" "No connection within the time-out.",
+    Refused "refused" "Nobody accepts connections at the address.",
+    Unreachable "unreachable" "The network or host cannot be reached, or the address cannot be used.",
+    Resolve "resolve" "The host name has no address.",
+    Tls "tls" "The TLS handshake failed.",
+    Reset "reset" "The peer reset the connection.",
+    Closed "closed" "The peer closed the connection before the answer was complete.",
+    Malformed "malformed" "The answer breaks the rules of the protocol.",
+    TooLarge "too_large" "A head or line of the answer is longer than the limit of this instrument.",
+    Status "status" "The answer carries a status that means failure.",
+    WrongContent "wrong_content" "A complete answer that does not meet an expectation.",
+    LocalLimit "local_limit" "This machine ran out of file descriptors, ports or memory.",
+    Process "process" "The process under test ended.",
+}
+
+impl FailureKind {
+    /// Its place in `ALL`, for counting without a map.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}

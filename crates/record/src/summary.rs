@@ -1,0 +1,494 @@
+//! `summary.json`, format `proofload-summary/1`: what other programs rely on.
+//!
+//! Names are part of the contract. Durations are integer nanoseconds and end in `_ns`; rates are
+//! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The `format` field of a summary written by this version.
+pub const FORMAT: &str = "proofload-summary/1";
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// Whether this was a `--quick` run, which can never pass.
+    pub rehearsal: bool,
+    /// The answer, and why.
+    pub verdict: Verdict,
+    /// When, where and with what.
+    pub run: Run,
+    /// Combinations of levels, in the order of the plan.
+    pub arms: Vec<Arm>,
+    /// Judged criteria.
+    pub criteria: Vec<Criterion>,
+    /// Comparisons between levels.
+    pub comparisons: Vec<Value>,
+    /// Result of a capacity search.
+    pub capacity: Option<Value>,
+    /// What the analysis noticed.
+    pub findings: Vec<Finding>,
+}
+
+/// Result of a run or of a criterion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judgement {
+    /// Every criterion was met.
+    Pass,
+    /// A criterion was missed.
+    Fail,
+    /// The data cannot decide.
+    Inconclusive,
+    /// The measurement was spoiled, so that it says nothing about the target.
+    Invalid,
+}
+
+/// The verdict of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The one word.
+    pub result: Judgement,
+    /// Sentences that say why.
+    pub reasons: Vec<String>,
+}
+
+/// Provenance of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Name of the run folder.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Seed of schedule and content.
+    pub seed: u64,
+    /// SHA-256 of the plan, hexadecimal.
+    pub plan_hash: String,
+    /// Version of proofload.
+    pub version: String,
+    /// Title of the experiment.
+    pub title: String,
+    /// Its question.
+    pub question: Option<String>,
+    /// The machine of the generator.
+    pub machine: Machine,
+    /// The command line, secrets removed.
+    pub command: Vec<String>,
+}
+
+/// The machine of the generator.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Model name of the processor.
+    pub cpu: String,
+    /// Logical processors.
+    pub cores: u32,
+    /// Kernel release.
+    pub kernel: String,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// The kernel's clock source.
+    pub clock_source: String,
+    /// Which processors workers and systems were pinned to.
+    pub placement: Placement,
+}
+
+/// Processors given to each side.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Placement {
+    /// One processor a worker.
+    pub workers: Vec<usize>,
+    /// Processors left to processes that we start.
+    pub systems: Vec<usize>,
+}
+
+/// One combination of levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Its name, `all` when there are no factors.
+    pub name: String,
+    /// Level of each factor.
+    pub factors: BTreeMap<String, Value>,
+    /// Its trials in order of execution.
+    pub trials: Vec<Trial>,
+}
+
+/// Whether a trial may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validity {
+    /// Nothing stands against it.
+    Valid,
+    /// Usable; see the reasons.
+    Noted,
+    /// Spoiled by the generator.
+    Invalid,
+    /// A required steady state was not there.
+    NoSteadyState,
+    /// The target could not keep up with the offered load.
+    Overload,
+}
+
+/// One execution of one arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Number in the run, from 1.
+    pub index: u32,
+    /// Block it belongs to, from 1.
+    pub block: u32,
+    /// Place within the block, from 1.
+    pub order: u32,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// May it be used?
+    pub validity: Validity,
+    /// Sentences behind the validity.
+    pub reasons: Vec<String>,
+    /// Length of a window.
+    pub window_ns: u64,
+    /// What was offered.
+    pub load: Load,
+    /// How long each phase lasted.
+    pub phases: Phases,
+    /// Where every planned operation went.
+    pub accounting: Accounting,
+    /// Operations per second of the measure phase.
+    pub rates: Rates,
+    /// Operations begun and not finished.
+    pub in_flight: InFlight,
+    /// Each operation of the mix.
+    pub operations: Vec<Operation>,
+    /// All of them together, named `all`.
+    pub total: Operation,
+    /// The instrument itself.
+    pub generator: Generator,
+    /// Processes under test.
+    pub systems: Vec<System>,
+    /// What arrived elsewhere.
+    pub observers: Vec<Observer>,
+    /// Kernel counters, as deltas over the measure phase.
+    pub kernel: BTreeMap<String, i64>,
+}
+
+/// Which model of load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// Starts are independent of answers.
+    Open,
+    /// Each connection starts when it has its answer.
+    Closed,
+    /// Closed, with think time.
+    Users,
+}
+
+/// What was offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Which model.
+    pub model: Model,
+    /// Arrival process of an open load: `constant`, `poisson`, `stages`, `burst`, `replay`.
+    pub arrivals: Option<String>,
+    /// Mean planned rate of an open load.
+    pub offered_rate: Option<f64>,
+    /// Connections: the number of a closed load, the limit of an open one.
+    pub connections: u32,
+    /// Users of a users load.
+    pub users: Option<u32>,
+    /// Generator threads.
+    pub workers: u32,
+}
+
+/// Length of each phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Phases {
+    /// Until all users are there.
+    pub ramp_up_ns: u64,
+    /// Run but not judged.
+    pub warm_up_ns: u64,
+    /// Judged.
+    pub measure_ns: u64,
+    /// Waiting for what was in flight.
+    pub drain_ns: u64,
+}
+
+/// `planned = started + missed`, `started = succeeded + failed + abandoned`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Accounting {
+    /// Operations due in the measure phase.
+    pub planned: u64,
+    /// Begun.
+    pub started: u64,
+    /// Never begun, because the in-flight cap was reached or the run was interrupted.
+    pub missed: u64,
+    /// Ended well.
+    pub succeeded: u64,
+    /// Ended badly.
+    pub failed: u64,
+    /// Unfinished at the drain deadline.
+    pub abandoned: u64,
+}
+
+/// Operations per second of the measure phase.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Rates {
+    /// Planned.
+    pub offered: f64,
+    /// Begun.
+    pub started: f64,
+    /// Finished, well or badly.
+    pub completed: f64,
+    /// Finished well.
+    pub goodput: f64,
+}
+
+/// Operations begun and not finished.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct InFlight {
+    /// Time-weighted mean.
+    pub mean: f64,
+    /// Greatest number seen.
+    pub max: u64,
+}
+
+/// One operation of the mix.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Operation {
+    /// Its name; `all` for the total.
+    pub name: String,
+    /// Due in the measure phase.
+    pub planned: u64,
+    /// Ended well.
+    pub succeeded: u64,
+    /// Ended badly.
+    pub failed: u64,
+    /// Unfinished at the drain deadline.
+    pub abandoned: u64,
+    /// Failed, by kind.
+    pub failures: BTreeMap<String, u64>,
+    /// Answers, by status code.
+    pub statuses: BTreeMap<String, u64>,
+    /// Intended start to complete answer; succeeded ones.
+    pub response_time: Distribution,
+    /// First byte out to last byte in; succeeded ones.
+    pub service_time: Distribution,
+    /// Waiting for a connection.
+    pub queue_wait: Distribution,
+    /// Response time with failed, abandoned and missed as slower than all others.
+    pub outcome_time: Distribution,
+    /// Connect, TLS, first byte, and the protocol's own.
+    pub spans: BTreeMap<String, Distribution>,
+    /// Numbers read from answers.
+    pub items: BTreeMap<String, Item>,
+    /// Bytes written to the wire.
+    pub bytes_sent: u64,
+    /// Bytes read from the wire.
+    pub bytes_received: u64,
+}
+
+/// A number read from each answer.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Item {
+    /// Over all succeeded operations.
+    pub sum: f64,
+    /// Sum over the number of operations that carried it.
+    pub per_operation_mean: f64,
+}
+
+/// What a histogram says.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Values.
+    pub count: u64,
+    /// Exact least value.
+    pub min_ns: u64,
+    /// Mean, from the exact sum, rounded to the nanosecond.
+    pub mean_ns: u64,
+    /// Exact greatest value.
+    pub max_ns: u64,
+    /// Standard deviation.
+    pub stdev_ns: u64,
+    /// Values beyond the range of the histogram.
+    pub overflow: u64,
+    /// φ at the median: 1 where windows vary as independent draws would.
+    pub dispersion: f64,
+    /// Quantiles with what may be claimed of them.
+    pub quantiles: Vec<Quantile>,
+}
+
+/// One quantile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quantile {
+    /// The fraction, in [0, 1].
+    pub q: f64,
+    /// A fact about this sample; `None` where it falls among operations that never succeeded.
+    pub observed_ns: Option<u64>,
+    /// Lower end of the 95 % interval.
+    pub low_ns: Option<u64>,
+    /// Upper end of the 95 % interval.
+    pub high_ns: Option<u64>,
+    /// Effective number of tail events, n(1−q)/φ.
+    pub support: f64,
+    /// What may be claimed.
+    pub grade: Grade,
+}
+
+/// What may be claimed of a quantile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// Ten effective tail events or more.
+    Supported,
+    /// Three to ten, or fewer than 16 windows.
+    Indicative,
+    /// Fewer than three: a fact about this sample only.
+    Refused,
+}
+
+/// The instrument itself.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Generator {
+    /// CPU time of all workers in the measure phase.
+    pub cpu_ns: u64,
+    /// Of the busiest worker: CPU time over wall time.
+    pub cpu_ratio: f64,
+    /// How late operations were released.
+    pub dispatch_lag: Distribution,
+    /// Parts of the response time of operations at or beyond its p99.
+    pub tail_share: TailShare,
+    /// Response time of a precomputed answer in the same process, if it was measured.
+    pub floor: Option<Distribution>,
+    /// Time the hypervisor took away, over all processors.
+    pub steal_ratio: f64,
+    /// Time the control group was throttled.
+    pub throttled_ns: u64,
+    /// Of the busiest worker: time waiting for a processor over wall time.
+    pub run_queue_ratio: f64,
+    /// Anything else worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// Parts of the tail's response time; they add up to 1, or are all 0 where there is no tail.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct TailShare {
+    /// The generator's own lateness.
+    pub dispatch_lag: f64,
+    /// Waiting for a connection.
+    pub queue_wait: f64,
+    /// Connecting and encoding.
+    pub prepare: f64,
+    /// The target and the way there.
+    pub service_time: f64,
+}
+
+/// A system, service or observer that we started.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct System {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Its processes.
+    pub processes: Vec<Process>,
+    /// Version, if it says one.
+    pub version: Option<String>,
+    /// Configuration in force, as read back from it.
+    pub effective: BTreeMap<String, Value>,
+}
+
+/// A process under test.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// Its id.
+    pub pid: u32,
+    /// CPU time in the measure phase.
+    pub cpu_ns: u64,
+    /// Greatest resident memory.
+    pub rss_peak_bytes: u64,
+}
+
+/// What an observer counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observer {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Arrived.
+    pub received: u64,
+    /// Arrived more than once.
+    pub duplicates: u64,
+    /// Arrived though nobody sent it.
+    pub unexpected: u64,
+    /// Sent, and not arrived.
+    pub lost: u64,
+    /// From sending to arrival.
+    pub delivery_time: Option<Distribution>,
+    /// What the experiment expects, and whether it holds.
+    pub expect: Option<Expectation>,
+    /// Anything else it says.
+    pub detail: BTreeMap<String, Value>,
+}
+
+/// An observer's expectation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// As written in the experiment.
+    pub text: String,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+/// A judged criterion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    /// As written.
+    pub text: String,
+    /// The arm it was judged on.
+    pub arm: String,
+    /// The operation it speaks of; `all` for the total.
+    pub operation: String,
+    /// The answer.
+    pub result: Judgement,
+    /// What was seen, in the unit of the criterion (nanoseconds, per second, ratio, count).
+    pub observed: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+}
+
+/// How serious a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A number is wrong or says something else than it seems to.
+    Error,
+    /// A claim is weak.
+    Warning,
+    /// Good to know.
+    Info,
+}
+
+/// Something that the analysis noticed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its code in the table of findings.
+    pub code: String,
+    /// How serious it is.
+    pub severity: Severity,
+    /// Where: the arm.
+    pub arm: Option<String>,
+    /// Where: the trial.
+    pub trial: Option<u32>,
+    /// Where: the operation.
+    pub operation: Option<String>,
+    /// One sentence.
+    pub claim: String,
+    /// Numbers with their units in the name.
+    pub evidence: BTreeMap<String, Value>,
+    /// One thing to do.
+    pub advice: String,
+}

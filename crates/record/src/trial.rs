@@ -1,0 +1,97 @@
+//! What a finished trial leaves behind: facts, no judgement. `report` makes the summary of it.
+
+use std::collections::BTreeMap;
+
+use crate::Totals;
+use crate::summary::{InFlight, Load, Observer, Phases, Placement, System};
+
+/// The facts of one executed trial.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// Number in the run, from 1.
+    pub index: u32,
+    /// Block it belongs to, from 1.
+    pub block: u32,
+    /// Place within the block, from 1.
+    pub order: u32,
+    /// Name of the arm.
+    pub arm: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Length of a window.
+    pub window_ns: u64,
+    /// What was offered.
+    pub load: Load,
+    /// Time-out of an operation.
+    pub timeout_ns: u64,
+    /// Mean think time of a users load.
+    pub think_mean_ns: Option<u64>,
+    /// How long each phase lasted.
+    pub phases: Phases,
+    /// Every count and histogram of the measure phase, all workers merged.
+    pub totals: Totals,
+    /// Operations begun and not finished.
+    pub in_flight: InFlight,
+    /// Operations that waited for a connection, and time with every connection busy.
+    pub pool: PoolFacts,
+    /// What the self-check saw.
+    pub generator: GeneratorFacts,
+    /// Processes under test.
+    pub systems: Vec<System>,
+    /// What arrived elsewhere.
+    pub observers: Vec<Observer>,
+    /// Kernel counters, as deltas over the measure phase.
+    pub kernel: BTreeMap<String, i64>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// Why it ended before its time, if it did.
+    pub died: Option<String>,
+}
+
+/// The connection pool of an open load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolFacts {
+    /// Greatest number of connections at a time.
+    pub connections_max: u64,
+    /// Connections opened in all.
+    pub connections_opened: u64,
+    /// Connections that the peer closed or that were given up.
+    pub connections_lost: u64,
+    /// Operations that waited for a free connection.
+    pub waited: u64,
+    /// Time during which every allowed connection was busy.
+    pub saturated_ns: u64,
+    /// When that happened first, from the start of the measure phase.
+    pub saturated_first_ns: Option<u64>,
+}
+
+/// What the self-check saw. Effects decide, resources name the cause.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GeneratorFacts {
+    /// Per worker: CPU time in the measure phase.
+    pub worker_cpu_ns: Vec<u64>,
+    /// Per worker: time waiting for a processor.
+    pub worker_run_queue_ns: Vec<u64>,
+    /// Per worker: switches that it did not ask for.
+    pub worker_involuntary_switches: Vec<u64>,
+    /// CPU time of the whole generator process in the measure phase, user and system.
+    pub process_cpu_ns: u64,
+    /// Greatest resident memory of the generator.
+    pub rss_peak_bytes: u64,
+    /// Steal over all processors, as a ratio.
+    pub steal_ratio: f64,
+    /// Time the control group was throttled.
+    pub throttled_ns: u64,
+    /// Some CPU pressure, as a ratio of wall time.
+    pub pressure_ratio: f64,
+    /// Overshoot of the timer, measured at the start: median.
+    pub timer_grain_ns: u64,
+    /// Cost of one reading of the clock.
+    pub clock_read_ns: u64,
+    /// File descriptors: greatest number in use and the limit.
+    pub file_descriptors: (u64, u64),
+    /// Which processors each side had.
+    pub placement: Placement,
+    /// Sentences on what could not be read or was near a limit.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,7 @@
+//! Numbers in, numbers out: histograms, quantiles and their intervals, tests.
+//!
+//! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `report`).
+
+mod histogram;
+
+pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
