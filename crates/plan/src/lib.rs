@@ -14,3 +14,4 @@ pub mod rows;
 pub mod schedule;
 pub mod target;
 pub mod template;
+pub mod units;

@@ -3,5 +3,6 @@
 //! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `report`).
 
 mod histogram;
+pub mod quantile;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
