@@ -168,6 +168,7 @@ pub const MODES: [&str; 20] = [
 pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let mode = MODES[settings.choice("mode", &MODES, 0)];
+    settings.check()?;
     let conduct = read_conduct(mode, &settings);
     let timing = read_timing(mode, &settings);
     let share = match conduct {
@@ -336,8 +337,13 @@ mod tests {
                 "body: expected a size such as 64KiB, got \"12\"",
             ]
         );
-        let unknown = problems(Options::default().with("mode", "mm2"));
-        assert!(unknown[0].starts_with("mode: expected one of constant, none, mm1"));
+    }
+
+    #[test]
+    fn an_unknown_mode_is_the_only_problem_told_of_it() {
+        let found = problems(Options::default().with("mode", "mm2").with("rate", "1/s"));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("mode: expected one of constant, none, mm1"));
     }
 
     #[test]
