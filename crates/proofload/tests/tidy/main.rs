@@ -42,4 +42,8 @@ fn the_real_tree_is_read() {
     for file in ["Cargo.toml", "ARCHITECTURE.md", "crates/stats/src/lib.rs"] {
         assert!(tree.text(file).is_some(), "{file} was not read");
     }
+    for source in source::sources(&tree) {
+        let count = |brace: char| source.code.matches(brace).count();
+        assert_eq!(count('{'), count('}'), "{} was not taken apart rightly", source.path);
+    }
 }
