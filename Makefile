@@ -50,4 +50,4 @@ reference: ## write the generated pages of docs/reference anew
 	PROOFLOAD_REGENERATE=1 cargo test --quiet -p proofload --test reference
 
 unit: ## all tests, among them tidy and each experiment shortened
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
