@@ -16,8 +16,11 @@ mod tree;
 
 use tree::{Problem, Tree};
 
+/// A pure function from the tree to what is wrong with it.
+type Check = fn(&Tree) -> Vec<Problem>;
+
 /// Every check, under the name of what it keeps.
-const CHECKS: &[(&str, fn(&Tree) -> Vec<Problem>)] = &[
+const CHECKS: &[(&str, Check)] = &[
     ("edges between crates", edges::check),
     ("purity and who may read the clock", purity::check),
     ("habits", habits::check),
