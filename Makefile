@@ -11,7 +11,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 DEMO ?= experiments/demo.toml
 
-.PHONY: help demo test proof bench prerequisites format lint unit docs tidy
+.PHONY: help demo test proof bench prerequisites format lint unit docs tidy reference
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,5 +46,8 @@ docs: ## API documentation, warnings refused
 tidy: ## the rules of ARCHITECTURE.md alone
 	cargo test --quiet -p proofload --test tidy
 
+reference: ## write the generated pages of docs/reference anew
+	PROOFLOAD_REGENERATE=1 cargo test --quiet -p proofload --test reference
+
 unit: ## all tests, among them tidy and each experiment shortened
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast

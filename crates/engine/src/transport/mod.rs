@@ -9,6 +9,8 @@ mod endpoint;
 mod failure;
 mod kernel;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use record::FailureKind;

@@ -130,9 +130,10 @@ fn use_edges(source: &Source<'_>, members: &[Member], allowed: &Allowed) -> Vec<
             let first = path.map(|path| path.trim_start_matches("::"));
             let named =
                 first.is_some_and(|path| path.starts_with(&library) && has_word(path, &library));
-            let own =
-                source.code.lines().any(|line| has_word(line, "mod") && has_word(line, &library));
-            if named && !own {
+            let own = || {
+                source.code.lines().any(|line| has_word(line, "mod") && has_word(line, &library))
+            };
+            if named && !own() {
                 problems.push(refusal(source.path, number, &from.name, &to.name));
             }
         }

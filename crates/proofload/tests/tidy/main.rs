@@ -16,8 +16,11 @@ mod tree;
 
 use tree::{Problem, Tree};
 
+/// A pure function from the tree to what is wrong with it.
+type Check = fn(&Tree) -> Vec<Problem>;
+
 /// Every check, under the name of what it keeps.
-const CHECKS: &[(&str, fn(&Tree) -> Vec<Problem>)] = &[
+const CHECKS: &[(&str, Check)] = &[
     ("edges between crates", edges::check),
     ("purity and who may read the clock", purity::check),
     ("habits", habits::check),
@@ -41,5 +44,9 @@ fn the_real_tree_is_read() {
     let tree = Tree::of_this_repository();
     for file in ["Cargo.toml", "ARCHITECTURE.md", "crates/stats/src/lib.rs"] {
         assert!(tree.text(file).is_some(), "{file} was not read");
+    }
+    for source in source::sources(&tree) {
+        let count = |brace: char| source.code.matches(brace).count();
+        assert_eq!(count('{'), count('}'), "{} was not taken apart rightly", source.path);
     }
 }

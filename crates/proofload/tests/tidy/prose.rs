@@ -6,7 +6,6 @@ use super::tree::{Problem, Tree};
 /// Words that grade where a number should stand.
 const GRADING: &[&str] = &[
     "excellent",
-    "outstanding",
     "superb",
     "production-ready",
     "production ready",
@@ -18,9 +17,7 @@ const GRADING: &[&str] = &[
     "lightning-fast",
     "cutting-edge",
     "bulletproof",
-    "flawless",
     "impressive",
-    "remarkable",
 ];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

@@ -15,7 +15,9 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for source in sources(tree) {
         let problem = |line, what: String, instead| Problem::new(source.path, line, what, instead);
-        if !source.raw.starts_with("//!") {
+        // A `tests.rs` is explained by the file that it stands beside.
+        let explained = source.path.ends_with("/tests.rs");
+        if !source.raw.starts_with("//!") && !explained {
             let what = "no module header".to_owned();
             problems.push(problem(1, what, "use `//!` to say what the file is for and not for"));
         }
@@ -56,6 +58,7 @@ mod tests {
     fn every_file_says_what_it_is_for() {
         assert_eq!(count("crates/a/src/b.rs", "fn f() {}\n"), 1);
         assert_eq!(count("crates/a/src/b.rs", "//! B.\nfn f() {}\n"), 0);
+        assert_eq!(count("crates/a/src/b/tests.rs", "use super::*;\n"), 0);
     }
 
     #[test]

@@ -6,12 +6,12 @@ use serde_json::Value;
 use stats::Histogram;
 
 use super::{Folder, Samples, names};
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::hgrm::{self, SpectrumLine};
 use crate::hlog::IntervalLog;
 use crate::lines::Lines;
 use crate::summary::Summary;
-use crate::{RecordError, WindowSpan};
+use crate::{RecordError, Window, WindowSpan};
 
 /// Reads a run folder. Whatever a killed run left behind is readable up to its last whole line.
 pub struct RunReader<'f> {
@@ -31,6 +31,21 @@ pub struct Quantity {
     pub length_ns: u64,
     /// The values; coarse. The least is known to its bucket, the greatest to a microsecond.
     pub histogram: Histogram,
+}
+
+impl Quantity {
+    /// A window that holds this histogram alone, as that of the operation at `place`.
+    fn into_window(self, place: usize, operations: usize) -> Window {
+        let mut window =
+            Window { number: self.start_ns / self.length_ns.max(1), operations: Vec::new() };
+        window.operations.resize_with(operations, Default::default);
+        let part = &mut window.operations[place];
+        match self.span {
+            WindowSpan::ResponseTime => part.response_time = Some(self.histogram),
+            WindowSpan::ServiceTime => part.service_time = Some(self.histogram),
+        }
+        window
+    }
 }
 
 impl<'f> RunReader<'f> {
@@ -75,6 +90,31 @@ impl<'f> RunReader<'f> {
             }
             Err(error) => Some(Err(error)),
         }))
+    }
+
+    /// Shows the windows of a trial: first their counts, then their histograms, one at a time.
+    ///
+    /// A window comes several times, each with what the others lack; nothing is kept. `operations`: names in the
+    /// order of the mix.
+    pub fn visit_windows(
+        &self,
+        trial: u32,
+        operations: &[String],
+        show: &mut dyn FnMut(&Window),
+    ) -> Result<(), RecordError> {
+        for event in self.events(trial)? {
+            if let EventKind::WindowClosed(counts) = event?.kind {
+                show(&Window::of_counts(&counts));
+            }
+        }
+        for quantity in self.windows(trial)? {
+            let quantity = quantity?;
+            let place = operations.iter().position(|name| *name == quantity.operation);
+            if let Some(place) = place {
+                show(&quantity.into_window(place, operations.len()));
+            }
+        }
+        Ok(())
     }
 
     /// Events of a trial, streamed.

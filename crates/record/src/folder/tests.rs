@@ -190,3 +190,26 @@ fn tags_name_operation_and_span() {
         (Some(12), None)
     );
 }
+
+#[test]
+fn stored_windows_come_back_with_counts_and_histograms() {
+    let folder = MemoryFolder::default();
+    let mut writer = TrialWriter::new(&folder, header(false)).unwrap();
+    let mut stored = window(2, &[7, 9]);
+    stored.operations[0].planned = 4;
+    stored.operations[0].succeeded = 2;
+    stored.operations[0].failed = vec![(FailureKind::Timeout, 1)];
+    stored.operations[1].missed = 1;
+    writer.window(&stored).unwrap();
+    writer.event(&event(0, EventKind::WindowClosed(stored.counts()))).unwrap();
+    let (mut numbers, mut counts, mut values) = (Vec::new(), 0, 0);
+    RunReader::new(&folder)
+        .visit_windows(1, &layout().operations, &mut |seen| {
+            numbers.push(seen.number);
+            counts += seen.operations[0].planned + seen.operations[1].missed;
+            counts += seen.operations[0].failed.iter().map(|(_, count)| count).sum::<u64>();
+            values += seen.operations[0].response_time.as_ref().map_or(0, |one| one.count());
+        })
+        .unwrap();
+    assert_eq!((numbers, counts, values), (vec![2, 2], 6, 2));
+}
