@@ -224,6 +224,10 @@ impl Talk<'_> {
             let part = bytes.min(FILLER_BYTES as u64);
             self.write(&FILLER[..part as usize]).await?;
             bytes -= part;
+            if bytes > 0 {
+                // A fast reader of a huge body must not keep the thread from everybody else.
+                tokio::task::yield_now().await;
+            }
         }
         Ok(())
     }
@@ -234,6 +238,7 @@ impl Talk<'_> {
         let lines = HEADER_LINE.repeat(FILLER_BYTES / HEADER_LINE.len());
         while !self.room.stopping.get() {
             self.write(&lines).await?;
+            tokio::task::yield_now().await;
         }
         Ok(())
     }
