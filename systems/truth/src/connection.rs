@@ -121,12 +121,13 @@ impl Talk<'_> {
         self.allow(allowed_ns);
         loop {
             match head::parse(self.inbox.filled(), searched) {
-                Parsed::Whole(head) => {
+                Parsed::Whole(head) if head.bytes as u64 <= limits.max_head_bytes => {
                     self.presence.idle.set(false);
                     let (request, bytes) = (Request::of(&head), head.bytes);
                     self.inbox.start += bytes;
                     return self.within_limits(request).await;
                 }
+                Parsed::Whole(_) => return self.send_away(431).await,
                 Parsed::Refused(status) => return self.send_away(status).await,
                 Parsed::Partial => searched = self.inbox.filled().len(),
             }
