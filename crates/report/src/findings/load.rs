@@ -1,8 +1,8 @@
 //! Findings about the load and the course of the trial.
 
-use record::summary::{Model, Severity};
+use record::summary::{Model, Severity, Trial};
 
-use super::{Case, INTERRUPTED, Noticed, Row};
+use super::{Case, Facts, INTERRUPTED, Noticed, Row};
 use crate::number::{count, duration, percent, rate, significant};
 
 /// The target could not keep up.
@@ -95,10 +95,7 @@ pub const POOL_LIMITED: Row = Row {
               as that of a client with this pool.",
     check: |case| {
         let pool = &case.facts.pool;
-        let share = pool.waited as f64 / case.trial.accounting.started.max(1) as f64;
-        if case.trial.load.model != Model::Open || share <= POOL_NOTED {
-            return None;
-        }
+        let share = waited_share(case.trial, case.facts)?;
         let first = pool.saturated_first_ns.map_or(String::new(), |at| {
             format!(", first at {}", duration(at))
         });
@@ -160,8 +157,12 @@ pub const SHORT: Row = Row {
     },
 };
 
-/// Share of waiting operations from which an open load is called pool-limited.
-pub(crate) const POOL_NOTED: f64 = 0.001;
+/// Share of operations of an open load that waited for a connection, if it is worth a word.
+pub(crate) fn waited_share(trial: &Trial, facts: &Facts) -> Option<f64> {
+    const NOTED: f64 = 0.001;
+    let share = facts.pool.waited as f64 / trial.accounting.started.max(1) as f64;
+    (trial.load.model == Model::Open && share > NOTED).then_some(share)
+}
 
 fn think_time_ceiling(case: &Case<'_>) -> Option<Noticed> {
     let trial = case.trial;

@@ -17,6 +17,7 @@ use record::summary::{Finding, Severity};
 use serde_json::Value;
 
 pub use case::{Case, Facts};
+pub(crate) use load::waited_share;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
@@ -53,6 +54,7 @@ pub const TABLE: &[Row] = &[
     load::PROCESS_DIED,
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
+    UNDECIDED,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -74,6 +76,31 @@ pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
 /// The row with this code.
 pub fn row(code: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.code == code)
+}
+
+/// A criterion that the data cannot decide; made where criteria are judged.
+const UNDECIDED: Row = Row {
+    code: "undecided-criterion",
+    severity: Severity::Warning,
+    title: "a criterion could not be decided",
+    explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
+              for a run of this length and with windows that vary as much as these did; or the run was \
+              not carried out to its end. An undecided criterion is not a pass.",
+    check: |_| None,
+};
+
+/// The finding that a criterion is undecided.
+pub(crate) fn undecided(arm: &str, operation: &str, claim: String, advice: String) -> Finding {
+    Finding {
+        code: UNDECIDED.code.to_owned(),
+        severity: UNDECIDED.severity,
+        arm: Some(arm.to_owned()),
+        trial: None,
+        operation: Some(operation.to_owned()),
+        claim,
+        evidence: BTreeMap::new(),
+        advice,
+    }
 }
 
 impl Row {
