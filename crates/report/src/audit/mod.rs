@@ -66,7 +66,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Every contradiction of a trial's summary; empty for a sound one.
-pub fn trial(trial: &Trial, context: &Context) -> Vec<Contradiction> {
+pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
     let broken = |rule: &Rule| {
         (rule.check)(trial, context).map(|claim| Contradiction { rule: rule.id, claim })
     };

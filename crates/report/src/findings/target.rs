@@ -21,7 +21,7 @@ pub const FAILURES: Row = Row {
         }
         let share = bad as f64 / case.trial.accounting.started.max(1) as f64;
         let claim = format!(
-            "{} of {} begun operations ({}) had no good end: {}",
+            "{} of {} begun operations ({}) did not succeed: {}",
             count(bad),
             count(case.trial.accounting.started),
             percent(share),
@@ -39,7 +39,7 @@ pub const STATUS_ONLY: Row = Row {
     code: "status-only",
     severity: Severity::Info,
     title: "only the status was checked",
-    explain: "Answers were judged by their status alone (rule R27). An empty or wrong page with a good \
+    explain: "Answers were judged by their status alone (rule R27). An empty or wrong page with the right \
               status counts as succeeded, so this run cannot say that answers were correct. An `expect` \
               on body, header or a JSON path closes the gap.",
     check: |case| {

@@ -49,7 +49,7 @@ fn cells(sample: &RawSample, start: i128, operations: &[Operation]) -> [String; 
     let milliseconds = |nanoseconds: i128| (nanoseconds / 1_000_000).to_string();
     let elapsed = milliseconds(i128::from(finished - intended));
     let label = operations.get(sample.operation).map_or("", |one| &one.name);
-    let failure = sample.failure.map_or("", |kind| kind.name());
+    let failure = super::failure(sample);
     let code = if sample.status == 0 { String::new() } else { sample.status.to_string() };
     [
         milliseconds(start + i128::from(intended)),

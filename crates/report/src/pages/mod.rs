@@ -21,6 +21,7 @@ mod wall_clock;
 
 use std::io::{self, Write};
 
+use record::RawSample;
 use record::summary::{Judgement, Summary};
 
 use crate::run_record::{RunRecord, Sources};
@@ -88,6 +89,15 @@ pub fn verdict_word(summary: &Summary) -> &'static str {
     match summary.verdict.result {
         Judgement::Pass if summary.criteria.is_empty() => "measured",
         result => tables::run::judgement(result),
+    }
+}
+
+/// How a raw sample failed, in one word; empty when it succeeded.
+fn failure(sample: &RawSample) -> &'static str {
+    match sample.failure {
+        Some(kind) => kind.name(),
+        None if sample.abandoned => "abandoned",
+        None => "",
     }
 }
 

@@ -29,7 +29,7 @@ fn cells(sample: &RawSample, start: i128, attack: &str) -> [String; 12] {
         (finished - intended).to_string(),
         sample.bytes_sent.to_string(),
         sample.bytes_received.to_string(),
-        sample.failure.map_or("", |kind| kind.name()).to_owned(),
+        super::failure(sample).to_owned(),
         String::new(),
         attack.to_owned(),
         sample.index.to_string(),

@@ -90,7 +90,7 @@ impl<'p> Summariser<'p> {
         name_items(&mut trial, input.trial, arm);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context { timeout_ns: Some(facts.timeout_ns), windows: Some(windows) };
-        let broken = audit::trial(&trial, &context);
+        let broken = audit::contradictions(&trial, &context);
         facts.contradictions = broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
         let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
         self.findings.extend(findings::of_trial(&case));

@@ -43,9 +43,4 @@ impl Series {
     pub fn total(&self) -> u64 {
         self.windows.first().map_or(0, |counts| counts.iter().map(|count| count.total).sum())
     }
-
-    /// Counts at the threshold in this place.
-    pub fn counts(&self, place: usize) -> &[WindowCount] {
-        &self.windows[place]
-    }
 }

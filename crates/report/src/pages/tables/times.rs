@@ -12,7 +12,7 @@ const COLUMNS: [&str; 6] = [
     "#claimed",
     "#95 % interval",
     "#observed in this sample",
-    "#to support a claim",
+    "#a claim needs",
 ];
 
 /// Response time of an open load, or nothing.
@@ -75,8 +75,10 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
                 table.row(line(name, entry, trial));
             }
         }
-        let facts = [("mean", distribution.mean_ns), ("max", distribution.max_ns)];
-        for (what, value) in facts.into_iter().filter(|_| table.id != "outcome-time") {
+        if table.id == "outcome-time" {
+            continue;
+        }
+        for (what, value) in [("mean", distribution.mean_ns), ("max", distribution.max_ns)] {
             let blank = || "–".to_owned();
             table.row([name.clone(), what.into(), blank(), blank(), number::duration(value), String::new()]);
         }
