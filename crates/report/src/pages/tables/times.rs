@@ -63,6 +63,8 @@ pub fn actors(trial: &Trial) -> String {
 
 fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution) {
     let single = trial.operations.len() == 1;
+    let closed = trial.load.model != Model::Open;
+    let main = (table.id == "response-time") || (closed && table.id == "service-time");
     let parts = trial.operations.iter().filter(|_| !single);
     for operation in parts.chain([&trial.total]) {
         let distribution = times(operation);
@@ -71,7 +73,8 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
         }
         let name = if single { &trial.operations[0].name } else { &operation.name };
         for entry in &distribution.quantiles {
-            if operation.name == "all" || single || BRIEF.contains(&entry.q) {
+            let whole = main && (single || operation.name == "all");
+            if whole || BRIEF.contains(&entry.q) {
                 table.row(line(name, entry, trial));
             }
         }
@@ -85,7 +88,8 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
     }
 }
 
-/// Quantiles shown of each operation, where there are several.
+/// Quantiles shown where a table is not the one that the load is about, or of one operation among
+/// several.
 const BRIEF: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 fn line(name: &str, entry: &Quantile, trial: &Trial) -> [String; 6] {
