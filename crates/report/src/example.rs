@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use record::hgrm::SpectrumLine;
 use record::summary::*;
 
-use crate::run_record::{RunRecord, SpectrumPoint, TrialRecord, WindowRow, WindowTimes};
+use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 
 const SECONDS: u64 = 40;
 const RATE: u64 = 500;
@@ -332,14 +333,14 @@ fn times(mut values: Vec<u64>) -> Option<WindowTimes> {
     })
 }
 
-fn spectrum(drawn: &[Drawn], keep: fn(&Drawn) -> bool) -> Vec<SpectrumPoint> {
+fn spectrum(drawn: &[Drawn], keep: fn(&Drawn) -> bool) -> Vec<SpectrumLine> {
     let good = drawn.iter().filter(|one| one.failure.is_none() && keep(one));
     let mut values: Vec<u64> = good.map(Drawn::response).collect();
     values.sort_unstable();
     let count = values.len() as f64;
     let point = |q: f64| {
         let rank = ((q * count).ceil() as usize).clamp(1, values.len());
-        SpectrumPoint { q, value_ns: values[rank - 1], total: rank as u64 }
+        SpectrumLine { value_ns: values[rank - 1], quantile: q, cumulative: rank as u64 }
     };
     let mut qs = vec![0.0];
     let mut q = 0.0;

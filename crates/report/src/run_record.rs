@@ -1,14 +1,16 @@
 //! What a page is made from: the summary, the plan, and what changed over the time of each trial.
 //!
-//! A page sees nothing else, so that every page can be made again later from the run folder.
+//! Read from the run folder, so that every page can be made again later. Larger files, which some
+//! formats pass through, stay there.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
 
-use record::event::Event;
+use record::event::{Event, EventKind};
+use record::folder::{RunReader, names};
+use record::hgrm::SpectrumLine;
 use record::summary::Summary;
-use record::{OperationWindow, RawSample};
-use stats::Histogram;
+use record::{OperationWindow, RecordError, Window, WindowSpan};
+use stats::{COARSE, Histogram};
 
 /// A run, as pages see it.
 #[derive(Debug, Clone)]
@@ -26,11 +28,11 @@ pub struct RunRecord {
 pub struct TrialRecord {
     /// Its number, from 1.
     pub index: u32,
-    /// Windows in order, `all` first and then each operation.
+    /// In the order of windows; in each, every operation and then all together.
     pub windows: Vec<WindowRow>,
-    /// Percentile spectrum of the response time of each operation, `all` included.
-    pub spectra: BTreeMap<String, Vec<SpectrumPoint>>,
-    /// What happened, in order.
+    /// Percentile spectrum of the response time of each operation, and of all together.
+    pub spectra: BTreeMap<String, Vec<SpectrumLine>>,
+    /// What happened, in order; without progress and closed windows.
     pub events: Vec<Event>,
 }
 
@@ -64,55 +66,136 @@ pub struct WindowTimes {
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
-    /// Exact greatest value.
+    /// Greatest value.
     pub max_ns: u64,
 }
 
-/// A point of a percentile spectrum.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SpectrumPoint {
-    /// The fraction, in [0, 1].
-    pub q: f64,
-    /// The value there.
-    pub value_ns: u64,
-    /// Values up to and including it.
-    pub total: u64,
+impl RunRecord {
+    /// Reads a finished run.
+    ///
+    /// Errors: of the folder; a trial without windows or events is passed over
+    pub fn read(reader: &RunReader<'_>) -> Result<Self, RecordError> {
+        let summary = reader.summary()?;
+        let mut trials = Vec::new();
+        let stored = reader.trials();
+        for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {
+            if stored.contains(&trial.index) {
+                let operations = trial.operations.iter().map(|one| one.name.clone());
+                trials.push(TrialRecord::read(reader, trial.index, &operations.collect::<Vec<_>>())?);
+            }
+        }
+        trials.sort_by_key(|trial| trial.index);
+        Ok(Self { summary, plan: reader.plan()?, trials })
+    }
 }
 
-/// The larger files of a run folder, for formats that pass them through. Paths are relative to the
-/// run folder.
-pub trait Sources {
-    /// Opens a file for reading.
-    ///
-    /// Errors: `NotFound` if the run folder has no such file
-    fn open(&self, path: &str) -> io::Result<Box<dyn Read + '_>>;
-
-    /// The raw samples of a trial, in the order in which they were written.
-    ///
-    /// Errors: `NotFound` if the run was made without them
-    fn samples(&self, trial: u32)
-    -> io::Result<Box<dyn Iterator<Item = io::Result<RawSample>> + '_>>;
+impl TrialRecord {
+    fn read(reader: &RunReader<'_>, index: u32, operations: &[String]) -> Result<Self, RecordError> {
+        let mut rows = Rows::new(operations);
+        reader.visit_windows(index, operations, &mut |window| rows.add(window))?;
+        let mut spectra = BTreeMap::new();
+        for name in operations.iter().map(String::as_str).chain([names::ALL]) {
+            // An operation that never succeeded has no spectrum.
+            if let Ok(lines) = reader.spectrum(index, name) {
+                spectra.insert(name.to_owned(), lines);
+            }
+        }
+        let mut events = Vec::new();
+        for event in reader.events(index)? {
+            let event = event?;
+            let many = matches!(event.kind, EventKind::Progress(_) | EventKind::WindowClosed(_));
+            if !many {
+                events.push(event);
+            }
+        }
+        Ok(Self { index, windows: rows.finish(), spectra, events })
+    }
 }
 
-impl WindowRow {
-    /// The row of one operation's part of a window.
-    pub fn new(window: u64, operation: &str, part: &OperationWindow) -> Self {
-        let failed = part.failed.iter().map(|(kind, count)| (kind.name().to_owned(), *count));
-        Self {
-            window,
-            operation: operation.to_owned(),
-            planned: part.planned,
-            succeeded: part.succeeded,
-            failed: failed.collect(),
-            missed: part.missed,
-            response_time: part.response_time.as_ref().and_then(WindowTimes::of),
-            service_time: part.service_time.as_ref().and_then(WindowTimes::of),
+/// Gathers rows from windows that come in parts. Histograms of one window at a time are in memory.
+struct Rows {
+    operations: Vec<String>,
+    rows: BTreeMap<u64, Vec<WindowRow>>,
+    /// The window whose parts are coming, with its histograms of all operations together.
+    current: Option<u64>,
+    all: [Option<Histogram>; 2],
+}
+
+impl Rows {
+    fn new(operations: &[String]) -> Self {
+        let names = operations.iter().cloned().chain([names::ALL.to_owned()]);
+        Self { operations: names.collect(), rows: BTreeMap::new(), current: None, all: [None, None] }
+    }
+
+    fn add(&mut self, window: &Window) {
+        if self.current != Some(window.number) {
+            self.close();
+            self.current = Some(window.number);
+        }
+        let operations = &self.operations;
+        let empty = || {
+            let row = |name: &String| WindowRow {
+                window: window.number,
+                operation: name.clone(),
+                ..WindowRow::default()
+            };
+            operations.iter().map(row).collect::<Vec<_>>()
+        };
+        let rows = self.rows.entry(window.number).or_insert_with(empty);
+        let Some((all, each)) = rows.split_last_mut() else { return };
+        for (row, part) in each.iter_mut().zip(&window.operations) {
+            row.add_counts(part);
+            all.add_counts(part);
+            row.add_times(WindowSpan::ALL.map(|span| part.histogram(span)));
+            for (sum, span) in self.all.iter_mut().zip(WindowSpan::ALL) {
+                if let Some(histogram) = part.histogram(span) {
+                    sum.get_or_insert_with(|| Histogram::new(COARSE)).merge(histogram);
+                }
+            }
         }
     }
 
+    fn close(&mut self) {
+        let sums = std::mem::take(&mut self.all);
+        let rows = self.current.and_then(|number| self.rows.get_mut(&number));
+        if let Some(all) = rows.and_then(|rows| rows.last_mut()) {
+            all.add_times(sums.each_ref().map(Option::as_ref));
+        }
+    }
+
+    fn finish(mut self) -> Vec<WindowRow> {
+        self.close();
+        self.rows.into_values().flatten().collect()
+    }
+}
+
+impl WindowRow {
     /// Ended badly, of any kind.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()
+    }
+
+    fn add_counts(&mut self, part: &OperationWindow) {
+        self.planned += part.planned;
+        self.succeeded += part.succeeded;
+        self.missed += part.missed;
+        for (kind, count) in &part.failed {
+            *self.failed.entry(kind.name().to_owned()).or_insert(0) += count;
+        }
+    }
+
+    /// Response and service time. Of a window that comes twice the larger part stands: quantiles of two
+    /// histograms cannot be added.
+    fn add_times(&mut self, [response, service]: [Option<&Histogram>; 2]) {
+        let larger = |kept: Option<WindowTimes>, seen: Option<&Histogram>| {
+            let seen = seen.and_then(WindowTimes::of);
+            match (kept, seen) {
+                (Some(kept), Some(seen)) if seen.count <= kept.count => Some(kept),
+                (kept, seen) => seen.or(kept),
+            }
+        };
+        self.response_time = larger(self.response_time, response);
+        self.service_time = larger(self.service_time, service);
     }
 }
 
@@ -127,27 +210,4 @@ impl WindowTimes {
             max_ns,
         })
     }
-}
-
-/// The spectrum of a histogram: five points for each halving of the distance to 100 %.
-pub fn spectrum(histogram: &Histogram) -> Vec<SpectrumPoint> {
-    let total = histogram.count();
-    let mut points = Vec::new();
-    let mut seen = 0;
-    let mut next = 0.0;
-    for bucket in histogram.buckets() {
-        seen += bucket.count;
-        let q = seen as f64 / total as f64;
-        if q >= next {
-            points.push(SpectrumPoint { q, value_ns: bucket.high, total: seen });
-            next = q + tick(q);
-        }
-    }
-    points
-}
-
-/// Distance from `q` to the next point, one fifth of half the way that is left.
-fn tick(q: f64) -> f64 {
-    const TICKS_PER_HALF: f64 = 5.0;
-    (1.0 - q) / 2.0 / TICKS_PER_HALF
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::run_record::{RunRecord, Sources, WindowRow, WindowTimes};
+use record::folder::Folder;
+
+use crate::run_record::{RunRecord, WindowRow, WindowTimes};
 
 const HEADER: [&str; 16] = [
     "trial",
@@ -24,7 +26,7 @@ const HEADER: [&str; 16] = [
 ];
 
 /// Format `csv`.
-pub(super) fn write(run: &RunRecord, _: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(HEADER)?;
     for trial in &run.trials {

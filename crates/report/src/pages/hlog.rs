@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-use crate::run_record::{RunRecord, Sources};
+use record::folder::{Folder, names};
+
+use crate::run_record::RunRecord;
 
 /// Format `hlog`.
-pub(super) fn write(run: &RunRecord, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     for trial in &run.trials {
         writeln!(out, "# trial {}", trial.index)?;
-        io::copy(&mut sources.open(&format!("trials/{:03}/windows.hlog", trial.index))?, out)?;
+        io::copy(&mut folder.open(&names::windows(trial.index))?, out)?;
     }
     Ok(())
 }

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use crate::run_record::{RunRecord, Sources};
+use record::folder::Folder;
+
+use crate::run_record::RunRecord;
 
 /// Format `json`.
-pub(super) fn write(run: &RunRecord, _: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &run.summary)?;
     writeln!(out)
 }

@@ -5,10 +5,11 @@
 use std::io::{self, Write};
 
 use record::RawSample;
+use record::folder::Folder;
 use record::summary::Operation;
 
 use super::wall_clock;
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 const HEADER: [&str; 17] = [
     "timeStamp",
@@ -31,14 +32,15 @@ const HEADER: [&str; 17] = [
 ];
 
 /// Format `jtl`.
-pub(super) fn write(run: &RunRecord, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(HEADER)?;
     for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
         let Some(record) = run.trials.iter().find(|one| one.index == trial.index) else { continue };
         let start = wall_clock::measure_start_ns(run, record);
-        for sample in sources.samples(trial.index)? {
-            csv.write_record(cells(&sample?, start, &trial.operations))?;
+        for sample in super::samples(folder, trial)? {
+            let sample = sample.map_err(io::Error::other)?;
+            csv.write_record(cells(&sample, start, &trial.operations))?;
         }
     }
     csv.flush()

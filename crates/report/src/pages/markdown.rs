@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use record::folder::Folder;
 use record::summary::Summary;
 
 use super::tables::{self, Table};
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 /// Format `markdown`.
-pub(super) fn write(run: &RunRecord, _: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(render(&run.summary).as_bytes())
 }
 

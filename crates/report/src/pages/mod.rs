@@ -22,9 +22,10 @@ mod wall_clock;
 use std::io::{self, Write};
 
 use record::RawSample;
-use record::summary::{Judgement, Summary};
+use record::folder::{Folder, RunReader, Samples};
+use record::summary::{Judgement, Summary, Trial};
 
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 /// A format in which a run can be written.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +39,7 @@ pub struct Format {
     write: Writer,
 }
 
-type Writer = fn(&RunRecord, &dyn Sources, &mut dyn Write) -> io::Result<()>;
+type Writer = fn(&RunRecord, &dyn Folder, &mut dyn Write) -> io::Result<()>;
 
 /// Every format.
 pub const FORMATS: &[Format] = &[
@@ -49,16 +50,16 @@ pub const FORMATS: &[Format] = &[
     page("hgrm", "percentile spectrum that HdrHistogram tools plot", hgrm::write),
     page("hlog", "HdrHistogram interval log, one tag an operation and span", hlog::write),
     page("csv", "one line a window and operation", csv::write),
-    samples("jtl", "JMeter's results, one line an operation", jtl::write),
+    raw("jtl", "JMeter's results, one line an operation", jtl::write),
     page("vegeta-json", "as `vegeta report -type=json`, one object a trial", vegeta_json::write),
-    samples("vegeta-csv", "as `vegeta encode -to csv`, one line an operation", vegeta_csv::write),
+    raw("vegeta-csv", "as `vegeta encode -to csv`, one line an operation", vegeta_csv::write),
 ];
 
 const fn page(name: &'static str, about: &'static str, write: Writer) -> Format {
     Format { name, about, needs_samples: false, write }
 }
 
-const fn samples(name: &'static str, about: &'static str, write: Writer) -> Format {
+const fn raw(name: &'static str, about: &'static str, write: Writer) -> Format {
     Format { name, about, needs_samples: true, write }
 }
 
@@ -74,10 +75,10 @@ impl Format {
     pub fn write(
         &self,
         run: &RunRecord,
-        sources: &dyn Sources,
+        folder: &dyn Folder,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        (self.write)(run, sources, out)
+        (self.write)(run, folder, out)
     }
 }
 
@@ -90,6 +91,16 @@ pub fn verdict_word(summary: &Summary) -> &'static str {
         Judgement::Pass if summary.criteria.is_empty() => "measured",
         result => tables::run::judgement(result),
     }
+}
+
+/// The raw samples of a trial.
+fn samples(folder: &dyn Folder, trial: &Trial) -> io::Result<Samples> {
+    let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
+    let samples = RunReader::new(folder).samples(trial.index, &operations);
+    samples.map_err(io::Error::other)?.ok_or_else(|| {
+        let problem = format!("trial {} has no raw samples: run it with `--samples`", trial.index);
+        io::Error::new(io::ErrorKind::NotFound, problem)
+    })
 }
 
 /// How a raw sample failed, in one word; empty when it succeeded.

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use record::folder::Folder;
 use record::summary::{Judgement, Severity, Summary};
 
 use super::tables::{self, Table};
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 /// Whether escape sequences may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ const WIDTH: usize = 100;
 const CELL: usize = 44;
 
 /// Format `text`.
-pub(super) fn write(run: &RunRecord, _: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(render(&run.summary, Colour::Off).as_bytes())
 }
 

@@ -1,48 +1,52 @@
-use std::io::{self, Read};
+use std::io;
 
 use record::summary::{Grade, Judgement, Model, Summary};
-use record::{FailureKind, RawSample};
+use record::folder::{MemoryFolder, TrialHeader, TrialWriter};
+use record::{FailureKind, Layout, RawSample, Totals};
 
 use super::*;
 use crate::example;
 
-/// A run folder with two small files and two samples.
-struct Folder;
+/// A run folder with an interval log, spectra, and two samples.
+fn folder() -> MemoryFolder {
+    let folder = MemoryFolder::default();
+    let layout = Layout {
+        operations: vec!["home".into(), "search".into()],
+        items: vec![Vec::new(); 2],
+        spans: Vec::new(),
+    };
+    let totals = Totals::new(&layout);
+    let header = TrialHeader {
+        trial: 1,
+        start_ms: 1_795_246_210_000,
+        window_ns: 1_000_000_000,
+        layout,
+        samples: true,
+    };
+    let mut writer = TrialWriter::new(&folder, header).unwrap();
+    writer.samples(&[sample(0, None), sample(1, Some(FailureKind::Timeout))]).unwrap();
+    writer.finish(&totals).unwrap();
+    folder
+}
 
-impl Sources for Folder {
-    fn open(&self, path: &str) -> io::Result<Box<dyn Read + '_>> {
-        let text: &'static [u8] = match path {
-            "trials/001/windows.hlog" => b"#[Histogram log format version 1.3]\n",
-            "trials/001/home.hgrm" | "trials/001/search.hgrm" => b"       Value     Percentile\n",
-            _ => return Err(io::ErrorKind::NotFound.into()),
-        };
-        Ok(Box::new(text))
-    }
-
-    fn samples(
-        &self,
-        _: u32,
-    ) -> io::Result<Box<dyn Iterator<Item = io::Result<RawSample>> + '_>> {
-        let sample = |index: u64, failure| RawSample {
-            operation: 1,
-            index,
-            instants: [2_000_000, 2_010_000, 2_011_000, 2_012_000, 9_500_000],
-            status: if failure == Some(FailureKind::Timeout) { 0 } else { 200 },
-            failure,
-            bytes_sent: 96,
-            bytes_received: 2_312,
-            abandoned: false,
-            connect_ns: None,
-            first_byte_ns: Some(6_000_000),
-        };
-        let all = [sample(0, None), sample(1, Some(FailureKind::Timeout))];
-        Ok(Box::new(all.into_iter().map(Ok)))
+fn sample(index: u64, failure: Option<FailureKind>) -> RawSample {
+    RawSample {
+        operation: 1,
+        index,
+        instants: [2_000_000, 2_010_000, 2_011_000, 2_012_000, 9_500_000],
+        status: if failure == Some(FailureKind::Timeout) { 0 } else { 200 },
+        failure,
+        abandoned: false,
+        bytes_sent: 96,
+        bytes_received: 2_312,
+        connect_ns: None,
+        first_byte_ns: Some(6_000_000),
     }
 }
 
 fn written(format: &str) -> String {
     let mut out = Vec::new();
-    Format::named(format).unwrap().write(&example::record(), &Folder, &mut out).unwrap();
+    Format::named(format).unwrap().write(&example::record(), &folder(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -144,7 +148,7 @@ fn json_is_the_summary() {
 fn a_missing_file_is_an_error_and_no_empty_page() {
     let mut run = example::record();
     run.summary.arms[0].trials[0].operations[0].name = "gone".into();
-    let error = Format::named("hgrm").unwrap().write(&run, &Folder, &mut Vec::new()).unwrap_err();
+    let error = Format::named("hgrm").unwrap().write(&run, &folder(), &mut Vec::new()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
 

@@ -4,18 +4,21 @@
 
 use std::io::{self, Write};
 
+use record::folder::Folder;
 use record::RawSample;
 
 use super::wall_clock;
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 /// Format `vegeta-csv`.
-pub(super) fn write(run: &RunRecord, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    for trial in &run.trials {
-        let start = wall_clock::measure_start_ns(run, trial);
-        for sample in sources.samples(trial.index)? {
-            csv.write_record(cells(&sample?, start, &run.summary.run.title))?;
+    for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
+        let Some(record) = run.trials.iter().find(|one| one.index == trial.index) else { continue };
+        let start = wall_clock::measure_start_ns(run, record);
+        for sample in super::samples(folder, trial)? {
+            let sample = sample.map_err(io::Error::other)?;
+            csv.write_record(cells(&sample, start, &run.summary.run.title))?;
         }
     }
     csv.flush()

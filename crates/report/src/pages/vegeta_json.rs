@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use record::folder::Folder;
 use record::summary::{Distribution, Trial};
 use serde_json::{Value, json};
 
 use super::wall_clock;
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 /// Format `vegeta-json`.
-pub(super) fn write(run: &RunRecord, _: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
         let record = run.trials.iter().find(|one| one.index == trial.index);
         let start = record.map_or(0, |record| wall_clock::measure_start_ns(run, record));

@@ -12,10 +12,8 @@ mod series;
 mod trial;
 pub mod validity;
 
-use std::io;
-
 use plan::plan::Plan;
-use record::Window;
+use record::{RecordError, Window};
 use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, Verdict};
 
 pub(crate) use distribution::Values;
@@ -25,20 +23,9 @@ use crate::criteria::Evidence;
 use crate::findings::{Case, Facts};
 use crate::{audit, criteria, findings, verdict};
 
-/// The windows of a trial, in any order; a number may come twice, each with what the other lacks.
-pub trait Windows {
-    /// Shows each window once.
-    ///
-    /// Errors: of the reader behind it
-    fn visit(&self, show: &mut dyn FnMut(&Window)) -> io::Result<()>;
-}
-
-impl Windows for [Window] {
-    fn visit(&self, show: &mut dyn FnMut(&Window)) -> io::Result<()> {
-        self.iter().for_each(show);
-        Ok(())
-    }
-}
+/// Shows the windows of a trial, in any order; a number may come several times, each time with what the
+/// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
+pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError> + 'a;
 
 /// What is known of an executed trial.
 #[derive(Clone, Copy)]
@@ -48,7 +35,7 @@ pub struct Input<'a> {
     /// Names of its spans, as in the layout of its totals.
     pub spans: &'a [String],
     /// Its windows.
-    pub windows: &'a dyn Windows,
+    pub windows: &'a Windows<'a>,
 }
 
 /// Makes the summary of a run, trial by trial.
@@ -80,7 +67,7 @@ impl<'p> Summariser<'p> {
     /// A trial of an arm that the plan does not have is left out.
     ///
     /// Errors: of the windows' reader
-    pub fn add(&mut self, input: Input<'_>) -> io::Result<()> {
+    pub fn add(&mut self, input: Input<'_>) -> Result<(), RecordError> {
         let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
             return Ok(());
         };

@@ -1,12 +1,11 @@
 //! One trial: its facts, counted windows, and what follows from them by arithmetic alone.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use record::summary::{
     Accounting, Distribution, Generator, Item, Operation, Rates, Trial, Validity,
 };
-use record::{OperationTotals, OperationWindow, Window, WindowSpan};
+use record::{OperationTotals, OperationWindow, RecordError, Window, WindowSpan};
 use stats::Histogram;
 use stats::dispersion::Dispersion;
 
@@ -27,7 +26,7 @@ struct Followed {
 
 /// The summary of a trial, still without validity, and sums over its windows. Adds to the evidence of
 /// criteria on the way.
-pub fn summarise(input: &Input<'_>, evidence: &mut [Evidence]) -> io::Result<(Trial, WindowSums)> {
+pub fn summarise(input: &Input<'_>, evidence: &mut [Evidence]) -> Result<(Trial, WindowSums), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
@@ -39,7 +38,7 @@ pub fn summarise(input: &Input<'_>, evidence: &mut [Evidence]) -> io::Result<(Tr
         .filter_map(|evidence| Some((evidence.place(&facts.totals)?, evidence)))
         .collect();
     about.iter_mut().for_each(|(_, evidence)| evidence.begin_trial());
-    input.windows.visit(&mut |window| {
+    (input.windows)(&mut |window| {
         finished.add(window);
         follow(&mut followed, window);
         for (place, evidence) in &mut about {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::hgrm::SpectrumLine;
 use record::summary::{Grade, Model, Trial};
 use serde::Serialize;
 
-use crate::run_record::{RunRecord, SpectrumPoint, TrialRecord, WindowRow, WindowTimes};
+use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 
 /// The charts of one trial. Times in milliseconds, instants in seconds.
 #[derive(Serialize)]
@@ -58,7 +59,7 @@ fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
         trial: trial.index,
         what: if open { "response time" } else { "service time" },
         supported: supported(trial),
-        spectra: record.spectra.iter().map(|(name, points)| spectrum(name, points)).collect(),
+        spectra: record.spectra.iter().map(|(name, lines)| spectrum(name, lines)).collect(),
         t: rows.iter().map(|row| row.window as f64 * seconds).collect(),
         p50: series(|times| times.p50_ns),
         p99: series(|times| times.p99_ns),
@@ -89,12 +90,12 @@ fn supported(trial: &Trial) -> f64 {
     1.0 / (1.0 - claimed.fold(0.0, f64::max))
 }
 
-fn spectrum(operation: &str, points: &[SpectrumPoint]) -> Spectrum {
-    let last = points.last().map_or(1, |point| point.total).max(1) as f64;
+fn spectrum(operation: &str, lines: &[SpectrumLine]) -> Spectrum {
+    let last = lines.last().map_or(1, |line| line.cumulative).max(1) as f64;
     Spectrum {
         operation: operation.to_owned(),
         // The greatest value has nothing beyond it; it stands where one in all of them lies beyond.
-        x: points.iter().map(|point| (1.0 / (1.0 - point.q)).min(last)).collect(),
-        ms: points.iter().map(|point| point.value_ns as f64 / 1e6).collect(),
+        x: lines.iter().map(|line| (1.0 / (1.0 - line.quantile)).min(last)).collect(),
+        ms: lines.iter().map(|line| line.value_ns as f64 / 1e6).collect(),
     }
 }

@@ -10,11 +10,12 @@ use std::io::{self, Write};
 
 use minijinja::Environment;
 use minijinja::value::Serde;
+use record::folder::Folder;
 use record::summary::{Judgement, Summary};
 use serde::Serialize;
 
 use super::tables::{self, Table};
-use crate::run_record::{RunRecord, Sources};
+use crate::run_record::RunRecord;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
@@ -23,7 +24,7 @@ const UPLOT: &str = include_str!("../../../vendor/uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../../vendor/uplot/uPlot.min.css");
 
 /// Format `html`.
-pub(super) fn write(run: &RunRecord, _: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(render(run).map_err(io::Error::other)?.as_bytes())
 }
 
