@@ -5,4 +5,8 @@
 
 pub mod clock;
 pub mod driver;
+mod stop;
 pub mod transport;
+mod worker;
+
+pub use stop::StopSignal;
