@@ -2,15 +2,23 @@
 //!
 //! Pure: files only through a trait, no clock, no entropy.
 
-pub mod criterion;
+// The file and what is wrong with it.
 pub mod diagnostic;
 pub mod document;
+pub mod units;
+// What it says.
+pub mod criterion;
 pub mod load;
-pub mod mix;
 pub mod operation;
 pub mod plan;
 pub mod process;
 pub mod rows;
-pub mod schedule;
 pub mod target;
 pub mod template;
+// What follows from it and a seed.
+pub mod hash;
+mod intensity;
+pub mod mix;
+pub mod nonce;
+pub mod randomness;
+pub mod schedule;
