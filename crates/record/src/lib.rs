@@ -9,9 +9,11 @@ mod sample;
 pub mod summary;
 mod totals;
 mod trial;
+mod window;
 
 pub use failure::FailureKind;
-pub use recorder::{Batch, OperationWindow, Phases, RawSample, Recorder, WindowPart};
+pub use recorder::{Batch, Phases, RawSample, Recorder};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
 pub use totals::{ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
 pub use trial::{GeneratorFacts, PoolFacts, Trial};
+pub use window::{Late, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};
