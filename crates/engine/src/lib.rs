@@ -4,7 +4,12 @@
 //! Not here: what a protocol says (see `drivers`), what a result means (see `report`).
 
 pub mod clock;
+pub mod conduct;
 pub mod driver;
+pub mod placement;
+pub mod preflight;
+pub mod process;
+pub mod selfcheck;
 mod stop;
 pub mod transport;
 mod worker;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use plan::load::{Model, Stop, Think};
 use plan::mix::Assignment;
 
-use super::draws::Draws;
 use super::job::Job;
 use super::lane::Lane;
 use super::room::{Room, Stage};
@@ -35,7 +34,10 @@ struct Queue {
 /// Pauses of one actor between its operations.
 struct Pauses {
     think: Think,
-    draws: Draws,
+    seed: u64,
+    /// Place of the next draw in the trial's stream; every actor has a stretch of its own, so that
+    /// its pauses do not depend on the number of workers.
+    place: u64,
     refused: u32,
 }
 
@@ -57,7 +59,7 @@ pub(super) fn start<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
     };
     for actor in (0..u64::from(actors)).filter(|&actor| share.owns(actor)) {
         let comes_at = brief.timeline.start + spawn_offset(actor, spawn_rate);
-        let pauses = Pauses { think, draws: Draws::new(brief.seed, actor), refused: 0 };
+        let pauses = Pauses { think, seed: brief.seed, place: actor << 32, refused: 0 };
         room.actor_comes();
         let lane = Lane::new(Rc::clone(room), Rc::new(Seat::new()));
         spawn(room, act(lane, Rc::clone(&queue), comes_at, pauses));
@@ -139,7 +141,9 @@ impl Queue {
 impl Pauses {
     /// Nanoseconds from an answer to the next intended start.
     fn next(&mut self, stuck: bool) -> u64 {
-        let think = self.draws.think(self.think);
+        let think = self.think.pause(self.seed, self.place);
+        let think = u64::try_from(think.as_nanos()).unwrap_or(u64::MAX);
+        self.place += 1;
         if !stuck {
             self.refused = 0;
             return think;

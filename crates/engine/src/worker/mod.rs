@@ -11,7 +11,6 @@
 
 mod actors;
 mod brief;
-mod draws;
 mod gauge;
 mod job;
 mod lane;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use plan::load::{ArrivalProcess, Spacing, Stop};
+use plan::load::ArrivalProcess;
+use plan::mix::Mix;
+use plan::schedule::Schedule;
 
 use super::job::Job;
 use super::lane::Lane;
@@ -25,15 +27,13 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     let brief = Arc::clone(&room.brief);
     let share = Share { worker: room.worker, workers: brief.workers };
     let timeline = brief.timeline;
-    if let Some(warm) = warm_process(process) {
-        let after = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
-        let seed = brief.warm_seed();
-        let stop = Stop::Duration { after };
-        let mut arrivals = Arrivals::new((&warm, stop), &brief.operations, seed, share);
-        follow(room, &mut arrivals, timeline.warm_from, seed).await;
-    }
-    let plan = (process, brief.load.stop);
-    let mut arrivals = Arrivals::new(plan, &brief.operations, brief.seed, share);
+    let length = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
+    let seed = brief.warm_seed();
+    let schedule = Schedule::warm_up(process, length, brief.seed);
+    let mut warm = Arrivals::new(schedule, Mix::new(&brief.operations, seed), share);
+    follow(room, &mut warm, timeline.warm_from, seed).await;
+    let schedule = Schedule::new(process, brief.load.stop, brief.seed);
+    let mut arrivals = Arrivals::new(schedule, Mix::new(&brief.operations, brief.seed), share);
     follow(room, &mut arrivals, timeline.measure_from, brief.seed).await;
     if let Some(offset) = arrivals.cut_at() {
         room.end_measuring(timeline.measure_from + offset);
@@ -90,21 +90,5 @@ fn next<C: Clock, N: Network, D: Driver>(
         Some(job) => Poll::Ready(Some(job)),
         None if room.stage() == Stage::Closed => Poll::Ready(None),
         None => Poll::Pending,
-    }
-}
-
-/// The warm-up runs at the rate with which the process begins; a process that begins with nothing
-/// has none.
-pub(crate) fn warm_process(process: &ArrivalProcess) -> Option<ArrivalProcess> {
-    let spaced = |spacing, rate| match spacing {
-        Spacing::Constant => ArrivalProcess::Constant { rate },
-        Spacing::Poisson => ArrivalProcess::Poisson { rate },
-    };
-    match *process {
-        ArrivalProcess::Constant { rate } => Some(spaced(Spacing::Constant, rate)),
-        ArrivalProcess::Poisson { rate } => Some(spaced(Spacing::Poisson, rate)),
-        ArrivalProcess::Burst { rate, spacing, .. } => Some(spaced(spacing, rate)),
-        ArrivalProcess::Stages { from, spacing, .. } if from > 0.0 => Some(spaced(spacing, from)),
-        ArrivalProcess::Stages { .. } | ArrivalProcess::Replay { .. } => None,
     }
 }

@@ -3,7 +3,6 @@
 //! Every worker walks all of it and keeps what is its own, so that the union over the workers is
 //! the plan, however many they are.
 
-use plan::load::{ArrivalProcess, Stop};
 use plan::mix::{Assignment, Mix};
 use plan::operation::Operation;
 use plan::schedule::Schedule;
@@ -59,14 +58,8 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// The share of a whole phase.
-    pub(super) fn new(
-        (process, stop): (&ArrivalProcess, Stop),
-        operations: &[Operation],
-        seed: u64,
-        share: Share,
-    ) -> Self {
-        let schedule = Schedule::new(process, stop, seed);
-        Self { schedule, mix: Mix::new(operations, seed), share, cut_at: None }
+    pub(super) fn new(schedule: Schedule, mix: Mix, share: Share) -> Self {
+        Self { schedule, mix, share, cut_at: None }
     }
 
     /// Offset of the first arrival that had nothing left to do, when the rows ran out.
