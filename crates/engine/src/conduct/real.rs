@@ -136,11 +136,7 @@ fn start_workers<D: Driver>(
 }
 
 /// The whole of a worker's thread.
-fn run<D: Driver>(
-    brief: Arc<Brief<D>>,
-    worker: usize,
-    ends: (Stops, Sender<Message>),
-) -> Ended {
+fn run<D: Driver>(brief: Arc<Brief<D>>, worker: usize, ends: (Stops, Sender<Message>)) -> Ended {
     let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default());
     let runtime = runtime.map_err(|error| format!("worker {worker} has no runtime: {error}"))?;
     runtime.block_on(async move {

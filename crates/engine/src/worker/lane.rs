@@ -201,7 +201,8 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
     fn keep_or_close(&mut self, target: usize, outcome: Outcome) {
         let cut = matches!(
             outcome,
-            Outcome::Abandoned | Outcome::Failed(FailureKind::Timeout | FailureKind::ConnectTimeout)
+            Outcome::Abandoned
+                | Outcome::Failed(FailureKind::Timeout | FailureKind::ConnectTimeout)
         );
         let spent = cut || !self.exchange.reusable;
         let planned = self.room.brief.load.reuse == Reuse::NewPerOperation;

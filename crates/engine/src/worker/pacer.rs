@@ -56,14 +56,8 @@ async fn follow<C: Clock, N: Network, D: Driver>(
             now = room.clock.now();
         }
         let target = room.brief.prepared[assignment.operation].target.index(assignment.row);
-        let job = Job {
-            assignment,
-            target,
-            seed,
-            intended_at,
-            dispatched_at: now,
-            acquired_at: now,
-        };
+        let job =
+            Job { assignment, target, seed, intended_at, dispatched_at: now, acquired_at: now };
         if let Some(seat) = room.dispatch(job) {
             spawn(room, serve(Lane::new(Rc::clone(room), seat), target));
         }
@@ -82,10 +76,7 @@ async fn serve<C: Clock, N: Network, D: Driver>(mut lane: Lane<C, N, D>, target:
     }
 }
 
-fn next<C: Clock, N: Network, D: Driver>(
-    seat: &Seat,
-    room: &Room<C, N, D>,
-) -> Poll<Option<Job>> {
+fn next<C: Clock, N: Network, D: Driver>(seat: &Seat, room: &Room<C, N, D>) -> Poll<Option<Job>> {
     match seat.take() {
         Some(job) => Poll::Ready(Some(job)),
         None if room.stage() == Stage::Closed => Poll::Ready(None),

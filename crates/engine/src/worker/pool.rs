@@ -72,16 +72,6 @@ impl Pool {
         self.saturated_since.take().map(|since| (since, now))
     }
 
-    /// Since when every lane is busy.
-    pub(super) fn saturated_since(&self) -> Option<u64> {
-        self.saturated_since
-    }
-
-    /// Most lanes that there may be.
-    pub(super) fn limit(&self) -> u64 {
-        self.limit
-    }
-
     fn note_saturation(&mut self, now: u64) {
         if self.lanes == self.limit && self.idle.is_empty() {
             self.saturated_since = Some(now);

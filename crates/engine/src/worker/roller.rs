@@ -26,10 +26,7 @@ pub(super) async fn roll<C: Clock, N: Network, D: Driver>(room: Rc<Room<C, N, D>
 }
 
 /// Hands over once; false when the shift is over.
-pub(super) fn hand_over<C: Clock, N: Network, D: Driver>(
-    room: &Room<C, N, D>,
-    now: u64,
-) -> bool {
+pub(super) fn hand_over<C: Clock, N: Network, D: Driver>(room: &Room<C, N, D>, now: u64) -> bool {
     let count = room.take_lost();
     if count > 0 {
         room.say(Message::Lost { count, at: now });

@@ -92,7 +92,8 @@ async fn shift<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>, stops:
     let stopped = either(plan(room), stops.requested(1)).await;
     let interrupted = matches!(stopped, First::Right(()));
     if interrupted {
-        room.end_measuring(room.clock.now());
+        // What came due up to this instant counts as planned.
+        room.end_measuring(room.clock.now() + 1);
     }
     room.enter(Stage::Draining);
     let deadline = room.clock.now().saturating_add(room.brief.timeline.timeout);
@@ -114,9 +115,10 @@ async fn plan<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
         Model::Closed | Model::Users { .. } => {
             actors::start(room);
             let end = room.clock.sleep_until(brief.timeline.measure_to);
-            either(room.exhausted(), end).await;
-            // The last answer ends a phase that had no end of its own.
-            room.end_measuring(room.gauge.changed_at() + 1);
+            if let First::Left(()) = either(room.exhausted(), end).await {
+                // Nothing is left to do: the phase ends with the last answer.
+                room.end_measuring(room.gauge.changed_at() + 1);
+            }
         }
     }
 }
