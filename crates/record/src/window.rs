@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use stats::{COARSE, Histogram};
 
-use crate::event::WindowCounts;
+use crate::event::{OperationCounts, WindowCounts};
 use crate::{FailureKind, Outcome};
 pub use assembler::WindowAssembler;
 pub(crate) use open::OpenWindows;
@@ -96,8 +96,16 @@ impl Window {
             counts.succeeded += operation.succeeded;
             counts.missed += operation.missed;
             add_failures(&mut counts.failed, &operation.failed);
+            counts.operations.push(operation.counts());
         }
         counts
+    }
+
+    /// The window of stored counts, without histograms. Kinds that this version does not know are
+    /// left out.
+    pub fn of_counts(counts: &WindowCounts) -> Self {
+        let operations = counts.operations.iter().map(OperationWindow::of_counts).collect();
+        Self { number: counts.window, operations }
     }
 
     /// This time of all operations together; `None` when empty.
@@ -111,6 +119,29 @@ impl Window {
 }
 
 impl OperationWindow {
+    fn counts(&self) -> OperationCounts {
+        let mut counts = OperationCounts {
+            planned: self.planned,
+            succeeded: self.succeeded,
+            missed: self.missed,
+            ..OperationCounts::default()
+        };
+        add_failures(&mut counts.failed, &self.failed);
+        counts
+    }
+
+    fn of_counts(counts: &OperationCounts) -> Self {
+        let known = FailureKind::ALL.iter();
+        let failed = known.filter_map(|&kind| Some((kind, *counts.failed.get(kind.name())?)));
+        Self {
+            planned: counts.planned,
+            succeeded: counts.succeeded,
+            failed: failed.collect(),
+            missed: counts.missed,
+            ..Self::default()
+        }
+    }
+
     /// The histogram of this time, if it has values.
     pub fn histogram(&self, span: WindowSpan) -> Option<&Histogram> {
         match span {

@@ -99,6 +99,16 @@ impl Histogram {
             self.sum_of_squares.saturating_add((value * value).saturating_mul(count));
     }
 
+    /// Counts the values of a bucket whose exact values are lost, as in a file: the extremes become the ends
+    /// of the bucket, and the moments take its middle.
+    pub fn restore(&mut self, bucket: &Bucket) {
+        let (min, max) = (self.min.min(bucket.low), self.max.max(bucket.high));
+        self.record_n(bucket.low + (bucket.high - bucket.low) / 2, bucket.count);
+        if bucket.count > 0 {
+            (self.min, self.max) = (min, max);
+        }
+    }
+
     /// Adds another histogram of the same or a finer geometry, exactly.
     ///
     /// Panics: if `other` is coarser

@@ -91,6 +91,14 @@ impl<'a> Settings<'a> {
         self.given.contains_key(key)
     }
 
+    /// The problems so far; for use after a setting that decides which others exist.
+    ///
+    /// Errors: every wrong value up to here, unknown settings left aside
+    pub fn check(&self) -> Result<(), BadOptions> {
+        let problems = self.problems.borrow().clone();
+        if problems.is_empty() { Ok(()) } else { Err(BadOptions { problems }) }
+    }
+
     /// Ends the reading; `scope` names it in messages, as in "mode mm1".
     ///
     /// Errors: every wrong value and every setting that nobody asked for

@@ -206,8 +206,10 @@ fn listen(
                 Ok(_) => {}
             }
             if let Some(parsed) = ready.as_ref().and_then(|_| ReadyLine::parse(&line)) {
-                // The launcher may have given up waiting.
-                let _ = ready.take().map(|sender| sender.send(parsed));
+                if let Some(sender) = ready.take() {
+                    // The launcher may have given up waiting.
+                    let _ = sender.send(parsed);
+                }
                 continue;
             }
             let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);

@@ -24,3 +24,5 @@ pub use observed::{Observation, Observed};
 pub use places::Places;
 pub use ready::ReadyLine;
 pub use running::{Death, Processes};
+
+pub(crate) use usage::own_cpu_ns;

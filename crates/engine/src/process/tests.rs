@@ -346,3 +346,15 @@ fn a_service_is_ready_when_its_port_answers_and_an_observer_is_asked() {
     let answer = observations[0].answer.clone().unwrap();
     assert_eq!((answer.received, &answer.detail["x"]), (7, &json!(1)));
 }
+
+#[test]
+fn children_stay_on_the_processors_of_the_systems() {
+    let folder = Folder::new();
+    let last = *crate::placement::allowed_cores().unwrap().last().unwrap();
+    let launcher = Launcher { cores: vec![last], ..folder.launcher() };
+    let arm = arm(vec![service("x", &format!("{READY}; exec sleep 1000"))]);
+    let processes = launcher.start(&arm, &never).unwrap();
+    let pid = processes.pids()[0].1[0];
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    assert!(status.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{status}");
+}

@@ -6,6 +6,8 @@ use std::fs;
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::selfcheck::status_field;
+
 /// What `/proc` says about one process at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Usage {
@@ -41,7 +43,8 @@ pub(super) fn family(leader: u32, others: &[u32]) -> BTreeMap<u32, Usage> {
     let mut members = select(all(), leader, others);
     for usage in members.values_mut() {
         let status = fs::read_to_string(format!("/proc/{}/status", usage.pid));
-        usage.rss_peak_bytes = status.ok().and_then(|text| rss_peak(&text)).unwrap_or(0);
+        usage.rss_peak_bytes =
+            status.ok().and_then(|text| status_field(&text, "VmHWM")).unwrap_or(0) * 1024;
     }
     members
 }
@@ -111,12 +114,6 @@ fn parse(stat: &str) -> Option<Usage> {
     })
 }
 
-fn rss_peak(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kib * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,12 +134,6 @@ mod tests {
         assert_eq!((read.ticks, read.waited_ticks), (33, 77));
         assert_eq!(read.name, "a) b (c)");
         assert_eq!(parse("42 (a) S"), None);
-    }
-
-    #[test]
-    fn the_peak_is_read_in_bytes() {
-        assert_eq!(rss_peak("Name:\tx\nVmHWM:\t    1234 kB\nVmRSS: 1 kB\n"), Some(1234 * 1024));
-        assert_eq!(rss_peak("Name:\tx\n"), None);
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod failure;
 mod kernel;
 pub mod memory;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use record::FailureKind;

@@ -85,6 +85,16 @@ fn counting_many_at_once_is_counting_each() {
     assert_eq!(histogram, filled(COARSE, &[777_777; 3]));
 }
 
+#[test]
+fn restored_buckets_have_the_counts_and_the_ends_of_their_buckets() {
+    let original = filled(COARSE, &[1_000, 1_001, 70_000]);
+    let mut restored = Histogram::new(COARSE);
+    original.buckets().for_each(|bucket| restored.restore(&bucket));
+    assert!(restored.buckets().eq(original.buckets()));
+    assert_eq!((restored.min(), restored.max()), (1_000, 70_143));
+    assert_eq!(restored.sum(), 2 * 1_001 + 69_887);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

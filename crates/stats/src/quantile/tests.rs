@@ -32,13 +32,15 @@ fn the_median_of_twenty_lies_between_the_6th_and_the_15th() {
     assert_eq!(independent_ranks(0.5, 20, 0.95), Ranks { low: Some(6), high: Some(15) });
 }
 
+/// Ranks for each of `QS`, as far as the sample is large enough to speak of them.
+type Row = &'static [(u64, Option<u64>)];
+
 /// Order-statistic intervals at 95 %; `None` above means that no value of the sample is an upper bound.
 #[test]
 fn intervals_are_the_exact_binomial_ones() {
-    let none: Option<u64> = None;
-    let table: [(u64, &[(u64, Option<u64>)]); 5] = [
-        (100, &[(40, Some(61)), (84, Some(96)), (97, none), (99, none)]),
-        (1_000, &[(469, Some(532)), (881, Some(919)), (983, Some(997)), (997, none)]),
+    let table: [(u64, Row); 5] = [
+        (100, &[(40, Some(61)), (84, Some(96)), (97, None), (99, None)]),
+        (1_000, &[(469, Some(532)), (881, Some(919)), (983, Some(997)), (997, None)]),
         (
             10_000,
             &[
@@ -46,7 +48,7 @@ fn intervals_are_the_exact_binomial_ones() {
                 (8_941, Some(9_059)),
                 (9_880, Some(9_920)),
                 (9_983, Some(9_997)),
-                (9_997, none),
+                (9_997, None),
             ],
         ),
         (
