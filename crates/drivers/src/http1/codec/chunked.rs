@@ -1,0 +1,149 @@
+//! The chunked transfer coding, decoded wherever the input happens to be cut.
+//!
+//! Source: RFC 9112 section 7.1
+
+use std::ops::Range;
+
+use super::fault::Fault;
+
+/// Bytes of chunk extensions in one body, at most (hyper: the same).
+pub const EXTENSIONS_LIMIT: usize = 16 * 1024;
+/// Bytes of trailers, at most.
+pub const TRAILERS_LIMIT: usize = 64 * 1024;
+
+/// Where in a chunked body the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At the first digit of a size.
+    SizeFirst,
+    /// At a later digit of a size.
+    Size,
+    /// After the size: blanks and extensions.
+    Extension,
+    /// At the LF of the size line.
+    SizeLf,
+    /// In the data.
+    Data,
+    /// At the CR after the data.
+    DataCr,
+    /// At the LF after the data.
+    DataLf,
+    /// At the beginning of a trailer line, or of the last line.
+    TrailerFirst,
+    /// Within a trailer line.
+    Trailer,
+    /// At the LF of a trailer line.
+    TrailerLf,
+    /// At the LF of the last line.
+    LastLf,
+    /// After the last line.
+    Done,
+}
+
+/// Decodes one chunked body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunked {
+    state: State,
+    /// Size read so far, then bytes of data still to come.
+    remaining: u64,
+    extensions: usize,
+    trailers: usize,
+}
+
+impl Default for Chunked {
+    fn default() -> Self {
+        Self { state: State::SizeFirst, remaining: 0, extensions: 0, trailers: 0 }
+    }
+}
+
+impl Chunked {
+    /// Whether the last line was read.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Reads up to the end of the next stretch of data, of the body, or of the input.
+    ///
+    /// Shape:  → bytes consumed, and where among them the data stands (empty: none)
+    /// Errors: the first byte that breaks the coding
+    /// Cost:   O(n) time, no allocation
+    pub fn decode(&mut self, input: &[u8]) -> Result<(usize, Range<usize>), Fault> {
+        let mut at = 0;
+        while at < input.len() && self.state != State::Done {
+            if self.state == State::Data {
+                let rest = input.len() - at;
+                let length = usize::try_from(self.remaining).map_or(rest, |left| left.min(rest));
+                self.remaining -= length as u64;
+                if self.remaining == 0 {
+                    self.state = State::DataCr;
+                }
+                return Ok((at + length, at..at + length));
+            }
+            self.state = self.step(input[at])?;
+            at += 1;
+        }
+        Ok((at, at..at))
+    }
+
+    fn step(&mut self, byte: u8) -> Result<State, Fault> {
+        match self.state {
+            State::SizeFirst => self.digit(byte),
+            State::Size => match byte {
+                b'\r' => Ok(State::SizeLf),
+                b';' | b' ' | b'\t' => self.extension(),
+                _ => self.digit(byte),
+            },
+            State::Extension => match byte {
+                b'\r' => Ok(State::SizeLf),
+                b'\n' => Err(Fault::ChunkEnd(byte)),
+                _ => self.extension(),
+            },
+            State::SizeLf => {
+                let next = if self.remaining == 0 { State::TrailerFirst } else { State::Data };
+                expect(byte, b'\n', next)
+            }
+            State::DataCr => expect(byte, b'\r', State::DataLf),
+            State::DataLf => expect(byte, b'\n', State::SizeFirst),
+            State::TrailerFirst if byte == b'\r' => Ok(State::LastLf),
+            State::TrailerFirst | State::Trailer => self.trailer(byte),
+            State::TrailerLf => expect(byte, b'\n', State::TrailerFirst),
+            State::LastLf => expect(byte, b'\n', State::Done),
+            State::Data | State::Done => Ok(self.state),
+        }
+    }
+
+    fn digit(&mut self, byte: u8) -> Result<State, Fault> {
+        let digit = char::from(byte).to_digit(16).ok_or(Fault::ChunkSize(byte))?;
+        self.remaining = self
+            .remaining
+            .checked_mul(16)
+            .and_then(|size| size.checked_add(u64::from(digit)))
+            .ok_or(Fault::ChunkOverflow)?;
+        Ok(State::Size)
+    }
+
+    fn extension(&mut self) -> Result<State, Fault> {
+        self.extensions += 1;
+        if self.extensions > EXTENSIONS_LIMIT {
+            return Err(Fault::ExtensionsTooLong(EXTENSIONS_LIMIT));
+        }
+        Ok(State::Extension)
+    }
+
+    /// Trailers are counted and skipped: nothing here needs them.
+    fn trailer(&mut self, byte: u8) -> Result<State, Fault> {
+        self.trailers += 1;
+        if self.trailers > TRAILERS_LIMIT {
+            return Err(Fault::TrailersTooLong(TRAILERS_LIMIT));
+        }
+        match byte {
+            b'\r' => Ok(State::TrailerLf),
+            b'\n' => Err(Fault::ChunkEnd(byte)),
+            _ => Ok(State::Trailer),
+        }
+    }
+}
+
+fn expect(byte: u8, wanted: u8, next: State) -> Result<State, Fault> {
+    if byte == wanted { Ok(next) } else { Err(Fault::ChunkEnd(byte)) }
+}

@@ -1,0 +1,204 @@
+//! The head of an answer: status, how the body is framed, whether the connection lives on.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Response};
+
+use super::fault::Fault;
+
+/// Bytes of a head, at most; also the size of the read buffer, which must hold one.
+pub const HEAD_LIMIT: usize = 64 * 1024;
+/// Header fields of a head, at most (hyper: 100).
+pub const FIELDS_LIMIT: usize = 128;
+
+/// What the rest of the conversation needs to know of a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its length in bytes, the empty line included.
+    pub length: usize,
+    /// Its status code.
+    pub status: u16,
+    /// How the body ends.
+    pub framing: Framing,
+    /// Whether the peer keeps the connection open after this answer.
+    pub keep_alive: bool,
+    /// How the content is compressed.
+    pub coding: Coding,
+}
+
+/// How the end of a body is found (RFC 9112 section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// So many bytes; 0 where there can be no body.
+    Length(u64),
+    /// Chunks.
+    Chunked,
+    /// The end of the connection.
+    UntilClose,
+}
+
+/// How the content is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// Not at all.
+    Identity,
+    /// gzip.
+    Gzip,
+    /// In a way that this instrument does not undo.
+    Other,
+}
+
+/// The head at the beginning of `bytes`, or `None` while it is incomplete.
+///
+/// Errors: the first rule that it breaks
+/// Cost:   O(n) time, no allocation
+/// Source: RFC 9112 sections 4, 5, 6.3, 9.3
+pub fn parse(bytes: &[u8], request_was_head: bool) -> Result<Option<Head>, Fault> {
+    let parsed = with_fields(bytes, |length, response| {
+        Fields::read(response).and_then(|fields| fields.head(length, request_was_head))
+    })?;
+    match parsed {
+        Some(head) => head.map(Some),
+        None if bytes.len() >= HEAD_LIMIT => Err(Fault::HeadTooLong(HEAD_LIMIT)),
+        None => Ok(None),
+    }
+}
+
+/// Calls `visit` with the head's length and its parsed form, if it is complete.
+///
+/// Errors: as `parse`, for the syntax only
+pub fn with_fields<T>(
+    bytes: &[u8],
+    visit: impl FnOnce(usize, &Response<'_, '_>) -> T,
+) -> Result<Option<T>, Fault> {
+    let mut fields = [const { MaybeUninit::<Header<'_>>::uninit() }; FIELDS_LIMIT];
+    let mut response = Response::new(&mut []);
+    let parsed = ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        bytes,
+        &mut fields,
+    );
+    match parsed {
+        Ok(httparse::Status::Complete(length)) => Ok(Some(visit(length, &response))),
+        Ok(httparse::Status::Partial) => Ok(None),
+        Err(httparse::Error::TooManyHeaders) => Err(Fault::TooManyFields(FIELDS_LIMIT)),
+        Err(error) => Err(Fault::Head(error)),
+    }
+}
+
+/// The fields that decide on framing, as they stand.
+struct Fields {
+    status: u16,
+    is_http11: bool,
+    length: Option<u64>,
+    /// Whether the last transfer coding is `chunked`, where there is one.
+    chunked: Option<bool>,
+    close: bool,
+    keep_alive: bool,
+    coding: Coding,
+}
+
+impl Fields {
+    fn read(response: &Response<'_, '_>) -> Result<Self, Fault> {
+        let mut fields = Self {
+            status: response.code.unwrap_or_default(),
+            is_http11: response.version == Some(1),
+            length: None,
+            chunked: None,
+            close: false,
+            keep_alive: false,
+            coding: Coding::Identity,
+        };
+        for header in response.headers.iter() {
+            fields.note(header.name.as_bytes(), header.value)?;
+        }
+        Ok(fields)
+    }
+
+    /// The length of a name rules out nearly every field before any comparison.
+    fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Fault> {
+        match name.len() {
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.close |= has_token(value, b"close");
+                self.keep_alive |= has_token(value, b"keep-alive");
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                self.length = Some(content_length(value, self.length)?);
+            }
+            16 if name.eq_ignore_ascii_case(b"content-encoding") => {
+                self.coding = coding(value);
+            }
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                let last = value.rsplit(|&byte| byte == b',').next().unwrap_or_default();
+                self.chunked = Some(last.trim_ascii().eq_ignore_ascii_case(b"chunked"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn head(&self, length: usize, request_was_head: bool) -> Result<Head, Fault> {
+        if self.status == 101 {
+            return Err(Fault::Upgrade);
+        }
+        let bodiless = request_was_head || matches!(self.status, 100..=199 | 204 | 304);
+        let framing = if bodiless { Framing::Length(0) } else { self.framing()? };
+        let wants = if self.is_http11 { !self.close } else { self.keep_alive && !self.close };
+        // Both framings at once may be an attempt at smuggling (RFC 9112 section 6.3): chunked
+        // wins, and nothing after it is trusted.
+        let ambiguous = self.chunked.is_some() && self.length.is_some();
+        let keep_alive = wants && framing != Framing::UntilClose && !ambiguous;
+        Ok(Head { length, status: self.status, framing, keep_alive, coding: self.coding })
+    }
+
+    fn framing(&self) -> Result<Framing, Fault> {
+        match (self.chunked, self.length) {
+            (Some(_), _) if !self.is_http11 => Err(Fault::CodedHttp10),
+            (Some(true), _) => Ok(Framing::Chunked),
+            (Some(false), _) | (None, None) => Ok(Framing::UntilClose),
+            (None, Some(length)) => Ok(Framing::Length(length)),
+        }
+    }
+}
+
+/// The one length that a field and those before it agree on; `5, 5` is allowed to mean 5.
+///
+/// Source: RFC 9112 section 6.3, rule 5
+fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Fault> {
+    let refuse = || Fault::ContentLength(String::from_utf8_lossy(value).into_owned());
+    let mut agreed = before;
+    for text in value.split(|&byte| byte == b',') {
+        let number = digits(text.trim_ascii()).ok_or_else(refuse)?;
+        if agreed.is_some_and(|agreed| agreed != number) {
+            return Err(refuse());
+        }
+        agreed = Some(number);
+    }
+    agreed.ok_or_else(refuse)
+}
+
+/// Digits only: no sign, no blank, no overflow.
+fn digits(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |number, &byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+fn has_token(value: &[u8], token: &[u8]) -> bool {
+    value.split(|&byte| byte == b',').any(|text| text.trim_ascii().eq_ignore_ascii_case(token))
+}
+
+fn coding(value: &[u8]) -> Coding {
+    let value = value.trim_ascii();
+    if value.is_empty() || value.eq_ignore_ascii_case(b"identity") {
+        Coding::Identity
+    } else if value.eq_ignore_ascii_case(b"gzip") || value.eq_ignore_ascii_case(b"x-gzip") {
+        Coding::Gzip
+    } else {
+        Coding::Other
+    }
+}

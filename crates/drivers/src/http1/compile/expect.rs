@@ -1,0 +1,170 @@
+//! The `expect` table and the paths of `items`.
+
+use std::ops::RangeInclusive;
+
+use plan::diagnostic::{Diagnostic, Span};
+use plan::document::{Entry, Node, Reader, Value};
+use plan::operation::Operation;
+use plan::rows::Rows;
+use plan::units::parse_size;
+use regex_lite::Regex;
+
+use super::{fields, payload};
+use crate::http1::expect::json::Path;
+use crate::http1::expect::rule::Rule;
+use crate::http1::expect::status::{Allowed, Statuses};
+
+/// What answers are held against, and what is read from them.
+#[derive(Debug, Default)]
+pub struct Expectation {
+    /// Statuses that mean success.
+    pub statuses: Statuses,
+    /// What else must hold.
+    pub rules: Vec<Rule>,
+    /// Where each declared number stands.
+    pub items: Vec<Path>,
+}
+
+/// Reads the operation's expectations and items, adding to `problems`.
+pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectation {
+    let mut expectation = Expectation::default();
+    if let Some(table) = &planned.expect {
+        let mut reader = Reader::new(table);
+        if let Some(statuses) = read_statuses(&mut reader) {
+            expectation.statuses = statuses;
+        }
+        expectation.rules = read_rules(&mut reader, planned.rows.as_deref());
+        problems.extend(reader.finish());
+    }
+    for item in &planned.items {
+        match Path::compile(&item.path) {
+            Ok(path) => expectation.items.push(path),
+            Err(error) => problems.push(not_a_path(&item.path, item.span, &error)),
+        }
+    }
+    expectation
+}
+
+fn read_rules(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for entry in entries(reader, "header") {
+        rules.extend(field(reader, entry));
+    }
+    rules.extend(read_size(reader));
+    for (text, span) in texts(reader, "contains") {
+        let template = payload::template(reader, text, span, rows);
+        rules.extend(template.map(|template| Rule::Contains(text.to_owned(), template)));
+    }
+    for (text, span) in texts(reader, "matches") {
+        match Regex::new(text) {
+            Ok(regex) => rules.push(Rule::Matches(regex)),
+            Err(error) => {
+                let what = format!("regular expression {text:?}: {error}");
+                reader.problem(Diagnostic::new(span, what, "expected a regular expression"));
+            }
+        }
+    }
+    for entry in entries(reader, "json") {
+        match Path::compile(&entry.key) {
+            Ok(path) => rules.push(Rule::Json(path, entry.node.to_json())),
+            Err(error) => reader.problem(not_a_path(&entry.key, entry.key_span, &error)),
+        }
+    }
+    rules
+}
+
+fn entries<'a>(reader: &mut Reader<'a>, key: &'static str) -> &'a [Entry] {
+    reader.table(key).map_or(&[], |table| table.entries.as_slice())
+}
+
+fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
+    let what = format!("JSON path {text:?}: {error}");
+    Diagnostic::new(span, what, "expected a path such as $.results[0].id")
+}
+
+/// `name = "value"`, or `name = { contains = "text" }`.
+fn field(reader: &mut Reader<'_>, entry: &Entry) -> Option<Rule> {
+    if let Err(what) = fields::check_name(&entry.key) {
+        reader.problem(Diagnostic::new(entry.key_span, what, "expected the name of a field"));
+        return None;
+    }
+    match &entry.node.value {
+        Value::String(value) => Some(Rule::FieldIs(entry.key.clone(), value.clone())),
+        Value::Table(table) => {
+            let mut inner = Reader::new(table);
+            let contains = inner.string("contains");
+            inner.finish().into_iter().for_each(|problem| reader.problem(problem));
+            contains.map(|(text, _)| Rule::FieldContains(entry.key.clone(), text.to_owned()))
+        }
+        _ => {
+            reader.problem(entry.node.unlike("text or { contains = \"…\" }"));
+            None
+        }
+    }
+}
+
+/// A text or a list of texts.
+fn texts<'a>(reader: &mut Reader<'a>, key: &'static str) -> Vec<(&'a str, Span)> {
+    let mut texts = Vec::new();
+    for node in one_or_more(reader.node(key)) {
+        match &node.value {
+            Value::String(text) => texts.push((text.as_str(), node.span)),
+            _ => reader.problem(node.unlike("text")),
+        }
+    }
+    texts
+}
+
+fn one_or_more(node: Option<&Node>) -> &[Node] {
+    match node {
+        Some(Node { value: Value::Array(nodes), .. }) => nodes,
+        Some(node) => std::slice::from_ref(node),
+        None => &[],
+    }
+}
+
+fn read_statuses(reader: &mut Reader<'_>) -> Option<Statuses> {
+    let nodes = one_or_more(reader.node("status"));
+    let mut allowed = Vec::new();
+    for node in nodes {
+        match status(node) {
+            Some(status) => allowed.push(status),
+            None => reader.problem(node.unlike("a status such as 200 or \"2xx\"")),
+        }
+    }
+    (!allowed.is_empty()).then(|| Statuses::new(allowed))
+}
+
+fn status(node: &Node) -> Option<Allowed> {
+    match &node.value {
+        Value::Integer(code @ 100..=599) => u16::try_from(*code).ok().map(Allowed::Code),
+        Value::String(text) => match text.as_bytes() {
+            [digit @ b'1'..=b'5', b'x', b'x'] => Some(Allowed::Class(u16::from(digit - b'0'))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `body_size`: `1024`, `"1KiB"`, `"1KiB..2KiB"`, `"1KiB.."` or `"..2KiB"`, both ends included.
+fn read_size(reader: &mut Reader<'_>) -> Option<Rule> {
+    let node = reader.node("body_size")?;
+    let range = match &node.value {
+        Value::Integer(bytes) => u64::try_from(*bytes).ok().map(|bytes| bytes..=bytes),
+        Value::String(text) => size_range(text),
+        _ => None,
+    };
+    if range.is_none() {
+        reader.problem(node.unlike("a size such as 300, \"1KiB\" or \"1KiB..2KiB\""));
+    }
+    range.map(Rule::Size)
+}
+
+fn size_range(text: &str) -> Option<RangeInclusive<u64>> {
+    let Some((low, high)) = text.split_once("..") else {
+        return parse_size(text).map(|size| size..=size);
+    };
+    let low = if low.is_empty() { 0 } else { parse_size(low)? };
+    let high = if high.is_empty() { u64::MAX } else { parse_size(high)? };
+    (low <= high).then_some(low..=high)
+}

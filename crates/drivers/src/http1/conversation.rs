@@ -1,0 +1,292 @@
+//! One connection: its stream, its buffers, and the moving of bytes.
+//!
+//! A small operation costs one write and one read: tokio knows after a short read that a socket is
+//! drained, and does not try again before it is readable. So the buffer must be larger than the
+//! usual answer.
+//!
+//! Not here: what the bytes mean (see `codec` and `answer`).
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+use engine::transport::Stream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::codec::fault::Fault;
+use super::codec::head::{self, HEAD_LIMIT, Head};
+use super::request::Scratch;
+
+/// Memory that a body may leave behind in a connection for the next one.
+const IDLE_LIMIT: usize = 1024 * 1024;
+
+/// Why no more bytes came.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The stream failed.
+    Stream(io::Error),
+    /// So many bytes were there before the request was sent; 0: the peer had closed.
+    Stale(usize),
+}
+
+/// A connection that carries one operation at a time.
+#[derive(Debug)]
+pub struct Conversation {
+    stream: Stream,
+    /// For the `host` field.
+    pub(super) authority: Box<str>,
+    /// What `encode` was given.
+    pub(super) call: Call,
+    /// Index of the request that was encoded.
+    pub(super) request: usize,
+    pub(super) scratch: Scratch,
+    pub(super) output: Output,
+    pub(super) input: Input,
+    /// The final head, where something needs it.
+    pub(super) kept_head: Vec<u8>,
+    /// The body without its framing, where something needs it.
+    pub(super) kept_body: Vec<u8>,
+}
+
+/// The encoded request, and how much of it is gone.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Head and small body.
+    pub(super) bytes: Vec<u8>,
+    sent: usize,
+    flushed: bool,
+    /// Whether anything was tried since the request was encoded.
+    begun: bool,
+    /// Why the rest cannot be sent. The answer may come all the same.
+    broken: Option<io::Error>,
+}
+
+/// What was read and not yet understood.
+#[derive(Debug)]
+pub struct Input {
+    buffer: Box<[u8]>,
+    taken: usize,
+    filled: usize,
+    /// Length of the head when it was last found to be incomplete.
+    tried: usize,
+}
+
+impl Conversation {
+    /// A conversation over this stream; `authority` is what the `host` field says.
+    pub fn new(stream: Stream, authority: &str) -> Self {
+        Self {
+            stream,
+            authority: authority.into(),
+            call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
+            request: 0,
+            scratch: Scratch::default(),
+            output: Output::default(),
+            input: Input::default(),
+            kept_head: Vec::new(),
+            kept_body: Vec::new(),
+        }
+    }
+
+    /// Forgets the previous operation, but not its memory.
+    pub fn clear(&mut self) {
+        self.output.clear();
+        self.input.clear();
+        self.kept_head.clear();
+        self.kept_body.clear();
+        self.kept_body.shrink_to(IDLE_LIMIT);
+    }
+
+    /// Reads once into the input, sending meanwhile what is unsent of the output and of `tail`.
+    ///
+    /// Shape:  → bytes read; 0 at the end of the connection
+    /// Errors: the stream's, or `Stale` if there were bytes before the request was sent
+    /// Cost:   one write for each request and one read for each call, no allocation
+    pub async fn fill<C: Clock>(
+        &mut self,
+        tail: &[u8],
+        exchange: &mut Exchange<C>,
+    ) -> Result<usize, Trouble> {
+        self.input.make_room();
+        poll_fn(|context| self.poll_fill(tail, context, exchange)).await
+    }
+
+    /// Resolves when the peer closes, or sends what nobody asked for. Nothing is lost when it is
+    /// dropped: what was read stays in the input, and the next `fill` reports it as stale.
+    pub async fn idle(&mut self) {
+        if !self.input.is_empty() {
+            return;
+        }
+        self.input.make_room();
+        // Whether bytes, the end or an error: the connection carries nothing more.
+        let _ = poll_fn(|context| self.input.poll(&mut self.stream, context)).await;
+    }
+
+    /// Whether the whole request is on its way.
+    pub fn is_sent(&self) -> bool {
+        self.output.flushed
+    }
+
+    /// Why the request could not be sent whole.
+    pub fn send_error(&self) -> Option<&io::Error> {
+        self.output.broken.as_ref()
+    }
+
+    fn poll_fill<C: Clock>(
+        &mut self,
+        tail: &[u8],
+        context: &mut Context<'_>,
+        exchange: &mut Exchange<C>,
+    ) -> Poll<Result<usize, Trouble>> {
+        if !self.output.begun {
+            self.output.begun = true;
+            if !self.input.is_empty() {
+                return Poll::Ready(Err(Trouble::Stale(self.input.unread().len())));
+            }
+            if let Poll::Ready(stale) = self.input.poll(&mut self.stream, context) {
+                return Poll::Ready(stale.map_or_else(
+                    |error| Err(Trouble::Stream(error)),
+                    |length| Err(Trouble::Stale(length)),
+                ));
+            }
+            self.output.drive(&mut self.stream, tail, context, exchange);
+            if self.output.broken.is_none() {
+                // The read above has asked to be woken; asking again would only cost time.
+                return Poll::Pending;
+            }
+        } else if !self.output.flushed {
+            self.output.drive(&mut self.stream, tail, context, exchange);
+        }
+        let read = ready!(self.input.poll(&mut self.stream, context)).map_err(Trouble::Stream)?;
+        exchange.bytes_received += read as u64;
+        Poll::Ready(Ok(read))
+    }
+}
+
+impl Output {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.sent = 0;
+        self.flushed = false;
+        self.begun = false;
+        self.broken = None;
+    }
+
+    /// Sends as much as the stream takes now.
+    fn drive<C: Clock>(
+        &mut self,
+        stream: &mut Stream,
+        tail: &[u8],
+        context: &mut Context<'_>,
+        exchange: &mut Exchange<C>,
+    ) {
+        if self.broken.is_some() {
+            return;
+        }
+        let before = self.sent;
+        match self.poll_send(stream, tail, context) {
+            Poll::Ready(Ok(())) => self.flushed = true,
+            Poll::Ready(Err(error)) => self.broken = Some(error),
+            Poll::Pending => {}
+        }
+        exchange.bytes_sent += (self.sent - before) as u64;
+    }
+
+    fn poll_send(
+        &mut self,
+        stream: &mut Stream,
+        tail: &[u8],
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.sent < self.bytes.len() + tail.len() {
+            let unsent = match self.bytes.get(self.sent..) {
+                Some(bytes) if !bytes.is_empty() => bytes,
+                _ => &tail[self.sent - self.bytes.len()..],
+            };
+            match ready!(Pin::new(&mut *stream).poll_write(context, unsent))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.sent += written,
+            }
+        }
+        Pin::new(stream).poll_flush(context)
+    }
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self { buffer: vec![0; HEAD_LIMIT].into_boxed_slice(), taken: 0, filled: 0, tried: 0 }
+    }
+}
+
+impl Input {
+    /// What was read and not yet taken.
+    pub fn unread(&self) -> &[u8] {
+        &self.buffer[self.taken..self.filled]
+    }
+
+    /// Whether everything read was taken.
+    pub fn is_empty(&self) -> bool {
+        self.taken == self.filled
+    }
+
+    /// Takes so many of the unread bytes.
+    pub fn take(&mut self, length: usize) {
+        self.taken += length;
+        self.tried = 0;
+        debug_assert!(self.taken <= self.filled, "took more than was read");
+    }
+
+    /// The head at the beginning of what is unread, if it is complete.
+    ///
+    /// A head that comes in pieces is parsed again only when its end is there or its length has
+    /// doubled, so that one sent byte by byte costs O(n) and not O(n²).
+    ///
+    /// Errors: the first rule of the protocol that it breaks
+    pub fn head(&mut self, request_was_head: bool) -> Result<Option<Head>, Fault> {
+        let unread = &self.buffer[self.taken..self.filled];
+        let fresh = &unread[self.tried.saturating_sub(3).min(unread.len())..];
+        let hopeless =
+            self.tried > 0 && unread.len() < (2 * self.tried).min(HEAD_LIMIT) && !ends(fresh);
+        if unread.is_empty() || hopeless {
+            return Ok(None);
+        }
+        let head = head::parse(unread, request_was_head)?;
+        if head.is_none() {
+            self.tried = unread.len();
+        }
+        Ok(head)
+    }
+
+    /// Bytes left over from before are kept for `fill` to find, but nothing else.
+    fn clear(&mut self) {
+        self.tried = 0;
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
+        if self.taken > 0 {
+            self.buffer.copy_within(self.taken..self.filled, 0);
+            self.filled -= self.taken;
+            self.taken = 0;
+        }
+    }
+
+    fn poll(
+        &mut self,
+        stream: &mut Stream,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(&mut self.buffer[self.filled..]);
+        ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
+        let read = buffer.filled().len();
+        self.filled += read;
+        Poll::Ready(Ok(read))
+    }
+}
+
+/// Whether an empty line ends somewhere in these bytes.
+fn ends(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}

@@ -1,0 +1,68 @@
+//! The driver: HTTP/1.1 behind the engine's seam.
+
+use engine::clock::Clock;
+use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::transport::{Endpoint, Stream};
+use plan::diagnostic::Diagnostic;
+use record::{FailureKind, Outcome};
+
+use super::compile;
+use super::conversation::Conversation;
+use super::operation::Operation;
+
+/// HTTP/1.1 over any stream, one operation at a time on a connection.
+///
+/// Stamps: `first_byte` is the time from the start of sending to the first byte of the answer
+/// (interim answers included). Sizes are bytes of the conversation, heads and framing included; on
+/// TLS that is the plaintext.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Http1;
+
+/// A connection, which has one stream.
+#[derive(Debug)]
+pub struct Connection(Option<Conversation>);
+
+impl Driver for Http1 {
+    type Operation = Operation;
+    type Connection = Connection;
+    type Stream = Conversation;
+
+    fn span_names(&self) -> &'static [&'static str] {
+        &["first_byte"]
+    }
+
+    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+        compile::operation(compile.operation)
+    }
+
+    async fn connect<C: Clock>(
+        &self,
+        endpoint: &Endpoint,
+        stream: Stream,
+        _exchange: &mut Exchange<C>,
+    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+        let conversation = Conversation::new(stream, &endpoint.authority);
+        Ok(Connected { connection: Connection(Some(conversation)), background: None })
+    }
+
+    fn open_stream(&self, connection: &mut Connection) -> Option<Conversation> {
+        connection.0.take()
+    }
+
+    fn encode(&self, operation: &Operation, stream: &mut Conversation, call: &Call) {
+        operation.encode(stream, call);
+    }
+
+    async fn perform<C: Clock>(
+        &self,
+        operation: &Operation,
+        stream: &mut Conversation,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        operation.perform(stream, exchange).await
+    }
+
+    async fn idle(&self, stream: &mut Conversation) {
+        stream.idle().await;
+    }
+}

@@ -1,0 +1,87 @@
+//! What a rule may look at: head, size and body of a complete answer.
+
+use std::cell::OnceCell;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use crate::http1::answer::BODY_LIMIT;
+use crate::http1::codec::fault::Fault;
+use crate::http1::codec::head::{self, Coding};
+use crate::http1::request::Context;
+
+/// A complete answer, as rules see it.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// The final head as received; empty where no rule needs it.
+    pub head: &'a [u8],
+    /// Bytes of the body without its framing, before decompression.
+    pub size: u64,
+    /// The body, decompressed; empty where no rule needs it.
+    pub body: &'a [u8],
+    /// For templates in rules.
+    pub context: Context<'a>,
+    json: OnceCell<Result<Value, String>>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Evidence of these parts.
+    pub fn new(head: &'a [u8], size: u64, body: &'a [u8], context: Context<'a>) -> Self {
+        Self { head, size, body, context, json: OnceCell::new() }
+    }
+
+    /// The body as JSON, parsed once.
+    ///
+    /// Errors: why it is not JSON
+    pub fn json(&self) -> Result<&Value, String> {
+        let parse = || {
+            serde_json::from_slice(self.body).map_err(|error| format!("no JSON: {error}"))
+        };
+        self.json.get_or_init(parse).as_ref().map_err(Clone::clone)
+    }
+
+    /// Every value of the field with this name, in order.
+    pub fn field(&self, name: &str) -> Vec<String> {
+        let values = head::with_fields(self.head, |_, response| {
+            let named = response.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
+            named.map(|field| String::from_utf8_lossy(field.value).into_owned()).collect()
+        });
+        values.ok().flatten().unwrap_or_default()
+    }
+}
+
+/// Undoes the compression of a body.
+///
+/// Shape:  → `None` where there is nothing to undo
+/// Errors: what is wrong with it, or that it is too large
+pub fn decode(coding: Coding, body: &[u8]) -> Result<Option<Vec<u8>>, Undecodable> {
+    match coding {
+        Coding::Identity => Ok(None),
+        Coding::Other => Err(Undecodable::Unknown),
+        Coding::Gzip if body.is_empty() => Ok(None),
+        Coding::Gzip => {
+            let mut decoded = Vec::new();
+            let mut reader = MultiGzDecoder::new(body).take(BODY_LIMIT as u64 + 1);
+            reader.read_to_end(&mut decoded).map_err(|error| Undecodable::Gzip(error.to_string()))?;
+            if decoded.len() > BODY_LIMIT {
+                return Err(Undecodable::TooLong(Fault::BodyTooLong(BODY_LIMIT)));
+            }
+            Ok(Some(decoded))
+        }
+    }
+}
+
+/// Why a body cannot be decompressed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Undecodable {
+    /// Neither identity nor gzip.
+    #[error("an expectation needs the body, whose content-encoding is neither identity nor gzip")]
+    Unknown,
+    /// Not gzip after all.
+    #[error("the body is not the gzip that its content-encoding says: {0}")]
+    Gzip(String),
+    /// Too large once decompressed.
+    #[error("{0}")]
+    TooLong(Fault),
+}

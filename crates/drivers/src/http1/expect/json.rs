@@ -1,0 +1,80 @@
+//! Values in a JSON body, found by their path.
+
+use serde_json::Value;
+use serde_json_path::{JsonPath, NodeList};
+
+/// A path of RFC 9535, with `.length()` at its end if the length of what stands there is meant.
+#[derive(Debug, Clone)]
+pub struct Path {
+    text: String,
+    path: JsonPath,
+    of_length: bool,
+}
+
+impl Path {
+    /// Compiles it.
+    ///
+    /// Errors: what is wrong with it
+    pub fn compile(text: &str) -> Result<Self, String> {
+        let (inner, of_length) = match text.strip_suffix(".length()") {
+            Some(inner) => (inner, true),
+            None => (text, false),
+        };
+        let path = JsonPath::parse(inner).map_err(|error| error.to_string())?;
+        Ok(Self { text: text.to_owned(), path, of_length })
+    }
+
+    /// As written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The one value at the path.
+    ///
+    /// Errors: what was seen instead
+    pub fn value(&self, body: &Value) -> Result<Value, String> {
+        let nodes = self.path.query(body);
+        let node = Self::one(&nodes)?;
+        if self.of_length { length(node) } else { Ok(node.clone()) }
+    }
+
+    /// The number at the path; `NaN` where there is none.
+    pub fn number(&self, body: &Value) -> f64 {
+        self.value(body).ok().and_then(|value| value.as_f64()).unwrap_or(f64::NAN)
+    }
+
+    fn one<'a>(nodes: &NodeList<'a>) -> Result<&'a Value, String> {
+        match nodes.len() {
+            0 => Err("absent".to_owned()),
+            1 => nodes.exactly_one().map_err(|error| error.to_string()),
+            several => Err(format!("{several} values")),
+        }
+    }
+}
+
+fn length(value: &Value) -> Result<Value, String> {
+    match value {
+        Value::Array(elements) => Ok(elements.len().into()),
+        Value::Object(members) => Ok(members.len().into()),
+        Value::String(text) => Ok(text.chars().count().into()),
+        other => Err(format!("{other}, which has no length")),
+    }
+}
+
+/// Whether two values are the same, 10 and 10.0 being one number.
+pub fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other
+                || (one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64()
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, a)| other.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => left == right,
+    }
+}

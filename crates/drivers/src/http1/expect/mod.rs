@@ -1,0 +1,11 @@
+//! What an answer must be to count as a success, and the numbers read from it.
+//!
+//! Not here: reading these from the experiment file (see `compile`).
+
+pub mod evidence;
+pub mod json;
+pub mod rule;
+pub mod status;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! One thing that a complete answer must be.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use plan::template::Template;
+use regex_lite::Regex;
+use serde_json::Value;
+
+use super::evidence::Evidence;
+use super::json::{self, Path};
+
+/// Characters of a value shown in a message, at most.
+const SHOWN_LIMIT: usize = 80;
+
+/// A rule beside the status.
+#[derive(Debug, Clone)]
+pub enum Rule {
+    /// A field has this value.
+    FieldIs(String, String),
+    /// A field has a value with this in it.
+    FieldContains(String, String),
+    /// The body is so many bytes long, before decompression.
+    Size(RangeInclusive<u64>),
+    /// The body has this in it; the text is as written.
+    Contains(String, Template),
+    /// The body matches.
+    Matches(Regex),
+    /// The JSON value at the path is this.
+    Json(Path, Value),
+}
+
+impl Rule {
+    /// Whether it looks at the head.
+    pub fn needs_head(&self) -> bool {
+        matches!(self, Self::FieldIs(..) | Self::FieldContains(..))
+    }
+
+    /// Whether it looks at the body.
+    pub fn needs_body(&self) -> bool {
+        matches!(self, Self::Contains(..) | Self::Matches(_) | Self::Json(..))
+    }
+
+    /// Holds the answer against the rule.
+    ///
+    /// Shape:  → what was seen, as `Err` if the rule is broken
+    pub fn check(&self, evidence: &Evidence<'_>) -> Result<String, String> {
+        match self {
+            Self::FieldIs(name, wanted) => {
+                field(evidence, name, |value| value.trim() == wanted.as_str())
+            }
+            Self::FieldContains(name, wanted) => {
+                field(evidence, name, |value| value.contains(wanted.as_str()))
+            }
+            Self::Size(range) => {
+                verdict(range.contains(&evidence.size), format!("{} bytes", evidence.size))
+            }
+            Self::Contains(_, template) => contains(evidence, template),
+            Self::Matches(regex) => {
+                let text = String::from_utf8_lossy(evidence.body);
+                verdict(regex.is_match(&text), shown(&text))
+            }
+            Self::Json(path, wanted) => {
+                let value = evidence.json().and_then(|body| path.value(body))?;
+                verdict(json::same(&value, wanted), shown(&value.to_string()))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FieldIs(name, wanted) => write!(formatter, "header {name} is {wanted:?}"),
+            Self::FieldContains(name, wanted) => {
+                write!(formatter, "header {name} contains {wanted:?}")
+            }
+            Self::Size(range) if range.start() == range.end() => {
+                write!(formatter, "body of {} bytes", range.start())
+            }
+            Self::Size(range) if *range.end() == u64::MAX => {
+                write!(formatter, "body of at least {} bytes", range.start())
+            }
+            Self::Size(range) => {
+                write!(formatter, "body of {} to {} bytes", range.start(), range.end())
+            }
+            Self::Contains(text, _) => write!(formatter, "body contains {text:?}"),
+            Self::Matches(regex) => write!(formatter, "body matches {:?}", regex.as_str()),
+            Self::Json(path, wanted) => write!(formatter, "{} is {wanted}", path.text()),
+        }
+    }
+}
+
+fn verdict(holds: bool, seen: String) -> Result<String, String> {
+    if holds { Ok(seen) } else { Err(seen) }
+}
+
+fn field(
+    evidence: &Evidence<'_>,
+    name: &str,
+    fits: impl Fn(&str) -> bool,
+) -> Result<String, String> {
+    let values = evidence.field(name);
+    let holds = values.iter().any(|value| fits(value));
+    let seen = if values.is_empty() { "absent".to_owned() } else { shown(&values.join(", ")) };
+    verdict(holds, seen)
+}
+
+fn contains(evidence: &Evidence<'_>, template: &Template) -> Result<String, String> {
+    let mut wanted = Vec::new();
+    template.render(evidence.context.call, evidence.context.rows, &mut wanted);
+    let body = String::from_utf8_lossy(evidence.body);
+    verdict(body.contains(String::from_utf8_lossy(&wanted).as_ref()), shown(&body))
+}
+
+/// A value as a message shows it: its beginning.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_LIMIT) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text.to_owned(),
+    }
+}

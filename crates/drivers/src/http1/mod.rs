@@ -1,0 +1,20 @@
+//! HTTP/1.1, written out by hand because it is the hot path.
+//!
+//! An operation is compiled to bytes and templates (`compile`, `request`); a connection moves bytes
+//! (`conversation`), reads an answer (`answer`, `codec`), and the operation judges it
+//! (`operation`, `expect`). `probe` does the same once, and shows everything.
+//!
+//! Not here: connecting and TLS (see `engine::transport`), HTTP/2, following redirects.
+
+pub mod driver;
+pub mod compile;
+pub mod request;
+pub mod conversation;
+pub mod answer;
+pub mod codec;
+pub mod operation;
+pub mod expect;
+pub mod probe;
+
+/// Index of the `first_byte` span: the first of this driver's own.
+const FIRST_BYTE: usize = 2;

@@ -1,0 +1,72 @@
+//! One operation performed once, with everything that was sent, received and expected, for people
+//! to read.
+
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+
+use super::answer::{Answer, BODY_LIMIT, Failure, Keep, KeepBody};
+use super::conversation::Conversation;
+use super::expect::evidence;
+use super::operation::Operation;
+use crate::probe::{Check, Probe};
+
+/// Performs one operation on this connection and shows all of it.
+///
+/// The answer's body is without its framing, and decompressed where that is possible; both it and
+/// the request are whole up to 16 MiB.
+pub async fn probe<C: Clock>(
+    operation: &Operation,
+    conversation: &mut Conversation,
+    call: &Call,
+    exchange: &mut Exchange<C>,
+) -> Probe {
+    operation.encode(conversation, call);
+    let keep = Keep { head: true, body: KeepBody::Beginning };
+    let question = operation.question(conversation, exchange.now(), keep);
+    let request = [conversation.output.bytes.as_slice(), question.tail].concat();
+    let result = conversation.ask(&question, exchange).await;
+    let (outcome, checks) = match &result {
+        Ok(answer) => {
+            let outcome = operation.judge(answer, conversation, exchange);
+            (outcome, checks(operation, answer, conversation))
+        }
+        Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
+    };
+    let raw = &conversation.kept_body;
+    let decoded = result.ok().and_then(|answer| evidence::decode(answer.coding, raw).ok().flatten());
+    Probe {
+        request,
+        head: conversation.kept_head.clone(),
+        body: decoded.unwrap_or_else(|| raw.clone()),
+        is_truncated: raw.len() == BODY_LIMIT,
+        outcome,
+        detail: exchange.detail.clone(),
+        checks,
+    }
+}
+
+/// Every expectation with what was seen.
+fn checks(operation: &Operation, answer: &Answer, conversation: &Conversation) -> Vec<Check> {
+    let mut checks = vec![Check {
+        text: format!("status is {}", operation.statuses),
+        holds: operation.statuses.contains(answer.status),
+        seen: answer.status.to_string(),
+    }];
+    let raw = &conversation.kept_body;
+    let decoded = evidence::decode(answer.coding, raw).ok().flatten();
+    let body = decoded.as_deref().unwrap_or(raw);
+    let evidence = operation.evidence(answer, conversation, body);
+    for rule in &operation.rules {
+        let seen = rule.check(&evidence);
+        let holds = seen.is_ok();
+        let seen = seen.unwrap_or_else(|seen| seen);
+        checks.push(Check { text: rule.to_string(), holds, seen });
+    }
+    for path in &operation.items {
+        let value = evidence.json().and_then(|body| path.value(body));
+        let holds = value.as_ref().is_ok_and(serde_json::Value::is_number);
+        let seen = value.map_or_else(|why| why, |value| value.to_string());
+        checks.push(Check { text: format!("item {} is a number", path.text()), holds, seen });
+    }
+    checks
+}
