@@ -114,7 +114,7 @@ pub fn format_duration(duration: Duration) -> String {
     let ns = duration.as_nanos();
     let whole = [("h", 3_600_000_000_000), ("m", 60_000_000_000)];
     for (unit, factor) in whole {
-        if ns > 0 && ns % factor == 0 {
+        if ns > 0 && ns.is_multiple_of(factor) {
             return format!("{}{unit}", ns / factor);
         }
     }
@@ -149,7 +149,7 @@ pub fn format_size(bytes: u64) -> String {
         ("KiB", 1024),
         ("kB", 1000),
     ];
-    match units.iter().find(|(_, factor)| bytes > 0 && bytes % factor == 0) {
+    match units.iter().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", bytes / factor),
         None => format!("{bytes}B"),
     }

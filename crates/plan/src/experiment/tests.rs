@@ -9,6 +9,7 @@ use crate::load::{ArrivalProcess, Model, Reuse, Spacing, SteadyState, Stop, Thin
 use crate::operation::{RowOrder, TargetOf};
 use crate::plan::Plan;
 use crate::process::{Ready, Start};
+use crate::template::Template;
 
 mod bad_input;
 mod examples;
@@ -24,6 +25,7 @@ impl Memory {
     pub(super) fn new() -> Self {
         let files = [
             ("data/queries.csv", "query\nred shoes\nblue hat\n"),
+            ("body.txt", "a {{mustache}} {{{"),
             ("broken.csv", "a,b\n1,2\n3\n"),
             ("offsets.csv", "offset_ms\n0\n1.5\n1000\n"),
             ("targets.txt", "GET http://a:1/x\nGET http://b:2/y\n"),
@@ -352,6 +354,16 @@ targets = { file = "targets.txt", order = "once" }
     assert_eq!((listed.order, listed.row_count()), (RowOrder::Once, 2));
     assert_eq!(listed.target, TargetOf::ByRow([2, 3].as_slice().into()));
     assert_eq!(listed.requests.as_ref().unwrap()[1].path, "/y");
+}
+
+#[test]
+fn a_body_file_is_sent_word_for_word() {
+    let text = HOME.replace("path = \"/\"", "path = \"/\", body_file = \"body.txt\"");
+    let operation = plan(&text).arms[0].operations[0].clone();
+    let body = operation.table.get("body").unwrap().node.clone();
+    let template = Template::compile(body.as_str().unwrap(), body.span, None).unwrap();
+    assert_eq!(template.literal(), Some("a {{mustache}} {{{"));
+    assert!(operation.table.get("body_file").is_none());
 }
 
 #[test]

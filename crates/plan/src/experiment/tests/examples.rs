@@ -128,3 +128,41 @@ margin   = { mean = "5%", p50 = "5%", p99 = "10%" }     # 'negligible' = equival
     assert_eq!(plan.arms[0].observers[0].start, None);
     assert_eq!(plan.comparisons[0].baseline, 0);
 }
+
+#[test]
+fn the_experiments_of_this_repository() {
+    let home = plan(include_str!("../../../../../experiments/home.toml"));
+    assert_eq!(home.arms[0].targets[0].url, "http://127.0.0.1:8080");
+    let demo = plan(include_str!("../../../../../experiments/demo.toml"));
+    assert_eq!(demo.arms[0].system.as_ref().unwrap().set["mode"], "mm1");
+    assert_eq!(demo.wall_time(), Some(Duration::from_secs(12)));
+}
+
+#[test]
+fn a_plan_is_described_whole() {
+    let plan = plan(include_str!("../../../../../experiments/demo.toml"));
+    let expected = format!(
+        r#"title        A server of known behaviour at half its capacity
+question     Does a server that takes 1 ms on average hold 500 requests/s below 20 ms?
+seed         1
+plan hash    {}
+wall time    12s without start-up and drain
+criterion    p99 < 20ms
+criterion    failed == 0
+
+arm all
+  system     proofload serve truth mode="mm1" rate=1000
+  target     http://{{system.http}}
+  load       open, Poisson 500/s, measured for 10s
+  load       warm-up 2s, time-out 30s, 1000 connections, kept alive
+  operation  ask 100% to http://{{system.http}}
+    http {{"path":"/"}}
+
+1 trials, in this order
+     1  block   1  all  seed {}
+"#,
+        plan.hash(),
+        plan.trials[0].seed
+    );
+    assert_eq!(plan.describe(), expected);
+}
