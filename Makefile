@@ -41,7 +41,7 @@ lint: ## clippy over everything, warnings refused
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 docs: ## API documentation, warnings refused
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
 tidy: ## the rules of ARCHITECTURE.md alone
 	cargo test --quiet -p proofload --test tidy
