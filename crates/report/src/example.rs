@@ -88,7 +88,8 @@ fn finding() -> Finding {
     }
 }
 
-fn run() -> Run {
+/// Where it comes from.
+pub fn run() -> Run {
     Run {
         id: "20261121T073000Z-shop-at-500".into(),
         started_at: "2026-11-21T07:30:00Z".into(),
