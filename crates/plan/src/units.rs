@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use crate::diagnostic::Span;
 use crate::document::Reader;
+use crate::load::Think;
 
 /// What a message says it expected where a duration should stand.
 pub const DURATION: &str = "a duration such as 20ms, 1.5s or 2m";
 /// What a message says it expected where a rate should stand.
 pub const RATE: &str = "a rate such as 500/s";
+/// What a message says it expected where a think time should stand.
+pub const PAUSE: &str = "a pause such as 2s, 1s..3s or exponential 2s";
 /// What a message says it expected where a size should stand.
 pub const SIZE: &str = "a size such as 1KiB or 300kB";
 /// What a message says it expected where a percentage should stand.
@@ -95,12 +98,23 @@ pub fn parse_duration_range(text: &str) -> Option<(Duration, Duration)> {
     (low <= high).then_some((low, high))
 }
 
+/// `2s`, `1s..3s` or `exponential 2s`.
+pub fn parse_think(text: &str) -> Option<Think> {
+    if let Some(mean) = text.trim().strip_prefix("exponential ") {
+        return parse_duration(mean).map(|mean| Think::Exponential { mean });
+    }
+    match parse_duration_range(text) {
+        Some((low, high)) => Some(Think::Uniform { low, high }),
+        None => parse_duration(text).map(|pause| Think::Fixed { pause }),
+    }
+}
+
 /// The shortest exact text: `20ms`, `1.5s`, `2m`.
 pub fn format_duration(duration: Duration) -> String {
     let ns = duration.as_nanos();
     let whole = [("h", 3_600_000_000_000), ("m", 60_000_000_000)];
     for (unit, factor) in whole {
-        if ns > 0 && ns % factor == 0 {
+        if ns > 0 && ns.is_multiple_of(factor) {
             return format!("{}{unit}", ns / factor);
         }
     }
@@ -135,7 +149,7 @@ pub fn format_size(bytes: u64) -> String {
         ("KiB", 1024),
         ("kB", 1000),
     ];
-    match units.iter().find(|(_, factor)| bytes > 0 && bytes % factor == 0) {
+    match units.iter().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", bytes / factor),
         None => format!("{bytes}B"),
     }
