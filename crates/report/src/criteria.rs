@@ -204,13 +204,13 @@ impl Evidence {
     fn restricted(&self, result: Judgement, rehearsal: bool) -> Judgement {
         let any = |validity: Validity| self.courses.iter().any(|one| one.validity == validity);
         let stopped = self.courses.iter().any(|one| one.interrupted || !one.reached);
+        let weak = (stopped || rehearsal) && result == Judgement::Pass;
+        let unsteady = any(Validity::NoSteadyState) || self.courses.is_empty();
         if any(Validity::Invalid) {
             Judgement::Invalid
         } else if any(Validity::Overload) {
             Judgement::Fail
-        } else if any(Validity::NoSteadyState) || self.courses.is_empty() {
-            Judgement::Inconclusive
-        } else if result == Judgement::Pass && (stopped || rehearsal) {
+        } else if unsteady || weak {
             Judgement::Inconclusive
         } else {
             result
