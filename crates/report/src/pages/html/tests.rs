@@ -88,4 +88,3 @@ fn text_between_backquotes_is_code_and_still_escaped() {
     );
     assert_eq!(code("odd `one").to_string(), "odd <code>one</code>");
 }
-
