@@ -117,7 +117,7 @@ fn a_template_error_points_into_the_text() {
 15 | http = { path = "/{{sequenc}}/{{random 5}}" }                         # GET; method, header, body, json, expect, items as below
    |                   ^^^^^^^^^^^ did you mean `sequence`?
    |
-   = hint: known here: sequence, nonce, uuid, random, bytes, row, trial
+   = hint: known here: sequence, nonce, uuid, random, bytes, row, trial, env, factor
 
 error: expected a range such as 0..99, got "5"
   --> test.toml:15:31
@@ -243,6 +243,15 @@ fn an_empty_file_says_what_is_missing() {
 fn a_path_in_the_target_is_moved_to_the_operation() {
     let message = refused(&HOME.replace(":8080\"", ":8080/api\""));
     assert!(message.contains("hint: write path = \"/api\" in the operation"), "{message}");
+}
+
+#[test]
+fn a_placeholder_that_nothing_fills_is_refused_in_a_target() {
+    let message = refused(&HOME.replace("http://127.0.0.1:8080", "http://{{evn.HOST}}:8080"));
+    assert!(
+        message.contains("error: unknown placeholder in `http://{{evn.HOST}}:8080`"),
+        "{message}"
+    );
 }
 
 #[test]
