@@ -13,6 +13,7 @@ use crate::template::Template;
 
 mod bad_input;
 mod examples;
+mod schema;
 
 /// Files and environment in memory.
 #[derive(Default)]
