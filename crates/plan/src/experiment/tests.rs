@@ -228,6 +228,14 @@ fn the_environment_is_used_and_never_written() {
 }
 
 #[test]
+fn a_variable_is_a_number_where_a_setting_is_one() {
+    let plan = plan(&with_load("connections = \"{{env.PIN}}\""));
+    assert_eq!(plan.arms[0].load.connections, 7);
+    let written = read(&with_load("connections = \"7\""), &set(&[])).unwrap_err();
+    assert!(written.contains("got \"7\""), "{written}");
+}
+
+#[test]
 fn the_hash_covers_everything_but_secrets_and_workers() {
     let hash = |options: &Options| read(HOME, options).unwrap().hash();
     let base = hash(&set(&[]));
