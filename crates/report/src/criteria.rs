@@ -372,7 +372,10 @@ impl Evidence {
         let advice = match answer.factor {
             _ if stopped => "run it to its end".to_owned(),
             Some(factor) if factor > 1.0 => {
-                format!("a run about {} times as long would decide", number::significant(factor.ceil()))
+                format!(
+                    "a run about {} times as long would decide",
+                    number::significant(factor.ceil())
+                )
             }
             _ => "no run of a practicable length would decide: move the bound, or ask for less"
                 .to_owned(),
@@ -384,7 +387,13 @@ impl Evidence {
 
 impl Answer {
     fn nothing() -> Self {
-        Self { result: Judgement::Inconclusive, observed: None, low: None, high: None, factor: None }
+        Self {
+            result: Judgement::Inconclusive,
+            observed: None,
+            low: None,
+            high: None,
+            factor: None,
+        }
     }
 }
 

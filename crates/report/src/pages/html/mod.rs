@@ -93,7 +93,8 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
 fn sections(run: &RunRecord) -> Vec<Section> {
     /// What is looked up rather than read.
     const DETAILS: [&str; 4] = ["statuses", "spans", "kernel", "systems"];
-    let trials = run.summary.arms.iter().flat_map(|arm| arm.trials.iter().map(move |one| (arm, one)));
+    let trials =
+        run.summary.arms.iter().flat_map(|arm| arm.trials.iter().map(move |one| (arm, one)));
     let section = |(arm, trial): (&record::summary::Arm, &record::summary::Trial)| {
         let (details, tables) =
             tables::trial::all(trial).into_iter().partition(|table| DETAILS.contains(&table.id));

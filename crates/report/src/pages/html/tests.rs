@@ -10,7 +10,8 @@ fn assert_well_formed(page: &str) {
         rest = &rest[start + 1..];
         let end = rest.find('>').expect("tag ends");
         let (tag, after) = (&rest[..end], &rest[end + 1..]);
-        let name: String = tag.trim_start_matches('/').chars().take_while(|c| c.is_alphanumeric()).collect();
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(|c| c.is_alphanumeric()).collect();
         rest = after;
         if tag.starts_with('!') || VOID.contains(&name.as_str()) {
             continue;
@@ -31,7 +32,9 @@ fn assert_well_formed(page: &str) {
 fn page_is_well_formed_and_self_contained() {
     let page = render(&example::record()).unwrap();
     assert_well_formed(&page);
-    assert!(!page.contains("src=\"http") && !page.contains("href=\"http") && !page.contains("@import"));
+    assert!(
+        !page.contains("src=\"http") && !page.contains("href=\"http") && !page.contains("@import")
+    );
 }
 
 #[test]
@@ -43,7 +46,8 @@ fn every_table_and_its_figures_are_there_without_scripts() {
     let trial = &summary.arms[0].trials[0];
     let all = tables::trial::all(trial).into_iter().chain(tables::run::criteria(summary));
     let mut seen = 0;
-    for table in all.chain(tables::run::findings(summary)).chain([tables::run::provenance(summary)]) {
+    for table in all.chain(tables::run::findings(summary)).chain([tables::run::provenance(summary)])
+    {
         assert!(body.contains(&format!("id=\"{}\"", table.id)), "{}", table.id);
         seen += table.rows.len();
     }
