@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, Stage, Stop, Think, WarmUp};
 use crate::operation::{Operation, RowOrder, TargetOf};
 use crate::plan::{Arm, Plan};
@@ -66,7 +68,7 @@ impl Text {
         }
         if let Some(system) = &arm.system {
             let set: Vec<String> =
-                system.set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                system.set.iter().map(|(key, value)| format!("{key}={}", bare(value))).collect();
             self.field("  system", &format!("{} {}", start(&system.start), set.join(" ")));
         }
         for observer in &arm.observers {
@@ -125,6 +127,11 @@ impl Text {
             self.line(&format!("  and {} more", plan.trials.len() - MOST_TRIALS));
         }
     }
+}
+
+/// Text without quotes, all else as JSON.
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn start(start: &Start) -> String {

@@ -59,7 +59,8 @@ enum Part {
 }
 
 /// What may stand between the braces, for messages.
-const KNOWN: [&str; 7] = ["sequence", "nonce", "uuid", "random", "bytes", "row", "trial"];
+const KNOWN: [&str; 9] =
+    ["sequence", "nonce", "uuid", "random", "bytes", "row", "trial", "env", "factor"];
 
 /// 64 characters that need no escape in JSON, URLs or headers.
 const PRINTABLE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -202,7 +203,10 @@ fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Dia
             let message = format!("`{word}` takes nothing, got \"{rest}\"");
             Err(Diagnostic::new(span, message, format!("write {{{{{word}}}}}")))
         }
-        _ => Err(Diagnostic::unknown("placeholder", inner, span, KNOWN)),
+        _ => {
+            let word = inner.split(['.', ' ']).next().unwrap_or(inner);
+            Err(Diagnostic::unknown("placeholder", word, span, KNOWN))
+        }
     }
 }
 

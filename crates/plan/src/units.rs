@@ -17,6 +17,11 @@ pub const SIZE: &str = "a size such as 1KiB or 300kB";
 /// What a message says it expected where a percentage should stand.
 pub const PERCENTAGE: &str = "a percentage such as 5%";
 
+/// Slower than one in eleven days is a slip.
+const SLOWEST: f64 = 1e-6;
+/// Faster than one a nanosecond cannot be told apart by the clock.
+const FASTEST: f64 = 1e9;
+
 /// Nanoseconds in each unit of time.
 const TIME_UNITS: [(&str, f64); 7] =
     [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
@@ -76,7 +81,7 @@ pub fn parse_rate(text: &str) -> Option<f64> {
         "h" => number / 3600.0,
         _ => return None,
     };
-    rate.is_finite().then_some(rate)
+    (rate == 0.0 || (SLOWEST..FASTEST).contains(&rate)).then_some(rate)
 }
 
 /// `20B`, `1KiB`, `300kB`, `10MB`: bytes.
@@ -207,7 +212,7 @@ mod tests {
         assert_eq!(parse_rate("500/s"), Some(500.0));
         assert_eq!(parse_rate("30/m"), Some(0.5));
         assert_eq!(parse_rate("2 / ms"), Some(2000.0));
-        for text in ["500", "500/", "500/day", "/s", "-5/s"] {
+        for text in ["500", "500/", "500/day", "/s", "-5/s", "0.0000001/s", "99999999999/s"] {
             assert_eq!(parse_rate(text), None, "{text}");
         }
         assert_eq!(format_rate(0.5), "0.5/s");

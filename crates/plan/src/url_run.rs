@@ -7,6 +7,7 @@ use url::{Position, Url};
 
 use crate::criterion::{Criterion, Names};
 use crate::diagnostic::Span;
+use crate::plan::Plan;
 use crate::units;
 
 /// Measure phase of a run of one address, where no flag says how long.
@@ -156,6 +157,18 @@ impl UrlRun {
         Ok(out)
     }
 
+    /// Keeps the values of headers that authorise out of everything written about this plan,
+    /// which was made of the equivalent file in its plain form.
+    pub fn protect(&self, plan: &mut Plan) {
+        for (name, value) in self.headers.iter().filter_map(|header| split_header(header)) {
+            if authorises(name, value) {
+                let variable = variable(name);
+                plan.secrets.add_value(&variable, value);
+                plan.secrets.add_text(value, &format!("{{{{env.{variable}}}}}"));
+            }
+        }
+    }
+
     fn head(&self, url: &Url) -> Vec<(&'static str, String)> {
         let host = url.host_str().unwrap_or_default();
         let port = url.port().map_or(String::new(), |port| format!(":{port}"));
@@ -266,14 +279,22 @@ fn split_header(header: &str) -> Option<(&str, &str)> {
 
 fn header_field(header: &str, secrecy: Secrecy) -> Option<String> {
     let (name, value) = split_header(header)?;
-    let hidden = AUTHORISING.iter().any(|secret| name.eq_ignore_ascii_case(secret));
     let value = match secrecy {
-        Secrecy::Shown if hidden => {
-            format!("{{{{env.{}}}}}", name.to_ascii_uppercase().replace('-', "_"))
-        }
+        Secrecy::Shown if authorises(name, value) => format!("{{{{env.{}}}}}", variable(name)),
         _ => value.to_owned(),
     };
     Some(format!("{} = {}", key(name), text(&value)))
+}
+
+/// Whether this value authorises; a template is no value yet.
+fn authorises(name: &str, value: &str) -> bool {
+    let known = AUTHORISING.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+    known && !value.contains("{{")
+}
+
+/// The variable of the environment that stands for a header's value in what is shown.
+fn variable(name: &str) -> String {
+    name.to_ascii_uppercase().replace('-', "_")
 }
 
 /// A key, bare where TOML allows it.

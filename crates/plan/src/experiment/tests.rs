@@ -13,6 +13,7 @@ use crate::template::Template;
 
 mod bad_input;
 mod examples;
+mod schema;
 
 /// Files and environment in memory.
 #[derive(Default)]
@@ -224,6 +225,14 @@ fn the_environment_is_used_and_never_written() {
     assert!(written.contains("/{{env.PIN}}"), "{written}");
     assert!(!format!("{:?}", plan.secrets).contains("s3cr3t"));
     assert!(!plan.describe().contains("s3cr3t"));
+}
+
+#[test]
+fn a_variable_is_a_number_where_a_setting_is_one() {
+    let plan = plan(&with_load("connections = \"{{env.PIN}}\""));
+    assert_eq!(plan.arms[0].load.connections, 7);
+    let written = read(&with_load("connections = \"7\""), &set(&[])).unwrap_err();
+    assert!(written.contains("got \"7\""), "{written}");
 }
 
 #[test]

@@ -81,6 +81,11 @@ fn values_that_authorise_are_not_shown() {
     let plain = run.equivalent(Secrecy::Plain).unwrap();
     assert!(plain.contains("header = { Authorization = \"Bearer abc\" }"), "{plain}");
     let shown = run.equivalent(Secrecy::Shown).unwrap();
+    let mut plan = crate::experiment::tests::plan(&plain);
+    run.protect(&mut plan);
+    let written = serde_json::to_string(&plan).unwrap();
+    assert!(!written.contains("Bearer abc") && !plan.describe().contains("Bearer abc"));
+    assert!(written.contains("{{env.AUTHORIZATION}}"), "{written}");
     assert!(shown.contains("header = { Authorization = \"{{env.AUTHORIZATION}}\" }"), "{shown}");
 }
 

@@ -117,7 +117,7 @@ fn a_template_error_points_into_the_text() {
 15 | http = { path = "/{{sequenc}}/{{random 5}}" }                         # GET; method, header, body, json, expect, items as below
    |                   ^^^^^^^^^^^ did you mean `sequence`?
    |
-   = hint: known here: sequence, nonce, uuid, random, bytes, row, trial
+   = hint: known here: sequence, nonce, uuid, random, bytes, row, trial, env, factor
 
 error: expected a range such as 0..99, got "5"
   --> test.toml:15:31
@@ -246,7 +246,67 @@ fn a_path_in_the_target_is_moved_to_the_operation() {
 }
 
 #[test]
+fn a_placeholder_that_nothing_fills_is_refused_in_a_target() {
+    let message = refused(&HOME.replace("http://127.0.0.1:8080", "http://{{evn.HOST}}:8080"));
+    assert!(
+        message.contains("error: unknown placeholder in `http://{{evn.HOST}}:8080`"),
+        "{message}"
+    );
+}
+
+#[test]
 fn an_unknown_system_names_the_near_one() {
     let text = format!("[system]\nserve = \"trth\"\n{}", with_load("rate = \"5/s\""));
     assert!(refused(&text).contains("did you mean `truth`?"));
+}
+
+#[test]
+fn no_damage_to_a_file_makes_the_reader_panic() {
+    use crate::randomness::{Stream, below, draw};
+    let whole = r#"title = "é {{env.TOKEN}}"
+criteria = ["a p99 < 20ms", "a n / failed == 100%"]
+[factors]
+x = [1, 2]
+w = { s = { rate = "5/s" }, c = { users = 3, think = "1s..3s" } }
+[design]
+blocks = 2
+[[service]]
+name = "redis"
+command = "redis-server --save '' {port}"
+[system]
+serve = "truth"
+set = { a = "{{factor.x}}" }
+[load]
+stages = [{ to = "5/s", over = "3s" }, { hold = "1m" }]
+[[operation]]
+name = "a"
+when = { x = [1, 2] }
+http = { path = "/{{row.query}}/{{random 0..9}}/{{bytes 1KiB}}" }
+rows = { file = "data/queries.csv", order = "once" }
+items = { n = "$.n" }
+[[operation]]
+targets = { file = "targets.txt" }
+"#;
+    assert_eq!(read(whole, &set(&[])).err(), None);
+    let pieces = ["", "\"", "{", "}", "[", "=", "{{", "..", "-1", "0", "é", "\n", "9999999999999"];
+    let places: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
+    let mut refused = 0;
+    for case in 0..1500 {
+        let bits =
+            |n: u64, bound: usize| below(draw(case, Stream::Content, n), bound as u64) as usize;
+        let start = places[bits(0, places.len())];
+        let end = places[bits(1, places.len())].clamp(start, start + 12);
+        let end = (end..).find(|at| whole.is_char_boundary(*at)).unwrap();
+        let damaged =
+            format!("{}{}{}", &whole[..start], pieces[bits(2, pieces.len())], &whole[end..]);
+        let options = Options { quick: case % 2 == 0, ..set(&[]) };
+        match read(&damaged, &options) {
+            Ok(plan) => assert!(!plan.describe().is_empty()),
+            Err(message) => {
+                assert!(message.starts_with("error: "), "{message}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 500, "{refused}");
 }

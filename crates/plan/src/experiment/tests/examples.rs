@@ -151,7 +151,7 @@ criterion    p99 < 20ms
 criterion    failed == 0
 
 arm all
-  system     proofload serve truth mode="mm1" rate=1000
+  system     proofload serve truth mode=mm1 rate=1000/s
   target     http://{{system.http}}
   load       open, Poisson 500/s, measured for 10s
   load       warm-up 2s, time-out 30s, 1000 connections, kept alive
