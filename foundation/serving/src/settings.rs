@@ -48,6 +48,11 @@ impl<'a> Settings<'a> {
         self.quantity(key, "a rate such as 1000/s", quantity::parse_rate).unwrap_or(default)
     }
 
+    /// A rate, if there is one.
+    pub fn optional_rate(&self, key: &'static str) -> Option<f64> {
+        self.quantity(key, "a rate such as 1000/s", quantity::parse_rate)
+    }
+
     /// A share in [0, 1], such as `25%` or `0.25`.
     pub fn ratio(&self, key: &'static str, default: f64) -> f64 {
         self.quantity(key, "a share such as 25% or 0.25", quantity::parse_ratio).unwrap_or(default)

@@ -29,6 +29,8 @@ pub struct Configuration {
     pub body_bytes: u64,
     /// Seed of all draws.
     pub seed: u64,
+    /// The constant rate that `/observed` holds the arrivals against.
+    pub planned_rate: Option<f64>,
     /// Arrivals that are kept; further ones are answered and counted, but not stamped.
     pub max_stamps: u64,
     /// Bounds on connections, sizes and times.
@@ -186,6 +188,7 @@ pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
         share,
         body_bytes: settings.size("body", default_body(conduct)),
         seed: settings.count("seed", 1, 0..=u64::MAX),
+        planned_rate: settings.optional_rate("planned_rate"),
         max_stamps: settings.count("max_stamps", 4_000_000, 0..=MOST_STAMPS),
         limits: Limits::read(&settings),
     };

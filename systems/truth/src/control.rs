@@ -1,9 +1,11 @@
-//! The paths that are not load: `/healthz`, `/metrics` and `/truth/…`. They are no arrivals.
+//! The paths that are not load: `/healthz`, `/metrics`, `/observed` and `/truth/…`. They are no arrivals.
 
 use std::fmt::Write;
 use std::io;
 
+use serde_json::Value;
 use serving::metrics;
+use serving::observed::Observed;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -22,6 +24,7 @@ pub(crate) enum Request {
     Metrics,
     Reset,
     Report(Result<Question, String>),
+    Observed,
     Arrivals,
     /// A `/truth/` path, or a method, that does not exist.
     Unknown(u16),
@@ -37,6 +40,7 @@ impl Request {
             b"/truth/reset" => Self::Unknown(405),
             b"/truth/report" => Self::Report(Question::parse(&String::from_utf8_lossy(head.query))),
             b"/truth/arrivals" => Self::Arrivals,
+            b"/observed" => Self::Observed,
             path if path.starts_with(b"/truth/") => Self::Unknown(404),
             _ => return None,
         };
@@ -61,6 +65,7 @@ pub(crate) async fn answer(
         Request::Report(Ok(question)) => {
             ("200 OK", "application/json", render_report(room, *question))
         }
+        Request::Observed => ("200 OK", "application/json", render_observed(room)),
         Request::Report(Err(problem)) => ("400 Bad Request", "text/plain", format!("{problem}\n")),
         Request::Arrivals => return write_arrivals(stream, room, last).await,
         Request::Unknown(405) => ("405 Method Not Allowed", "text/plain", String::new()),
@@ -79,6 +84,18 @@ fn render_report(room: &Room, question: Question) -> String {
     let stamps = room.stamps.borrow();
     let report = report::report(&stamps, &room.configuration, question);
     serde_json::to_string(&report).expect("numbers and strings always serialize") + "\n"
+}
+
+/// What arrived, in the form that launchers read from every observer.
+fn render_observed(room: &Room) -> String {
+    let stamps = room.stamps.borrow();
+    let question = Question { rate: room.configuration.planned_rate, ..Question::default() };
+    let report = report::report(&stamps, &room.configuration, question);
+    let mut observed = Observed { received: stamps.received(), ..Observed::default() };
+    if let Ok(Value::Object(detail)) = serde_json::to_value(&report) {
+        observed.detail = detail;
+    }
+    observed.body() + "\n"
 }
 
 /// One stamp a line, in chunks, so that millions of them need little memory.

@@ -1,9 +1,133 @@
-//! stub
+//! `proofload calibrate`: the instrument against targets of known behaviour, truth beside
+//! measurement.
 
-use crate::cli::CalibrateArgs;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use record::summary::Validity;
+
+use crate::calibration::{CASES, Case, Finding, Seen};
+use crate::cli::{CalibrateArgs, OutputFlags};
+use crate::commands::run::measure;
 use crate::exit::Exit;
+use crate::live::Live;
+use crate::loading::load_text;
 use crate::message::Problem;
+use crate::output;
 
-pub fn calibrate(_args: &CalibrateArgs) -> Result<Exit, Problem> {
-    Ok(Exit::Passed)
+/// Runs every case; exits 3 when one does not hold.
+pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
+    let mut live = Live::new(args.quiet);
+    let kept = Folder::new(args.out.as_deref());
+    let mut floor_ns = 0.0;
+    let mut all_hold = true;
+    output::print(&row(&HEADINGS.map(str::to_owned)))?;
+    for case in CASES {
+        live.say(&format!("measuring: {}", case.name));
+        let findings = examine(case, &kept, &mut live, &mut floor_ns)?;
+        live.clear();
+        all_hold &= findings.iter().all(|finding| finding.holds);
+        output::print(&rows(case, &findings))?;
+    }
+    output::print(if all_hold {
+        "\nEverything is within its bound.\n"
+    } else {
+        "\nSomething is beyond its bound: read figures of this machine with care, or calibrate again when \
+         it is idle.\n"
+    })?;
+    Ok(if all_hold { Exit::Passed } else { Exit::Undecided })
+}
+
+fn examine(
+    case: &Case,
+    kept: &Folder,
+    live: &mut Live,
+    floor_ns: &mut f64,
+) -> Result<Vec<Finding>, Problem> {
+    let loaded = load_text(case.name, &case.experiment())?;
+    let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
+    let finished = measure(&loaded, &flags, live)?;
+    let Some(seen) = Seen::of(&finished.summary, *floor_ns) else {
+        return Err(Problem::environment("interrupted").during(case.name));
+    };
+    if *floor_ns == 0.0 {
+        *floor_ns = seen.median_service_ns();
+    }
+    let mut findings = (case.compare)(&seen);
+    findings.push(validity(&seen));
+    Ok(findings)
+}
+
+/// A late generator is said, whatever the figures are.
+fn validity(seen: &Seen<'_>) -> Finding {
+    let trial = seen.trial;
+    let holds = matches!(trial.validity, Validity::Valid | Validity::Noted);
+    let lag = trial.generator.dispatch_lag.quantiles.iter().find(|quantile| quantile.q == 0.99);
+    let lag = lag.and_then(|quantile| quantile.observed_ns).map(report::number::duration);
+    let measured = match lag {
+        Some(lag) if trial.generator.dispatch_lag.max_ns > 0 => format!("p99 {lag}"),
+        _ => "–".to_owned(),
+    };
+    Finding {
+        what: "dispatch lag".to_owned(),
+        truth: "–".to_owned(),
+        measured,
+        bound: Some("valid trial".to_owned()),
+        holds,
+    }
+}
+
+const HEADINGS: [&str; 6] = ["case", "quantity", "truth", "measured", "bound", ""];
+const WIDTHS: [usize; 6] = [24, 20, 12, 14, 12, 6];
+
+fn rows(case: &Case, findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for (index, finding) in findings.iter().enumerate() {
+        let name = if index == 0 { case.name } else { "" };
+        let holds = match (&finding.bound, finding.holds) {
+            (None, _) => "",
+            (Some(_), true) => "holds",
+            (Some(_), false) => "BEYOND",
+        };
+        let bound = finding.bound.clone().unwrap_or_default();
+        let cells = [name, &finding.what, &finding.truth, &finding.measured, &bound, holds];
+        text += &row(&cells.map(str::to_owned));
+    }
+    text
+}
+
+fn row(cells: &[String; 6]) -> String {
+    let mut line = String::new();
+    for (cell, width) in cells.iter().zip(WIDTHS) {
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{cell:<width$} ");
+    }
+    line.trim_end().to_owned() + "\n"
+}
+
+/// Where the run folders go: kept where the user says, otherwise removed at the end.
+struct Folder {
+    root: PathBuf,
+    is_kept: bool,
+}
+
+impl Folder {
+    fn new(out: Option<&Path>) -> Self {
+        let own =
+            || std::env::temp_dir().join(format!("proofload-calibrate-{}", std::process::id()));
+        Self { root: out.map_or_else(own, Path::to_owned), is_kept: out.is_some() }
+    }
+
+    fn of(&self, case: &Case) -> PathBuf {
+        self.root.join(case.name.replace([' ', ',', '/'], "-").to_lowercase())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What cannot be removed lies in the system's folder for such things.
+            let _ = std::fs::remove_dir_all(&self.root);
+        }
+    }
 }

@@ -20,6 +20,17 @@ fn control_paths_answer_on_the_load_address_and_are_no_arrivals() {
 }
 
 #[test]
+fn an_observer_s_answer_holds_the_report_at_the_planned_rate() {
+    let target = Running::start(mode("none").with("planned_rate", "1000/s"));
+    assert!(target.get("/load").starts_with("HTTP/1.1 200 "));
+    let answer = target.get("/observed");
+    let body: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!((&body["received"], &body["lost"]), (&json!(1), &json!(0)));
+    assert_eq!(body["detail"]["planned_rate"], 1000.0);
+    assert_eq!(body["detail"]["schedule_error_ns"]["max"], 0);
+}
+
+#[test]
 fn a_connection_may_carry_load_and_control() {
     let target = Running::start(mode("none"));
     let mut stream = target.connect();

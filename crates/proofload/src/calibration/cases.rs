@@ -1,0 +1,175 @@
+//! The cases, in the order in which they run.
+
+use record::summary::{Distribution, Summary, Trial};
+use serde_json::Value;
+
+use super::Finding;
+
+/// An experiment of known truth.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Its name in the table, and that of its run folder.
+    pub name: &'static str,
+    /// Settings of the truth system, as in `set = { … }`.
+    set: &'static str,
+    /// The `[load]` table.
+    load: &'static str,
+    /// What is held against what.
+    pub compare: fn(&Seen<'_>) -> Vec<Finding>,
+}
+
+/// What came out of a case.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The only trial.
+    pub trial: &'a Trial,
+    /// Median of the floor, once it was measured. Nanoseconds.
+    pub floor_ns: f64,
+}
+
+const MILLISECOND: f64 = 1e6;
+
+/// Every case; the first one measures the floor.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "floor",
+        set: "mode = \"none\"",
+        load: "connections = 1\nduration = \"2s\"",
+        compare: floor,
+    },
+    Case {
+        name: "pacing at 1,000/s",
+        set: "mode = \"none\", planned_rate = \"1000/s\"",
+        load: "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"5s\"",
+        compare: |seen| pacing(seen, 5_000),
+    },
+    Case {
+        name: "pacing at 10,000/s",
+        set: "mode = \"none\", planned_rate = \"10000/s\"",
+        load: "rate = \"10000/s\"\narrivals = \"constant\"\nduration = \"3s\"",
+        compare: |seen| pacing(seen, 30_000),
+    },
+    Case {
+        name: "constant 1 ms",
+        set: "mode = \"constant\", service = \"1ms\"",
+        load: "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"4s\"",
+        compare: constant,
+    },
+    Case {
+        name: "freeze of 1 s",
+        set: "mode = \"freeze\", at = \"4s\", length = \"1s\", service = \"0s\"",
+        load: "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"",
+        compare: freeze,
+    },
+    Case {
+        name: "M/M/1 at half capacity",
+        set: "mode = \"mm1\", rate = \"1000/s\"",
+        load: "rate = \"500/s\"\nduration = \"15s\"",
+        compare: queue,
+    },
+];
+
+impl Case {
+    /// The experiment file.
+    pub fn experiment(&self) -> String {
+        format!(
+            "title = \"calibration: {}\"\nseed = 1\n[system]\nserve = \"truth\"\nset = {{ {} }}\n\
+             [[observer]]\nname = \"truth\"\n[load]\nwarm_up = \"0s\"\n{}\n\
+             [[operation]]\nname = \"ask\"\nhttp = {{ path = \"/\" }}\n",
+            self.name, self.set, self.load
+        )
+    }
+}
+
+impl<'a> Seen<'a> {
+    /// `None` if the run has no trial.
+    pub fn of(summary: &'a Summary, floor_ns: f64) -> Option<Self> {
+        let trial = summary.arms.first()?.trials.first()?;
+        Some(Self { trial, floor_ns })
+    }
+
+    /// Median service time.
+    pub fn median_service_ns(&self) -> f64 {
+        quantile(&self.trial.total.service_time, 0.5)
+    }
+
+    /// A figure of the target's own report; not a number where it has none.
+    fn target(&self, group: &str, figure: &str) -> f64 {
+        let detail = self.trial.observers.first().and_then(|one| one.detail.get(group));
+        detail.and_then(|one| one.get(figure)).and_then(Value::as_f64).unwrap_or(f64::NAN)
+    }
+
+    fn received(&self) -> u64 {
+        self.trial.observers.first().map_or(0, |observer| observer.received)
+    }
+}
+
+fn quantile(distribution: &Distribution, q: f64) -> f64 {
+    let found = distribution.quantiles.iter().find(|quantile| quantile.q == q);
+    found.and_then(|quantile| quantile.observed_ns).map_or(f64::NAN, |value| value as f64)
+}
+
+fn response(seen: &Seen<'_>, q: f64) -> f64 {
+    quantile(&seen.trial.total.response_time, q)
+}
+
+/// The least that can be measured here; nothing to hold it against.
+fn floor(seen: &Seen<'_>) -> Vec<Finding> {
+    let service = &seen.trial.total.service_time;
+    let shown =
+        |what, q| Finding::shown(what, report::number::duration(quantile(service, q) as u64));
+    vec![shown("service time p50", 0.5), shown("service time p99", 0.99)]
+}
+
+/// A constant rate as the target saw it.
+fn pacing(seen: &Seen<'_>, planned: u64) -> Vec<Finding> {
+    vec![
+        Finding::error(
+            "schedule error p50",
+            seen.target("schedule_error_ns", "p50"),
+            0.1 * MILLISECOND,
+        ),
+        Finding::error("schedule error p99", seen.target("schedule_error_ns", "p99"), MILLISECOND),
+        Finding::exact("requests received", planned, seen.received()),
+    ]
+}
+
+/// A service that takes 1 ms: what is above that is the way there and back, and the target's own lateness.
+fn constant(seen: &Seen<'_>) -> Vec<Finding> {
+    let truth = MILLISECOND + seen.floor_ns + seen.target("answer_lateness_ns", "p50");
+    vec![
+        Finding::time("response time p50", truth, response(seen, 0.5), 0.1 * MILLISECOND),
+        Finding::exact("requests received", 4_000, seen.received()),
+    ]
+}
+
+/// A tenth of the requests wait uniformly 0 – 1 s.
+fn freeze(seen: &Seen<'_>) -> Vec<Finding> {
+    vec![
+        Finding::time(
+            "response time p95",
+            500.0 * MILLISECOND,
+            response(seen, 0.95),
+            15.0 * MILLISECOND,
+        ),
+        Finding::time(
+            "response time p99",
+            900.0 * MILLISECOND,
+            response(seen, 0.99),
+            18.0 * MILLISECOND,
+        ),
+        Finding::exact("requests received", 10_000, seen.received()),
+    ]
+}
+
+/// Held against what this very sequence of arrivals and services had to give, which the target knows;
+/// the closed form (mean 2 ms) is the mean over all sequences.
+fn queue(seen: &Seen<'_>) -> Vec<Finding> {
+    let total = &seen.trial.total.response_time;
+    let truth = |figure| seen.target("true_response_ns", figure) + seen.floor_ns;
+    vec![
+        Finding::time("response time mean", truth("mean"), total.mean_ns as f64, 0.2 * MILLISECOND),
+        Finding::time("response time p50", truth("p50"), response(seen, 0.5), 0.2 * MILLISECOND),
+        Finding::time("response time p99", truth("p99"), response(seen, 0.99), MILLISECOND),
+    ]
+}
