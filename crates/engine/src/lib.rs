@@ -5,4 +5,8 @@
 
 pub mod clock;
 pub mod driver;
+pub mod placement;
+pub mod preflight;
+pub mod process;
+pub mod selfcheck;
 pub mod transport;

@@ -1,4 +1,11 @@
 //! What is wrong with an experiment file: all problems at once, each with line and caret.
+//!
+//! Not here: the decision to print. A binary that renders chooses the stream and the colour.
+
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 
 /// A stretch of the source, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -7,6 +14,39 @@ pub struct Span {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+}
+
+impl Span {
+    /// The stretch `start..end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// Its number of bytes.
+    pub fn len(self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether it covers nothing.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The stretch `start..end` of a text that stands here, or all of it where that text is not
+    /// written out in the source (escapes, substituted factors).
+    pub fn within(self, text: &str, start: usize, end: usize) -> Self {
+        if self.len() == text.len() {
+            Self::new(self.start + start, self.start + end)
+        } else {
+            self
+        }
+    }
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        Self::new(range.start, range.end)
+    }
 }
 
 /// One problem.
@@ -20,4 +60,188 @@ pub struct Diagnostic {
     pub label: String,
     /// One thing to do, if we know one.
     pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// A problem without a hint.
+    pub fn new(span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { message: message.into(), span, label: label.into(), hint: None }
+    }
+
+    /// The same with one thing to do.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// `text` is none of `known`: names a near miss where there is one, and the whole list in a
+    /// hint where it is short.
+    pub fn unknown<'k>(
+        what: &str,
+        text: &str,
+        span: Span,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        let label = match near_miss(text, &known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("not a known {what}"),
+        };
+        let problem = Self::new(span, format!("unknown {what} `{text}`"), label);
+        match known.len() {
+            1..=40 => problem.with_hint(format!("known here: {}", known.join(", "))),
+            _ => problem,
+        }
+    }
+}
+
+/// The known word that is most likely meant by `text`, if one is close.
+pub fn near_miss<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
+    let limit = (text.chars().count() / 3).clamp(1, 3);
+    let near = |word: &&&str| strsim::osa_distance(text, word) <= limit;
+    let closeness = |word: &&&str| (strsim::jaro_winkler(text, word) * 1e6) as u64;
+    known.iter().filter(near).max_by_key(closeness).copied()
+}
+
+/// The texts that spans refer to: the experiment file, then each flag that adds to it. Their
+/// bytes are numbered through, so that one kind of span serves all.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    origin: String,
+    text: String,
+    start: usize,
+}
+
+impl Sources {
+    /// The experiment file alone.
+    pub fn new(file: impl Into<String>, text: impl Into<String>) -> Self {
+        let mut sources = Self::default();
+        sources.add(file, text);
+        sources
+    }
+
+    /// Adds a text; spans within it are offset by the returned number.
+    pub fn add(&mut self, origin: impl Into<String>, text: impl Into<String>) -> usize {
+        // One byte is left between two texts, so that a span at the end of one is not in the next.
+        let start = self.parts.last().map_or(0, |last| last.start + last.text.len() + 1);
+        self.parts.push(Part { origin: origin.into(), text: text.into(), start });
+        start
+    }
+
+    /// All problems in the order of their place, as a person reads them.
+    ///
+    /// Deterministic plain text when `colour` is [`Colour::Off`].
+    pub fn render(&self, problems: &[Diagnostic], colour: Colour) -> String {
+        let renderer = match colour {
+            Colour::On => Renderer::styled(),
+            Colour::Off => Renderer::plain(),
+        };
+        let mut sorted: Vec<&Diagnostic> = problems.iter().collect();
+        sorted.sort_by_key(|problem| problem.span.start);
+        let texts: Vec<String> =
+            sorted.iter().map(|problem| self.render_one(problem, &renderer)).collect();
+        texts.join("\n\n")
+    }
+
+    fn render_one(&self, problem: &Diagnostic, renderer: &Renderer) -> String {
+        let at = problem.span.start;
+        let part = self.parts.iter().rev().find(|part| part.start <= at);
+        let mut elements: Vec<Element<'_>> = Vec::new();
+        if let Some(part) = part {
+            let range = part.range(problem.span);
+            let annotation =
+                AnnotationKind::Primary.span(range).label(Some(problem.label.as_str()));
+            let snippet = Snippet::source(part.text.as_str())
+                .path(part.origin.as_str())
+                .annotation(annotation);
+            elements.push(snippet.into());
+        }
+        if let Some(hint) = &problem.hint {
+            elements.push(Level::HELP.with_name("hint").message(hint.as_str()).into());
+        }
+        let title = Level::ERROR.primary_title(problem.message.as_str());
+        renderer.render(&[title.elements(elements)])
+    }
+}
+
+impl Part {
+    /// The span in this text's own bytes, on character boundaries and not beyond its end.
+    fn range(&self, span: Span) -> Range<usize> {
+        let floor = |at: usize| {
+            let mut at = at.saturating_sub(self.start).min(self.text.len());
+            while !self.text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let start = floor(span.start);
+        start..floor(span.end).max(start)
+    }
+}
+
+/// Whether a rendering uses terminal colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Escape sequences.
+    On,
+    /// Plain text.
+    Off,
+}
+
+/// The problems of one file as text.
+pub fn render(file: &str, source: &str, problems: &[Diagnostic], colour: Colour) -> String {
+    Sources::new(file, source).render(problems, colour)
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_shows_file_line_column_caret_and_hint() {
+        let source = "[load]\nrate = \"500\"\n";
+        let problem = Diagnostic::new(
+            Span::new(15, 18),
+            "expected a rate such as 500/s, got \"500\"",
+            "no unit",
+        )
+        .with_hint("write 500/s");
+        let expected = "error: expected a rate such as 500/s, got \"500\"
+ --> home.toml:2:9
+  |
+2 | rate = \"500\"
+  |         ^^^ no unit
+  |
+  = hint: write 500/s";
+        assert_eq!(render("home.toml", source, &[problem], Colour::Off), expected);
+    }
+
+    #[test]
+    fn a_span_of_a_flag_points_into_the_flag() {
+        let mut sources = Sources::new("home.toml", "title = \"x\"");
+        let base = sources.add("--criterion", "p99 < 20");
+        let problem =
+            Diagnostic::new(Span::new(base + 6, base + 8), "no unit", "a duration such as 20ms");
+        let text = sources.render(&[problem], Colour::Off);
+        assert!(text.contains("--> --criterion:1:7"), "{text}");
+        assert!(text.contains("p99 < 20"), "{text}");
+    }
+
+    #[test]
+    fn a_near_miss_is_near() {
+        assert_eq!(near_miss("pth", &["path", "method"]), Some("path"));
+        assert_eq!(near_miss("arrvals", &["arrivals", "rate"]), Some("arrivals"));
+        assert_eq!(near_miss("zebra", &["path", "method"]), None);
+    }
 }

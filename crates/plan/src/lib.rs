@@ -2,15 +2,30 @@
 //!
 //! Pure: files only through a trait, no clock, no entropy.
 
-pub mod criterion;
+// In reading order: the file and what is wrong with it,
 pub mod diagnostic;
 pub mod document;
+pub mod units;
+// what it says,
+pub mod comparison;
+pub mod criterion;
+pub mod experiment;
 pub mod load;
-pub mod mix;
 pub mod operation;
-pub mod plan;
 pub mod process;
+pub mod request_list;
 pub mod rows;
-pub mod schedule;
 pub mod target;
 pub mod template;
+// what it becomes,
+pub mod hash;
+mod order;
+pub mod plan;
+mod rehearsal;
+pub mod secret;
+// and what follows from it and a seed.
+mod intensity;
+pub mod mix;
+pub mod nonce;
+pub mod randomness;
+pub mod schedule;

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::intensity::Intensity;
+use crate::randomness::{Stream, draw, unit};
+
 /// How much load, of which kind, and until when.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Load {
@@ -184,9 +187,200 @@ pub enum SteadyState {
     Reported,
 }
 
+impl ArrivalProcess {
+    /// The name of the process: `constant`, `poisson`, `stages`, `burst`, `replay`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Constant { .. } => "constant",
+            Self::Poisson { .. } => "poisson",
+            Self::Stages { .. } => "stages",
+            Self::Burst { .. } => "burst",
+            Self::Replay { .. } => "replay",
+        }
+    }
+
+    /// The greatest momentary rate per second; for a replay, the most arrivals in any second.
+    pub fn peak_rate(&self) -> f64 {
+        match self {
+            Self::Constant { rate } | Self::Poisson { rate } | Self::Burst { rate, .. } => *rate,
+            Self::Stages { from, stages, .. } => {
+                stages.iter().map(|stage| stage.to).fold(*from, f64::max)
+            }
+            Self::Replay { offsets_ns, .. } => busiest_second(offsets_ns) as f64,
+        }
+    }
+
+    /// Arrivals per second on average until the stop; `None` where nothing is ever planned.
+    pub fn mean_rate(&self, stop: Stop) -> Option<f64> {
+        let intensity = match self {
+            Self::Constant { rate } | Self::Poisson { rate } => return Some(*rate),
+            Self::Stages { from, stages, .. } => Intensity::stages(*from, stages),
+            Self::Burst { rate, on, off, .. } => Intensity::burst(*rate, *on, *off),
+            Self::Replay { offsets_ns, .. } => return mean_of_list(offsets_ns, stop),
+        };
+        match stop {
+            Stop::Duration { after } => {
+                let seconds = after.as_secs_f64();
+                (seconds > 0.0).then(|| intensity.cumulative(seconds) / seconds)
+            }
+            Stop::Operations { count } => {
+                let seconds = intensity.inverse(count as f64)?;
+                (seconds > 0.0).then(|| count as f64 / seconds)
+            }
+        }
+    }
+
+    /// The process at its initial rate for ever: what a warm-up runs. `None` where it begins
+    /// with nothing.
+    pub fn initial(&self) -> Option<Self> {
+        let (rate, spacing) = match self {
+            Self::Constant { rate } => (*rate, Spacing::Constant),
+            Self::Poisson { rate } => (*rate, Spacing::Poisson),
+            Self::Stages { from, spacing, .. } => (*from, *spacing),
+            Self::Burst { rate, spacing, .. } => (*rate, *spacing),
+            Self::Replay { .. } => return None,
+        };
+        (rate > 0.0).then_some(match spacing {
+            Spacing::Constant => Self::Constant { rate },
+            Spacing::Poisson => Self::Poisson { rate },
+        })
+    }
+
+    /// Its own length, where it has one: the sum of the stages, the last offset of a replay.
+    pub fn length(&self) -> Option<Duration> {
+        match self {
+            Self::Stages { stages, .. } => Some(stages.iter().map(|stage| stage.over).sum()),
+            Self::Replay { offsets_ns, .. } => offsets_ns.last().copied().map(Duration::from_nanos),
+            _ => None,
+        }
+    }
+}
+
+/// The most offsets, ascending, in any span of a second.
+fn busiest_second(offsets_ns: &[u64]) -> usize {
+    let mut first = 0;
+    let mut most = 0;
+    for (last, offset) in offsets_ns.iter().enumerate() {
+        while offset - offsets_ns[first] >= 1_000_000_000 {
+            first += 1;
+        }
+        most = most.max(last - first + 1);
+    }
+    most
+}
+
+fn mean_of_list(offsets_ns: &[u64], stop: Stop) -> Option<f64> {
+    let (count, length) = match stop {
+        Stop::Duration { after } => {
+            let end = after.as_nanos();
+            (offsets_ns.partition_point(|offset| u128::from(*offset) < end), after.as_secs_f64())
+        }
+        Stop::Operations { count } => {
+            let count = usize::try_from(count).unwrap_or(usize::MAX).min(offsets_ns.len());
+            (count, *offsets_ns.get(count.checked_sub(1)?)? as f64 / 1e9)
+        }
+    };
+    (length > 0.0).then(|| count as f64 / length)
+}
+
+impl Think {
+    /// The pause before the `index`-th operation.
+    pub fn pause(&self, seed: u64, index: u64) -> Duration {
+        let share = || unit(draw(seed, Stream::Think, index));
+        match self {
+            Self::Fixed { pause } => *pause,
+            Self::Uniform { low, high } => *low + (*high - *low).mul_f64(share()),
+            Self::Exponential { mean } => mean.mul_f64(-share().ln()),
+        }
+    }
+
+    /// Its mean.
+    pub fn mean(&self) -> Duration {
+        match self {
+            Self::Fixed { pause } => *pause,
+            Self::Uniform { low, high } => (*low + *high) / 2,
+            Self::Exponential { mean } => *mean,
+        }
+    }
+}
+
 impl Load {
     /// Length of ramp-up, warm-up and measure phase, if they are known beforehand.
     pub fn wall_time(&self) -> Option<Duration> {
-        None
+        let warm_up = match self.warm_up {
+            WarmUp::Fixed { length } => length,
+            WarmUp::Auto => return None,
+        };
+        Some(self.ramp_up() + warm_up + self.measure_time()?)
+    }
+
+    /// Time until all users are there.
+    pub fn ramp_up(&self) -> Duration {
+        match self.model {
+            Model::Users { users, spawn_rate, .. } if spawn_rate.is_finite() => {
+                Duration::from_secs_f64(f64::from(users) / spawn_rate)
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Length of the measure phase, if it is known beforehand.
+    pub fn measure_time(&self) -> Option<Duration> {
+        match (self.stop, &self.model) {
+            (Stop::Duration { after }, _) => Some(after),
+            (Stop::Operations { count }, Model::Open { arrivals }) => {
+                let rate = arrivals.mean_rate(self.stop).filter(|rate| *rate > 0.0)?;
+                Some(Duration::from_secs_f64(count as f64 / rate))
+            }
+            _ => None,
+        }
+    }
+
+    /// Most operations that an open load may have in flight: ⌈1.2 · peak rate · time-out⌉.
+    pub fn in_flight_cap(&self) -> Option<u64> {
+        match &self.model {
+            Model::Open { arrivals } => {
+                Some((1.2 * arrivals.peak_rate() * self.timeout.as_secs_f64()).ceil() as u64)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_second_slides() {
+        let ms = |at: u64| at * 1_000_000;
+        assert_eq!(busiest_second(&[]), 0);
+        assert_eq!(busiest_second(&[ms(0), ms(900), ms(1100), ms(1200), ms(5000)]), 3);
+    }
+
+    #[test]
+    fn mean_rates() {
+        let second = Duration::from_secs(1);
+        let burst = ArrivalProcess::Burst {
+            rate: 500.0,
+            on: 10 * second,
+            off: 50 * second,
+            spacing: Spacing::Poisson,
+        };
+        let mean = burst.mean_rate(Stop::Duration { after: 60 * second }).unwrap();
+        assert!((mean - 500.0 / 6.0).abs() < 1e-9, "{mean}");
+        assert_eq!(burst.peak_rate(), 500.0);
+    }
+
+    #[test]
+    fn thinking_keeps_to_its_range_and_mean() {
+        let (low, high) = (Duration::from_secs(1), Duration::from_secs(3));
+        let think = Think::Uniform { low, high };
+        let pauses: Vec<Duration> = (0..10_000).map(|index| think.pause(3, index)).collect();
+        assert!(pauses.iter().all(|pause| (low..=high).contains(pause)));
+        let mean = pauses.iter().sum::<Duration>().as_secs_f64() / 10_000.0;
+        // 4 sigma of the mean of 10,000 uniform draws over 2 s.
+        assert!((mean - 2.0).abs() < 4.0 * 2.0 / 12_f64.sqrt() / 100.0, "{mean}");
+        assert_eq!(think.mean(), Duration::from_secs(2));
     }
 }

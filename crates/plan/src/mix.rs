@@ -1,6 +1,7 @@
 //! The mix: which operation the k-th arrival is, drawn from the seed.
 
-use crate::operation::Operation;
+use crate::operation::{Operation, RowOrder};
+use crate::randomness::{Stream, below, draw, unit};
 
 /// What the k-th arrival does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +20,50 @@ pub struct Assignment {
 /// rows `once` has none left. Every worker walks all indices, so the assignment does not depend
 /// on the number of workers.
 #[derive(Debug, Clone)]
-pub struct Mix {}
+pub struct Mix {
+    seed: u64,
+    next: u64,
+    parts: Vec<Part>,
+}
+
+/// One operation of the mix.
+#[derive(Debug, Clone)]
+struct Part {
+    /// Share of this operation and of all before it, in (0, 1].
+    up_to: f64,
+    sequence: u64,
+    rows: u64,
+    order: RowOrder,
+}
 
 impl Mix {
     /// The mix of these operations.
-    pub fn new(_operations: &[Operation], _seed: u64) -> Self {
-        todo!()
+    ///
+    /// Errors: none; weights that are all zero make every operation the last one, which the plan
+    /// refuses beforehand
+    pub fn new(operations: &[Operation], seed: u64) -> Self {
+        let total: f64 = operations.iter().map(|operation| operation.weight).sum();
+        let mut sum = 0.0;
+        let parts = operations
+            .iter()
+            .map(|operation| {
+                sum += operation.weight;
+                let rows = operation.row_count() as u64;
+                Part { up_to: sum / total, sequence: 0, rows, order: operation.order }
+            })
+            .collect();
+        Self { seed, next: 0, parts }
+    }
+
+    /// The operation of the k-th arrival: the first whose cumulated share reaches the k-th draw.
+    /// A weight of 0 is never drawn, since draws lie in (0, 1].
+    fn operation(&self, index: u64) -> usize {
+        let last = self.parts.len() - 1;
+        if last == 0 {
+            return 0;
+        }
+        let at = unit(draw(self.seed, Stream::Mix, index));
+        self.parts.iter().position(|part| at <= part.up_to).unwrap_or(last)
     }
 }
 
@@ -32,6 +71,98 @@ impl Iterator for Mix {
     type Item = Assignment;
 
     fn next(&mut self) -> Option<Assignment> {
-        todo!()
+        let index = self.next;
+        let operation = self.operation(index);
+        let seed = self.seed;
+        let part = &mut self.parts[operation];
+        let sequence = part.sequence;
+        let row = match (part.rows, part.order) {
+            (0, _) => 0,
+            (rows, RowOrder::RoundRobin) => sequence % rows,
+            (rows, RowOrder::Random) => below(draw(seed, Stream::Row, index), rows),
+            (rows, RowOrder::Once) if sequence < rows => sequence,
+            (_, RowOrder::Once) => return None,
+        };
+        part.sequence += 1;
+        self.next += 1;
+        Some(Assignment { index, operation, sequence, row: row as usize })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::rows::Rows;
+
+    fn operation(weight: f64, rows: usize, order: RowOrder) -> Operation {
+        let csv = format!("n\n{}", "1\n".repeat(rows));
+        let rows = (rows > 0).then(|| Arc::new(Rows::parse("n.csv", csv.as_bytes()).unwrap()));
+        Operation { weight, rows, order, ..Operation::named("x") }
+    }
+
+    fn three() -> Vec<Operation> {
+        vec![
+            operation(50.0, 0, RowOrder::RoundRobin),
+            operation(30.0, 7, RowOrder::RoundRobin),
+            operation(20.0, 5, RowOrder::Random),
+        ]
+    }
+
+    #[test]
+    fn shares_follow_the_weights_within_four_sigma() {
+        let mut counts = [0_u64; 3];
+        for assignment in Mix::new(&three(), 1).take(100_000) {
+            counts[assignment.operation] += 1;
+        }
+        for (count, share) in counts.iter().zip([0.5, 0.3, 0.2_f64]) {
+            let sigma = (100_000.0 * share * (1.0 - share)).sqrt();
+            assert!((*count as f64 - 100_000.0 * share).abs() < 4.0 * sigma, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn sequences_count_within_their_operation_and_rows_go_round() {
+        let mut next = [0; 3];
+        for assignment in Mix::new(&three(), 1).take(1000) {
+            let expected = &mut next[assignment.operation];
+            assert_eq!(assignment.sequence, *expected);
+            *expected += 1;
+            match assignment.operation {
+                0 => assert_eq!(assignment.row, 0),
+                1 => assert_eq!(assignment.row as u64, assignment.sequence % 7),
+                _ => assert!(assignment.row < 5),
+            }
+        }
+    }
+
+    #[test]
+    fn rows_taken_once_end_the_mix() {
+        let operations = [operation(1.0, 4, RowOrder::Once)];
+        let rows: Vec<usize> = Mix::new(&operations, 1).map(|taken| taken.row).collect();
+        assert_eq!(rows, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_weight_of_zero_is_never_drawn() {
+        let operations = [operation(0.0, 0, RowOrder::Once), operation(1.0, 0, RowOrder::Once)];
+        assert!(Mix::new(&operations, 5).take(10_000).all(|taken| taken.operation == 1));
+    }
+
+    #[test]
+    fn shares_of_any_number_of_workers_unite_to_the_same_mix() {
+        let whole: Vec<Assignment> = Mix::new(&three(), 9).take(2000).collect();
+        assert_ne!(whole, Mix::new(&three(), 10).take(2000).collect::<Vec<_>>());
+        for workers in 1..=16 {
+            let mut united: Vec<Assignment> = (0..workers)
+                .flat_map(|worker| {
+                    let mix = Mix::new(&three(), 9).take(2000);
+                    mix.filter(move |taken| taken.index % workers == worker)
+                })
+                .collect();
+            united.sort_by_key(|taken| taken.index);
+            assert_eq!(united, whole, "{workers} workers");
+        }
     }
 }

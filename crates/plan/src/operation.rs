@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::ser::{Error as _, SerializeStruct};
+use serde::{Serialize, Serializer};
 
 use crate::document::Table;
 use crate::rows::Rows;
@@ -30,9 +31,60 @@ pub struct Operation {
     /// Data that `{{row.column}}` refers to.
     pub rows: Option<Arc<Rows>>,
     /// Whole requests from a vegeta target file or a URL list; taken in turn like rows.
+    #[serde(serialize_with = "requests_digest")]
     pub requests: Option<Arc<[Request]>>,
     /// How rows or requests are taken.
     pub order: RowOrder,
+}
+
+impl Operation {
+    /// An HTTP operation with nothing but a name: weight 1, first target, empty table.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            weight: 1.0,
+            protocol: "http".to_owned(),
+            target: TargetOf::Fixed(0),
+            table: Table::default(),
+            expect: None,
+            items: Vec::new(),
+            rows: None,
+            requests: None,
+            order: RowOrder::default(),
+        }
+    }
+
+    /// Number of rows or whole requests that it takes its turns from; 0 where it has none.
+    pub fn row_count(&self) -> usize {
+        match (&self.requests, &self.rows) {
+            (Some(requests), _) => requests.len(),
+            (None, Some(rows)) => rows.len(),
+            (None, None) => 0,
+        }
+    }
+}
+
+/// A long list is serialised as its length and digest.
+fn digest_of<T: Serialize, S: Serializer>(items: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    let text = serde_json::to_vec(items).map_err(S::Error::custom)?;
+    let mut fields = serializer.serialize_struct("List", 2)?;
+    fields.serialize_field("count", &items.len())?;
+    fields.serialize_field("digest", &crate::hash::hex(&[&text]))?;
+    fields.end()
+}
+
+fn requests_digest<S: Serializer>(
+    requests: &Option<Arc<[Request]>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match requests {
+        Some(requests) => digest_of(requests, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn rows_digest<S: Serializer>(targets: &Arc<[usize]>, serializer: S) -> Result<S::Ok, S::Error> {
+    digest_of(targets, serializer)
 }
 
 /// Index into the arm's targets.
@@ -42,7 +94,7 @@ pub enum TargetOf {
     /// Always the same.
     Fixed(usize),
     /// By row, for requests of a target file.
-    ByRow(Arc<[usize]>),
+    ByRow(#[serde(serialize_with = "rows_digest")] Arc<[usize]>),
 }
 
 impl TargetOf {

@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::comparison::Comparison;
 use crate::criterion::Criterion;
+use crate::hash;
 use crate::load::Load;
 use crate::operation::Operation;
 use crate::process::{Observer, Service, System};
+use crate::secret::Secrets;
 use crate::target::Target;
 
 /// A whole experiment, checked and resolved. Its hash goes into every report.
-#[derive(Debug, Clone, Serialize)]
+///
+/// Whatever is serialised of it shows `{{env.NAME}}` in place of what came from the environment.
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// One line.
     pub title: String,
@@ -29,6 +34,10 @@ pub struct Plan {
     pub trials: Vec<TrialPlan>,
     /// What the result is held against.
     pub criteria: Vec<Criterion>,
+    /// Levels held against each other.
+    pub comparisons: Vec<Comparison>,
+    /// Values from the environment, to be kept out of every output.
+    pub secrets: Secrets,
 }
 
 /// One combination of levels, with everything resolved for it.
@@ -68,8 +77,57 @@ pub struct TrialPlan {
 }
 
 impl Plan {
+    /// A plan of one arm and one trial, which takes the plan's own seed.
+    pub fn single(title: &str, arm: Arm, seed: u64) -> Self {
+        Self {
+            title: title.to_owned(),
+            question: None,
+            seed,
+            rehearsal: false,
+            arms: vec![arm],
+            trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed }],
+            criteria: Vec::new(),
+            comparisons: Vec::new(),
+            secrets: Secrets::default(),
+        }
+    }
+
     /// Wall time of all trials without start-up and drain, if every one has a duration.
     pub fn wall_time(&self) -> Option<Duration> {
         self.trials.iter().map(|trial| self.arms[trial.arm].load.wall_time()).sum()
+    }
+
+    /// The plan as JSON, secrets redacted: the content of `plan.json`.
+    pub fn to_json(&self) -> Value {
+        let plain = json!({
+            "title": self.title,
+            "question": self.question,
+            "seed": self.seed,
+            "rehearsal": self.rehearsal,
+            "arms": self.arms,
+            "trials": self.trials,
+            "criteria": self.criteria,
+            "comparisons": self.comparisons,
+        });
+        self.secrets.redact_json(plain)
+    }
+
+    /// SHA-256 of all that decides the result: of the redacted plan without the number of
+    /// workers; 64 hexadecimal digits.
+    pub fn hash(&self) -> String {
+        let mut json = self.to_json();
+        let arms = json.get_mut("arms").and_then(Value::as_array_mut);
+        for arm in arms.into_iter().flatten() {
+            if let Some(load) = arm.get_mut("load").and_then(Value::as_object_mut) {
+                load.remove("workers");
+            }
+        }
+        hash::hex(&[hash::canonical(&json).as_bytes()])
+    }
+}
+
+impl Serialize for Plan {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
     }
 }

@@ -1,6 +1,11 @@
 //! The schedule: the sequence of arrivals, fixed by process and seed.
 
-use crate::load::{ArrivalProcess, Stop};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::intensity::{Intensity, NS_PER_SECOND};
+use crate::load::{ArrivalProcess, Spacing, Stop};
+use crate::randomness::{Gaps, Stream};
 
 /// One arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,15 +19,67 @@ pub struct Arrival {
 /// All arrivals of a phase, in order; `skip`ping to a worker's share is up to the caller
 /// (worker i of W takes indices k ≡ i mod W).
 #[derive(Debug, Clone)]
-pub struct Schedule {}
+pub struct Schedule {
+    rule: Rule,
+    next: u64,
+    count: u64,
+    end_ns: u64,
+}
+
+/// How the offset of the k-th arrival comes about.
+#[derive(Debug, Clone)]
+enum Rule {
+    /// k/rate, in whole nanoseconds.
+    Even(Period),
+    /// Λ⁻¹ of k or of the k-th partial sum of exponential draws.
+    Operational { intensity: Intensity, gaps: Option<Gaps>, sum: f64, limit: f64 },
+    /// As listed.
+    Listed(Arc<[u64]>),
+    /// Nothing at all.
+    Empty,
+}
 
 impl Schedule {
     /// The schedule of this process until it stops.
     ///
     /// The k-th offset is computed from k (constant) or from the k-th partial sum of draws in
     /// operational time (all random processes), never by adding a rounded period.
-    pub fn new(_arrivals: &ArrivalProcess, _stop: Stop, _seed: u64) -> Self {
-        todo!()
+    ///
+    /// Cost: no allocation after this call, except that of cloning the stages
+    pub fn new(arrivals: &ArrivalProcess, stop: Stop, seed: u64) -> Self {
+        Self::of_stream(arrivals, stop, seed, Stream::Schedule)
+    }
+
+    /// The schedule of a warm-up before this process: its initial rate for `length`, from another
+    /// stream of the seed. Empty where the process begins at rate 0 or is a replay.
+    pub fn warm_up(arrivals: &ArrivalProcess, length: Duration, seed: u64) -> Self {
+        let stop = Stop::Duration { after: length };
+        match arrivals.initial() {
+            Some(initial) => Self::of_stream(&initial, stop, seed, Stream::WarmUp),
+            None => Self { rule: Rule::Empty, next: 0, count: 0, end_ns: 0 },
+        }
+    }
+
+    fn of_stream(arrivals: &ArrivalProcess, stop: Stop, seed: u64, stream: Stream) -> Self {
+        let (end_ns, count) = match stop {
+            Stop::Duration { after } => (nanos(after), u64::MAX),
+            Stop::Operations { count } => (u64::MAX, count),
+        };
+        let gaps = |spacing| (spacing == Spacing::Poisson).then(|| Gaps::new(seed, stream));
+        let rule = match arrivals {
+            ArrivalProcess::Constant { rate } => Rule::Even(Period::of_rate(*rate)),
+            ArrivalProcess::Poisson { rate } => {
+                Rule::operational(Intensity::constant(*rate), gaps(Spacing::Poisson), end_ns)
+            }
+            ArrivalProcess::Stages { from, stages, spacing } => {
+                Rule::operational(Intensity::stages(*from, stages), gaps(*spacing), end_ns)
+            }
+            ArrivalProcess::Burst { rate, on, off, spacing } => {
+                Rule::operational(Intensity::burst(*rate, *on, *off), gaps(*spacing), end_ns)
+            }
+            ArrivalProcess::Replay { offsets_ns, .. } => Rule::Listed(Arc::clone(offsets_ns)),
+        };
+        Self { rule, next: 0, count, end_ns }
     }
 }
 
@@ -30,6 +87,90 @@ impl Iterator for Schedule {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
-        todo!()
+        if self.next >= self.count {
+            return None;
+        }
+        let offset_ns = self.rule.offset(self.next, self.end_ns)?;
+        let arrival = Arrival { index: self.next, offset_ns };
+        self.next += 1;
+        Some(arrival)
     }
 }
+
+impl Rule {
+    fn operational(intensity: Intensity, gaps: Option<Gaps>, end_ns: u64) -> Self {
+        let limit = match end_ns {
+            u64::MAX => f64::INFINITY,
+            _ => intensity.cumulative(end_ns as f64 / NS_PER_SECOND),
+        };
+        Self::Operational { intensity, gaps, sum: 0.0, limit }
+    }
+
+    /// The offset of arrival `k`, asked for in ascending order, each once; `None` at the end.
+    fn offset(&mut self, k: u64, end_ns: u64) -> Option<u64> {
+        match self {
+            Self::Even(period) => Some(period.multiple(k)).filter(|offset| *offset < end_ns),
+            Self::Operational { intensity, gaps, sum, limit } => {
+                match gaps {
+                    Some(gaps) => *sum += gaps.next(),
+                    None => *sum = k as f64,
+                }
+                // A sum within a billionth of the limit is the limit: an integral that should
+                // be whole may come out a hair above.
+                if *sum >= *limit - 1e-9 {
+                    return None;
+                }
+                let offset = (intensity.inverse(*sum)? * NS_PER_SECOND).round() as u64;
+                Some(offset.min(end_ns.saturating_sub(1)))
+            }
+            Self::Listed(offsets) => {
+                let offset = offsets.get(usize::try_from(k).ok()?).copied()?;
+                (offset < end_ns).then_some(offset)
+            }
+            Self::Empty => None,
+        }
+    }
+}
+
+/// Length of 1/rate as an exact fraction of nanoseconds: a rate is a dyadic rational, being an
+/// `f64`.
+#[derive(Debug, Clone, Copy)]
+struct Period {
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Period {
+    fn of_rate(rate: f64) -> Self {
+        let mut scaled = rate;
+        let mut numerator = 1_000_000_000_u128;
+        // 2⁻⁶⁰ of a rate in 1/s is far below what a clock can tell.
+        for _ in 0..60 {
+            if scaled.fract() == 0.0 {
+                break;
+            }
+            scaled *= 2.0;
+            numerator *= 2;
+        }
+        Self { numerator, denominator: (scaled.round() as u128).max(1) }
+    }
+
+    /// k periods, rounded half up to the nanosecond.
+    fn multiple(self, k: u64) -> u64 {
+        let exact = u128::from(k)
+            .checked_mul(2 * self.numerator)
+            .map(|double| (double + self.denominator) / (2 * self.denominator));
+        let offset = exact.unwrap_or_else(|| {
+            (k as f64 * (self.numerator as f64 / self.denominator as f64)) as u128
+        });
+        u64::try_from(offset).unwrap_or(u64::MAX)
+    }
+}
+
+/// A length in nanoseconds, for lengths below 584 years.
+pub(crate) fn nanos(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

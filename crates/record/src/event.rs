@@ -131,6 +131,22 @@ pub struct WindowCounts {
     pub failed: BTreeMap<String, u64>,
     /// Of those, never begun.
     pub missed: u64,
+    /// The same for each operation of the mix, in its order.
+    #[serde(default)]
+    pub operations: Vec<OperationCounts>,
+}
+
+/// Counts of one operation in one closed window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct OperationCounts {
+    /// Due in it.
+    pub planned: u64,
+    /// Of those, ended well.
+    pub succeeded: u64,
+    /// Of those, ended badly or abandoned, by kind.
+    pub failed: BTreeMap<String, u64>,
+    /// Of those, never begun.
+    pub missed: u64,
 }
 
 /// Anything an observer or a system says in its own words.

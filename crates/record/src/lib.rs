@@ -1,17 +1,28 @@
 //! What a run leaves behind: samples, windows, events, trials; the run folder and its formats.
 //!
+//! Reading order: a [`Sample`] goes into the [`Recorder`] of its worker, which keeps [`Totals`] and hands over
+//! [`Batch`]es, from which the [`WindowAssembler`] makes [`Window`]s. [`Trial`] is what a finished trial leaves,
+//! [`folder`] stores it, [`hlog`] and [`hgrm`] are its formats, [`summary`] is the judged result.
 //! Pure: files only through `Read` and `Write`. Not here: judgement (see `report`).
 
+mod error;
 pub mod event;
 mod failure;
+pub mod folder;
+pub mod hgrm;
+pub mod hlog;
+mod lines;
 mod recorder;
 mod sample;
 pub mod summary;
 mod totals;
 mod trial;
+mod window;
 
+pub use error::RecordError;
 pub use failure::FailureKind;
-pub use recorder::{Batch, OperationWindow, Phases, RawSample, Recorder, WindowPart};
+pub use recorder::{Batch, Phases, RawSample, Recorder};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
 pub use totals::{ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
 pub use trial::{GeneratorFacts, PoolFacts, Trial};
+pub use window::{Late, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};

@@ -1,8 +1,15 @@
 //! The single writer of one worker: counts samples, fills windows, hands them over.
 
-use stats::Histogram;
+mod batch;
+#[cfg(test)]
+mod tests;
 
-use crate::{FailureKind, Layout, Sample, Totals};
+use stats::{COARSE, Histogram};
+
+use crate::window::{Late, OpenWindows, WindowSpan};
+use crate::{FailureKind, Layout, Outcome, Sample, Totals};
+use batch::SampleSpans;
+pub use batch::{Batch, RawSample};
 
 /// Bounds of the measure phase on the trial's clock, and the length of a window. Nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,117 +22,225 @@ pub struct Phases {
     pub window: u64,
 }
 
-/// Records what one worker sees. Single writer, no lock; nothing allocated while windows stay few.
+/// Records what one worker sees. Single writer, no lock; memory is asked for per window, not per operation.
 #[derive(Debug)]
-pub struct Recorder {}
-
-/// What a worker hands over when a window of wall time ends.
-#[derive(Debug, Default)]
-pub struct Batch {
-    /// Which worker.
-    pub worker: usize,
-    /// Windows with new content, by window number.
-    pub windows: Vec<WindowPart>,
-    /// No operation intended before the end of this window is unfinished: windows below this number
-    /// get nothing more from this worker.
-    pub closed_below: u64,
-    /// Live counts since the last batch: started, succeeded, failed, and in flight now.
-    pub started: u64,
-    /// See `started`.
-    pub succeeded: u64,
-    /// See `started`.
-    pub failed: u64,
-    /// See `started`.
-    pub in_flight: u64,
-    /// First failures of their kind: operation, kind, detail.
-    pub first_failures: Vec<(usize, FailureKind, String)>,
-    /// Raw samples, if asked for.
-    pub samples: Vec<RawSample>,
+pub struct Recorder {
+    worker: usize,
+    phases: Phases,
+    totals: Totals,
+    open: OpenWindows,
+    dense: DenseWindow,
+    /// Times that belong to windows before the dense one.
+    late: Vec<Late>,
+    /// The greatest intended start that was counted.
+    newest: u64,
+    in_flight: u64,
+    /// Counts since the last hand-over.
+    since: Since,
+    /// By operation and kind.
+    seen_failures: Vec<bool>,
+    first_failures: Vec<(usize, FailureKind, String)>,
+    samples: Option<(SampleSpans, Vec<RawSample>)>,
 }
 
-/// One worker's part of one window. Histograms are coarse.
+/// Histograms of the window that is filled now, by operation.
 #[derive(Debug)]
-pub struct WindowPart {
-    /// Number of the window, from 0 at the start of the measure phase.
-    pub window: u64,
-    /// By operation.
-    pub operations: Vec<OperationWindow>,
+struct DenseWindow {
+    number: u64,
+    /// For each operation, in the order of [`WindowSpan::ALL`].
+    histograms: Vec<[Histogram; 2]>,
 }
 
-/// One operation's part of one window.
 #[derive(Debug, Default)]
-pub struct OperationWindow {
-    /// Due in the window.
-    pub planned: u64,
-    /// Of those, ended well.
-    pub succeeded: u64,
-    /// Of those, by failure kind; empty when none failed.
-    pub failed: Vec<(FailureKind, u64)>,
-    /// Of those, never begun or abandoned.
-    pub missed: u64,
-    /// By intended start; `None` when empty.
-    pub response_time: Option<Histogram>,
-    /// By finish; `None` when empty.
-    pub service_time: Option<Histogram>,
+struct Since {
+    started: u64,
+    succeeded: u64,
+    failed: u64,
 }
 
-/// A raw sample, for `--samples`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RawSample {
-    /// The operation.
-    pub operation: usize,
-    /// Place in the schedule.
-    pub index: u64,
-    /// The five instants, from the start of the measure phase.
-    pub instants: [i64; 5],
-    /// Status code, 0 if none.
-    pub status: u16,
-    /// `None` when it succeeded.
-    pub failure: Option<FailureKind>,
-    /// Bytes written.
-    pub bytes_sent: u64,
-    /// Bytes read.
-    pub bytes_received: u64,
-    /// `connect` span, if a connection was made.
-    pub connect_ns: Option<u64>,
-    /// Time to the first byte, if stamped.
-    pub first_byte_ns: Option<u64>,
+impl Phases {
+    /// Whether an operation with this intended start belongs to the measure phase.
+    pub fn measures(&self, intended_at: u64) -> bool {
+        (self.measure_from..self.measure_to).contains(&intended_at)
+    }
+
+    /// Number of the window that holds this instant; 0 before the measure phase.
+    pub fn window_of(&self, instant: u64) -> u64 {
+        instant.saturating_sub(self.measure_from) / self.window
+    }
+
+    /// Windows of the measure phase, the last one perhaps shorter.
+    pub fn windows(&self) -> u64 {
+        (self.measure_to - self.measure_from).div_ceil(self.window)
+    }
 }
 
 impl Recorder {
+    /// Late values for which there is room before memory is asked for.
+    const LATE_ROOM: usize = 1_024;
+
     /// An empty recorder; memory touched.
-    pub fn new(_worker: usize, _layout: &Layout, _phases: Phases, _keep_samples: bool) -> Self {
-        todo!()
+    pub fn new(worker: usize, layout: &Layout, phases: Phases, keep_samples: bool) -> Self {
+        let operations = layout.operations.len();
+        Self {
+            worker,
+            phases,
+            totals: Totals::new(layout),
+            open: OpenWindows::new(operations),
+            dense: DenseWindow::new(operations),
+            late: Vec::with_capacity(Self::LATE_ROOM),
+            newest: 0,
+            in_flight: 0,
+            since: Since::default(),
+            seen_failures: vec![false; operations * FailureKind::ALL.len()],
+            first_failures: Vec::new(),
+            samples: keep_samples.then(|| (SampleSpans::of(layout), Vec::new())),
+        }
     }
 
     /// An operation of the measure phase was taken up (or its turn came): counts it as planned.
-    pub fn begin(&mut self, _operation: usize, _intended_at: u64) {
-        todo!()
+    pub fn begin(&mut self, operation: usize, intended_at: u64) {
+        let Some(window) = self.plan(operation, intended_at) else { return };
+        self.open.begin(window);
+        self.in_flight += 1;
+        self.since.started += 1;
     }
 
     /// An operation that was begun ended (`Abandoned` included). `detail` is what was seen of a failure.
     /// Operations intended outside the measure phase are ignored, here and in `begin` and `miss`.
-    pub fn end(&mut self, _sample: &Sample<'_>, _detail: Option<&str>) {
-        todo!()
+    pub fn end(&mut self, sample: &Sample<'_>, detail: Option<&str>) {
+        if !self.phases.measures(sample.intended_at) {
+            return;
+        }
+        self.totals.end(sample);
+        self.in_flight -= 1;
+        let window = self.phases.window_of(sample.intended_at);
+        self.open.end(window);
+        self.open.touch(window, sample.operation).end(sample.outcome);
+        match sample.outcome {
+            Outcome::Succeeded => {
+                self.since.succeeded += 1;
+                self.fill(window, sample);
+            }
+            Outcome::Failed(kind) => {
+                self.since.failed += 1;
+                self.note_failure(sample.operation, kind, detail);
+            }
+            Outcome::Abandoned => {}
+        }
+        if let Some((spans, samples)) = &mut self.samples {
+            samples.push(RawSample::new(sample, self.phases.measure_from, spans));
+        }
     }
 
     /// An operation was planned and never begun.
-    pub fn miss(&mut self, _operation: usize, _intended_at: u64) {
-        todo!()
+    pub fn miss(&mut self, operation: usize, intended_at: u64) {
+        let Some(window) = self.plan(operation, intended_at) else { return };
+        self.totals.operations[operation].missed += 1;
+        self.open.touch(window, operation).missed += 1;
     }
 
-    /// Tells when the measure phase ended, for a stop by count.
-    pub fn set_end(&mut self, _measure_to: u64) {
-        todo!()
+    /// Tells when the measure phase ended, for a stop by count or an interruption.
+    ///
+    /// What was counted already stays in: the phase ends no earlier than the newest counted operation.
+    pub fn set_end(&mut self, measure_to: u64) {
+        self.phases.measure_to = measure_to.max(self.newest + 1);
     }
 
     /// Hands over what was gathered since the last call.
-    pub fn roll(&mut self, _now: u64) -> Batch {
-        todo!()
+    ///
+    /// `now`: the clock, or the intended start of the next operation if that is already past, so that no
+    /// window is called closed while operations due in it have not been begun.
+    pub fn roll(&mut self, now: u64) -> Batch {
+        self.dense.store(&mut self.open);
+        let limit = self.phases.window_of(now).min(self.phases.windows());
+        let (windows, closed_below) = self.open.hand_over(limit);
+        self.dense.advance(self.phases.window_of(now));
+        let since = std::mem::take(&mut self.since);
+        let room = Vec::with_capacity(self.late.len().max(Self::LATE_ROOM));
+        Batch {
+            worker: self.worker,
+            windows,
+            late: std::mem::replace(&mut self.late, room),
+            closed_below,
+            started: since.started,
+            succeeded: since.succeeded,
+            failed: since.failed,
+            in_flight: self.in_flight,
+            first_failures: std::mem::take(&mut self.first_failures),
+            samples: self
+                .samples
+                .as_mut()
+                .map(|(_, samples)| std::mem::take(samples))
+                .unwrap_or_default(),
+        }
     }
 
-    /// The totals, when everything has ended.
+    /// The totals, when everything has ended. Whatever was not rolled yet is lost to the windows: roll first.
     pub fn finish(self) -> Totals {
-        todo!()
+        self.totals
+    }
+
+    /// Counts an operation as planned and gives its window; `None` outside the measure phase.
+    fn plan(&mut self, operation: usize, intended_at: u64) -> Option<u64> {
+        if !self.phases.measures(intended_at) {
+            return None;
+        }
+        self.newest = self.newest.max(intended_at);
+        self.totals.operations[operation].planned += 1;
+        let window = self.phases.window_of(intended_at);
+        self.open.touch(window, operation).planned += 1;
+        Some(window)
+    }
+
+    /// Puts the times of a succeeded operation into their windows.
+    fn fill(&mut self, window: u64, sample: &Sample<'_>) {
+        let finished = self.phases.window_of(sample.finished_at);
+        if finished > self.dense.number {
+            self.dense.store(&mut self.open);
+            self.dense.advance(finished);
+        }
+        self.place(finished, sample.operation, WindowSpan::ServiceTime, sample.service_time());
+        self.place(window, sample.operation, WindowSpan::ResponseTime, sample.response_time());
+    }
+
+    fn place(&mut self, window: u64, operation: usize, span: WindowSpan, value: u64) {
+        if window == self.dense.number {
+            self.dense.histograms[operation][span as usize].record(value);
+        } else {
+            self.late.push(Late { window, operation, span, value });
+        }
+    }
+
+    fn note_failure(&mut self, operation: usize, kind: FailureKind, detail: Option<&str>) {
+        let seen = &mut self.seen_failures[operation * FailureKind::ALL.len() + kind.index()];
+        if !*seen {
+            *seen = true;
+            self.first_failures.push((operation, kind, detail.unwrap_or_default().to_owned()));
+        }
+    }
+}
+
+impl DenseWindow {
+    fn new(operations: usize) -> Self {
+        let pair = [Histogram::new(COARSE), Histogram::new(COARSE)];
+        Self { number: 0, histograms: vec![pair; operations] }
+    }
+
+    /// Moves what it holds to the window it belongs to.
+    fn store(&mut self, open: &mut OpenWindows) {
+        for (operation, pair) in self.histograms.iter_mut().enumerate() {
+            for (span, filled) in WindowSpan::ALL.into_iter().zip(pair) {
+                if filled.count() > 0 {
+                    let full = std::mem::replace(filled, Histogram::new(COARSE));
+                    *open.touch(self.number, operation).histogram_mut(span) = Some(full);
+                }
+            }
+        }
+    }
+
+    /// Goes on with a newer window; the histograms are empty.
+    fn advance(&mut self, number: u64) {
+        self.number = self.number.max(number);
     }
 }

@@ -1,11 +1,13 @@
 //! Every count and histogram of a measure phase, mergeable over workers.
 
+mod tail;
+
 use std::collections::BTreeMap;
 
-use stats::Histogram;
+use stats::{COARSE, FINE, Histogram};
 
-use crate::FailureKind;
-use crate::summary::TailShare;
+use crate::{FailureKind, Outcome, Sample};
+pub use tail::TailBreakdown;
 
 /// Names that samples refer to by index, the same for all workers of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,7 +21,9 @@ pub struct Layout {
 }
 
 /// Counts and histograms of one operation.
-#[derive(Debug, Clone)]
+///
+/// Shape:  `planned = missed + succeeded + failed + abandoned` once everything has ended
+#[derive(Debug, Clone, PartialEq)]
 pub struct OperationTotals {
     /// Its name.
     pub name: String,
@@ -54,18 +58,19 @@ pub struct OperationTotals {
 }
 
 /// A declared number read from answers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ItemTotals {
-    /// Operations that carried it.
+    /// Succeeded operations that carried it.
     pub count: u64,
     /// Over all of them.
     pub sum: f64,
     /// Response time by power of two of the item: entry k for values in [2^(k−1), 2^k), entry 0 for values below 1.
+    /// Coarse, since an item may span many powers.
     pub response_time: BTreeMap<u32, Histogram>,
 }
 
 /// Everything of a trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     /// By operation index of the layout.
     pub operations: Vec<OperationTotals>,
@@ -77,42 +82,195 @@ pub struct Totals {
 
 impl Totals {
     /// Empty totals with memory touched.
-    pub fn new(_layout: &Layout) -> Self {
-        todo!()
+    pub fn new(layout: &Layout) -> Self {
+        let operations = layout.operations.iter().enumerate().map(|(index, name)| {
+            let items = layout.items.get(index).map_or(0, Vec::len);
+            OperationTotals::new(name, layout.spans.len(), items)
+        });
+        Self {
+            operations: operations.collect(),
+            dispatch_lag: Histogram::new(FINE),
+            tail: TailBreakdown::default(),
+        }
     }
 
     /// Adds another worker's.
-    pub fn merge(&mut self, _other: &Self) {
-        todo!()
+    ///
+    /// Panics: if the layouts differ
+    pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.operations.len(), other.operations.len(), "totals of one layout");
+        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
+            mine.merge(theirs);
+            for (mine, theirs) in mine.items.iter_mut().zip(&theirs.items) {
+                mine.merge(theirs);
+            }
+        }
+        self.dispatch_lag.merge(&other.dispatch_lag);
+        self.tail.merge(&other.tail);
     }
 
     /// All operations together, named `all`; items are left out.
     pub fn total(&self) -> OperationTotals {
-        todo!()
+        let spans = self.operations.first().map_or(0, |operation| operation.spans.len());
+        let mut total = OperationTotals::new("all", spans, 0);
+        for operation in &self.operations {
+            total.merge(operation);
+        }
+        total
+    }
+
+    /// Counts an operation that ended. No allocation once statuses and items have been seen.
+    pub(crate) fn end(&mut self, sample: &Sample<'_>) {
+        self.dispatch_lag.record(sample.dispatch_lag());
+        if sample.outcome == Outcome::Succeeded {
+            self.tail.record(sample);
+        }
+        self.operations[sample.operation].end(sample);
     }
 }
 
 impl OperationTotals {
+    /// Nothing counted yet; memory touched.
+    pub fn new(name: &str, spans: usize, items: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            planned: 0,
+            missed: 0,
+            succeeded: 0,
+            failed: 0,
+            abandoned: 0,
+            failures: vec![0; FailureKind::ALL.len()],
+            statuses: BTreeMap::new(),
+            response_time: Histogram::new(FINE),
+            service_time: Histogram::new(FINE),
+            queue_wait: Histogram::new(FINE),
+            spans: vec![Histogram::new(FINE); spans],
+            items: vec![ItemTotals::default(); items],
+            bytes_sent: 0,
+            bytes_received: 0,
+        }
+    }
+
     /// Failures of this kind.
     pub fn failures_of(&self, kind: FailureKind) -> u64 {
         self.failures[kind.index()]
     }
-}
 
-/// Sums of the four parts of response time for each bucket of response time, so that the share of
-/// each part in the tail is known afterwards without raw samples.
-#[derive(Debug, Clone)]
-pub struct TailBreakdown {}
-
-impl TailBreakdown {
-    /// Shares of the parts among operations with response time at or above `threshold_ns`
-    /// (whole buckets).
-    pub fn share_from(&self, _threshold_ns: u64) -> TailShare {
-        todo!()
+    /// Begun: `planned − missed`.
+    pub fn started(&self) -> u64 {
+        self.planned - self.missed
     }
 
-    /// Operations whose dispatch lag exceeds their bucket... replaced by the owner as needed.
-    pub fn count_from(&self, _threshold_ns: u64) -> u64 {
-        todo!()
+    fn end(&mut self, sample: &Sample<'_>) {
+        self.bytes_sent += sample.bytes_sent;
+        self.bytes_received += sample.bytes_received;
+        match sample.outcome {
+            // Its later instants are those of the drain deadline, not of anything that happened.
+            Outcome::Abandoned => {
+                self.abandoned += 1;
+                return;
+            }
+            Outcome::Failed(kind) => {
+                self.failed += 1;
+                self.failures[kind.index()] += 1;
+            }
+            Outcome::Succeeded => self.succeed(sample),
+        }
+        if sample.status != 0 {
+            *self.statuses.entry(sample.status).or_insert(0) += 1;
+        }
+        self.queue_wait.record(sample.queue_wait());
+        for (index, histogram) in self.spans.iter_mut().enumerate() {
+            if let Some(span) = sample.spans.get(index) {
+                histogram.record(span);
+            }
+        }
+    }
+
+    fn succeed(&mut self, sample: &Sample<'_>) {
+        self.succeeded += 1;
+        self.response_time.record(sample.response_time());
+        self.service_time.record(sample.service_time());
+        for (totals, &value) in self.items.iter_mut().zip(sample.items) {
+            totals.record(value, sample.response_time());
+        }
+    }
+
+    /// Adds everything but the items.
+    fn merge(&mut self, other: &Self) {
+        self.planned += other.planned;
+        self.missed += other.missed;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.abandoned += other.abandoned;
+        for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
+            *mine += theirs;
+        }
+        for (&status, count) in &other.statuses {
+            *self.statuses.entry(status).or_insert(0) += count;
+        }
+        self.response_time.merge(&other.response_time);
+        self.service_time.merge(&other.service_time);
+        self.queue_wait.merge(&other.queue_wait);
+        for (mine, theirs) in self.spans.iter_mut().zip(&other.spans) {
+            mine.merge(theirs);
+        }
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+    }
+}
+
+impl ItemTotals {
+    /// Counts an item of an operation with this response time; what is not a finite number is absent.
+    fn record(&mut self, value: f64, response_time: u64) {
+        if !value.is_finite() {
+            return;
+        }
+        self.count += 1;
+        self.sum += value;
+        self.response_time
+            .entry(power_of_two(value))
+            .or_insert_with(|| Histogram::new(COARSE))
+            .record(response_time);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        for (&power, theirs) in &other.response_time {
+            self.response_time.entry(power).or_insert_with(|| Histogram::new(COARSE)).merge(theirs);
+        }
+    }
+}
+
+/// k for values in [2^(k−1), 2^k), 0 for values below 1.
+fn power_of_two(value: f64) -> u32 {
+    const EXPONENT_BITS: u64 = 0x7ff;
+    const EXPONENT_BIAS: u32 = 1023;
+    if value < 1.0 {
+        return 0;
+    }
+    // The exponent field of an IEEE 754 double is exact where a logarithm would round.
+    (value.to_bits() >> 52 & EXPONENT_BITS) as u32 - EXPONENT_BIAS + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_half_open() {
+        for (value, power) in [
+            (-3.0, 0),
+            (0.0, 0),
+            (0.99, 0),
+            (1.0, 1),
+            (1.99, 1),
+            (2.0, 2),
+            (1023.0, 10),
+            (1024.0, 11),
+        ] {
+            assert_eq!(power_of_two(value), power, "{value}");
+        }
     }
 }

@@ -1,1 +1,25 @@
-//! stub
+//! What each bundled system shares, so that all of them start, report and stop alike.
+//!
+//! A system is given [`Options`](options::Options), reads its settings out of them, binds a
+//! listener, announces itself with one [`Ready`](ready::Ready) line, serves until
+//! [`Stop`](stop::Stop) is pulled, drains, and returns.
+//!
+//! Not here: anything about one system, anything about the instrument, and no printing: the binary
+//! writes the ready line and the one line that says why a start failed. There is no global state;
+//! metrics are a value that is handed around.
+//!
+//! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
+//! is kept to ([`limits`], [`listener`], [`stop`]), what is told ([`ready`], [`metrics`],
+//! [`observed`]), and a plain HTTP/1.1 server over all of it ([`http`]).
+
+pub mod error;
+pub mod http;
+pub mod limits;
+pub mod listener;
+pub mod metrics;
+pub mod observed;
+pub mod options;
+pub mod quantity;
+pub mod ready;
+pub mod settings;
+pub mod stop;

@@ -1,0 +1,53 @@
+# The tasks of the house. `make` alone lists them.
+#
+# Nothing here is needed to use Proofload: cargo builds it alone.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Servers and browsers of Debian stand outside a user's path.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
+
+DEMO ?= experiments/demo.toml
+
+.PHONY: help demo test proof bench prerequisites format lint unit docs tidy reference
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## build, run the demo experiment, say where its report lies (needs cargo and cc)
+	@scripts/demo $(DEMO)
+
+test: ## everything that must hold before a change is merged (installs what it lacks on Debian)
+	@scripts/prerequisites
+	@$(MAKE) --no-print-directory format lint docs unit
+	@echo "make test: all of it holds"
+
+proof: ## the instrument against targets of known behaviour (about a minute)
+	@cargo build --release --locked --quiet -p proofload
+	@target/release/proofload calibrate
+
+bench: ## the instrument beside its peers (installs what it needs)
+	@benchmarks/run
+
+prerequisites: ## what the tests need of the system, installed if missing
+	@scripts/prerequisites
+
+format: ## formatting, checked
+	cargo fmt --all --check
+
+lint: ## clippy over everything, warnings refused
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+docs: ## API documentation, warnings refused
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+tidy: ## the rules of ARCHITECTURE.md alone
+	cargo test --quiet -p proofload --test tidy
+
+reference: ## write the generated pages of docs/reference anew
+	PROOFLOAD_REGENERATE=1 cargo test --quiet -p proofload --test reference
+
+unit: ## all tests, among them tidy and each experiment shortened
+	cargo test --workspace --no-fail-fast

@@ -1,0 +1,86 @@
+//! Which processors the generator's workers get, and which are left to the processes we start.
+
+use std::io;
+
+use record::summary::Placement;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Processors that this process may use, ascending.
+///
+/// Errors: what the kernel says; never empty otherwise
+pub fn allowed_cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
+}
+
+/// Shares the processors out: workers from the last one down, systems the others.
+///
+/// Without a wish there is one worker fewer than processors, and at least one. More workers than
+/// processors share them in turn. Where nothing is left for the systems they get all, and the two
+/// sides disturb each other; the record shows it.
+///
+/// Shape:  `allowed` ascending and not empty; one processor a worker
+pub fn place(allowed: &[usize], workers: Option<usize>) -> Placement {
+    let wanted = workers.unwrap_or(allowed.len().saturating_sub(1)).max(1);
+    let mut given: Vec<usize> = allowed.iter().rev().cycle().take(wanted).copied().collect();
+    given.reverse();
+    let left: Vec<usize> = allowed.iter().filter(|core| !given.contains(core)).copied().collect();
+    Placement { workers: given, systems: if left.is_empty() { allowed.to_vec() } else { left } }
+}
+
+/// Keeps the current thread on these processors.
+///
+/// Errors: what the kernel says, for example if none of them is allowed
+pub fn pin(cores: &[usize]) -> io::Result<()> {
+    sched_setaffinity(None, &core_set(cores))?;
+    Ok(())
+}
+
+/// The set of these processors, as the kernel takes it.
+pub(crate) fn core_set(cores: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    for &core in cores.iter().filter(|&&core| core < CpuSet::MAX_CPU) {
+        set.set(core);
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(allowed: &[usize], workers: Option<usize>, expect: (&[usize], &[usize])) {
+        let placement = place(allowed, workers);
+        assert_eq!((&placement.workers[..], &placement.systems[..]), expect);
+    }
+
+    #[test]
+    fn one_worker_fewer_than_processors_from_the_last_one_down() {
+        check(&[0, 1, 2, 3], None, (&[1, 2, 3], &[0]));
+        check(&[2, 5], None, (&[5], &[2]));
+    }
+
+    #[test]
+    fn a_single_processor_serves_both_sides() {
+        check(&[3], None, (&[3], &[3]));
+    }
+
+    #[test]
+    fn the_experiment_may_fix_the_workers() {
+        check(&[0, 1, 2, 3], Some(1), (&[3], &[0, 1, 2]));
+        check(&[0, 1], Some(2), (&[0, 1], &[0, 1]));
+        check(&[0, 1], Some(3), (&[1, 0, 1], &[0, 1]));
+    }
+
+    #[test]
+    fn a_pinned_thread_sees_only_its_processor() {
+        let last = *allowed_cores().unwrap().last().unwrap();
+        std::thread::spawn(move || {
+            pin(&[last]).unwrap();
+            assert_eq!(allowed_cores().unwrap(), [last]);
+        })
+        .join()
+        .unwrap();
+    }
+}

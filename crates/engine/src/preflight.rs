@@ -1,0 +1,296 @@
+//! Trouble that can be foreseen, said before the run: file descriptors, ports, processors.
+//!
+//! [`judge`] is pure: what the run needs against what the machine gives. Not here: whether the
+//! target answers (see `transport::first_contact`).
+
+use std::fs;
+
+use plan::load::{Load, Model, Reuse};
+use record::summary::Severity;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::placement::allowed_cores;
+use crate::selfcheck::open_files;
+use crate::transport::{Address, Endpoint};
+
+/// Descriptors beside connections that a run may need: files of the run folder, timers, pipes of
+/// processes, the sockets of a resolver.
+const FILES_MARGIN: u64 = 64;
+/// Seconds for which a closed connection keeps its port (TCP_TIMEWAIT_LEN of the kernel).
+const TIME_WAIT_SECONDS: f64 = 60.0;
+/// Seconds after which a port in TIME_WAIT may be used again where the kernel allows that.
+const REUSE_SECONDS: f64 = 1.0;
+
+/// Something that will go wrong, or may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// `Error`: the run cannot be what it says. `Warning`: it may not. `Info`: done about it.
+    pub severity: Severity,
+    /// One sentence, with numbers.
+    pub claim: String,
+    /// One thing to do, if one is known.
+    pub hint: Option<String>,
+}
+
+/// What a run needs of the machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Demand {
+    /// Connections open at a time, over all targets.
+    pub connections: u64,
+    /// Whether that is certain, or only allowed (the pool of an open load).
+    pub is_certain: bool,
+    /// New connections a second to the busiest target, where each operation opens one; infinite
+    /// where only the target's speed bounds it; 0 where connections are kept or need no port.
+    pub new_connections: f64,
+    /// Whether all targets are on this machine.
+    pub is_local: bool,
+    /// Generator threads.
+    pub workers: u64,
+}
+
+/// What the machine gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// File descriptors open now.
+    pub files_open: u64,
+    /// File descriptors allowed.
+    pub files_soft: u64,
+    /// What that may be raised to.
+    pub files_hard: u64,
+    /// Local ports for connections to one address.
+    pub ports: Option<u64>,
+    /// The kernel's `tcp_tw_reuse`: 0 never, 1 always, 2 on loopback.
+    pub time_wait_reuse: u64,
+    /// Processors that this process may use.
+    pub cores: u64,
+}
+
+impl Demand {
+    /// What this load needs towards these targets.
+    ///
+    /// Several targets are taken to share the load evenly.
+    pub fn of(load: &Load, targets: &[Endpoint], workers: usize) -> Self {
+        let places = targets.len().max(1) as u64;
+        let connections = u64::from(load.connections);
+        let (connections, is_certain) = match &load.model {
+            Model::Open { .. } => (connections * places, false),
+            Model::Closed => (connections, true),
+            Model::Users { users, .. } => (u64::from(*users), true),
+        };
+        let needs_ports = targets.iter().any(|one| matches!(one.address, Address::Tcp(_)));
+        let new_connections = match (&load.model, load.reuse, needs_ports) {
+            (_, Reuse::KeepAlive, _) | (_, _, false) => 0.0,
+            (Model::Open { arrivals }, ..) => arrivals.peak_rate() / places as f64,
+            (Model::Users { users, think, .. }, ..) if !think.mean().is_zero() => {
+                f64::from(*users) / think.mean().as_secs_f64() / places as f64
+            }
+            _ => f64::INFINITY,
+        };
+        let is_local = targets.iter().all(Endpoint::is_local);
+        Self { connections, is_certain, new_connections, is_local, workers: workers as u64 }
+    }
+
+    fn files(&self, limits: &Limits) -> u64 {
+        limits.files_open + self.connections + FILES_MARGIN
+    }
+}
+
+impl Limits {
+    /// Reads the limits of this process and of the kernel.
+    pub fn read() -> Self {
+        let files = getrlimit(Resource::Nofile);
+        Self {
+            files_open: open_files(),
+            files_soft: files.current.unwrap_or(u64::MAX),
+            files_hard: files.maximum.unwrap_or(u64::MAX),
+            ports: local_ports(),
+            time_wait_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or(0),
+            cores: allowed_cores().map_or(1, |cores| cores.len() as u64),
+        }
+    }
+}
+
+/// Raises the soft limit of file descriptors as far as the run needs it and the hard limit allows,
+/// says so, and then says what remains. Processes started afterwards inherit the raised limit.
+pub fn prepare(demand: &Demand) -> Vec<Problem> {
+    let mut limits = Limits::read();
+    let mut problems = Vec::new();
+    let wanted = demand.files(&limits).min(limits.files_hard);
+    if wanted > limits.files_soft && raise_files(wanted, limits.files_hard).is_ok() {
+        problems.push(Problem {
+            severity: Severity::Info,
+            claim: format!(
+                "the limit of file descriptors was raised from {} to {wanted} for this run",
+                limits.files_soft
+            ),
+            hint: None,
+        });
+        limits.files_soft = wanted;
+    }
+    problems.extend(judge(demand, &limits));
+    problems
+}
+
+/// What is foreseen, the worst kind first.
+pub fn judge(demand: &Demand, limits: &Limits) -> Vec<Problem> {
+    let found = [files(demand, limits), ports(demand, limits), processors(demand, limits)];
+    let mut problems: Vec<Problem> = found.into_iter().flatten().collect();
+    problems.sort_by_key(|problem| problem.severity);
+    problems
+}
+
+fn files(demand: &Demand, limits: &Limits) -> Option<Problem> {
+    let needed = demand.files(limits);
+    (needed > limits.files_soft).then(|| Problem {
+        severity: if demand.is_certain { Severity::Error } else { Severity::Warning },
+        claim: format!(
+            "{} connections need about {needed} file descriptors, and {} are allowed",
+            demand.connections, limits.files_soft
+        ),
+        hint: Some(format!("raise the limit (`ulimit -n {needed}`) or lower `connections`")),
+    })
+}
+
+fn ports(demand: &Demand, limits: &Limits) -> Option<Problem> {
+    let ports = limits.ports?;
+    let is_reused = limits.time_wait_reuse == 1 || (limits.time_wait_reuse == 2 && demand.is_local);
+    let held = if is_reused { REUSE_SECONDS } else { TIME_WAIT_SECONDS };
+    let budget = ports as f64 / held;
+    if demand.new_connections <= budget {
+        return None;
+    }
+    let (severity, wanted) = if demand.new_connections.is_finite() {
+        (Severity::Error, format!("{:.0} new connections a second", demand.new_connections))
+    } else if is_reused {
+        return None;
+    } else {
+        (Severity::Warning, "a new connection for each operation".to_owned())
+    };
+    Some(Problem {
+        severity,
+        claim: format!(
+            "{wanted}: the {ports} local ports allow {budget:.0} a second to one address, since each \
+             is held for {held:.0} s after closing"
+        ),
+        hint: Some("keep connections alive, or widen net.ipv4.ip_local_port_range".to_owned()),
+    })
+}
+
+fn processors(demand: &Demand, limits: &Limits) -> Option<Problem> {
+    (demand.workers > limits.cores).then(|| Problem {
+        severity: Severity::Warning,
+        claim: format!(
+            "{} workers share {} processors, and will wait for each other",
+            demand.workers, limits.cores
+        ),
+        hint: Some(format!("use `--workers {}` or fewer", limits.cores)),
+    })
+}
+
+fn raise_files(soft: u64, hard: u64) -> rustix::io::Result<()> {
+    let maximum = (hard != u64::MAX).then_some(hard);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
+}
+
+/// Local ports that the kernel gives out for connections to one address.
+pub(crate) fn local_ports() -> Option<u64> {
+    parse_range(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
+}
+
+fn parse_range(text: &str) -> Option<u64> {
+    let mut ends = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let (Some(Ok(low)), Some(Ok(high))) = (ends.next(), ends.next()) else { return None };
+    high.checked_sub(low).map(|span| span + 1)
+}
+
+fn number(path: &str) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        files_open: 10,
+        files_soft: 1024,
+        files_hard: 4096,
+        ports: Some(28_232),
+        time_wait_reuse: 2,
+        cores: 4,
+    };
+    const DEMAND: Demand = Demand {
+        connections: 50,
+        is_certain: true,
+        new_connections: 0.0,
+        is_local: false,
+        workers: 3,
+    };
+
+    #[track_caller]
+    fn check(demand: Demand, limits: Limits, expect: Option<(Severity, &str)>) {
+        let problems = judge(&demand, &limits);
+        match expect {
+            None => assert_eq!(problems, []),
+            Some((severity, words)) => {
+                assert_eq!(problems.len(), 1, "{problems:?}");
+                assert_eq!(problems[0].severity, severity);
+                assert!(problems[0].claim.contains(words), "{}", problems[0].claim);
+                assert!(problems[0].hint.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn an_ordinary_run_meets_no_limit() {
+        check(DEMAND, LIMITS, None);
+    }
+
+    #[test]
+    fn connections_need_descriptors() {
+        let many = Demand { connections: 1_000, ..DEMAND };
+        check(many, LIMITS, Some((Severity::Error, "need about 1074 file descriptors")));
+        let allowed = Demand { is_certain: false, ..many };
+        check(allowed, LIMITS, Some((Severity::Warning, "1024 are allowed")));
+        check(Demand { connections: 950, ..DEMAND }, LIMITS, None);
+    }
+
+    #[test]
+    fn new_connections_need_ports_for_as_long_as_they_are_held() {
+        let fast = |rate| Demand { new_connections: rate, ..DEMAND };
+        check(fast(470.0), LIMITS, None);
+        check(fast(500.0), LIMITS, Some((Severity::Error, "allow 471 a second")));
+        check(fast(f64::INFINITY), LIMITS, Some((Severity::Warning, "each operation")));
+        let always = Limits { time_wait_reuse: 1, ..LIMITS };
+        check(fast(500.0), always, None);
+    }
+
+    #[test]
+    fn ports_are_used_again_on_loopback() {
+        let local = |rate| Demand { new_connections: rate, is_local: true, ..DEMAND };
+        check(local(20_000.0), LIMITS, None);
+        check(local(f64::INFINITY), LIMITS, None);
+        check(local(30_000.0), LIMITS, Some((Severity::Error, "held for 1 s")));
+        let never = Limits { time_wait_reuse: 0, ..LIMITS };
+        check(local(500.0), never, Some((Severity::Error, "held for 60 s")));
+    }
+
+    #[test]
+    fn workers_should_not_share_processors() {
+        check(Demand { workers: 5, ..DEMAND }, LIMITS, Some((Severity::Warning, "5 workers")));
+        check(Demand { workers: 4, ..DEMAND }, LIMITS, None);
+    }
+
+    #[test]
+    fn the_range_of_ports_has_both_ends() {
+        assert_eq!(parse_range("32768\t60999\n"), Some(28_232));
+        assert_eq!(parse_range("9 8"), None);
+        assert_eq!(parse_range(""), None);
+    }
+
+    #[test]
+    fn this_machine_has_limits() {
+        let limits = Limits::read();
+        assert!(limits.files_soft > 0 && limits.cores > 0);
+    }
+}

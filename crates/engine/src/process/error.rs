@@ -1,0 +1,86 @@
+//! Why a process could not be started or did not get ready.
+
+use std::time::Duration;
+
+/// A trial that cannot begin, because one of its processes does not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProcessError {
+    /// The command cannot be run.
+    #[error("cannot start {name}: {command}: {reason}")]
+    Spawn {
+        /// Its name in the experiment.
+        name: String,
+        /// The program.
+        command: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// It ended before it was ready.
+    #[error("{name} ended before it was ready: {status}{}", quoted(.output))]
+    Died {
+        /// Its name in the experiment.
+        name: String,
+        /// Exit status or signal, in words.
+        status: String,
+        /// The last lines of what it printed.
+        output: Vec<String>,
+    },
+    /// It did not get ready in time.
+    #[error("{name} is not ready after {within:?}: {waited_for}{}", quoted(.output))]
+    NotReady {
+        /// Its name in the experiment.
+        name: String,
+        /// The bound.
+        within: Duration,
+        /// What was waited for and not seen.
+        waited_for: String,
+        /// The last lines of what it printed.
+        output: Vec<String>,
+    },
+    /// A placeholder has no value.
+    #[error("{name}: {reason}")]
+    Placeholder {
+        /// Where the placeholder stands.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A folder or a port of its own could not be had.
+    #[error("{name}: cannot have {what}: {reason}")]
+    Room {
+        /// Its name in the experiment.
+        name: String,
+        /// The folder or port.
+        what: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The user asked to stop meanwhile.
+    #[error("stopped while waiting for {name}")]
+    Interrupted {
+        /// Its name in the experiment.
+        name: String,
+    },
+}
+
+impl ProcessError {
+    /// One thing to do, where one is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Spawn { .. } => Some("check that the program is installed and in PATH"),
+            Self::Died { .. } => Some("run the command by hand to see why it ends"),
+            Self::NotReady { .. } => {
+                Some("check `ready`: \"tcp\", \"line\", or { http = \"/path\" }")
+            }
+            Self::Placeholder { .. } => Some(
+                "{NAME} stands for a service, {system.http} for an address of the ready line; \
+                 services start before the system, and the system before observers",
+            ),
+            Self::Room { .. } | Self::Interrupted { .. } => None,
+        }
+    }
+}
+
+fn quoted(output: &[String]) -> String {
+    output.iter().map(|line| format!("\n  | {line}")).collect()
+}

@@ -1,0 +1,247 @@
+//! Starts the processes of an arm, one after the other, each ready before the next.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plan::plan::Arm;
+use plan::process::{Ready, Start};
+use rustix::process::{getpid, set_child_subreaper};
+use serde_json::Value;
+
+use super::child::{Child, PAUSE};
+use super::error::ProcessError;
+use super::places::{Own, Place, Places};
+use super::probe;
+use super::ready::ReadyLine;
+use super::running::{Processes, Running};
+use super::scratch::Scratch;
+use crate::placement::core_set;
+
+/// How processes are started.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    /// What starts a bundled system: the program and its first arguments, before the name.
+    pub serve: Vec<String>,
+    /// Where scratch folders are made.
+    pub scratch_root: PathBuf,
+    /// Processors that they may use; any, if empty.
+    pub cores: Vec<usize>,
+    /// Bound of the wait for each to be ready.
+    pub ready_within: Duration,
+    /// Bound of the wait for each to end when asked to, before it is killed.
+    pub stop_within: Duration,
+}
+
+/// One process to be started.
+struct Order<'a> {
+    /// Its name in the experiment, for messages and the record.
+    name: &'a str,
+    /// What placeholders call it.
+    place: &'a str,
+    start: &'a Start,
+    set: &'a BTreeMap<String, Value>,
+    ready: &'a Ready,
+}
+
+impl Launcher {
+    /// Default bound of the wait for readiness.
+    pub const READY_WITHIN: Duration = Duration::from_secs(10);
+    /// Default bound of the wait for a process to end by itself.
+    pub const STOP_WITHIN: Duration = Duration::from_secs(5);
+
+    /// A launcher with the default bounds.
+    pub fn new(serve: Vec<String>, scratch_root: PathBuf, cores: Vec<usize>) -> Self {
+        Self {
+            serve,
+            scratch_root,
+            cores,
+            ready_within: Self::READY_WITHIN,
+            stop_within: Self::STOP_WITHIN,
+        }
+    }
+
+    /// Starts services, system and observers, in this order; what was started is stopped again
+    /// where one of them fails.
+    ///
+    /// The kernel ends the children when the calling thread ends, so that they cannot outlive this
+    /// process even if it is killed: call it on a thread that lives through the trial. Makes this
+    /// process the reaper of orphaned descendants.
+    ///
+    /// Errors: the first process that does not start, with what it printed
+    pub fn start(
+        &self,
+        arm: &Arm,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Processes, ProcessError> {
+        // Where the kernel refuses, orphans go to init, which reaps them as well as we would.
+        let _ = set_child_subreaper(Some(getpid()));
+        let line = Ready::Line;
+        let none = BTreeMap::new();
+        let commands: Vec<Start> =
+            arm.services.iter().map(|service| Start::Command(service.command.clone())).collect();
+        let mut orders = Vec::new();
+        for (service, start) in arm.services.iter().zip(&commands) {
+            let name = service.name.as_str();
+            orders.push(Order { name, place: name, start, set: &none, ready: &service.ready });
+        }
+        if let Some(system) = &arm.system {
+            let (name, ready) = match &system.start {
+                Start::Serve(name) => (name.as_str(), &line),
+                Start::Command(_) => ("system", &system.ready),
+            };
+            let (start, set) = (&system.start, &system.set);
+            orders.push(Order { name, place: "system", start, set, ready });
+        }
+        for observer in &arm.observers {
+            if let Some(start) = &observer.start {
+                let (name, set) = (observer.name.as_str(), &observer.set);
+                orders.push(Order { name, place: name, start, set, ready: &line });
+            }
+        }
+        let mut processes = Processes::new(&arm.observers);
+        for order in &orders {
+            processes.places.expect(order.place);
+        }
+        for order in &orders {
+            let running = self.start_one(order, &processes.places, interrupted)?;
+            processes.add(order.place, running);
+        }
+        Ok(processes)
+    }
+
+    fn start_one(
+        &self,
+        order: &Order<'_>,
+        places: &Places,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Running, ProcessError> {
+        let wanted = arguments(order);
+        let uses = |what: &str| wanted.iter().any(|argument| argument.contains(what));
+        let room = |what: &str, error: std::io::Error| ProcessError::Room {
+            name: order.name.to_owned(),
+            what: what.to_owned(),
+            reason: error.to_string(),
+        };
+        let port = uses("{port}").then(probe::free_port).transpose();
+        let port = port.map_err(|error| room("a free port", error))?;
+        let scratch = uses("{scratch}").then(|| Scratch::new(&self.scratch_root, order.place));
+        let scratch = scratch.transpose().map_err(|error| {
+            room(&format!("a folder below {}", self.scratch_root.display()), error)
+        })?;
+        let own = Own { port, scratch: scratch.as_ref().map(|folder| folder.path().to_owned()) };
+        let mut argv = match order.start {
+            Start::Serve(_) => self.serve.clone(),
+            Start::Command(_) => Vec::new(),
+        };
+        for argument in &wanted {
+            argv.push(places.fill(argument, &own).map_err(|reason| misplaced(order, reason))?);
+        }
+        if port.is_none() && !matches!(order.ready, Ready::Line) {
+            let reason = "its readiness is asked at its port, and the command uses no {port}";
+            return Err(misplaced(order, reason.to_owned()));
+        }
+        let child = Child::spawn(&argv, core_set(&self.cores), self.stop_within);
+        let mut child = child.map_err(|error| ProcessError::Spawn {
+            name: order.name.to_owned(),
+            command: argv.first().cloned().unwrap_or_default(),
+            reason: error.to_string(),
+        })?;
+        let line = self.await_ready(order, &mut child, port.unwrap_or(0), interrupted)?;
+        Ok(Running::new(order.name, child, place(port, line.as_ref()), line, scratch))
+    }
+
+    fn await_ready(
+        &self,
+        order: &Order<'_>,
+        child: &mut Child,
+        port: u16,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Option<ReadyLine>, ProcessError> {
+        let name = order.name.to_owned();
+        let deadline = Instant::now() + self.ready_within;
+        loop {
+            let seen = is_ready(order.ready, child, port);
+            // Looked at afterwards, so that a stranger at the port is not taken for a dead child.
+            if let Some(status) = child.ended() {
+                return Err(ProcessError::Died { name, status, output: child.output() });
+            }
+            if let Some(line) = seen {
+                return Ok(line);
+            }
+            if interrupted() {
+                return Err(ProcessError::Interrupted { name });
+            }
+            if Instant::now() >= deadline {
+                return Err(ProcessError::NotReady {
+                    name,
+                    within: self.ready_within,
+                    waited_for: waited_for(order.ready, port),
+                    output: child.output(),
+                });
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn misplaced(order: &Order<'_>, reason: String) -> ProcessError {
+    ProcessError::Placeholder { name: order.name.to_owned(), reason }
+}
+
+/// The command line before placeholders are filled, without the prefix of bundled systems.
+fn arguments(order: &Order<'_>) -> Vec<String> {
+    match order.start {
+        Start::Command(argv) => argv.clone(),
+        Start::Serve(name) => {
+            let mut argv = vec![name.clone(), "--listen".to_owned(), "127.0.0.1:0".to_owned()];
+            for (key, value) in order.set {
+                argv.push("--set".to_owned());
+                argv.push(match value {
+                    Value::String(text) => format!("{key}={text}"),
+                    other => format!("{key}={other}"),
+                });
+            }
+            argv
+        }
+    }
+}
+
+/// Readiness seen, with the line where there is one.
+#[expect(clippy::option_option, reason = "not ready, ready without a line, ready with one")]
+fn is_ready(ready: &Ready, child: &Child, port: u16) -> Option<Option<ReadyLine>> {
+    // One attempt is bounded, so that death and the user's wish are noticed in between.
+    let attempt = Duration::from_millis(500);
+    match ready {
+        Ready::Line => child.ready_line().map(Some),
+        Ready::Tcp => probe::accepts(port, attempt).then_some(None),
+        Ready::Http(path) => {
+            let answer = probe::get(&format!("127.0.0.1:{port}"), path, attempt);
+            matches!(answer, Ok((200, _))).then_some(None)
+        }
+    }
+}
+
+fn waited_for(ready: &Ready, port: u16) -> String {
+    match ready {
+        Ready::Line => "no line {\"ready\":true,…} on its stdout".to_owned(),
+        Ready::Tcp => format!("nobody accepts connections at 127.0.0.1:{port}"),
+        Ready::Http(path) => format!("GET http://127.0.0.1:{port}{path} does not answer 200"),
+    }
+}
+
+/// Addresses of a process that is ready. Its own word counts more than the port we gave it.
+fn place(port: Option<u16>, line: Option<&ReadyLine>) -> Place {
+    let given = port.map(|port| format!("127.0.0.1:{port}"));
+    let mut listening = line.map(|line| line.listening.clone()).unwrap_or_default();
+    let main = match (&given, listening.len()) {
+        (Some(address), _) => Some(address.clone()),
+        (None, 1) => listening.values().next().cloned(),
+        (None, _) => listening.get("http").cloned(),
+    };
+    if let (Some(address), true) = (given, listening.is_empty()) {
+        listening.insert("http".to_owned(), address);
+    }
+    Place { main, listening }
+}

@@ -1,0 +1,28 @@
+//! Processes that a trial starts: services, the system under test, observers.
+//!
+//! [`Launcher::start`] starts those of an arm in order, waits for each to be ready, and gives
+//! [`Processes`], which measures them, notices their death, and stops them in reverse, always: also
+//! on panic, and by the kernel if this process is killed. Here, and nowhere else, are processes
+//! started. Not here: what the figures mean, and what an observer's answer proves (see `report`).
+
+mod child;
+mod error;
+mod launcher;
+mod observed;
+mod places;
+mod probe;
+mod ready;
+mod running;
+mod scratch;
+#[cfg(test)]
+mod tests;
+mod usage;
+
+pub use error::ProcessError;
+pub use launcher::Launcher;
+pub use observed::{Observation, Observed};
+pub use places::Places;
+pub use ready::ReadyLine;
+pub use running::{Death, Processes};
+
+pub(crate) use usage::own_cpu_ns;

@@ -1,0 +1,76 @@
+//! What observers counted, read back after the drain.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::probe;
+
+/// One observer's answer, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// Its name in the experiment.
+    pub name: String,
+    /// What must hold, as written.
+    pub expect: Option<String>,
+    /// What it counted; a sentence where it could not be read.
+    pub answer: Result<Observed, String>,
+}
+
+/// The answer of an observer.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+pub struct Observed {
+    /// Arrived.
+    pub received: u64,
+    /// Arrived more than once.
+    #[serde(default)]
+    pub duplicates: u64,
+    /// Arrived though nobody sent it.
+    #[serde(default)]
+    pub unexpected: u64,
+    /// Sent, and not arrived.
+    #[serde(default)]
+    pub lost: u64,
+    /// From sending to arrival: a histogram in HdrHistogram's V2 compressed form, in base64.
+    #[serde(default)]
+    pub delivery_time: Option<String>,
+    /// Anything else it says.
+    #[serde(default)]
+    pub detail: BTreeMap<String, Value>,
+}
+
+impl Observed {
+    /// Asks an observer.
+    ///
+    /// Errors: a sentence on what went wrong
+    pub(super) fn read(address: &str, within: Duration) -> Result<Self, String> {
+        let (status, body) = probe::get(address, "/observed", within)
+            .map_err(|error| format!("GET http://{address}/observed: {error}"))?;
+        if status != 200 {
+            return Err(format!("GET http://{address}/observed: status {status}"));
+        }
+        serde_json::from_slice(&body)
+            .map_err(|error| format!("GET http://{address}/observed: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_needs_a_count_and_may_lack_the_rest() {
+        let whole: Observed = serde_json::from_str(
+            r#"{"received":10,"duplicates":1,"unexpected":2,"lost":3,
+                "delivery_time":"HISTFAAA","detail":{"cast":12}}"#,
+        )
+        .unwrap();
+        assert_eq!((whole.received, whole.lost), (10, 3));
+        assert_eq!(whole.detail["cast"], 12);
+        let short: Observed = serde_json::from_str(r#"{"received":4}"#).unwrap();
+        assert_eq!(short, Observed { received: 4, ..Observed::default() });
+        assert!(serde_json::from_str::<Observed>("{}").is_err());
+    }
+}

@@ -1,0 +1,38 @@
+//! A folder of its own for a process, removed afterwards.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Exists as long as this value.
+#[derive(Debug)]
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A fresh folder below `root`, which is made if it is not there.
+    pub fn new(root: &Path, name: &str) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        let root = root.canonicalize()?;
+        let own = std::process::id();
+        for number in 0_u32.. {
+            let path = root.join(format!("{name}-{own}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nobody is left to be told; what remains lies below the root that the caller chose.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,171 @@
+//! CPU time and memory of processes, their descendants included, from `/proc`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use rustix::param::clock_ticks_per_second;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::selfcheck::status_field;
+
+/// What `/proc` says about one process at one instant.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Usage {
+    pub pid: u32,
+    pub parent: u32,
+    pub group: u32,
+    pub name: String,
+    /// Its own CPU time, in kernel ticks.
+    pub ticks: u64,
+    /// CPU time of its children that have ended and were waited for, in kernel ticks.
+    pub waited_ticks: u64,
+    pub rss_peak_bytes: u64,
+}
+
+/// A process and what it used between two instants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Used {
+    pub pid: u32,
+    pub name: String,
+    pub cpu_ns: u64,
+    pub rss_peak_bytes: u64,
+}
+
+/// CPU time of this process so far, user and system, in nanoseconds.
+pub(crate) fn own_cpu_ns() -> u64 {
+    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    u64::try_from(spent.tv_sec).unwrap_or(0) * 1_000_000_000
+        + u64::try_from(spent.tv_nsec).unwrap_or(0)
+}
+
+/// The processes of the group of `leader`, and all descendants of it and of `others`.
+pub(super) fn family(leader: u32, others: &[u32]) -> BTreeMap<u32, Usage> {
+    let mut members = select(all(), leader, others);
+    for usage in members.values_mut() {
+        let status = fs::read_to_string(format!("/proc/{}/status", usage.pid));
+        usage.rss_peak_bytes =
+            status.ok().and_then(|text| status_field(&text, "VmHWM")).unwrap_or(0) * 1024;
+    }
+    members
+}
+
+/// What each process used from `begin` to `end`.
+///
+/// A child that ended in between is charged to its parent, which waited for it: of the parent's
+/// growth that is the child's whole CPU time, and so what it had used before `begin` is taken off.
+pub(super) fn used(begin: &BTreeMap<u32, Usage>, end: &BTreeMap<u32, Usage>) -> Vec<Used> {
+    let tick_ns = 1_000_000_000 / clock_ticks_per_second().max(1);
+    let total = |usage: &Usage| usage.ticks + usage.waited_ticks;
+    end.values()
+        .map(|usage| {
+            let vanished: u64 = begin
+                .values()
+                .filter(|other| other.parent == usage.pid && !end.contains_key(&other.pid))
+                .map(total)
+                .sum();
+            let before = begin.get(&usage.pid).map_or(0, total);
+            Used {
+                pid: usage.pid,
+                name: usage.name.clone(),
+                cpu_ns: total(usage).saturating_sub(before + vanished) * tick_ns,
+                rss_peak_bytes: usage.rss_peak_bytes,
+            }
+        })
+        .collect()
+}
+
+fn all() -> Vec<Usage> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(|pid| parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
+        .collect()
+}
+
+fn select(all: Vec<Usage>, leader: u32, others: &[u32]) -> BTreeMap<u32, Usage> {
+    let mut chosen: BTreeSet<u32> = others.iter().copied().chain([leader]).collect();
+    loop {
+        let before = chosen.len();
+        for usage in &all {
+            if usage.group == leader || chosen.contains(&usage.parent) {
+                chosen.insert(usage.pid);
+            }
+        }
+        if chosen.len() == before {
+            break;
+        }
+    }
+    all.into_iter().filter(|one| chosen.contains(&one.pid)).map(|one| (one.pid, one)).collect()
+}
+
+/// One line of `/proc/PID/stat`; the name stands in parentheses and may itself contain any.
+fn parse(stat: &str) -> Option<Usage> {
+    let (open, close) = (stat.find('(')?, stat.rfind(')')?);
+    let fields: Vec<&str> = stat.get(close + 1..)?.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some(Usage {
+        pid: stat[..open].trim().parse().ok()?,
+        parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
+        name: stat.get(open + 1..close)?.to_owned(),
+        ticks: number(11)? + number(12)?,
+        waited_ticks: number(13)? + number(14)?,
+        rss_peak_bytes: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(pid: u32, parent: u32, group: u32, ticks: u64, waited_ticks: u64) -> Usage {
+        Usage { pid, parent, group, ticks, waited_ticks, ..Usage::default() }
+    }
+
+    fn map(usages: &[Usage]) -> BTreeMap<u32, Usage> {
+        usages.iter().map(|usage| (usage.pid, usage.clone())).collect()
+    }
+
+    #[test]
+    fn a_stat_line_is_read_past_a_strange_name() {
+        let line = "42 (a) b (c)) S 7 40 40 0 -1 4194560 1 2 3 4 11 22 33 44 20 0 1 0 9 9 9";
+        let read = parse(line).unwrap();
+        assert_eq!((read.pid, read.parent, read.group), (42, 7, 40));
+        assert_eq!((read.ticks, read.waited_ticks), (33, 77));
+        assert_eq!(read.name, "a) b (c)");
+        assert_eq!(parse("42 (a) S"), None);
+    }
+
+    #[test]
+    fn a_family_is_the_group_and_all_descendants() {
+        let all = vec![
+            usage(30, 20, 30, 0, 0), // left the group, child of a member
+            usage(20, 10, 10, 0, 0),
+            usage(10, 1, 10, 0, 0),
+            usage(21, 1, 10, 0, 0), // orphan of the group
+            usage(50, 1, 50, 0, 0), // named by the ready line
+            usage(51, 50, 50, 0, 0),
+            usage(60, 1, 60, 0, 0), // stranger
+        ];
+        let pids: Vec<u32> = select(all, 10, &[50]).into_keys().collect();
+        assert_eq!(pids, [10, 20, 21, 30, 50, 51]);
+    }
+
+    #[test]
+    fn a_child_that_ended_is_charged_once() {
+        let begin = map(&[usage(10, 1, 10, 100, 5), usage(11, 10, 10, 40, 0)]);
+        // The child used 60 ticks more before it ended; its parent used 10.
+        let end = map(&[usage(10, 1, 10, 110, 105), usage(12, 10, 10, 7, 0)]);
+        let tick = 1_000_000_000 / clock_ticks_per_second();
+        let spent: Vec<_> = used(&begin, &end).iter().map(|one| (one.pid, one.cpu_ns)).collect();
+        assert_eq!(spent, [(10, 70 * tick), (12, 7 * tick)]);
+    }
+
+    #[test]
+    fn this_process_is_found() {
+        let own = std::process::id();
+        let found = family(own, &[]);
+        assert!(found[&own].rss_peak_bytes > 0);
+        assert!(own_cpu_ns() > 0);
+    }
+}

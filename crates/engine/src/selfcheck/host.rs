@@ -1,0 +1,67 @@
+//! The processors of the machine: time that the hypervisor took away, and pressure.
+
+use std::fs;
+
+/// Time of all processors so far, in kernel ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ProcessorTime {
+    pub steal: u64,
+    pub total: u64,
+}
+
+impl ProcessorTime {
+    pub fn read() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// The first line: user nice system idle iowait irq softirq steal guest guest_nice. Guests are
+    /// counted in user and nice already.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let numbers: Option<Vec<u64>> =
+            line.split_ascii_whitespace().take(8).map(|number| number.parse().ok()).collect();
+        let numbers = numbers.filter(|numbers| numbers.len() == 8)?;
+        Some(Self { steal: numbers[7], total: numbers.iter().sum() })
+    }
+
+    /// Share of the time since an earlier reading that was stolen.
+    pub fn steal_ratio_since(self, earlier: Self) -> f64 {
+        let total = self.total.saturating_sub(earlier.total);
+        let steal = self.steal.saturating_sub(earlier.steal);
+        if total == 0 { 0.0 } else { steal as f64 / total as f64 }
+    }
+}
+
+/// Microseconds so far in which some task waited for a processor.
+pub(super) fn pressure_us() -> Option<u64> {
+    parse_pressure(&fs::read_to_string("/proc/pressure/cpu").ok()?)
+}
+
+fn parse_pressure(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_a_share_of_all_processor_time() {
+        let earlier = ProcessorTime::parse("cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 1\n").unwrap();
+        assert_eq!(earlier, ProcessorTime { steal: 10, total: 100 });
+        let later = ProcessorTime::parse("cpu  20 0 20 130 0 0 0 30 9 0\n").unwrap();
+        assert!((later.steal_ratio_since(earlier) - 0.2).abs() < 1e-12);
+        assert_eq!(later.steal_ratio_since(later).to_bits(), 0.0_f64.to_bits());
+        assert_eq!(ProcessorTime::parse("cpu  1 2 3\n"), None);
+        assert_eq!(ProcessorTime::parse("intr 1\n"), None);
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_some() {
+        let text = "some avg10=74.57 avg60=27.49 avg300=6.90 total=37353977\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+        assert_eq!(parse_pressure(text), Some(37_353_977));
+        assert_eq!(parse_pressure(""), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! Where to connect: an address as people write it, resolved once, before the run.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use plan::target::Target;
+use url::{Host, Url};
+
+use super::tls::Tls;
+
+/// A target made ready to be connected to: resolved once, before the run.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Host and port as the URL names them, for `Host` headers.
+    pub authority: String,
+    /// Where to connect.
+    pub address: Address,
+    /// TLS, if the URL asks for it.
+    pub tls: Option<Tls>,
+}
+
+/// Where to connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// In order of preference.
+    Tcp(Vec<SocketAddr>),
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// A server of the virtual network, by name.
+    Memory(String),
+}
+
+/// Why a target cannot be used at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// The address is not one that can be connected to.
+    #[error("target {url}: {reason}")]
+    Url {
+        /// As written.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The name has no address.
+    #[error("cannot resolve {host}: {reason}")]
+    Resolve {
+        /// Host and port.
+        host: String,
+        /// What the resolver said.
+        reason: String,
+    },
+    /// A certificate or key cannot be read or used.
+    #[error("{what} {path}: {reason}")]
+    Certificate {
+        /// `cacert`, `cert` or `key`.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The pieces of a TLS configuration do not go together.
+    #[error("TLS configuration: {0}")]
+    Tls(String),
+}
+
+impl TransportError {
+    /// One thing to do, where one is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Url { .. } => Some("write the target as http://HOST:PORT or https://HOST:PORT"),
+            Self::Resolve { .. } => Some("check the spelling, or set `connect_to` to an address"),
+            Self::Certificate { .. } => Some("give a readable file in PEM form"),
+            Self::Tls(_) => None,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Resolves a target: parses its URL, asks the resolver once, reads certificates.
+    ///
+    /// It blocks (resolver, files), and so belongs before the run.
+    ///
+    /// Errors: an address of another form, a name without address, an unreadable certificate
+    pub fn resolve(target: &Target) -> Result<Self, TransportError> {
+        let url = parse(&target.url)?;
+        let host = url.host().ok_or_else(|| refuse(&target.url, "it names no host"))?.to_owned();
+        let port = url.port_or_known_default().unwrap_or(80);
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_string(),
+        };
+        let address = match (&target.unix_socket, &target.connect_to) {
+            (Some(path), _) => Address::Unix(path.clone()),
+            (None, Some(place)) => Address::Tcp(lookup_place(place, port)?),
+            (None, None) => Address::Tcp(lookup(&host, port)?),
+        };
+        let tls = match url.scheme() {
+            "https" => Some(Tls::new(target, &host)?),
+            _ => None,
+        };
+        Ok(Self { authority, address, tls })
+    }
+
+    /// Whether its address is on this machine.
+    pub fn is_local(&self) -> bool {
+        match &self.address {
+            Address::Tcp(addresses) => addresses.iter().all(|address| address.ip().is_loopback()),
+            Address::Unix(_) | Address::Memory(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            Address::Tcp(addresses) => match addresses.first() {
+                Some(address) => write!(formatter, "{address}"),
+                None => formatter.write_str(&self.authority),
+            },
+            Address::Unix(path) => write!(formatter, "{}", path.display()),
+            Address::Memory(name) => formatter.write_str(name),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Url, TransportError> {
+    let url = Url::parse(text).map_err(|error| refuse(text, &error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse(text, &format!("the scheme `{}` is not http or https", url.scheme())));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refuse("(hidden)", "credentials go into an `authorization` header"));
+    }
+    Ok(url)
+}
+
+fn refuse(url: &str, reason: &str) -> TransportError {
+    TransportError::Url { url: url.to_owned(), reason: reason.to_owned() }
+}
+
+/// A place written as `host`, `host:port`, `[v6]` or `[v6]:port`.
+fn lookup_place(place: &str, default_port: u16) -> Result<Vec<SocketAddr>, TransportError> {
+    if let Ok(ip) = place.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, default_port)]);
+    }
+    let url = Url::parse(&format!("http://{place}/"))
+        .map_err(|error| refuse(place, &format!("connect_to: {error}")))?;
+    // The parser drops a port that is the scheme's default, so that `:80` must be seen in the text.
+    let port = match url.port() {
+        Some(port) => port,
+        None if place.ends_with(":80") => 80,
+        None => default_port,
+    };
+    match url.host() {
+        Some(host) if url.path() == "/" => lookup(&host.to_owned(), port),
+        _ => Err(refuse(place, "connect_to: expected HOST:PORT")),
+    }
+}
+
+fn lookup(host: &Host, port: u16) -> Result<Vec<SocketAddr>, TransportError> {
+    let name = match host {
+        Host::Ipv4(ip) => return Ok(vec![SocketAddr::new((*ip).into(), port)]),
+        Host::Ipv6(ip) => return Ok(vec![SocketAddr::new((*ip).into(), port)]),
+        Host::Domain(name) => name,
+    };
+    let fail = |reason: String| TransportError::Resolve { host: format!("{name}:{port}"), reason };
+    let found: Vec<_> =
+        (name.as_str(), port).to_socket_addrs().map_err(|error| fail(error.to_string()))?.collect();
+    if found.is_empty() { Err(fail("the name has no address".to_owned())) } else { Ok(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str) -> Target {
+        Target { url: url.to_owned(), ..Target::default() }
+    }
+
+    #[track_caller]
+    fn check(url: &str, authority: &str, address: &str) {
+        let endpoint = Endpoint::resolve(&target(url)).unwrap();
+        assert_eq!(endpoint.authority, authority);
+        assert_eq!(endpoint.address, Address::Tcp(vec![address.parse().unwrap()]));
+    }
+
+    #[test]
+    fn a_url_gives_authority_and_address() {
+        check("http://127.0.0.1:8080", "127.0.0.1:8080", "127.0.0.1:8080");
+        check("http://127.0.0.1/", "127.0.0.1", "127.0.0.1:80");
+        check("http://127.0.0.1:80/x", "127.0.0.1", "127.0.0.1:80");
+        check("http://[::1]:9000/", "[::1]:9000", "[::1]:9000");
+        check("https://[::1]/", "[::1]", "[::1]:443");
+    }
+
+    #[test]
+    fn a_name_is_resolved() {
+        let Address::Tcp(found) =
+            Endpoint::resolve(&target("http://localhost:81")).unwrap().address
+        else {
+            panic!("not TCP")
+        };
+        assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 81));
+        assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn connect_to_moves_the_connection_and_keeps_the_name() {
+        for (place, address) in [
+            ("127.0.0.2:81", "127.0.0.2:81"),
+            ("127.0.0.2:80", "127.0.0.2:80"),
+            ("127.0.0.2", "127.0.0.2:8080"),
+            ("[::1]:81", "[::1]:81"),
+            ("::1", "[::1]:8080"),
+        ] {
+            let moved = Target {
+                connect_to: Some(place.to_owned()),
+                ..target("http://nowhere.invalid:8080")
+            };
+            let endpoint = Endpoint::resolve(&moved).unwrap();
+            assert_eq!(endpoint.authority, "nowhere.invalid:8080", "{place}");
+            assert_eq!(endpoint.address, Address::Tcp(vec![address.parse().unwrap()]), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_needs_no_resolver() {
+        let path = PathBuf::from("/run/x.sock");
+        let unix = Target { unix_socket: Some(path.clone()), ..target("http://nowhere.invalid/") };
+        let endpoint = Endpoint::resolve(&unix).unwrap();
+        assert_eq!(endpoint.address, Address::Unix(path));
+        assert_eq!(endpoint.authority, "nowhere.invalid");
+        assert!(endpoint.is_local());
+    }
+
+    #[test]
+    fn other_forms_are_refused_with_a_hint() {
+        for url in ["ftp://127.0.0.1/", "127.0.0.1:80", "http://", "http://u:p@127.0.0.1/"] {
+            let error = Endpoint::resolve(&target(url)).unwrap_err();
+            assert!(matches!(error, TransportError::Url { .. }), "{url}: {error}");
+            assert!(!error.to_string().contains("u:p"));
+            assert!(error.hint().is_some());
+        }
+    }
+
+    #[test]
+    fn a_name_without_address_is_an_error_of_its_own() {
+        let error = Endpoint::resolve(&target("http://nowhere.invalid:81")).unwrap_err();
+        assert!(
+            matches!(&error, TransportError::Resolve { host, .. } if host == "nowhere.invalid:81")
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! Streams by the kernel's sockets.
+
+use std::io;
+use std::net::SocketAddr;
+
+use record::FailureKind;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::endpoint::{Address, Endpoint};
+use super::failure::{describe, failure_kind};
+use super::tls::Tls;
+use super::{Network, Stream};
+use crate::clock::Clock;
+use crate::driver::Exchange;
+
+/// The real network: TCP with `TCP_NODELAY`, Unix sockets, TLS over either.
+///
+/// Streams end by an ordinary close. An abort would spare a port its TIME_WAIT, and would hide what
+/// closing costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kernel;
+
+impl Network for Kernel {
+    async fn open<C: Clock>(
+        &self,
+        endpoint: &Endpoint,
+        exchange: &mut Exchange<C>,
+    ) -> Result<Stream, (FailureKind, String)> {
+        match &endpoint.address {
+            Address::Tcp(addresses) => {
+                let socket = connected(connect_tcp(addresses), endpoint, exchange).await?;
+                match &endpoint.tls {
+                    None => Ok(Stream::Tcp(socket)),
+                    Some(tls) => {
+                        Ok(Stream::Tls(Box::new(handshake(tls, socket, endpoint, exchange).await?)))
+                    }
+                }
+            }
+            Address::Unix(path) => {
+                let socket = connected(UnixStream::connect(path), endpoint, exchange).await?;
+                match &endpoint.tls {
+                    None => Ok(Stream::Unix(socket)),
+                    Some(tls) => {
+                        let secured = handshake(tls, socket, endpoint, exchange).await?;
+                        Ok(Stream::TlsUnix(Box::new(secured)))
+                    }
+                }
+            }
+            Address::Memory(name) => {
+                let detail = format!("{name} is an address of the virtual network");
+                Err((FailureKind::Unreachable, detail))
+            }
+        }
+    }
+}
+
+/// Awaits a socket and stamps `connect`, also where it fails: that time was spent connecting.
+async fn connected<S, C: Clock>(
+    connecting: impl Future<Output = io::Result<S>>,
+    endpoint: &Endpoint,
+    exchange: &mut Exchange<C>,
+) -> Result<S, (FailureKind, String)> {
+    let begun_at = exchange.now();
+    let result = connecting.await;
+    exchange.spans.set(Exchange::<C>::CONNECT, exchange.now().saturating_sub(begun_at));
+    result.map_err(|error| {
+        (failure_kind(&error), describe(&format!("connecting to {endpoint}"), &error))
+    })
+}
+
+/// Tries the addresses in order; the error is that of the last one.
+async fn connect_tcp(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(socket) => {
+                socket.set_nodelay(true)?;
+                return Ok(socket);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Makes the handshake and stamps `tls`. What the peer says or fails to say counts as `tls`, unless
+/// it broke the connection.
+async fn handshake<S: AsyncRead + AsyncWrite + Unpin, C: Clock>(
+    tls: &Tls,
+    socket: S,
+    endpoint: &Endpoint,
+    exchange: &mut Exchange<C>,
+) -> Result<TlsStream<S>, (FailureKind, String)> {
+    let begun_at = exchange.now();
+    let connector = TlsConnector::from(tls.config.clone());
+    let result = connector.connect(tls.server_name.clone(), socket).await;
+    exchange.spans.set(Exchange::<C>::TLS, exchange.now().saturating_sub(begun_at));
+    result.map_err(|error| {
+        let kind = match failure_kind(&error) {
+            kind @ (FailureKind::Reset | FailureKind::LocalLimit) => kind,
+            _ => FailureKind::Tls,
+        };
+        (kind, describe(&format!("TLS handshake with {endpoint}"), &error))
+    })
+}

@@ -1,0 +1,63 @@
+//! One open stream of bytes, whatever carries it.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+/// An open stream of bytes.
+#[derive(Debug)]
+pub enum Stream {
+    /// TCP, with `TCP_NODELAY`.
+    Tcp(TcpStream),
+    /// TLS over TCP.
+    Tls(Box<tokio_rustls::client::TlsStream<TcpStream>>),
+    /// A Unix socket.
+    Unix(UnixStream),
+    /// TLS over a Unix socket.
+    TlsUnix(Box<tokio_rustls::client::TlsStream<UnixStream>>),
+    /// A pipe of the virtual network.
+    Memory(DuplexStream),
+}
+
+macro_rules! on_stream {
+    ($self:expr, $stream:ident => $body:expr) => {
+        match $self.get_mut() {
+            Stream::Tcp($stream) => $body,
+            Stream::Tls($stream) => $body,
+            Stream::Unix($stream) => $body,
+            Stream::TlsUnix($stream) => $body,
+            Stream::Memory($stream) => $body,
+        }
+    };
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        on_stream!(self, stream => Pin::new(stream).poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        on_stream!(self, stream => Pin::new(stream).poll_write(context, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        on_stream!(self, stream => Pin::new(stream).poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        on_stream!(self, stream => Pin::new(stream).poll_shutdown(context))
+    }
+}

@@ -1,0 +1,159 @@
+//! TLS by rustls: authorities, client certificates, and no check at all on request.
+//!
+//! The crypto provider is named in each configuration; none is installed for the process. Sessions
+//! are never resumed: each connection makes the whole handshake, so that what it costs does not
+//! depend on which connection came before it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use plan::target::Target;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WantsClientCert};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme, crypto,
+};
+use url::Host;
+
+use super::endpoint::TransportError;
+
+/// TLS towards an endpoint.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// Roots, client certificate, versions.
+    pub config: Arc<ClientConfig>,
+    /// The name that the certificate must carry.
+    pub server_name: ServerName<'static>,
+}
+
+impl Tls {
+    /// The configuration that a target asks for.
+    ///
+    /// Errors: an unreadable certificate or key, a host that no certificate can carry
+    pub(super) fn new(target: &Target, host: &Host) -> Result<Self, TransportError> {
+        let server_name = match host {
+            Host::Domain(name) => ServerName::try_from(name.clone())
+                .map_err(|error| TransportError::Tls(format!("{name}: {error}")))?,
+            Host::Ipv4(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
+            Host::Ipv6(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
+        };
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| TransportError::Tls(error.to_string()))?;
+        let builder = if target.insecure {
+            let verifier = Arc::new(AcceptAll { provider });
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        } else {
+            builder.with_root_certificates(roots(target.cacert.as_deref())?)
+        };
+        let mut config = identify(builder, target)?;
+        config.resumption = Resumption::disabled();
+        Ok(Self { config: Arc::new(config), server_name })
+    }
+}
+
+/// The system's authorities and the given one.
+///
+/// A system without any is no error here: the handshake then fails and says so.
+fn roots(cacert: Option<&Path>) -> Result<RootCertStore, TransportError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    for certificate in
+        cacert.map(|path| read_certificates("cacert", path)).transpose()?.into_iter().flatten()
+    {
+        roots.add(certificate).map_err(|error| {
+            unusable("cacert", cacert.unwrap_or(Path::new("")), &error.to_string())
+        })?;
+    }
+    Ok(roots)
+}
+
+fn identify(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    target: &Target,
+) -> Result<ClientConfig, TransportError> {
+    let (cert, key) = match (&target.cert, &target.key) {
+        (None, None) => return Ok(builder.with_no_client_auth()),
+        (Some(cert), Some(key)) => (cert, key),
+        // One file may hold both, as many tools write it.
+        (Some(both), None) => (both, both),
+        (None, Some(_)) => {
+            return Err(TransportError::Tls("a key without `cert` identifies nobody".to_owned()));
+        }
+    };
+    let chain = read_certificates("cert", cert)?;
+    let private = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| unusable("key", key, &error.to_string()))?;
+    builder
+        .with_client_auth_cert(chain, private)
+        .map_err(|error| unusable("cert", cert, &error.to_string()))
+}
+
+fn read_certificates(
+    what: &'static str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, TransportError> {
+    let read: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(found) if found.is_empty() => Err(unusable(what, path, "it holds no certificate")),
+        Ok(found) => Ok(found),
+        Err(error) => Err(unusable(what, path, &error.to_string())),
+    }
+}
+
+fn unusable(what: &'static str, path: &Path, reason: &str) -> TransportError {
+    TransportError::Certificate {
+        what,
+        path: path.display().to_string(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Accepts any certificate, for `insecure`. Signatures of the handshake are still checked, since
+/// the key exchange would otherwise prove nothing, not even that the peer has the key it shows.
+#[derive(Debug)]
+struct AcceptAll {
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AcceptAll {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        crypto::verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        crypto::verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

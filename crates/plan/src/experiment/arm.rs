@@ -1,0 +1,118 @@
+//! One arm: the file with the levels of one combination in place.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::factor::{Combination, Factor};
+use super::operation::Reading;
+use super::request::World;
+use super::{load, operation, process, resolve, target};
+use crate::diagnostic::Diagnostic;
+use crate::document::{Reader, Table};
+use crate::plan::Arm;
+use crate::rows::Rows;
+
+/// What all arms are built from.
+pub(super) struct Arms<'a> {
+    pub(super) root: &'a Table,
+    pub(super) factors: &'a [Factor],
+    pub(super) world: World<'a>,
+    pub(super) rows: HashMap<String, Arc<Rows>>,
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+impl Arms<'_> {
+    /// Builds the arm of this combination; what is wrong goes to `problems`.
+    pub(super) fn build(&mut self, combination: &Combination<'_>) -> Arm {
+        let tables = self.resolved(combination);
+        // Unknown keys of the top level are reported once, by the caller.
+        let mut reader = Reader::new(&tables);
+        let problems = &mut self.problems;
+        let inputs = self.world.inputs;
+        let load = match reader.table("load") {
+            Some(table) => load::read(table, inputs, problems),
+            None => load::read(&Table::default(), inputs, problems),
+        };
+        let shared = reader.table("target").map(|table| target::read(table, inputs, problems));
+        let services = process::services(&reader.tables("service"), problems);
+        let system = reader
+            .table("system")
+            .and_then(|table| process::system(table, self.world.known, problems));
+        let observers = process::observers(&reader.tables("observer"), self.world.known, problems);
+        let mut reading = Reading {
+            world: self.world,
+            factors: self.factors,
+            combination,
+            shared: shared.as_ref(),
+            system: tables.get("system").is_some(),
+            rows: &mut self.rows,
+            problems,
+            targets: Vec::new(),
+        };
+        let listed = reader.tables("operation");
+        let before = reading.problems.len();
+        let operations = reading.operations(&listed);
+        let targets = reading.targets;
+        if !listed.is_empty() && problems.len() == before {
+            problems.extend(nothing_to_do(&operations, &listed, combination));
+        }
+        Arm {
+            name: combination.arm_name(),
+            factors: combination.levels(),
+            targets,
+            load,
+            operations,
+            services,
+            system,
+            observers,
+        }
+    }
+
+    /// The tables that arms differ in, with levels in place and load settings merged.
+    fn resolved(&mut self, combination: &Combination<'_>) -> Table {
+        let mut tables = self.root.clone();
+        tables.entries.retain(|entry| entry.key != "factors" && entry.key != "comparison");
+        let base = tables.entries.iter().find(|entry| entry.key == "load").cloned();
+        if let Some(mut entry) = base
+            && let crate::document::Value::Table(table) = &entry.node.value
+            && let Some(merged) = load::merged(Some(table), combination)
+        {
+            entry.node.value = crate::document::Value::Table(merged);
+            tables.entries.retain(|entry| entry.key != "load");
+            tables.entries.push(entry);
+        } else if tables.get("load").is_none()
+            && let Some(merged) = load::merged(None, combination)
+        {
+            let span = merged.span;
+            let node = crate::document::Node { span, value: crate::document::Value::Table(merged) };
+            tables.entries.push(crate::document::Entry {
+                key: "load".to_owned(),
+                key_span: span,
+                node,
+            });
+        }
+        resolve::factors(&tables, combination, &mut self.problems)
+    }
+}
+
+/// An arm without operations, or with weights that are all zero.
+fn nothing_to_do(
+    operations: &[crate::operation::Operation],
+    listed: &[&Table],
+    combination: &Combination<'_>,
+) -> Option<Diagnostic> {
+    let arm = combination.arm_name();
+    if operations.is_empty() {
+        let message = format!("no operation is left in arm {arm}");
+        return Some(Diagnostic::new(listed[0].span, message, "every `when` excludes it"));
+    }
+    let total: f64 = operations.iter().map(|operation| operation.weight).sum();
+    if total > 0.0 {
+        return None;
+    }
+    let span = listed.iter().find_map(|table| Some(table.get("weight")?.node.span));
+    let message = "the weights of all operations are 0";
+    Some(Diagnostic::new(span.unwrap_or_default(), message, "expected one above 0"))
+}
+
+pub(super) use operation::duplicates;

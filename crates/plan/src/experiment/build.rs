@@ -1,0 +1,214 @@
+//! The way from text to plan.
+
+use super::arm::{Arms, duplicates};
+use super::factor::{self, Factor};
+use super::request::{Experiment, Options, Refused, World};
+use super::{comparison, load as load_table, overrides, resolve};
+use crate::comparison::Comparison;
+use crate::criterion::{Criterion, Names};
+use crate::diagnostic::{Diagnostic, Sources, Span};
+use crate::document::{self, Reader, Table};
+use crate::plan::{Arm, Plan};
+use crate::secret::Secrets;
+use crate::{order, rehearsal};
+
+/// Blocks of an experiment with comparisons, where the file names none.
+const BLOCKS: u64 = 10;
+
+/// Keys that stand at the top level.
+const TOP: [&str; 4] = ["title", "question", "criteria", "seed"];
+
+/// Reads an experiment file.
+///
+/// Errors: everything that is wrong with it, its flags and the files it names, at once. Only
+/// syntax errors come alone, since they leave open what the rest means.
+pub fn load(
+    file: &str,
+    text: &str,
+    world: World<'_>,
+    options: &Options,
+) -> Result<Experiment, Refused> {
+    let mut sources = Sources::new(file, text);
+    let (mut root, mut problems) = document::parse(text);
+    if !problems.is_empty() {
+        return Err(Refused { problems, sources });
+    }
+    let criteria = with_flags(&mut root, options, &mut sources, &mut problems);
+    let mut secrets = Secrets::default();
+    let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
+    let head = Head::read(&root, options, &mut problems);
+    let built = Built::new(&root, world, &head, &mut problems);
+    let criteria = judge(&head, &criteria, &built.arms, &mut problems);
+    tidy(&mut problems);
+    if !problems.is_empty() {
+        return Err(Refused { problems, sources });
+    }
+    let trials = order::trials(built.arms.len(), built.blocks, head.seed);
+    let plan = Plan {
+        title: head.title.unwrap_or_else(|| stem(file)),
+        question: head.question,
+        seed: head.seed,
+        rehearsal: false,
+        arms: built.arms,
+        trials,
+        criteria,
+        comparisons: built.comparisons,
+        secrets,
+    };
+    let plan = if options.quick { rehearsal::shortened(plan) } else { plan };
+    Ok(Experiment { plan, sources })
+}
+
+/// Overrides and settings of flags; returns the criteria of flags with their places.
+fn with_flags(
+    root: &mut Table,
+    options: &Options,
+    sources: &mut Sources,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<(String, Span)> {
+    let set = options.overrides.iter().map(|text| ("--set", text.clone()));
+    let warm_up = options.warm_up.iter().map(|text| ("--warm-up", format!("load.warm_up={text}")));
+    let workers = options.workers.iter().map(|text| ("--workers", format!("load.workers={text}")));
+    for (origin, text) in set.chain(warm_up).chain(workers) {
+        problems.extend(overrides::apply(root, origin, &text, sources).err());
+    }
+    let add = |text: &String| {
+        let start = sources.add("--criterion", text.as_str());
+        (text.clone(), Span::new(start, start + text.len()))
+    };
+    options.criteria.iter().map(add).collect()
+}
+
+/// What stands before the first table.
+struct Head {
+    title: Option<String>,
+    question: Option<String>,
+    seed: u64,
+    criteria: Vec<(String, Span)>,
+}
+
+impl Head {
+    fn read(root: &Table, options: &Options, problems: &mut Vec<Diagnostic>) -> Self {
+        let mut reader = Reader::new(root);
+        let mut text = |key| reader.string(key).map(|(text, _)| text.to_owned());
+        let (title, question) = (text("title"), text("question"));
+        let seed = reader.count("seed", 0, u64::MAX);
+        let criteria = reader.strings("criteria");
+        let criteria = criteria.into_iter().map(|(text, span)| (text.to_owned(), span)).collect();
+        for table in ["target", "load", "factors", "design", "system"] {
+            reader.table(table);
+        }
+        for tables in ["operation", "service", "observer", "comparison"] {
+            reader.tables(tables);
+        }
+        problems.extend(reader.finish());
+        let seed = options.seed.or(seed).unwrap_or(options.fresh_seed);
+        Self { title, question, seed, criteria }
+    }
+}
+
+/// Everything below the head.
+struct Built {
+    arms: Vec<Arm>,
+    blocks: u32,
+    comparisons: Vec<Comparison>,
+}
+
+impl Built {
+    fn new(root: &Table, world: World<'_>, _head: &Head, problems: &mut Vec<Diagnostic>) -> Self {
+        // Types of the top level were checked with the head.
+        let mut reader = Reader::new(root);
+        let table = reader.table("factors");
+        let factors = factor::read(table, problems);
+        let span = table.map_or(Span::default(), |table| table.span);
+        let listed = reader.tables("operation");
+        duplicates(&listed, problems);
+        if root.get("operation").is_none() {
+            let problem =
+                Diagnostic::new(Span::default(), "missing `[[operation]]`", "in this file");
+            problems.push(problem.with_hint("add [[operation]] with http = { path = \"/\" }"));
+        }
+        let settings = factors.iter().flat_map(|f| &f.levels).any(|l| l.settings.is_some());
+        if root.get("load").is_none() && !settings {
+            problems.push(load_table::missing());
+        }
+        let mut arms =
+            Arms { root, factors: &factors, world, rows: Default::default(), problems: Vec::new() };
+        let combinations = factor::cross(&factors, span, problems);
+        let built: Vec<Arm> = combinations.iter().map(|one| arms.build(one)).collect();
+        problems.append(&mut arms.problems);
+        let tables = reader.tables("comparison");
+        let names: Vec<&str> = built
+            .iter()
+            .flat_map(|arm| arm.operations.iter().map(|operation| operation.name.as_str()))
+            .collect();
+        let comparisons = comparison::read(&tables, &factors, &names, problems);
+        let blocks = blocks(&mut reader, &comparisons, &factors, problems);
+        Self { arms: built, blocks, comparisons }
+    }
+}
+
+fn blocks(
+    reader: &mut Reader<'_>,
+    comparisons: &[Comparison],
+    factors: &[Factor],
+    problems: &mut Vec<Diagnostic>,
+) -> u32 {
+    let default = if comparisons.is_empty() { 1 } else { BLOCKS };
+    let mut span = Span::default();
+    let mut blocks = default;
+    if let Some(table) = reader.table("design") {
+        let mut inner = Reader::new(table);
+        span = inner.node("blocks").map_or(table.span, |node| node.span);
+        blocks = inner.count("blocks", 1, 10_000).unwrap_or(default);
+        problems.extend(inner.finish());
+    }
+    let blocks = blocks as u32;
+    problems.extend(comparison::undecidable(comparisons, factors, blocks, span));
+    blocks
+}
+
+/// The criteria of file and flags.
+fn judge(
+    head: &Head,
+    flags: &[(String, Span)],
+    arms: &[Arm],
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Criterion> {
+    let names = Names::of(arms.iter().flat_map(|arm| &arm.operations));
+    // An operation that could not be read is not there; its criteria would only echo that.
+    let readable = problems.is_empty();
+    let mut criteria = Vec::new();
+    for (text, span) in head.criteria.iter().chain(flags) {
+        match Criterion::parse(text, *span, &names) {
+            Ok(criterion) => criteria.push(criterion),
+            Err(problem) if readable || !echo(&problem) => problems.push(problem),
+            Err(_) => {}
+        }
+    }
+    criteria
+}
+
+fn echo(problem: &Diagnostic) -> bool {
+    problem.message.starts_with("unknown operation") || problem.message.starts_with("unknown item")
+}
+
+/// Each problem once, though every arm met it, with a hint where a key of the top level fell
+/// into a table.
+fn tidy(problems: &mut Vec<Diagnostic>) {
+    problems.sort_by(|a, b| (a.span.start, &a.message).cmp(&(b.span.start, &b.message)));
+    problems.dedup();
+    for problem in problems {
+        let key = problem.message.strip_prefix("unknown key `").and_then(|k| k.strip_suffix('`'));
+        if key.is_some_and(|key| TOP.contains(&key)) {
+            problem.label = "belongs to the top level".to_owned();
+            problem.hint = Some("move it above the first [table]".to_owned());
+        }
+    }
+}
+
+/// The file's name without folder and ending.
+fn stem(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.strip_suffix(".toml").unwrap_or(name).to_owned()
+}

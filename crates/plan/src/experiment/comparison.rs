@@ -1,0 +1,135 @@
+//! The `[[comparison]]` tables: which levels are held against each other, in what.
+
+use std::collections::BTreeMap;
+
+use super::factor::Factor;
+use crate::comparison::Comparison;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::document::{Node, Reader, Table};
+use crate::units;
+
+/// What may be compared.
+const METRICS: [&str; 10] =
+    ["goodput", "completed", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99"];
+
+/// Reads the tables.
+pub(super) fn read(
+    tables: &[&Table],
+    factors: &[Factor],
+    operations: &[&str],
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Comparison> {
+    tables
+        .iter()
+        .filter_map(|table| {
+            let mut reader = Reader::new(table);
+            let comparison = one(&mut reader, table, factors, operations);
+            problems.extend(reader.finish());
+            comparison
+        })
+        .collect()
+}
+
+fn one(
+    reader: &mut Reader<'_>,
+    table: &Table,
+    factors: &[Factor],
+    operations: &[&str],
+) -> Option<Comparison> {
+    let factor = factor(reader, factors);
+    let baseline = reader.node("baseline");
+    let metrics = metrics(reader);
+    let margins = margins(reader, &metrics);
+    let operation = reader.string("operation");
+    for key in ["factor", "baseline", "metrics"] {
+        if table.get(key).is_none() {
+            reader.missing(key, &format!("{key} = …"));
+        }
+    }
+    if let Some((name, span)) = operation
+        && !operations.contains(&name)
+    {
+        reader.problem(Diagnostic::unknown("operation", name, span, operations.iter().copied()));
+    }
+    let (factor, baseline) = (factor?, baseline?);
+    if !factor.levels.iter().any(|level| level.node.value == baseline.value) {
+        let levels = factor.levels.iter().map(|level| level.name.as_str());
+        let what = format!("level of `{}`", factor.name);
+        reader.problem(Diagnostic::unknown(&what, &text(baseline), baseline.span, levels));
+    }
+    Some(Comparison {
+        factor: factor.name.clone(),
+        baseline: baseline.to_json(),
+        operation: operation.map(|(name, _)| name.to_owned()),
+        metrics,
+        margins,
+    })
+}
+
+fn factor<'f>(reader: &mut Reader<'_>, factors: &'f [Factor]) -> Option<&'f Factor> {
+    let (name, span) = reader.string("factor")?;
+    let found = factors.iter().find(|factor| factor.name == name);
+    if found.is_none() {
+        let names = factors.iter().map(|factor| factor.name.as_str());
+        reader.problem(Diagnostic::unknown("factor", name, span, names));
+    }
+    found
+}
+
+fn metrics(reader: &mut Reader<'_>) -> Vec<String> {
+    let mut metrics = Vec::new();
+    for (metric, span) in reader.strings("metrics") {
+        if METRICS.contains(&metric) {
+            metrics.push(metric.to_owned());
+        } else {
+            reader.problem(Diagnostic::unknown("metric", metric, span, METRICS));
+        }
+    }
+    metrics
+}
+
+fn margins(reader: &mut Reader<'_>, metrics: &[String]) -> BTreeMap<String, f64> {
+    let Some(table) = reader.table("margin") else { return BTreeMap::new() };
+    let mut inner = Reader::new(table);
+    let mut margins = BTreeMap::new();
+    for metric in metrics {
+        let margin = inner.parsed(metric, units::PERCENTAGE, units::parse_percentage);
+        if let Some((margin, _)) = margin {
+            margins.insert(metric.clone(), margin);
+        }
+    }
+    inner.finish().into_iter().for_each(|problem| reader.problem(problem));
+    margins
+}
+
+fn text(node: &Node) -> String {
+    node.as_str().map_or_else(|| node.shown(), str::to_owned)
+}
+
+/// The problem that so few blocks could not decide anything.
+///
+/// A sign-flip test over K blocks has no two-sided p-value below 2/2ᴷ; Holm's correction asks
+/// for that times the number of tests to be at most 0.05.
+pub(super) fn undecidable(
+    comparisons: &[Comparison],
+    factors: &[Factor],
+    blocks: u32,
+    span: Span,
+) -> Option<Diagnostic> {
+    let arms: usize = factors.iter().map(|factor| factor.levels.len()).product();
+    let tests = |comparison: &Comparison| {
+        let levels = factors.iter().find(|factor| factor.name == comparison.factor)?.levels.len();
+        // Candidates of this factor, in each stratum of the others.
+        Some((levels - 1) * (arms / levels.max(1)) * comparison.metrics.len())
+    };
+    let tests: usize = comparisons.iter().filter_map(tests).sum();
+    let decides = |blocks: u32| tests as f64 * 2.0 / 2_f64.powi(blocks as i32) <= 0.05;
+    if tests == 0 || decides(blocks) {
+        return None;
+    }
+    let needed = (blocks..64).find(|more| decides(*more)).unwrap_or(64);
+    let message = format!("{blocks} blocks cannot decide {tests} comparisons");
+    let label = "the smallest p-value that they can give, corrected, is above 5 %";
+    let hint = format!("write blocks = {needed} or more in [design]");
+    Some(Diagnostic::new(span, message, label).with_hint(hint))
+}

@@ -1,0 +1,160 @@
+//! Factors, their levels, and the arms that they span.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::document::{Entry, Node, Reader, Table, Value};
+
+/// More arms than this are a slip.
+const MOST_ARMS: usize = 1000;
+
+/// One thing that is varied.
+#[derive(Debug, Clone)]
+pub(super) struct Factor {
+    pub(super) name: String,
+    pub(super) levels: Vec<Level>,
+}
+
+/// One setting of a factor.
+#[derive(Debug, Clone)]
+pub(super) struct Level {
+    /// As it stands in names of arms.
+    pub(super) name: String,
+    /// What a placeholder becomes.
+    pub(super) node: Node,
+    /// Load settings, where the level is a table.
+    pub(super) settings: Option<Table>,
+}
+
+/// One level of each factor.
+#[derive(Debug, Clone)]
+pub(super) struct Combination<'a> {
+    parts: Vec<(&'a str, &'a Level)>,
+}
+
+impl Combination<'_> {
+    pub(super) fn level(&self, factor: &str) -> Option<&Level> {
+        self.parts.iter().find(|(name, _)| *name == factor).map(|(_, level)| *level)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|(name, _)| *name)
+    }
+
+    pub(super) fn arm_name(&self) -> String {
+        if self.parts.is_empty() {
+            return "all".to_owned();
+        }
+        let parts: Vec<String> =
+            self.parts.iter().map(|(name, level)| format!("{name}={}", level.name)).collect();
+        parts.join(",")
+    }
+
+    pub(super) fn levels(&self) -> BTreeMap<String, Json> {
+        self.parts.iter().map(|(name, level)| ((*name).to_owned(), level.node.to_json())).collect()
+    }
+
+    /// Load settings of the levels, over those of `[load]`.
+    pub(super) fn settings(&self) -> impl Iterator<Item = &Table> {
+        self.parts.iter().filter_map(|(_, level)| level.settings.as_ref())
+    }
+}
+
+/// Reads `[factors]`.
+pub(super) fn read(table: Option<&Table>, problems: &mut Vec<Diagnostic>) -> Vec<Factor> {
+    let entries = table.map(|table| table.entries.as_slice()).unwrap_or_default();
+    entries.iter().map(|entry| factor(entry, problems)).collect()
+}
+
+fn factor(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Factor {
+    let levels: Vec<Level> = match &entry.node.value {
+        Value::Array(nodes) => nodes.iter().filter_map(|node| level(node, problems)).collect(),
+        Value::Table(table) => table.entries.iter().filter_map(|e| named(e, problems)).collect(),
+        _ => {
+            problems.push(entry.node.unlike("a list of levels, or a table of load settings each"));
+            return Factor { name: entry.key.clone(), levels: Vec::new() };
+        }
+    };
+    if levels.is_empty() {
+        let message = format!("factor `{}` has no level", entry.key);
+        problems.push(Diagnostic::new(entry.node.span, message, "expected at least one level"));
+    }
+    for (place, level) in levels.iter().enumerate() {
+        if levels[..place].iter().any(|before| before.name == level.name) {
+            let message = format!("level `{}` of `{}` appears twice", level.name, entry.key);
+            problems.push(Diagnostic::new(level.node.span, message, "levels must differ"));
+        }
+    }
+    Factor { name: entry.key.clone(), levels }
+}
+
+/// A level in a list: a scalar, or a table with its name.
+fn level(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Level> {
+    match &node.value {
+        Value::Array(_) => {
+            problems.push(node.unlike("a scalar or a table of load settings"));
+            None
+        }
+        Value::Table(table) => {
+            let mut settings = table.clone();
+            let name = Reader::new(table).string("name");
+            let Some((name, span)) = name else {
+                let message = "a level that is a table needs a name";
+                problems.push(Diagnostic::new(node.span, message, "add name = \"…\""));
+                return None;
+            };
+            settings.entries.retain(|entry| entry.key != "name");
+            Some(table_level(name, span, settings))
+        }
+        Value::String(text) => {
+            Some(Level { name: text.clone(), node: node.clone(), settings: None })
+        }
+        _ => Some(Level { name: node.shown(), node: node.clone(), settings: None }),
+    }
+}
+
+/// A level in a table of levels.
+fn named(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Option<Level> {
+    match &entry.node.value {
+        Value::Table(table) => Some(table_level(&entry.key, entry.key_span, table.clone())),
+        _ => {
+            problems.push(entry.node.unlike("a table of load settings"));
+            None
+        }
+    }
+}
+
+fn table_level(name: &str, span: Span, settings: Table) -> Level {
+    let node = Node { span, value: Value::String(name.to_owned()) };
+    Level { name: name.to_owned(), node, settings: Some(settings) }
+}
+
+/// Every combination of levels, the last factor varying fastest; one without factors.
+pub(super) fn cross<'a>(
+    factors: &'a [Factor],
+    span: Span,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Combination<'a>> {
+    let count = factors.iter().try_fold(1_usize, |n, f| n.checked_mul(f.levels.len()));
+    if count.is_none_or(|count| count > MOST_ARMS) {
+        let message = format!("the factors span more than {MOST_ARMS} arms");
+        problems.push(Diagnostic::new(span, message, "every level meets every other"));
+        return Vec::new();
+    }
+    let mut arms = vec![Combination { parts: Vec::new() }];
+    for factor in factors {
+        arms = arms
+            .iter()
+            .flat_map(|arm| {
+                factor.levels.iter().map(|level| {
+                    let mut parts = arm.parts.clone();
+                    parts.push((factor.name.as_str(), level));
+                    Combination { parts }
+                })
+            })
+            .collect();
+    }
+    arms
+}

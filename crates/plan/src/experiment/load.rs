@@ -1,0 +1,320 @@
+//! The `[load]` table.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::factor::Combination;
+use super::request::Inputs;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::document::{Entry, Reader, Table, Value};
+use crate::hash;
+use crate::load::{
+    ArrivalProcess, Load, Model, Reuse, Spacing, Stage, SteadyState, Stop, Think, WarmUp,
+};
+use crate::units;
+
+/// Keys that each choose a model; at most one may stand.
+const MODELS: [&str; 5] = ["rate", "stages", "burst", "users", "replay"];
+/// Keys that each end the measure phase.
+const STOPS: [&str; 2] = ["duration", "operations"];
+/// Keys that mean something only beside another.
+const COMPANIONS: [(&str, &[&str]); 4] = [
+    ("arrivals", &["rate", "stages", "burst"]),
+    ("from", &["stages"]),
+    ("spawn_rate", &["users"]),
+    ("think", &["users"]),
+];
+
+/// Measure phase where the file names no end.
+const DURATION: Duration = Duration::from_secs(60);
+const WARM_UP: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Connections of an open load, at most.
+const OPEN_CONNECTIONS: u32 = 1000;
+/// Connections of a closed load, exactly.
+const CLOSED_CONNECTIONS: u32 = 50;
+
+/// `[load]` with the settings of the arm's levels over it. A level that chooses a model or an
+/// end replaces the one of `[load]`.
+pub(super) fn merged(base: Option<&Table>, combination: &Combination<'_>) -> Option<Table> {
+    let mut table = base.cloned();
+    for settings in combination.settings() {
+        let merged = table.get_or_insert_with(|| Table { span: settings.span, entries: vec![] });
+        for group in [MODELS.as_slice(), STOPS.as_slice()] {
+            if group.iter().any(|key| settings.get(key).is_some()) {
+                merged.entries.retain(|entry| !group.contains(&entry.key.as_str()));
+            }
+        }
+        for entry in &settings.entries {
+            merged.entries.retain(|before| before.key != entry.key);
+            merged.entries.push(entry.clone());
+        }
+    }
+    table
+}
+
+/// Reads the table.
+pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Load {
+    conflicts(table, problems);
+    let mut reader = Reader::new(table);
+    let model = model(&mut reader, inputs);
+    let stop = stop(&mut reader, &model);
+    let warm_up = warm_up(&mut reader, &model);
+    let load = Load {
+        stop,
+        warm_up,
+        timeout: positive(&mut reader, "timeout").unwrap_or(TIMEOUT),
+        connections: connections(&mut reader, &model),
+        reuse: match reader.boolean("new_connections") {
+            Some(true) => Reuse::NewPerOperation,
+            _ => Reuse::KeepAlive,
+        },
+        steady_state: steady_state(&mut reader),
+        workers: reader.count("workers", 1, 1024).map(|count| count as u32),
+        model,
+    };
+    problems.extend(reader.finish());
+    load
+}
+
+/// Keys that exclude each other, and keys without the one that they belong to.
+fn conflicts(table: &Table, problems: &mut Vec<Diagnostic>) {
+    for group in [MODELS.as_slice(), STOPS.as_slice()] {
+        let present: Vec<&Entry> =
+            table.entries.iter().filter(|entry| group.contains(&entry.key.as_str())).collect();
+        for pair in present.windows(2) {
+            let message = format!("`{}` and `{}` exclude each other", pair[0].key, pair[1].key);
+            problems.push(Diagnostic::new(pair[1].key_span, message, "keep one of them"));
+        }
+    }
+    for (key, owners) in COMPANIONS {
+        let orphan = table.get(key).filter(|_| owners.iter().all(|o| table.get(o).is_none()));
+        if let Some(entry) = orphan {
+            let message = format!("`{key}` means nothing without `{}`", owners.join("` or `"));
+            problems.push(Diagnostic::new(entry.key_span, message, "stands alone here"));
+        }
+    }
+}
+
+fn model(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Model {
+    let spacing = spacing(reader);
+    let from = reader.parsed("from", units::RATE, units::parse_rate).map_or(0.0, |(rate, _)| rate);
+    let spawn_rate = reader.rate("spawn_rate").map_or(f64::INFINITY, |(rate, _)| rate);
+    let think = reader
+        .parsed("think", "a pause such as 2s, 1s..3s or exponential 2s", parse_think)
+        .map_or(Think::Fixed { pause: Duration::ZERO }, |(think, _)| think);
+    let rate = reader.rate("rate").map(|(rate, _)| match spacing {
+        Spacing::Constant => ArrivalProcess::Constant { rate },
+        Spacing::Poisson => ArrivalProcess::Poisson { rate },
+    });
+    let stages = stages(reader, from, spacing);
+    let burst = burst(reader, spacing);
+    let replay = replay(reader, inputs);
+    let users = reader.count("users", 1, 1_000_000);
+    match (rate.or(stages).or(burst).or(replay), users) {
+        (Some(arrivals), _) => Model::Open { arrivals },
+        (None, Some(users)) => Model::Users { users: users as u32, spawn_rate, think },
+        (None, None) => Model::Closed,
+    }
+}
+
+fn spacing(reader: &mut Reader<'_>) -> Spacing {
+    let parse = |text: &str| match text {
+        "poisson" => Some(Spacing::Poisson),
+        "constant" => Some(Spacing::Constant),
+        _ => None,
+    };
+    reader
+        .parsed("arrivals", "\"poisson\" or \"constant\"", parse)
+        .map_or(Spacing::Poisson, |(spacing, _)| spacing)
+}
+
+/// `2s`, `1s..3s` or `exponential 2s`.
+pub(crate) fn parse_think(text: &str) -> Option<Think> {
+    if let Some(mean) = text.trim().strip_prefix("exponential ") {
+        return units::parse_duration(mean).map(|mean| Think::Exponential { mean });
+    }
+    match units::parse_duration_range(text) {
+        Some((low, high)) => Some(Think::Uniform { low, high }),
+        None => units::parse_duration(text).map(|pause| Think::Fixed { pause }),
+    }
+}
+
+/// A duration above zero.
+fn positive(reader: &mut Reader<'_>, key: &str) -> Option<Duration> {
+    let (length, span) = reader.duration(key)?;
+    if length.is_zero() {
+        reader.problem(Diagnostic::new(span, format!("`{key}` is zero"), "expected more than 0s"));
+    }
+    Some(length)
+}
+
+fn stages(reader: &mut Reader<'_>, from: f64, spacing: Spacing) -> Option<ArrivalProcess> {
+    let span = reader.node("stages").map_or(Span::default(), |node| node.span);
+    let listed = reader.array("stages")?;
+    let mut stages = Vec::with_capacity(listed.len());
+    let mut rate = from;
+    for node in listed {
+        let Value::Table(table) = &node.value else {
+            reader.problem(node.unlike("a stage such as { to = \"500/s\", over = \"30s\" }"));
+            continue;
+        };
+        let (stage, problems) = stage(table, rate);
+        problems.into_iter().for_each(|problem| reader.problem(problem));
+        if let Some(stage) = stage {
+            rate = stage.to;
+            stages.push(stage);
+        }
+    }
+    let process = ArrivalProcess::Stages { from, stages, spacing };
+    if process.peak_rate() <= 0.0 {
+        let message = "the stages never leave 0/s";
+        reader.problem(Diagnostic::new(span, message, "expected a stage with `to`"));
+    }
+    Some(process)
+}
+
+/// `{ to, over }` or `{ hold }`.
+fn stage(table: &Table, rate: f64) -> (Option<Stage>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(table);
+    let hold = positive(&mut reader, "hold");
+    let to = reader.parsed("to", units::RATE, units::parse_rate).map(|(rate, _)| rate);
+    let over = reader.duration("over").map(|(over, _)| over);
+    let keys = ["hold", "to", "over"].map(|key| table.get(key).is_some());
+    let stage = match keys {
+        [true, false, false] => hold.map(|over| Stage { to: rate, over }),
+        [false, true, true] => to.zip(over).map(|(to, over)| Stage { to, over }),
+        _ => {
+            let message = "expected a stage such as { to = \"500/s\", over = \"30s\" }";
+            let label = "either `to` with `over`, or `hold` alone";
+            reader.problem(Diagnostic::new(table.span, message, label));
+            None
+        }
+    };
+    (stage, reader.finish())
+}
+
+fn burst(reader: &mut Reader<'_>, spacing: Spacing) -> Option<ArrivalProcess> {
+    let table = reader.table("burst")?;
+    let mut inner = Reader::new(table);
+    let rate = inner.rate("rate").map(|(rate, _)| rate);
+    let on = positive(&mut inner, "on");
+    let off = inner.duration("off").map(|(off, _)| off);
+    for (key, example) in
+        [("rate", "rate = \"500/s\""), ("on", "on = \"10s\""), ("off", "off = \"50s\"")]
+    {
+        if table.get(key).is_none() {
+            inner.missing(key, example);
+        }
+    }
+    inner.finish().into_iter().for_each(|problem| reader.problem(problem));
+    Some(ArrivalProcess::Burst { rate: rate?, on: on?, off: off?, spacing })
+}
+
+fn replay(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Option<ArrivalProcess> {
+    let (file, span) = reader.string("replay")?;
+    let read = inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"));
+    let offsets = read.and_then(|bytes| {
+        let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
+        parse_offsets(&text).map_err(|problem| format!("{file} {problem}"))
+    });
+    match offsets {
+        Ok(offsets) => {
+            let bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+            let digest = hash::hex(&[&bytes]);
+            Some(ArrivalProcess::Replay {
+                offsets_ns: Arc::from(offsets),
+                file: file.into(),
+                digest,
+            })
+        }
+        Err(message) => {
+            reader.problem(Diagnostic::new(span, message, "named here"));
+            None
+        }
+    }
+}
+
+/// One offset a line, first column. A header `offset_ns`, `_us`, `_ms` or `_s` gives the unit of
+/// bare numbers; otherwise each has its own.
+fn parse_offsets(text: &str) -> Result<Vec<u64>, String> {
+    let mut unit = "";
+    let mut offsets: Vec<u64> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let cell = line.split(',').next().unwrap_or_default().trim();
+        if cell.is_empty() {
+            continue;
+        }
+        if let (1, Some(named)) = (number, cell.strip_prefix("offset_")) {
+            unit = named;
+            continue;
+        }
+        let offset = units::parse_duration(&format!("{cell}{unit}")).ok_or_else(|| {
+            format!("line {number}: expected an offset such as 1.5ms, got \"{cell}\"")
+        })?;
+        let offset = crate::schedule::nanos(offset);
+        if offsets.last().is_some_and(|before| *before > offset) {
+            return Err(format!("line {number}: offsets must ascend, got \"{cell}\""));
+        }
+        offsets.push(offset);
+    }
+    if offsets.is_empty() { Err("holds no offset".to_owned()) } else { Ok(offsets) }
+}
+
+fn stop(reader: &mut Reader<'_>, model: &Model) -> Stop {
+    let duration = positive(reader, "duration");
+    let operations = reader.count("operations", 1, u64::MAX);
+    let own = match model {
+        Model::Open { arrivals: ArrivalProcess::Replay { offsets_ns, .. } } => {
+            Some(Stop::Operations { count: offsets_ns.len() as u64 })
+        }
+        Model::Open { arrivals } => arrivals.length().map(|after| Stop::Duration { after }),
+        _ => None,
+    };
+    duration
+        .map(|after| Stop::Duration { after })
+        .or(operations.map(|count| Stop::Operations { count }))
+        .or(own)
+        .unwrap_or(Stop::Duration { after: DURATION })
+}
+
+/// Nothing can be warmed up at a rate of zero.
+fn warm_up(reader: &mut Reader<'_>, model: &Model) -> WarmUp {
+    let parse = |text: &str| match text {
+        "auto" => Some(WarmUp::Auto),
+        _ => units::parse_duration(text).map(|length| WarmUp::Fixed { length }),
+    };
+    let given = reader.parsed("warm_up", "a duration such as 5s, or \"auto\"", parse);
+    let length = match model {
+        Model::Open { arrivals } if arrivals.initial().is_none() => Duration::ZERO,
+        _ => WARM_UP,
+    };
+    given.map_or(WarmUp::Fixed { length }, |(warm_up, _)| warm_up)
+}
+
+fn connections(reader: &mut Reader<'_>, model: &Model) -> u32 {
+    let given = reader.count("connections", 1, 1_000_000).map(|count| count as u32);
+    match model {
+        Model::Open { .. } => given.unwrap_or(OPEN_CONNECTIONS),
+        Model::Closed => given.unwrap_or(CLOSED_CONNECTIONS),
+        Model::Users { users, .. } => *users,
+    }
+}
+
+fn steady_state(reader: &mut Reader<'_>) -> SteadyState {
+    let parse = |text: &str| match text {
+        "required" => Some(SteadyState::Required),
+        "reported" => Some(SteadyState::Reported),
+        _ => None,
+    };
+    reader
+        .parsed("steady_state", "\"required\" or \"reported\"", parse)
+        .map_or(SteadyState::Required, |(state, _)| state)
+}
+
+/// The problem that there is no `[load]` at all.
+pub(super) fn missing() -> Diagnostic {
+    let problem = Diagnostic::new(Span::default(), "missing table `[load]`", "in this file");
+    problem.with_hint("add [load] with rate = \"500/s\" and duration = \"60s\"")
+}

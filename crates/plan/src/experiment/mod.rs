@@ -1,0 +1,23 @@
+//! From the text of an experiment file to a plan, or to everything that is wrong with it.
+//!
+//! Not here: what a protocol's own table means (see the drivers), and how problems are shown
+//! (see [`crate::diagnostic`]).
+
+// In reading order: what comes in, what is done to the text, what is built from it.
+mod arm;
+mod build;
+mod comparison;
+mod factor;
+mod load;
+mod operation;
+mod overrides;
+mod process;
+mod request;
+mod resolve;
+mod target;
+
+pub use build::load;
+pub use request::{Experiment, Inputs, Known, Options, Refused, World};
+
+#[cfg(test)]
+mod tests;

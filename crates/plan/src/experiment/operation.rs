@@ -1,0 +1,334 @@
+//! The `[[operation]]` tables: the mix of an arm.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::factor::{Combination, Factor};
+use super::request::World;
+use super::target;
+use crate::criterion::TOTAL;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::document::{Node, Reader, Table, Value};
+use crate::operation::{Item, Operation, RowOrder, TargetOf};
+use crate::request_list::{self, Format};
+use crate::rows::Rows;
+use crate::target::Target;
+use crate::template::Template;
+
+/// What the operations of an arm are read with.
+pub(super) struct Reading<'a> {
+    pub(super) world: World<'a>,
+    pub(super) factors: &'a [Factor],
+    pub(super) combination: &'a Combination<'a>,
+    /// `[target]`, if the file has one.
+    pub(super) shared: Option<&'a Target>,
+    /// Whether a system is started, which then is where operations go by default.
+    pub(super) system: bool,
+    /// Data that was read before, by file.
+    pub(super) rows: &'a mut HashMap<String, Arc<Rows>>,
+    pub(super) problems: &'a mut Vec<Diagnostic>,
+    pub(super) targets: Vec<Target>,
+}
+
+impl Reading<'_> {
+    /// The operations of this arm.
+    pub(super) fn operations(&mut self, tables: &[&Table]) -> Vec<Operation> {
+        let mut operations = Vec::with_capacity(tables.len());
+        for (place, table) in (1..).zip(tables) {
+            if let Some(operation) = self.operation(place, table) {
+                let problems = self.world.known.check(&operation, &self.targets);
+                self.problems.extend(problems);
+                operations.push(operation);
+            }
+        }
+        operations
+    }
+
+    /// One operation; `None` where it is not in this arm, or cannot be read.
+    fn operation(&mut self, place: usize, table: &Table) -> Option<Operation> {
+        let before = self.problems.len();
+        let mut reader = Reader::new(table);
+        let name = name(&mut reader, place);
+        let included = self.when(&mut reader);
+        let weight = weight(&mut reader);
+        let protocol = self.protocol(&mut reader, table);
+        let (rows, order) = self.rows(&mut reader);
+        let own = reader.node("target");
+        let listed = reader.table("targets");
+        let expect = reader.table("expect").cloned();
+        let items = items(&mut reader);
+        self.problems.extend(reader.finish());
+        let (protocol, inner) = protocol?;
+        self.templates(&inner, rows.as_deref());
+        let mut operation =
+            Operation { weight, rows, order, expect, items, ..Operation::named(&name) };
+        operation.protocol = protocol;
+        operation.table = inner;
+        match listed {
+            Some(listed) => self.listed(&mut operation, listed),
+            None => self.fixed(&mut operation, own, table),
+        }
+        (included && self.problems.len() == before).then_some(operation)
+    }
+
+    /// Whether the arm's levels are those that `when` names.
+    fn when(&mut self, reader: &mut Reader<'_>) -> bool {
+        let entries =
+            reader.table("when").map(|table| table.entries.as_slice()).unwrap_or_default();
+        let mut included = true;
+        for entry in entries {
+            let names = self.factors.iter().map(|factor| factor.name.as_str());
+            let factor = self.factors.iter().find(|factor| factor.name == entry.key);
+            let Some(factor) = factor else {
+                let problem = Diagnostic::unknown("factor", &entry.key, entry.key_span, names);
+                self.problems.push(problem);
+                continue;
+            };
+            let wanted: Vec<&Node> = match &entry.node.value {
+                Value::Array(nodes) => nodes.iter().collect(),
+                _ => vec![&entry.node],
+            };
+            let level = self.combination.level(&factor.name);
+            let mut found = false;
+            for node in wanted {
+                if !factor.levels.iter().any(|level| level.node.value == node.value) {
+                    let levels = factor.levels.iter().map(|level| level.name.as_str());
+                    let what = format!("level of `{}`", factor.name);
+                    let text = node.as_str().map_or_else(|| node.shown(), str::to_owned);
+                    self.problems.push(Diagnostic::unknown(&what, &text, node.span, levels));
+                }
+                found |= level.is_some_and(|level| level.node.value == node.value);
+            }
+            included &= found;
+        }
+        included
+    }
+
+    /// The protocol and its table. With `targets` the table may be left out.
+    fn protocol(&mut self, reader: &mut Reader<'_>, table: &Table) -> Option<(String, Table)> {
+        let known = self.world.known.protocols();
+        let found: Vec<(&str, &Table)> =
+            known.iter().filter_map(|name| Some((*name, reader.table(name)?))).collect();
+        let present = known.iter().filter(|name| table.get(name).is_some()).count();
+        match (found.as_slice(), present) {
+            ([(name, inner)], 1) => Some(((*name).to_owned(), (*inner).clone())),
+            ([], 0) if table.get("targets").is_some() => {
+                known.first().map(|name| ((*name).to_owned(), Table::default()))
+            }
+            ([], 0) => {
+                let problem =
+                    Diagnostic::new(table.span, "the operation names no protocol", "in this table");
+                let known = known.join(", ");
+                let hint = format!("add http = {{ path = \"/\" }}; protocols: {known}");
+                reader.problem(problem.with_hint(hint));
+                None
+            }
+            ([_, (second, _), ..], _) => {
+                let span = table.get(second).map_or(table.span, |entry| entry.key_span);
+                let message = "an operation speaks one protocol";
+                reader.problem(Diagnostic::new(span, message, "the second one"));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn rows(&mut self, reader: &mut Reader<'_>) -> (Option<Arc<Rows>>, RowOrder) {
+        let Some(node) = reader.node("rows") else { return (None, RowOrder::default()) };
+        match &node.value {
+            Value::Array(nodes) => {
+                let objects = (1..).zip(nodes).map(|(place, node)| (place, node.to_json()));
+                let rows = Rows::from_objects("rows", objects);
+                let rows = rows.map_err(|error| format!("rows: {error}"));
+                (self.usable(rows, node.span), RowOrder::default())
+            }
+            Value::Table(table) => {
+                let mut inner = Reader::new(table);
+                let file = inner.string("file");
+                let order = order(&mut inner);
+                if table.get("file").is_none() {
+                    inner.missing("file", "file = \"data.csv\"");
+                }
+                self.problems.extend(inner.finish());
+                (file.and_then(|(file, span)| self.rows_of(file, span)), order)
+            }
+            _ => {
+                let expected = "{ file = \"data.csv\" } or a list of tables";
+                self.problems.push(node.unlike(expected));
+                (None, RowOrder::default())
+            }
+        }
+    }
+
+    fn rows_of(&mut self, file: &str, span: Span) -> Option<Arc<Rows>> {
+        if let Some(rows) = self.rows.get(file) {
+            return Some(Arc::clone(rows));
+        }
+        let read = self.world.inputs.read(Path::new(file));
+        let rows = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
+            Rows::parse(file, &bytes).map_err(|error| format!("cannot use {file}: {error}"))
+        });
+        let rows = self.usable(rows, span)?;
+        self.rows.insert(file.to_owned(), Arc::clone(&rows));
+        Some(rows)
+    }
+
+    fn usable(&mut self, rows: Result<Rows, String>, span: Span) -> Option<Arc<Rows>> {
+        match rows {
+            Ok(rows) if !rows.is_empty() => Some(Arc::new(rows)),
+            Ok(_) => {
+                self.problems.push(Diagnostic::new(span, "there is no row", "named here"));
+                None
+            }
+            Err(message) => {
+                self.problems.push(Diagnostic::new(span, message, "named here"));
+                None
+            }
+        }
+    }
+
+    /// Every text of the protocol's table must be a valid template.
+    fn templates(&mut self, table: &Table, rows: Option<&Rows>) {
+        let mut nodes: Vec<&Node> = table.entries.iter().map(|entry| &entry.node).collect();
+        while let Some(node) = nodes.pop() {
+            match &node.value {
+                Value::String(text) => {
+                    if let Err(problems) = Template::compile(text, node.span, rows) {
+                        self.problems.extend(problems);
+                    }
+                }
+                Value::Array(items) => nodes.extend(items),
+                Value::Table(inner) => nodes.extend(inner.entries.iter().map(|entry| &entry.node)),
+                _ => {}
+            }
+        }
+    }
+
+    /// One target for all operations: its own, the file's, or the system's.
+    fn fixed(&mut self, operation: &mut Operation, own: Option<&Node>, table: &Table) {
+        let inputs = self.world.inputs;
+        let target = match own {
+            Some(node) => target::own(node, self.shared, inputs, self.problems),
+            None => self.shared.cloned().filter(|target| !target.url.is_empty()),
+        };
+        let target = match target {
+            None if own.is_none() && self.system => Some(target::of_system(&operation.protocol)),
+            other => other,
+        };
+        if let Some(target) = target {
+            operation.target = TargetOf::Fixed(self.place(target));
+        } else if own.is_none() {
+            let message = format!("operation `{}` has no target", operation.name);
+            let problem = Diagnostic::new(table.span, message, "nowhere to send it");
+            self.problems
+                .push(problem.with_hint("add [target] with url = \"http://127.0.0.1:8080\""));
+        }
+    }
+
+    /// Whole requests of a target file.
+    fn listed(&mut self, operation: &mut Operation, table: &Table) {
+        let mut reader = Reader::new(table);
+        let file = reader.string("file");
+        let expected = "\"vegeta\", \"vegeta-json\" or \"urls\"";
+        let format = reader.parsed("format", expected, Format::parse).map(|(format, _)| format);
+        operation.order = order(&mut reader);
+        if table.get("file").is_none() {
+            reader.missing("file", "file = \"targets.txt\"");
+        }
+        self.problems.extend(reader.finish());
+        let Some((file, span)) = file else { return };
+        match request_list::read(file, format, self.world.inputs) {
+            Ok(list) => {
+                let places: Vec<usize> = list
+                    .iter()
+                    .map(|entry| self.place(target::elsewhere(entry.origin.clone(), self.shared)))
+                    .collect();
+                operation.target = TargetOf::ByRow(Arc::from(places));
+                operation.requests = Some(list.into_iter().map(|entry| entry.request).collect());
+            }
+            Err(message) => self.problems.push(Diagnostic::new(span, message, "named here")),
+        }
+    }
+
+    /// Place of this target among those of the arm.
+    fn place(&mut self, target: Target) -> usize {
+        self.targets.iter().position(|known| *known == target).unwrap_or_else(|| {
+            self.targets.push(target);
+            self.targets.len() - 1
+        })
+    }
+}
+
+fn order(reader: &mut Reader<'_>) -> RowOrder {
+    let parse = |text: &str| match text {
+        "round_robin" => Some(RowOrder::RoundRobin),
+        "random" => Some(RowOrder::Random),
+        "once" => Some(RowOrder::Once),
+        _ => None,
+    };
+    let expected = "\"round_robin\", \"random\" or \"once\"";
+    reader.parsed("order", expected, parse).map_or(RowOrder::default(), |(order, _)| order)
+}
+
+fn name(reader: &mut Reader<'_>, place: usize) -> String {
+    let Some((name, span)) = reader.string("name") else { return format!("operation-{place}") };
+    if let Some(problem) = bad_name(name, span) {
+        reader.problem(problem);
+    }
+    name.to_owned()
+}
+
+/// What is wrong with a name, if anything.
+pub(super) fn bad_name(name: &str, span: Span) -> Option<Diagnostic> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || !name.chars().all(fine) {
+        let message = format!("name \"{name}\" holds other than letters, digits, `-`, `_`, `.`");
+        return Some(Diagnostic::new(span, message, "expected a name such as home-page"));
+    }
+    (name == TOTAL).then(|| {
+        let message = format!("the name `{TOTAL}` is reserved for all operations together");
+        Diagnostic::new(span, message, "expected another name")
+    })
+}
+
+/// Names that appear more than once, over all `[[operation]]` tables.
+pub(super) fn duplicates(tables: &[&Table], problems: &mut Vec<Diagnostic>) {
+    let mut seen: Vec<&str> = Vec::new();
+    for entry in tables.iter().filter_map(|table| table.get("name")) {
+        let Some(name) = entry.node.as_str() else { continue };
+        if seen.contains(&name) {
+            let message = format!("operation name `{name}` appears twice");
+            problems.push(Diagnostic::new(entry.node.span, message, "names must differ"));
+        }
+        seen.push(name);
+    }
+}
+
+fn weight(reader: &mut Reader<'_>) -> f64 {
+    let Some((weight, span)) = reader.number("weight") else { return 1.0 };
+    if weight < 0.0 {
+        let message = format!("weight {weight} is below 0");
+        reader.problem(Diagnostic::new(span, message, "expected 0 or more"));
+    }
+    weight
+}
+
+fn items(reader: &mut Reader<'_>) -> Vec<Item> {
+    let entries = reader.table("items").map(|table| table.entries.as_slice()).unwrap_or_default();
+    let mut items = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if let Some(problem) = bad_name(&entry.key, entry.key_span) {
+            reader.problem(problem);
+        }
+        match entry.node.as_str() {
+            Some(path) => items.push(Item {
+                name: entry.key.clone(),
+                path: path.to_owned(),
+                span: entry.node.span,
+            }),
+            None => reader.problem(entry.node.unlike("a path such as \"$.count\"")),
+        }
+    }
+    items
+}

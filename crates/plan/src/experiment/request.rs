@@ -1,0 +1,95 @@
+//! What the caller gives and gets.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Colour, Diagnostic, Sources};
+use crate::operation::Operation;
+use crate::plan::Plan;
+use crate::target::Target;
+
+/// The outside world, as far as a plan may look at it.
+pub trait Inputs {
+    /// An environment variable.
+    fn env(&self, name: &str) -> Option<String>;
+
+    /// The content of a file; relative paths count from the experiment file.
+    ///
+    /// Errors: those of the file system
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Where a file lies that others will open (certificates, for example).
+    fn locate(&self, path: &Path) -> PathBuf {
+        path.to_path_buf()
+    }
+}
+
+/// What this build of the program knows beyond the plan.
+pub trait Known {
+    /// Names of protocols: the keys of their tables.
+    fn protocols(&self) -> &[&str];
+
+    /// Names of bundled systems; `None` leaves them unchecked.
+    fn systems(&self) -> Option<&[&str]> {
+        None
+    }
+
+    /// Everything that the driver finds wrong with an operation, so that its problems are
+    /// reported along with those of the plan.
+    fn check(&self, _operation: &Operation, _targets: &[Target]) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+}
+
+/// What reading an experiment may refer to.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Files and environment.
+    pub inputs: &'a dyn Inputs,
+    /// Protocols and systems.
+    pub known: &'a dyn Known,
+}
+
+/// What flags add to the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `--set`: `path=value`, each.
+    pub overrides: Vec<String>,
+    /// `--criterion`, each.
+    pub criteria: Vec<String>,
+    /// `--seed`; wins over the file's.
+    pub seed: Option<u64>,
+    /// Taken where neither flag nor file has a seed: fresh entropy, in the caller's hands.
+    pub fresh_seed: u64,
+    /// `--quick`: a rehearsal.
+    pub quick: bool,
+    /// `--warm-up`, as written.
+    pub warm_up: Option<String>,
+    /// `--workers`, as written.
+    pub workers: Option<String>,
+}
+
+/// A checked experiment.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// What will be done.
+    pub plan: Plan,
+    /// Texts that spans refer to, for diagnostics of drivers.
+    pub sources: Sources,
+}
+
+/// An experiment that cannot be run.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// Everything that is wrong.
+    pub problems: Vec<Diagnostic>,
+    /// Texts that spans refer to.
+    pub sources: Sources,
+}
+
+impl Refused {
+    /// All problems as a person reads them.
+    pub fn render(&self, colour: Colour) -> String {
+        self.sources.render(&self.problems, colour)
+    }
+}

@@ -1,0 +1,85 @@
+//! `--quick`: a shortened run that exercises everything and proves nothing.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::load::{ArrivalProcess, Load, Model, Stop, WarmUp};
+use crate::order;
+use crate::plan::{Arm, Plan};
+
+/// Measuring of an experiment with one arm, at most.
+const SINGLE: Duration = Duration::from_secs(15);
+/// Measuring of each trial of a designed experiment.
+const DESIGNED: Duration = Duration::from_secs(3);
+const WARM_UP: Duration = Duration::from_secs(1);
+const BLOCKS: u32 = 2;
+/// Operations of a closed load that stops by count: how long they take is not known beforehand.
+const OPERATIONS: u64 = 1000;
+
+/// The plan of a rehearsal: of one arm the first 15 s; of several the baseline and the extreme
+/// level of each factor, in two blocks.
+pub(crate) fn shortened(plan: Plan) -> Plan {
+    let designed = plan.arms.len() > 1;
+    let arms = if designed { kept(&plan) } else { plan.arms.clone() };
+    let length = if designed { DESIGNED } else { SINGLE };
+    let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
+    let blocks = if designed { BLOCKS } else { 1 };
+    let trials = order::trials(arms.len(), blocks, plan.seed);
+    Plan { rehearsal: true, arms, trials, ..plan }
+}
+
+/// Arms in which each factor stands at its baseline or at the level farthest from it.
+fn kept(plan: &Plan) -> Vec<Arm> {
+    let keeps = |arm: &&Arm| {
+        arm.factors.iter().all(|(factor, level)| {
+            let (baseline, extreme) = ends(plan, factor);
+            *level == baseline || *level == extreme
+        })
+    };
+    plan.arms.iter().filter(keeps).cloned().collect()
+}
+
+/// The baseline of a factor, by its comparison or else its first level, and the level at the
+/// other end of the list.
+fn ends(plan: &Plan, factor: &str) -> (Value, Value) {
+    let mut levels: Vec<&Value> = Vec::new();
+    for level in plan.arms.iter().filter_map(|arm| arm.factors.get(factor)) {
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    let declared = plan.comparisons.iter().find(|comparison| comparison.factor == factor);
+    let baseline = declared.map_or(levels[0], |comparison| &comparison.baseline);
+    let last = levels[levels.len() - 1];
+    let extreme = if last == baseline { levels[0] } else { last };
+    (baseline.clone(), extreme.clone())
+}
+
+fn cut(mut arm: Arm, length: Duration) -> Arm {
+    let load = &mut arm.load;
+    load.warm_up = match load.warm_up {
+        WarmUp::Fixed { length } => WarmUp::Fixed { length: length.min(WARM_UP) },
+        WarmUp::Auto => WarmUp::Fixed { length: WARM_UP },
+    };
+    if let Model::Open { arrivals: ArrivalProcess::Stages { stages, .. } } = &mut load.model {
+        let total: Duration = stages.iter().map(|stage| stage.over).sum();
+        if total > length {
+            let share = length.as_secs_f64() / total.as_secs_f64();
+            stages.iter_mut().for_each(|stage| stage.over = stage.over.mul_f64(share));
+        }
+    }
+    load.stop = stop(load, length);
+    arm
+}
+
+fn stop(load: &Load, length: Duration) -> Stop {
+    match load.stop {
+        Stop::Duration { after } => Stop::Duration { after: after.min(length) },
+        Stop::Operations { count } => match load.measure_time() {
+            Some(time) if time <= length => Stop::Operations { count },
+            Some(_) => Stop::Duration { after: length },
+            None => Stop::Operations { count: count.min(OPERATIONS) },
+        },
+    }
+}

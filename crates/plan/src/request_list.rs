@@ -1,0 +1,267 @@
+//! Whole requests from files of other tools: vegeta targets in both forms, and plain lists of
+//! addresses.
+//!
+//! Source: vegeta's README, sections `-format`, `http format` and `json format`
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use url::{Position, Url};
+
+use crate::experiment::Inputs;
+use crate::operation::Request;
+
+/// Form of a target file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Blocks of request line, header lines and `@body-file`.
+    Vegeta,
+    /// One JSON object a line, body in base64.
+    VegetaJson,
+    /// One address a line.
+    Urls,
+}
+
+impl Format {
+    /// By its name in the experiment file.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "vegeta" => Some(Self::Vegeta),
+            "vegeta-json" => Some(Self::VegetaJson),
+            "urls" => Some(Self::Urls),
+            _ => None,
+        }
+    }
+
+    /// By the first line that says something.
+    fn guess(text: &str) -> Self {
+        let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
+        match first {
+            Some(line) if line.starts_with('{') => Self::VegetaJson,
+            Some(line) if is_request_line(line) => Self::Vegeta,
+            _ => Self::Urls,
+        }
+    }
+}
+
+/// A request and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// The rest.
+    pub request: Request,
+}
+
+/// Reads a target file.
+///
+/// Errors: one sentence with file and line
+pub fn read(
+    file: &str,
+    format: Option<Format>,
+    inputs: &dyn Inputs,
+) -> Result<Vec<Listed>, String> {
+    let bytes =
+        inputs.read(Path::new(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?;
+    let list = match format.unwrap_or_else(|| Format::guess(&text)) {
+        Format::Vegeta => vegeta(&text, inputs),
+        Format::VegetaJson => vegeta_json(&text),
+        Format::Urls => urls(&text),
+    };
+    match list {
+        Ok(list) if list.is_empty() => Err(format!("{file} holds no target")),
+        Ok(list) => Ok(list),
+        Err(problem) => Err(format!("{file} {problem}")),
+    }
+}
+
+/// `METHOD address`, method in capitals.
+fn is_request_line(line: &str) -> bool {
+    line.split_once(' ').is_some_and(|(method, _)| is_method(method))
+}
+
+fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+fn listed(method: &str, address: &str) -> Result<Listed, String> {
+    let url = Url::parse(address.trim()).ok().filter(Url::has_host).ok_or_else(|| {
+        format!("expected an address such as http://host/path, got \"{address}\"")
+    })?;
+    let request = Request {
+        method: method.to_owned(),
+        path: url[Position::BeforePath..Position::AfterQuery].to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    Ok(Listed { origin: url[..Position::BeforePath].to_owned(), request })
+}
+
+fn urls(text: &str) -> Result<Vec<Listed>, String> {
+    let lines = (1..).zip(text.lines().map(str::trim));
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(number, line): (u64, _)| {
+            listed("GET", line).map_err(|problem| format!("line {number}: {problem}"))
+        })
+        .collect()
+}
+
+/// A block ends at an empty line, after its body line, or where the next request line follows.
+fn vegeta(text: &str, inputs: &dyn Inputs) -> Result<Vec<Listed>, String> {
+    let mut list: Vec<Listed> = Vec::new();
+    let mut open = false;
+    for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
+        let at = |problem: String| format!("line {number}: {problem}");
+        if line.is_empty() {
+            open = false;
+        } else if line.starts_with('#') {
+            continue;
+        } else if is_request_line(line) {
+            let (method, address) = line.split_once(' ').unwrap_or_default();
+            list.push(listed(method, address).map_err(at)?);
+            open = true;
+        } else if let Some(current) = list.last_mut().filter(|_| open) {
+            if let Some(path) = line.strip_prefix('@') {
+                let body = inputs.read(Path::new(path));
+                current.request.body =
+                    body.map_err(|error| at(format!("cannot read {path}: {error}")))?;
+                open = false;
+            } else {
+                current.request.headers.push(header(line).map_err(at)?);
+            }
+        } else {
+            return Err(at(format!("expected METHOD and address, got \"{line}\"")));
+        }
+    }
+    Ok(list)
+}
+
+fn header(line: &str) -> Result<(String, String), String> {
+    match line.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(format!("expected a header such as Accept: */*, got \"{line}\"")),
+    }
+}
+
+/// One object of vegeta's JSON form.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonTarget {
+    method: String,
+    url: String,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    header: Option<std::collections::BTreeMap<String, Vec<String>>>,
+}
+
+fn vegeta_json(text: &str) -> Result<Vec<Listed>, String> {
+    let mut list = Vec::new();
+    for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
+        if !line.is_empty() {
+            let entry = json_target(line).map_err(|problem| format!("line {number}: {problem}"))?;
+            list.push(entry);
+        }
+    }
+    Ok(list)
+}
+
+fn json_target(line: &str) -> Result<Listed, String> {
+    let target: JsonTarget = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    if !is_method(&target.method) {
+        return Err(format!("expected a method such as GET, got \"{}\"", target.method));
+    }
+    let mut entry = listed(&target.method, &target.url)?;
+    let encoded = target.body.unwrap_or_default();
+    entry.request.body =
+        STANDARD.decode(encoded).map_err(|error| format!("the body is not base64: {error}"))?;
+    for (name, values) in target.header.unwrap_or_default() {
+        entry.request.headers.extend(values.into_iter().map(|value| (name.clone(), value)));
+    }
+    Ok(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Files(Vec<(&'static str, &'static str)>);
+
+    impl Inputs for Files {
+        fn env(&self, _name: &str) -> Option<String> {
+            None
+        }
+
+        fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+            let found = self.0.iter().find(|(name, _)| PathBuf::from(name) == path);
+            found.map(|(_, text)| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    fn read_text(text: &'static str) -> Result<Vec<Listed>, String> {
+        read("t", None, &Files(vec![("t", text), ("body.json", "{\"a\":1}")]))
+    }
+
+    #[test]
+    fn vegeta_blocks() {
+        let list = read_text(
+            "# two\nGET http://a:1/x?y=1\nGET https://b/\nX-One: 1\nX-One: 2\n\n\
+             POST http://a:1/p\nContent-Type: application/json\n@body.json\nGET http://c/",
+        );
+        let list = list.unwrap();
+        let seen: Vec<(&str, &str, &str)> = list
+            .iter()
+            .map(|l| (l.origin.as_str(), l.request.method.as_str(), l.request.path.as_str()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("http://a:1", "GET", "/x?y=1"),
+                ("https://b", "GET", "/"),
+                ("http://a:1", "POST", "/p"),
+                ("http://c", "GET", "/"),
+            ]
+        );
+        assert_eq!(list[1].request.headers.len(), 2);
+        assert_eq!(list[2].request.body, b"{\"a\":1}");
+    }
+
+    #[test]
+    fn vegeta_json_lines() {
+        let list = read_text(
+            "{\"method\":\"POST\",\"url\":\"http://a/b\",\"body\":\"aGk=\",\
+             \"header\":{\"X\":[\"1\",\"2\"]}}\n\n{\"method\":\"GET\",\"url\":\"http://a/\"}\n",
+        );
+        let list = list.unwrap();
+        assert_eq!(list.len(), 2);
+        assert_eq!(list[0].request.body, b"hi");
+        assert_eq!(list[0].request.headers[1], ("X".to_owned(), "2".to_owned()));
+    }
+
+    #[test]
+    fn plain_addresses() {
+        let list = read_text("http://a/1\n# no\n\nhttp://a/2#part\n").unwrap();
+        assert_eq!(list.len(), 2);
+        assert_eq!(list[1].request.path, "/2");
+    }
+
+    #[test]
+    fn problems_name_file_and_line() {
+        let problem = |text| read_text(text).unwrap_err();
+        assert_eq!(
+            problem("http://a/1\nnonsense\n"),
+            "t line 2: expected an address such as http://host/path, got \"nonsense\""
+        );
+        assert_eq!(problem("GET http://a/\n@none"), "t line 2: cannot read none: entity not found");
+        assert_eq!(problem("\n"), "t holds no target");
+        assert!(problem("{\"method\":\"GET\",\"url\":\"http://a\",\"x\":1}").contains("`x`"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Values that came from the environment: used in the run, never written anywhere.
+//!
+//! Redaction works on what is about to be written, by value: so it also covers what a value was
+//! made part of, and what a target echoes. In its place stands what the file says,
+//! `{{env.NAME}}`.
+
+use std::fmt;
+
+use serde_json::Value as Json;
+
+/// Shorter values are redacted only where they are the whole text, since they may be part of
+/// anything.
+const SHORTEST: usize = 4;
+
+/// All values that came from the environment.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets {
+    /// Whole texts that hold a secret, and the text to write instead; longest first.
+    texts: Vec<(String, String)>,
+    /// Names and values, longest first.
+    values: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl Secrets {
+    /// Notes a variable.
+    pub(crate) fn add_value(&mut self, name: &str, value: &str) {
+        add(&mut self.values, value, format!("{{{{env.{name}}}}}"));
+    }
+
+    /// Notes a text that was made of variables, and how it is written in the file.
+    pub(crate) fn add_text(&mut self, text: &str, written: &str) {
+        add(&mut self.texts, text, written.to_owned());
+    }
+
+    /// Placeholders of the variables in use.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|(_, written)| written.as_str())
+    }
+
+    /// The text without secrets.
+    pub fn redact(&self, text: &str) -> String {
+        if let Some((_, written)) = self.texts.iter().find(|(secret, _)| secret == text) {
+            return written.clone();
+        }
+        let mut text = text.to_owned();
+        for (secret, written) in self.values.iter().filter(|(secret, _)| secret.len() >= SHORTEST) {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), written);
+            }
+        }
+        text
+    }
+
+    /// The value with every text in it redacted; keys stay.
+    pub fn redact_json(&self, value: Json) -> Json {
+        match value {
+            Json::String(text) => Json::String(self.redact(&text)),
+            Json::Array(items) => items.into_iter().map(|item| self.redact_json(item)).collect(),
+            Json::Object(map) => {
+                map.into_iter().map(|(key, item)| (key, self.redact_json(item))).collect()
+            }
+            other => other,
+        }
+    }
+}
+
+/// Adds once, keeping the longest first: a secret may hold another.
+fn add(list: &mut Vec<(String, String)>, secret: &str, written: String) {
+    if !secret.is_empty() && !list.iter().any(|(known, _)| known == secret) {
+        list.push((secret.to_owned(), written));
+        list.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_replaced_wherever_they_stand() {
+        let mut secrets = Secrets::default();
+        secrets.add_value("TOKEN", "s3cr3t");
+        secrets.add_value("LONG", "s3cr3t-and-more");
+        secrets.add_value("N", "7");
+        secrets.add_text("7", "{{env.N}}");
+        assert_eq!(secrets.redact("Bearer s3cr3t"), "Bearer {{env.TOKEN}}");
+        assert_eq!(secrets.redact("s3cr3t-and-more"), "{{env.LONG}}");
+        assert_eq!(secrets.redact("7"), "{{env.N}}");
+        assert_eq!(secrets.redact("77 things"), "77 things");
+        let json = serde_json::json!({"a": ["x s3cr3t"], "n": 7});
+        let redacted = serde_json::json!({"a": ["x {{env.TOKEN}}"], "n": 7});
+        assert_eq!(secrets.redact_json(json), redacted);
+        assert!(!format!("{secrets:?}").contains("s3cr3t"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Whole experiments printed in the README and under `docs/` are sound: `proofload check` takes them.
+//!
+//! Not here: fragments, which name no load of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[test]
+fn experiments_in_documents_are_sound() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents");
+    std::fs::create_dir_all(&folder).expect("a folder for tests can be made");
+    let mut checked = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("a page can be read");
+        for experiment in experiments(&text) {
+            checked += 1;
+            let file = folder.join(format!("{checked}.toml"));
+            std::fs::write(&file, experiment).expect("an experiment can be written");
+            let output =
+                Command::new(env!("CARGO_BIN_EXE_proofload")).arg("check").arg(&file).output();
+            let output = output.expect("the binary starts");
+            let talk = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{}\n{experiment}\n{talk}", page.display());
+        }
+    }
+    assert!(checked >= 2, "the README and the guide print whole experiments");
+}
+
+/// The README and every page of the guide.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = std::fs::read_dir(root.join("docs/guide")).expect("the guide can be listed");
+    let mut pages: Vec<_> =
+        guide.map(|entry| entry.expect("an entry can be read").path()).collect();
+    pages.push(root.join("README.md"));
+    pages
+}
+
+/// Blocks fenced as TOML that are whole.
+fn experiments(page: &str) -> impl Iterator<Item = &str> {
+    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.filter(|block| block.contains("[load]") && block.contains("[[operation]]"))
+}

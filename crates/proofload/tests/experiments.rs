@@ -1,0 +1,84 @@
+//! Every file of `experiments/` is checked and run, shortened, by the real binary.
+//!
+//! Not here: what the figures are; a rehearsal on a busy machine may be invalid, and that is a
+//! legal end. It must end in a whole record whose sums are right.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
+
+/// Ends that leave a report: passed, missed a criterion, could not decide.
+const REPORTED: &[i32] = &[0, 1, 3];
+
+#[test]
+fn every_experiment_is_sound_and_leaves_a_whole_record() {
+    let experiments = experiments();
+    assert!(!experiments.is_empty(), "there are experiments");
+    for experiment in experiments {
+        check(&experiment);
+        let summary = rehearse(&experiment);
+        assert_eq!(summary["rehearsal"], true, "{experiment:?}");
+        for trial in trials(&summary) {
+            balance(&experiment, &trial["accounting"]);
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn experiments() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("experiments")).expect("the folder can be listed");
+    let paths = entries.map(|entry| entry.expect("an entry can be read").path());
+    let mut experiments: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+    experiments.sort();
+    experiments
+}
+
+fn check(experiment: &Path) {
+    let output = Command::new(PROOFLOAD).arg("check").arg(experiment).output();
+    let output = output.expect("the binary starts");
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "check {experiment:?}\n{talk}");
+}
+
+fn rehearse(experiment: &Path) -> Value {
+    let name = experiment.file_stem().expect("an experiment has a name");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("experiments").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the last test's folder can go");
+    }
+    std::fs::create_dir_all(folder.parent().expect("it lies in a folder")).expect("it can be made");
+    let output = Command::new(PROOFLOAD)
+        .args(["run", "--quick", "--quiet", "--out"])
+        .args([&folder, experiment])
+        .output()
+        .expect("the binary starts");
+    let code = output.status.code();
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert!(code.is_some_and(|code| REPORTED.contains(&code)), "{experiment:?}: {code:?}\n{talk}");
+    assert!(folder.join("report.html").exists(), "{experiment:?} has a page");
+    let summary = std::fs::read(folder.join("summary.json")).expect("a run leaves a summary");
+    serde_json::from_slice(&summary).expect("the summary is JSON")
+}
+
+fn trials(summary: &Value) -> Vec<&Value> {
+    let arms = summary["arms"].as_array().expect("a summary has arms");
+    let trials: Vec<_> = arms.iter().flat_map(|arm| arm["trials"].as_array()).flatten().collect();
+    assert!(!trials.is_empty(), "a run has trials");
+    trials
+}
+
+/// Nothing disappears: every planned operation ends in exactly one bucket.
+fn balance(experiment: &Path, accounting: &Value) {
+    let count = |name: &str| accounting[name].as_u64().expect("accounting counts");
+    assert_eq!(count("planned"), count("started") + count("missed"), "{experiment:?}");
+    let ended = count("succeeded") + count("failed") + count("abandoned");
+    assert_eq!(count("started"), ended, "{experiment:?}");
+    assert!(count("succeeded") > 0, "{experiment:?}: something succeeded");
+}

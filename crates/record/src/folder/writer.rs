@@ -1,0 +1,109 @@
+//! Writes the files of one trial while it runs.
+
+use std::io::{self, Write};
+
+use super::{Folder, names, samples};
+use crate::event::Event;
+use crate::hlog::IntervalLogWriter;
+use crate::{ItemTotals, Layout, RawSample, Totals, Window, WindowSpan, hgrm};
+
+/// What the files of a trial begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialHeader {
+    /// Number of the trial in the run, from 1.
+    pub trial: u32,
+    /// Start of the measure phase, in milliseconds since the Unix epoch.
+    pub start_ms: u64,
+    /// Length of a window.
+    pub window_ns: u64,
+    /// Names of operations and items.
+    pub layout: Layout,
+    /// Whether raw samples are kept.
+    pub samples: bool,
+}
+
+/// Writes the files of one trial. After each call, what was given is in the files.
+pub struct TrialWriter<'f> {
+    folder: &'f dyn Folder,
+    header: TrialHeader,
+    windows: IntervalLogWriter,
+    events: Box<dyn Write + Send>,
+    samples: Option<Box<dyn Write + Send>>,
+    /// End of the last window written, from the start of the measure phase.
+    end_ns: u64,
+}
+
+impl<'f> TrialWriter<'f> {
+    /// Begins the files of a trial, headers included.
+    pub fn new(folder: &'f dyn Folder, header: TrialHeader) -> io::Result<Self> {
+        let windows =
+            IntervalLogWriter::new(folder.create(&names::windows(header.trial))?, header.start_ms)?;
+        let events = folder.create(&names::events(header.trial))?;
+        let mut samples = None;
+        if header.samples {
+            let file = samples.insert(folder.create(&names::samples(header.trial))?);
+            samples::write_header(file)?;
+        }
+        Ok(Self { folder, header, windows, events, samples, end_ns: 0 })
+    }
+
+    /// Appends a window: one line for each operation and span that has values.
+    pub fn window(&mut self, window: &Window) -> io::Result<()> {
+        let length = self.header.window_ns;
+        for (name, operation) in self.header.layout.operations.iter().zip(&window.operations) {
+            for span in WindowSpan::ALL {
+                if let Some(histogram) = operation.histogram(span) {
+                    self.windows.write(
+                        &names::tag(name, span),
+                        window.number * length,
+                        length,
+                        histogram,
+                    )?;
+                }
+            }
+        }
+        self.end_ns = self.end_ns.max((window.number + 1) * length);
+        self.windows.flush()
+    }
+
+    /// Appends an event.
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.events.write_all(&line)?;
+        self.events.flush()
+    }
+
+    /// Appends raw samples, if they are kept.
+    pub fn samples(&mut self, samples: &[RawSample]) -> io::Result<()> {
+        let Some(file) = &mut self.samples else { return Ok(()) };
+        for sample in samples {
+            samples::write_sample(file, &self.header.layout.operations[sample.operation], sample)?;
+        }
+        file.flush()
+    }
+
+    /// Writes the spectra and the logs of items.
+    pub fn finish(self, totals: &Totals) -> io::Result<()> {
+        let total = totals.total();
+        for operation in totals.operations.iter().chain(Some(&total)) {
+            let mut file =
+                self.folder.create(&names::spectrum(self.header.trial, &operation.name))?;
+            hgrm::write(&mut file, &operation.response_time)?;
+        }
+        for (operation, items) in totals.operations.iter().zip(&self.header.layout.items) {
+            for (name, item) in items.iter().zip(&operation.items) {
+                self.item(&names::item(self.header.trial, &operation.name, name), item)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&self, path: &str, item: &ItemTotals) -> io::Result<()> {
+        let mut log = IntervalLogWriter::new(self.folder.create(path)?, self.header.start_ms)?;
+        for (&power, histogram) in &item.response_time {
+            log.write(&names::item_tag(power), 0, self.end_ns, histogram)?;
+        }
+        log.flush()
+    }
+}

@@ -1,0 +1,106 @@
+//! Joins the workers' parts of each window and gives windows out, in order, once they are complete.
+
+use std::collections::BTreeMap;
+
+use stats::{COARSE, Histogram};
+
+use super::{Late, OperationWindow, Window, WindowPart};
+use crate::Batch;
+
+/// Joins batches of all workers to whole windows.
+#[derive(Debug)]
+pub struct WindowAssembler {
+    operations: usize,
+    /// By worker.
+    closed_below: Vec<u64>,
+    /// Number of the next window to give out.
+    next: u64,
+    pending: BTreeMap<u64, Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    operations: Vec<OperationWindow>,
+    late: Vec<Late>,
+}
+
+impl WindowAssembler {
+    /// For a trial with this many workers and operations.
+    pub fn new(workers: usize, operations: usize) -> Self {
+        Self { operations, closed_below: vec![0; workers], next: 0, pending: BTreeMap::new() }
+    }
+
+    /// Takes the windows of a batch and gives the windows that are complete now, in order; a window
+    /// without operations is given too, so that numbers have no gaps.
+    pub fn add(&mut self, batch: &mut Batch) -> Vec<Window> {
+        for part in batch.windows.drain(..) {
+            self.add_part(part);
+        }
+        for late in batch.late.drain(..) {
+            self.pending(late.window).add_late(late);
+        }
+        let closed = &mut self.closed_below[batch.worker];
+        *closed = batch.closed_below.max(*closed);
+        self.take_closed()
+    }
+
+    /// Gives the rest, without the windows in which nothing happened.
+    pub fn finish(self) -> Vec<Window> {
+        let operations = self.operations;
+        self.pending
+            .into_iter()
+            .map(|(number, pending)| pending.close(number, operations))
+            .collect()
+    }
+
+    fn add_part(&mut self, part: WindowPart) {
+        let pending = self.pending(part.window);
+        for (mine, theirs) in pending.operations.iter_mut().zip(part.operations) {
+            mine.merge(theirs);
+        }
+    }
+
+    fn pending(&mut self, window: u64) -> &mut Pending {
+        let operations = self.operations;
+        self.pending.entry(window).or_insert_with(|| Pending {
+            operations: vec![OperationWindow::default(); operations],
+            late: Vec::new(),
+        })
+    }
+
+    fn take_closed(&mut self) -> Vec<Window> {
+        let limit = self.closed_below.iter().copied().min().unwrap_or(0);
+        let open = self.pending.split_off(&limit);
+        let mut closed = std::mem::replace(&mut self.pending, open);
+        for number in self.next..limit {
+            closed.entry(number).or_default();
+        }
+        self.next = self.next.max(limit);
+        closed.into_iter().map(|(number, pending)| pending.close(number, self.operations)).collect()
+    }
+}
+
+impl Pending {
+    /// Single values are kept until a dense histogram takes less memory than they do.
+    const LATE_LIMIT: usize = 2_000;
+
+    fn add_late(&mut self, late: Late) {
+        self.late.push(late);
+        if self.late.len() > Self::LATE_LIMIT * self.operations.len() {
+            self.fold();
+        }
+    }
+
+    fn fold(&mut self) {
+        for late in std::mem::take(&mut self.late) {
+            let place = self.operations[late.operation].histogram_mut(late.span);
+            place.get_or_insert_with(|| Histogram::new(COARSE)).record(late.value);
+        }
+    }
+
+    fn close(mut self, number: u64, operations: usize) -> Window {
+        self.fold();
+        self.operations.resize_with(operations, OperationWindow::default);
+        Window { number, operations: self.operations }
+    }
+}

@@ -1,0 +1,191 @@
+//! A typed reader of settings that collects every problem before it gives up.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::error::BadOptions;
+use crate::quantity;
+
+/// Reads settings by name and type, and remembers what was asked for and what was wrong.
+///
+/// A reading method always gives a value, so that reading goes on past a problem; the values
+/// stand only if [`Settings::finish`] says so. What nobody asked for is unknown: a setting that
+/// belongs to another mode is thus refused, and the message lists those that exist here.
+#[derive(Debug)]
+pub struct Settings<'a> {
+    given: &'a BTreeMap<String, Value>,
+    asked: RefCell<BTreeSet<&'static str>>,
+    problems: RefCell<Vec<String>>,
+}
+
+impl<'a> Settings<'a> {
+    /// A reader over what was given.
+    pub fn new(given: &'a BTreeMap<String, Value>) -> Self {
+        Self { given, asked: RefCell::default(), problems: RefCell::default() }
+    }
+
+    /// A length of time in nanoseconds, such as `1ms`.
+    pub fn time(&self, key: &'static str, default_ns: u64) -> u64 {
+        self.quantity(key, "a time such as 1ms", quantity::parse_time).unwrap_or(default_ns)
+    }
+
+    /// A length of time above zero, in nanoseconds.
+    pub fn positive_time(&self, key: &'static str, default_ns: u64) -> u64 {
+        let parse = |text: &str| quantity::parse_time(text).filter(|ns| *ns > 0);
+        self.quantity(key, "a time above zero such as 1ms", parse).unwrap_or(default_ns)
+    }
+
+    /// A size in bytes, such as `64KiB`.
+    pub fn size(&self, key: &'static str, default_bytes: u64) -> u64 {
+        self.quantity(key, "a size such as 64KiB", quantity::parse_size).unwrap_or(default_bytes)
+    }
+
+    /// A rate per second, such as `1000/s`.
+    pub fn rate(&self, key: &'static str, default: f64) -> f64 {
+        self.quantity(key, "a rate such as 1000/s", quantity::parse_rate).unwrap_or(default)
+    }
+
+    /// A share in [0, 1], such as `25%` or `0.25`.
+    pub fn ratio(&self, key: &'static str, default: f64) -> f64 {
+        self.quantity(key, "a share such as 25% or 0.25", quantity::parse_ratio).unwrap_or(default)
+    }
+
+    /// A whole number from `low` on.
+    pub fn count(&self, key: &'static str, default: u64, low: u64) -> u64 {
+        let parse = |text: &str| text.trim().parse().ok().filter(|count| *count >= low);
+        self.quantity(key, &format!("a whole number from {low} on"), parse).unwrap_or(default)
+    }
+
+    /// A whole number from `low` on, if there is one.
+    pub fn optional_count(&self, key: &'static str, low: u64) -> Option<u64> {
+        let parse = |text: &str| text.trim().parse().ok().filter(|count| *count >= low);
+        self.quantity(key, &format!("a whole number from {low} on"), parse)
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&self, key: &'static str, default: bool) -> bool {
+        self.quantity(key, "true or false", |text| text.trim().parse().ok()).unwrap_or(default)
+    }
+
+    /// Text as it stands.
+    pub fn text(&self, key: &'static str, default: &str) -> String {
+        self.quantity(key, "text", |text| Some(text.to_owned())).unwrap_or(default.to_owned())
+    }
+
+    /// One of a closed list of names, as its place in the list.
+    pub fn choice(&self, key: &'static str, names: &[&str], default: usize) -> usize {
+        let expected = format!("one of {}", names.join(", "));
+        let parse = |text: &str| names.iter().position(|name| *name == text.trim());
+        self.quantity(key, &expected, parse).unwrap_or(default)
+    }
+
+    /// Adds a problem that only the reading system can see, such as two settings at odds.
+    pub fn refuse(&self, problem: impl Into<String>) {
+        self.problems.borrow_mut().push(problem.into());
+    }
+
+    /// Whether a setting was given at all.
+    pub fn has(&self, key: &str) -> bool {
+        self.given.contains_key(key)
+    }
+
+    /// The problems so far; for use after a setting that decides which others exist.
+    ///
+    /// Errors: every wrong value up to here, unknown settings left aside
+    pub fn check(&self) -> Result<(), BadOptions> {
+        let problems = self.problems.borrow().clone();
+        if problems.is_empty() { Ok(()) } else { Err(BadOptions { problems }) }
+    }
+
+    /// Ends the reading; `scope` names it in messages, as in "mode mm1".
+    ///
+    /// Errors: every wrong value and every setting that nobody asked for
+    pub fn finish(self, scope: &str) -> Result<(), BadOptions> {
+        let mut problems = self.problems.into_inner();
+        let asked = self.asked.into_inner();
+        let exist = asked.iter().copied().collect::<Vec<_>>().join(", ");
+        for key in self.given.keys().filter(|key| !asked.contains(key.as_str())) {
+            problems.push(format!("{key}: no setting of {scope}, which has {exist}"));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(BadOptions { problems }) }
+    }
+
+    fn quantity<T>(
+        &self,
+        key: &'static str,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        self.asked.borrow_mut().insert(key);
+        let value = self.given.get(key)?;
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                self.refuse(format!("{key}: expected {expected}, got {value}"));
+                return None;
+            }
+        };
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            self.refuse(format!("{key}: expected {expected}, got \"{text}\""));
+        }
+        parsed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_read_by_type_from_text_and_from_json() {
+        let options = Options::default()
+            .with("service", "1ms")
+            .with("share", 0.5)
+            .with("pieces", 7)
+            .with("keep", true)
+            .with("body", "1KiB")
+            .with("how", "fast");
+        let settings = Settings::new(&options.settings);
+        assert_eq!(settings.time("service", 0), 1_000_000);
+        assert_eq!(settings.ratio("share", 1.0), 0.5);
+        assert_eq!(settings.count("pieces", 1, 1), 7);
+        assert!(settings.flag("keep", false));
+        assert_eq!(settings.size("body", 0), 1024);
+        assert_eq!(settings.choice("how", &["slow", "fast"], 0), 1);
+        assert_eq!(settings.text("title", "none"), "none");
+        assert_eq!(settings.rate("rate", 2.5), 2.5);
+        settings.finish("the test").unwrap();
+    }
+
+    #[test]
+    fn every_problem_is_collected_and_unknown_keys_say_what_exists() {
+        let options = Options::default()
+            .with("service", 5)
+            .with("pieces", 0)
+            .with("body", json!([1]))
+            .with("servise", "1ms");
+        let settings = Settings::new(&options.settings);
+        assert_eq!(settings.time("service", 3), 3);
+        settings.count("pieces", 1, 1);
+        settings.size("body", 0);
+        settings.refuse("service and pieces are at odds");
+        let error = settings.finish("mode constant").unwrap_err();
+        assert_eq!(
+            error.problems,
+            [
+                "service: expected a time such as 1ms, got \"5\"",
+                "pieces: expected a whole number from 1 on, got \"0\"",
+                "body: expected a size such as 64KiB, got [1]",
+                "service and pieces are at odds",
+                "servise: no setting of mode constant, which has body, pieces, service",
+            ]
+        );
+        assert!(!error.to_string().contains('\n'));
+    }
+}

@@ -1,0 +1,310 @@
+//! One conversation: read a head, stamp it, wait until the answer is due, write it.
+
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::control;
+use crate::head::{self, Head, Parsed};
+use crate::room::Room;
+use crate::script::{End, FILLER_BYTES, Last, Rest, Script, piece};
+use crate::timer::now_ns;
+
+/// Read buffers start this small and grow up to the head limit.
+const FIRST_BUFFER: usize = 2048;
+static FILLER: [u8; FILLER_BYTES] = [b'x'; FILLER_BYTES];
+const HEADER_LINE: &[u8] = b"x-endless: and another one, as there will always be another one\r\n";
+
+/// What the sweep and the drain must know of a connection.
+#[derive(Debug)]
+pub(crate) struct Presence {
+    /// Past this instant the peer has had its time; `u64::MAX` while the wait is ours.
+    pub(crate) until_ns: Cell<u64>,
+    /// Nothing is in flight: the connection may be closed without loss.
+    pub(crate) idle: Cell<bool>,
+}
+
+/// Bytes read and not yet used.
+struct Inbox {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// When the last of them were read.
+    read_at_ns: u64,
+}
+
+/// What is still to be known of a request once its head has been used up.
+struct Request {
+    body_bytes: u64,
+    closes: bool,
+    head_only: bool,
+    expects_continue: bool,
+    control: Option<control::Request>,
+}
+
+/// Whether the conversation goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Request,
+    End,
+}
+
+/// Serves one connection until either side ends it.
+///
+/// Errors: the connection broke, which is the peer's affair; or the timer failed
+pub(crate) async fn converse(
+    mut stream: TcpStream,
+    room: Rc<Room>,
+    presence: Rc<Presence>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut talk = Talk {
+        inbox: Inbox { bytes: vec![0; FIRST_BUFFER], start: 0, end: 0, read_at_ns: 0 },
+        stream: &mut stream,
+        room: &room,
+        presence: &presence,
+    };
+    while talk.turn().await? == Next::Request {}
+    Ok(())
+}
+
+/// A conversation in progress.
+struct Talk<'a> {
+    stream: &'a mut TcpStream,
+    room: &'a Room,
+    presence: &'a Presence,
+    inbox: Inbox,
+}
+
+impl Talk<'_> {
+    /// One request and its answer.
+    async fn turn(&mut self) -> io::Result<Next> {
+        let Some(request) = self.read_request().await? else { return Ok(Next::End) };
+        if let Some(control) = &request.control {
+            self.skip_body(&request).await?;
+            self.allow(self.room.configuration.limits.read_ns);
+            let last = self.last(&request);
+            control::answer(self.stream, self.room, control, last).await?;
+            return Ok(if last == Last::Yes { Next::End } else { Next::Request });
+        }
+        let planned = self.room.arrive(self.inbox.read_at_ns);
+        let answer = self.room.draw();
+        self.skip_body(&request).await?;
+        self.presence.until_ns.set(u64::MAX);
+        self.room.timer.sleep_until(planned.due_ns).await?;
+        let lateness_ns = now_ns().saturating_sub(planned.due_ns);
+        self.room.stamps.borrow_mut().answered(lateness_ns);
+        let script = answer.script(self.last(&request));
+        self.play(script, planned.due_ns, request.head_only).await
+    }
+
+    /// Decided as late as possible: the stop may come while an answer is waited for.
+    fn last(&self, request: &Request) -> Last {
+        if request.closes || self.room.stopping.get() { Last::Yes } else { Last::No }
+    }
+
+    /// Gives the peer so much time from now on.
+    fn allow(&self, time_ns: u64) {
+        self.presence.until_ns.set(now_ns().saturating_add(time_ns));
+    }
+
+    /// Reads up to the end of a head; `None` if the peer has left or was sent away.
+    async fn read_request(&mut self) -> io::Result<Option<Request>> {
+        let limits = &self.room.configuration.limits;
+        let mut searched = 0;
+        let idle = self.inbox.is_empty();
+        let allowed_ns = if idle { limits.idle_ns } else { limits.read_ns };
+        self.presence.idle.set(idle);
+        self.allow(allowed_ns);
+        loop {
+            match head::parse(self.inbox.filled(), searched) {
+                Parsed::Whole(head) => {
+                    self.presence.idle.set(false);
+                    let (request, bytes) = (Request::of(&head), head.bytes);
+                    self.inbox.start += bytes;
+                    return self.within_limits(request).await;
+                }
+                Parsed::Refused(status) => return self.send_away(status).await,
+                Parsed::Partial => searched = self.inbox.filled().len(),
+            }
+            if searched as u64 >= limits.max_head_bytes {
+                return self.send_away(431).await;
+            }
+            if self.inbox.read(self.stream).await? == 0 {
+                return Ok(None);
+            }
+            if self.presence.idle.replace(false) {
+                self.presence.until_ns.set(self.inbox.read_at_ns.saturating_add(limits.read_ns));
+            }
+        }
+    }
+
+    async fn within_limits(&mut self, request: Request) -> io::Result<Option<Request>> {
+        if request.body_bytes > self.room.configuration.limits.max_body_bytes {
+            return self.send_away(413).await;
+        }
+        Ok(Some(request))
+    }
+
+    /// Reads the body and forgets it.
+    async fn skip_body(&mut self, request: &Request) -> io::Result<()> {
+        let mut missing = request.body_bytes;
+        if missing > 0 && request.expects_continue {
+            self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+        }
+        if missing > self.inbox.filled().len() as u64 {
+            self.allow(self.room.configuration.limits.read_ns);
+        }
+        loop {
+            let here = (self.inbox.filled().len() as u64).min(missing);
+            self.inbox.start += here as usize;
+            missing -= here;
+            if missing == 0 {
+                return Ok(());
+            }
+            if self.inbox.read(self.stream).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// Writes an answer, and does to the connection what the script says.
+    async fn play(&mut self, script: &Script, due_ns: u64, head_only: bool) -> io::Result<Next> {
+        if script.end == End::Reset {
+            self.stream.set_zero_linger()?;
+            return Ok(Next::End);
+        }
+        if head_only && !matches!(script.rest, Rest::HeaderLines | Rest::Nothing) {
+            self.write(&script.first[..script.head_bytes]).await?;
+        } else {
+            self.write(&script.first).await?;
+            self.write_rest(script.rest, due_ns).await?;
+        }
+        Ok(if script.end == End::Keep { Next::Request } else { Next::End })
+    }
+
+    async fn write_rest(&mut self, rest: Rest, due_ns: u64) -> io::Result<()> {
+        match rest {
+            Rest::Filler(bytes) => self.write_filler(bytes).await,
+            Rest::HeaderLines => self.write_header_lines().await,
+            Rest::Nothing => self.wait_for_the_end().await,
+            Rest::Dripped { bytes, pieces, over_ns } => {
+                for index in 0..pieces {
+                    let share = u128::from(over_ns) * u128::from(index + 1) / u128::from(pieces);
+                    self.presence.until_ns.set(u64::MAX);
+                    self.room.timer.sleep_until(due_ns.saturating_add(share as u64)).await?;
+                    self.write_filler(piece(bytes, pieces, index)).await?;
+                }
+                Ok(())
+            }
+            Rest::Chunked { bytes, pieces } => {
+                for index in 0..pieces {
+                    self.write_chunk(piece(bytes, pieces, index)).await?;
+                }
+                self.write(b"0\r\n\r\n").await
+            }
+        }
+    }
+
+    /// A chunk of no bytes would end the body, so none is written.
+    async fn write_chunk(&mut self, bytes: u64) -> io::Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.write(format!("{bytes:x}\r\n").as_bytes()).await?;
+        self.write_filler(bytes).await?;
+        self.write(b"\r\n").await
+    }
+
+    async fn write_filler(&mut self, mut bytes: u64) -> io::Result<()> {
+        while bytes > 0 {
+            let part = bytes.min(FILLER_BYTES as u64);
+            self.write(&FILLER[..part as usize]).await?;
+            bytes -= part;
+        }
+        Ok(())
+    }
+
+    /// Until the peer has enough; a drain does not wait for it.
+    async fn write_header_lines(&mut self) -> io::Result<()> {
+        self.presence.idle.set(true);
+        let lines = HEADER_LINE.repeat(FILLER_BYTES / HEADER_LINE.len());
+        while !self.room.stopping.get() {
+            self.write(&lines).await?;
+        }
+        Ok(())
+    }
+
+    /// Says nothing until the peer leaves; a drain does not wait for it.
+    async fn wait_for_the_end(&mut self) -> io::Result<()> {
+        self.presence.idle.set(true);
+        self.presence.until_ns.set(u64::MAX);
+        while self.stream.read(&mut [0; 512]).await? > 0 {}
+        Ok(())
+    }
+
+    /// Writes all of it, the peer having its time for each part.
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // Nearly every answer fits into the socket's buffer, and no clock need be read for it.
+        let done = match self.stream.try_write(bytes) {
+            Ok(done) => done,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        if done == bytes.len() {
+            return Ok(());
+        }
+        self.allow(self.room.configuration.limits.read_ns);
+        self.stream.write_all(&bytes[done..]).await
+    }
+
+    /// Answers with a status of refusal and ends the conversation.
+    async fn send_away(&mut self, status: u16) -> io::Result<Option<Request>> {
+        let answer =
+            format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        self.write(answer.as_bytes()).await?;
+        Ok(None)
+    }
+}
+
+impl Request {
+    fn of(head: &Head<'_>) -> Self {
+        Self {
+            body_bytes: head.body_bytes,
+            closes: !head.keep_alive,
+            head_only: head.method == b"HEAD",
+            expects_continue: head.expects_continue,
+            control: control::Request::of(head),
+        }
+    }
+}
+
+impl Inbox {
+    fn filled(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Reads what is there, growing if need be; 0 is the end.
+    async fn read(&mut self, stream: &mut TcpStream) -> io::Result<usize> {
+        if self.is_empty() {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.bytes.len() && self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.bytes.len() {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
+        let count = stream.read(&mut self.bytes[self.end..]).await?;
+        self.read_at_ns = now_ns();
+        self.end += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,115 @@
+//! The paths that are not load: `/healthz`, `/metrics` and `/truth/…`. They are no arrivals.
+
+use std::fmt::Write;
+use std::io;
+
+use serving::metrics;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::head::Head;
+use crate::report::{self, Question};
+use crate::room::Room;
+use crate::script::Last;
+
+/// Stamps that go out in one chunk of `/truth/arrivals`.
+const STAMPS_PER_CHUNK: usize = 4096;
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Health,
+    Metrics,
+    Reset,
+    Report(Result<Question, String>),
+    Arrivals,
+    /// A `/truth/` path, or a method, that does not exist.
+    Unknown(u16),
+}
+
+impl Request {
+    /// `None` if the request is load.
+    pub(crate) fn of(head: &Head<'_>) -> Option<Self> {
+        let request = match head.path {
+            b"/healthz" => Self::Health,
+            b"/metrics" => Self::Metrics,
+            b"/truth/reset" if head.method == b"POST" => return Some(Self::Reset),
+            b"/truth/reset" => Self::Unknown(405),
+            b"/truth/report" => Self::Report(Question::parse(&String::from_utf8_lossy(head.query))),
+            b"/truth/arrivals" => Self::Arrivals,
+            path if path.starts_with(b"/truth/") => Self::Unknown(404),
+            _ => return None,
+        };
+        Some(if head.method == b"GET" { request } else { Self::Unknown(405) })
+    }
+}
+
+/// Answers in full.
+pub(crate) async fn answer(
+    stream: &mut TcpStream,
+    room: &Room,
+    request: &Request,
+    last: Last,
+) -> io::Result<()> {
+    let (status, media_type, body) = match request {
+        Request::Health => ("200 OK", "text/plain", "ok\n".to_owned()),
+        Request::Metrics => ("200 OK", metrics::CONTENT_TYPE, room.registry.render()),
+        Request::Reset => {
+            room.reset();
+            ("200 OK", "application/json", "{\"reset\":true}\n".to_owned())
+        }
+        Request::Report(Ok(question)) => {
+            ("200 OK", "application/json", render_report(room, *question))
+        }
+        Request::Report(Err(problem)) => ("400 Bad Request", "text/plain", format!("{problem}\n")),
+        Request::Arrivals => return write_arrivals(stream, room, last).await,
+        Request::Unknown(405) => ("405 Method Not Allowed", "text/plain", String::new()),
+        Request::Unknown(_) => (
+            "404 Not Found",
+            "text/plain",
+            "there are /truth/report, /truth/arrivals and POST /truth/reset\n".to_owned(),
+        ),
+    };
+    let length = format!("content-length: {}", body.len());
+    let whole = render_head(status, media_type, &length, last) + &body;
+    stream.write_all(whole.as_bytes()).await
+}
+
+fn render_report(room: &Room, question: Question) -> String {
+    let stamps = room.stamps.borrow();
+    let report = report::report(&stamps, &room.configuration, question);
+    serde_json::to_string(&report).expect("numbers and strings always serialize") + "\n"
+}
+
+/// One stamp a line, in chunks, so that millions of them need little memory.
+async fn write_arrivals(stream: &mut TcpStream, room: &Room, last: Last) -> io::Result<()> {
+    let head = render_head("200 OK", "text/plain", "transfer-encoding: chunked", last);
+    stream.write_all(head.as_bytes()).await?;
+    let count = room.stamps.borrow().arrivals().len();
+    let mut from = 0;
+    while from < count {
+        let text = render_stamps(room, from..count.min(from + STAMPS_PER_CHUNK));
+        // Fewer than there were: a reset came in between, and the list ends here.
+        if text.is_empty() {
+            break;
+        }
+        stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).await?;
+        from += STAMPS_PER_CHUNK;
+    }
+    stream.write_all(b"0\r\n\r\n").await
+}
+
+fn render_stamps(room: &Room, range: std::ops::Range<usize>) -> String {
+    let stamps = room.stamps.borrow();
+    let mut text = String::new();
+    for arrival in stamps.arrivals().get(range).unwrap_or_default() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", arrival.arrived_ns);
+    }
+    text
+}
+
+fn render_head(status: &str, media_type: &str, framing: &str, last: Last) -> String {
+    let close = if last == Last::Yes { "connection: close\r\n" } else { "" };
+    format!("HTTP/1.1 {status}\r\ncontent-type: {media_type}\r\n{framing}\r\n{close}\r\n")
+}

@@ -1,0 +1,200 @@
+//! `GET /truth/report`: what was asked about the stamps, and the answer as JSON.
+
+use serde::Serialize;
+
+use crate::configuration::{Configuration, Timing};
+use crate::schedule::{self, Spread};
+use crate::stamps::{Arrival, Stamps};
+
+/// What a report is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Question {
+    /// The constant rate that was meant to be kept; without it no schedule error is told.
+    pub rate: Option<f64>,
+    /// Arrivals left out at the beginning, such as those of a warm-up.
+    pub skip: usize,
+    /// Arrivals looked at after those; all if absent.
+    pub take: Option<usize>,
+}
+
+impl Question {
+    /// Reads the query of the request: `rate=1000`, `arrivals=constant`, `skip=`, `take=`.
+    ///
+    /// Errors: one sentence about what is wrong
+    pub fn parse(query: &str) -> Result<Self, String> {
+        let mut question = Self::default();
+        let mut constant = true;
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let wrong = |expected: &str| format!("{key}: expected {expected}, got \"{value}\"");
+            match key {
+                "rate" => question.rate = Some(parse_rate(value).ok_or(wrong("a rate above 0"))?),
+                "arrivals" if value == "constant" => constant = true,
+                "arrivals" if value == "poisson" => constant = false,
+                "arrivals" => return Err(wrong("constant or poisson")),
+                "skip" => question.skip = value.parse().map_err(|_| wrong("a whole number"))?,
+                "take" => question.take = Some(value.parse().map_err(|_| wrong("a whole number"))?),
+                _ => {
+                    return Err(format!(
+                        "{key}: no such key; there are rate, arrivals, skip, take"
+                    ));
+                }
+            }
+        }
+        if !constant {
+            question.rate = None;
+        }
+        Ok(question)
+    }
+}
+
+/// `1000`, `1000/s`, or `1000%2Fs` as some clients write it.
+fn parse_rate(value: &str) -> Option<f64> {
+    let number = value.trim_end_matches("%2Fs").trim_end_matches("/s");
+    number.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0)
+}
+
+/// The answer. Fields that nothing is known about are `null`.
+#[derive(Debug, Serialize)]
+pub struct Report<'a> {
+    /// All requests since the start or the last reset.
+    received: u64,
+    /// Arrivals that this report looks at.
+    stamped: u64,
+    first_ns: Option<u64>,
+    last_ns: Option<u64>,
+    /// Arrivals per second between the first and the last.
+    started_rate: Option<f64>,
+    /// The rate that the errors are taken against.
+    planned_rate: Option<f64>,
+    schedule_error_ns: Option<Spread>,
+    gaps_ns: Option<Spread>,
+    /// Standard deviation of the gaps over their mean: 0 for constant, 1 for Poisson arrivals.
+    gap_variation: Option<f64>,
+    service_ns: Option<Spread>,
+    waiting_ns: Option<Spread>,
+    true_response_ns: Option<Spread>,
+    /// How long after its planned instant an answer was written: this target's own fault.
+    answer_lateness_ns: Option<Spread>,
+    service: Service<'a>,
+}
+
+/// How answers were timed.
+#[derive(Debug, Serialize)]
+struct Service<'a> {
+    mode: &'a str,
+    timing: Timing,
+    seed: u64,
+}
+
+/// Makes the report.
+///
+/// Cost:   O(n log n) and copies of the stamps; ask after the load, not during it
+pub fn report<'a>(
+    stamps: &Stamps,
+    configuration: &'a Configuration,
+    question: Question,
+) -> Report<'a> {
+    let part = select(stamps.arrivals(), question);
+    let mut sorted: Vec<u64> = part.iter().map(|arrival| arrival.arrived_ns).collect();
+    sorted.sort_unstable();
+    let errors = question.rate.map(|rate| schedule::schedule_errors(&sorted, rate));
+    let gaps = Spread::of(schedule::gaps(&sorted));
+    let spread =
+        |value: fn(&Arrival) -> u64| Spread::of(part.iter().map(value).collect::<Vec<_>>());
+    Report {
+        received: stamps.received(),
+        stamped: part.len() as u64,
+        first_ns: sorted.first().copied(),
+        last_ns: sorted.last().copied(),
+        started_rate: schedule::started_rate(&sorted),
+        planned_rate: question.rate,
+        schedule_error_ns: errors.and_then(Spread::of),
+        gap_variation: gaps.filter(|gaps| gaps.mean > 0.0).map(|gaps| gaps.stdev / gaps.mean),
+        gaps_ns: gaps,
+        service_ns: spread(|arrival| arrival.service_ns),
+        waiting_ns: spread(|arrival| arrival.response_ns.saturating_sub(arrival.service_ns)),
+        true_response_ns: spread(|arrival| arrival.response_ns),
+        answer_lateness_ns: Spread::of(stamps.lateness_ns().to_vec()),
+        service: Service {
+            mode: configuration.mode,
+            timing: configuration.timing,
+            seed: configuration.seed,
+        },
+    }
+}
+
+fn select(arrivals: &[Arrival], question: Question) -> &[Arrival] {
+    let from = question.skip.min(arrivals.len());
+    let rest = &arrivals[from..];
+    &rest[..question.take.unwrap_or(rest.len()).min(rest.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::read;
+    use crate::model::Planned;
+    use serde_json::{Value, json};
+    use serving::options::Options;
+
+    fn ask(stamps: &Stamps, query: &str) -> Value {
+        let configuration = read(&Options::default()).unwrap();
+        let question = Question::parse(query).unwrap();
+        serde_json::to_value(report(stamps, &configuration, question)).unwrap()
+    }
+
+    fn thousand() -> Stamps {
+        let mut stamps = Stamps::new(1000);
+        for index in 0..1000 {
+            let arrived_ns = 7_000_000_000 + index * 1_000_000;
+            let planned = Planned { service_ns: 10, due_ns: arrived_ns + 10 + index };
+            stamps.arrived(arrived_ns, planned);
+            stamps.answered(5);
+        }
+        stamps
+    }
+
+    #[test]
+    fn the_figures_are_those_of_the_stamps() {
+        let told = ask(&thousand(), "arrivals=constant&rate=1000");
+        assert_eq!(told["received"], 1000);
+        assert_eq!(told["first_ns"], 7_000_000_000_u64);
+        assert_eq!(told["last_ns"], 7_999_000_000_u64);
+        assert_eq!(told["started_rate"], 1000.0);
+        assert_eq!(told["schedule_error_ns"]["max"], 0);
+        assert_eq!(told["gaps_ns"]["p50"], 1_000_000);
+        assert_eq!(told["gap_variation"], 0.0);
+        assert_eq!(told["waiting_ns"]["max"], 999);
+        assert_eq!(told["true_response_ns"]["p99"], 999);
+        assert_eq!(told["answer_lateness_ns"]["mean"], 5.0);
+        assert_eq!(told["service"]["mode"], "constant");
+        assert_eq!(told["service"]["timing"], json!({"constant": {"service_ns": 1_000_000}}));
+    }
+
+    #[test]
+    fn a_part_can_be_asked_for() {
+        let told = ask(&thousand(), "skip=10&take=5");
+        assert_eq!(told["stamped"], 5);
+        assert_eq!(told["first_ns"], 7_010_000_000_u64);
+        assert_eq!(told["schedule_error_ns"], Value::Null);
+        assert_eq!(ask(&thousand(), "skip=5000")["stamped"], 0);
+    }
+
+    #[test]
+    fn nothing_seen_is_told_as_null() {
+        let told = ask(&Stamps::new(4), "rate=1000");
+        assert_eq!((&told["received"], &told["first_ns"]), (&json!(0), &Value::Null));
+        assert_eq!(told["true_response_ns"], Value::Null);
+    }
+
+    #[test]
+    fn queries_are_read_or_refused() {
+        assert_eq!(Question::parse("rate=20/s").unwrap().rate, Some(20.0));
+        assert_eq!(Question::parse("rate=20%2Fs").unwrap().rate, Some(20.0));
+        assert_eq!(Question::parse("arrivals=poisson&rate=20").unwrap().rate, None);
+        for query in ["rate=0", "rate=inf", "arrivals=bursty", "skip=-1", "speed=1"] {
+            assert!(Question::parse(query).is_err(), "{query}");
+        }
+    }
+}
