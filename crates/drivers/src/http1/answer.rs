@@ -98,8 +98,16 @@ impl Conversation {
         question: &Question<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<Head, Failure> {
+        // Read before parsing: what was there before the request was sent is no answer to it.
         loop {
-            if let Some(head) = self.input.head(question.is_head)? {
+            if self.read_more(question, exchange).await? == 0 {
+                let seen = self.input.unread().len();
+                return Err(self.closed(match seen {
+                    0 => "before the answer".to_owned(),
+                    seen => format!("after {seen} bytes of the head of the answer"),
+                }));
+            }
+            while let Some(head) = self.input.head(question.is_head)? {
                 if question.keep.head {
                     self.kept_head.clear();
                     self.kept_head.extend_from_slice(&self.input.unread()[..head.length]);
@@ -108,14 +116,6 @@ impl Conversation {
                 if head.status >= 200 {
                     return Ok(head);
                 }
-                continue;
-            }
-            if self.read_more(question, exchange).await? == 0 {
-                let seen = self.input.unread().len();
-                return Err(self.closed(match seen {
-                    0 => "before the answer".to_owned(),
-                    seen => format!("after {seen} bytes of the head of the answer"),
-                }));
             }
         }
     }
@@ -138,7 +138,9 @@ impl Conversation {
                     break;
                 }
                 return Err(self.closed(match body {
-                    Body::Length(left) => format!("after {size} of {} bytes of the body", size + left),
+                    Body::Length(left) => {
+                        format!("after {size} of {} bytes of the body", size + left)
+                    }
                     _ => format!("after {size} bytes of the body, before its end"),
                 }));
             }
@@ -211,7 +213,9 @@ impl From<Trouble> for Failure {
             },
             Trouble::Stale(length) => Self {
                 kind: FailureKind::Malformed,
-                detail: format!("{length} bytes on the idle connection before the request was sent"),
+                detail: format!(
+                    "{length} bytes on the idle connection before the request was sent"
+                ),
             },
         }
     }

@@ -116,7 +116,10 @@ fn chunks_frame_the_body() {
         ("0\r\n\r\n", complete(200, "", true)),
         ("5\r\nhello\r\n0\r\n\r\n", complete(200, "hello", true)),
         ("2\r\nhe\r\n003\r\nllo\r\n000\r\n\r\n", complete(200, "hello", true)),
-        ("A\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n", complete(200, "01234567890123456789", true)),
+        (
+            "A\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n",
+            complete(200, "01234567890123456789", true),
+        ),
         ("5;name=value;other=\"x y\"\r\nhello\r\n0;last\r\n\r\n", complete(200, "hello", true)),
         ("5 \t\r\nhello\r\n0\r\n\r\n", complete(200, "hello", true)),
         ("2\r\nok\r\n0\r\nExpires: never\r\nX: y\r\n\r\n", complete(200, "ok", true)),
@@ -161,7 +164,11 @@ fn without_framing_the_body_ends_with_the_connection() {
 fn some_answers_have_no_body_whatever_they_say() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
     check_for(head, true, complete(200, "", true));
-    check_for("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", true, complete(200, "", true));
+    check_for(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        true,
+        complete(200, "", true),
+    );
     check("HTTP/1.1 204 No Content\r\nContent-Length: 10\r\n\r\n", complete(204, "", true));
     check("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", complete(304, "", true));
 }

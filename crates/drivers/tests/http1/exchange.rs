@@ -1,12 +1,13 @@
 //! Whole exchanges over an in-memory connection: what is sent, what an answer counts as, and
 //! whether the connection lives on.
 
-mod stand;
-
 use drivers::http1::answer::BODY_LIMIT;
 use record::{FailureKind, Outcome};
-use stand::{answered, exchange, memory, operation, perform, run};
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::peer::{answered, memory, perform};
+use crate::stand::{exchange, operation, run};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -49,7 +50,8 @@ fn a_kept_connection_carries_one_operation_after_the_other() {
 
 #[test]
 fn every_cut_of_an_answer_gives_the_same_outcome() {
-    let operation = operation("http = {}\nexpect = { contains = \"hello\", header = { x = \"y\" } }");
+    let operation =
+        operation("http = {}\nexpect = { contains = \"hello\", header = { x = \"y\" } }");
     let answer: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nx: y\r\n\
         transfer-encoding: chunked\r\n\r\n3;e=1\r\nhel\r\n2\r\nlo\r\n0\r\nt: u\r\n\r\n";
     for at in 0..=answer.len() {
