@@ -1,9 +1,8 @@
 //! Sending a request and reading its answer to the end.
 
-use std::io;
-
 use engine::clock::Clock;
 use engine::driver::Exchange;
+use engine::transport::failure_kind;
 use record::FailureKind;
 
 use super::codec::body::Body;
@@ -190,7 +189,7 @@ impl Conversation {
     fn closed(&self, when: String) -> Failure {
         match self.send_error() {
             Some(error) => Failure {
-                kind: kind_of(error),
+                kind: failure_kind(error),
                 detail: format!("sending the request: {error}; the peer closed {when}"),
             },
             None => Failure {
@@ -204,9 +203,10 @@ impl Conversation {
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Stream(error) => {
-                Self { kind: kind_of(&error), detail: format!("the connection failed: {error}") }
-            }
+            Trouble::Stream(error) => Self {
+                kind: failure_kind(&error),
+                detail: format!("the connection failed: {error}"),
+            },
             Trouble::Stale(0) => Self {
                 kind: FailureKind::Closed,
                 detail: "the peer closed the idle connection before the request was sent".into(),
@@ -218,18 +218,5 @@ impl From<Trouble> for Failure {
                 ),
             },
         }
-    }
-}
-
-/// The kind of failure that an error of an open stream is counted under.
-fn kind_of(error: &io::Error) -> FailureKind {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => FailureKind::Closed,
-        io::ErrorKind::InvalidData => FailureKind::Tls,
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-            FailureKind::Unreachable
-        }
-        io::ErrorKind::OutOfMemory => FailureKind::LocalLimit,
-        _ => FailureKind::Reset,
     }
 }

@@ -5,5 +5,7 @@ mod stand;
 
 mod peer;
 
+mod beside_hyper;
 mod exchange;
+mod probe;
 mod sockets;

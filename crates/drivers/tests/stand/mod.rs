@@ -8,7 +8,7 @@ use drivers::http1::operation::Operation;
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 use plan::document::{self, Value};
-use plan::operation::{Item, TargetOf};
+use plan::operation::Item;
 
 /// A clock that advances by one nanosecond each time it is read.
 #[derive(Debug, Clone, Default)]
@@ -39,16 +39,10 @@ pub fn planned(text: &str) -> plan::operation::Operation {
         span: entry.node.span,
     });
     plan::operation::Operation {
-        name: "test".into(),
-        weight: 1.0,
-        protocol: "http".into(),
-        target: TargetOf::Fixed(0),
         table: inner("http").unwrap_or_default(),
         expect: inner("expect"),
         items: items.collect(),
-        rows: None,
-        requests: None,
-        order: plan::operation::RowOrder::RoundRobin,
+        ..plan::operation::Operation::named("test")
     }
 }
 
