@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::fault::Fault;
+use super::field::{is_text, is_token};
 
 /// Bytes of chunk extensions in one body, at most (hyper: the same).
 pub const EXTENSIONS_LIMIT: usize = 16 * 1024;
@@ -30,8 +31,10 @@ enum State {
     DataLf,
     /// At the beginning of a trailer line, or of the last line.
     TrailerFirst,
-    /// Within a trailer line.
-    Trailer,
+    /// Within the name of a trailer.
+    TrailerName,
+    /// Within the value of a trailer.
+    TrailerValue,
     /// At the LF of a trailer line.
     TrailerLf,
     /// At the LF of the last line.
@@ -105,7 +108,7 @@ impl Chunked {
             State::DataCr => expect(byte, b'\r', State::DataLf),
             State::DataLf => expect(byte, b'\n', State::SizeFirst),
             State::TrailerFirst if byte == b'\r' => Ok(State::LastLf),
-            State::TrailerFirst | State::Trailer => self.trailer(byte),
+            State::TrailerFirst | State::TrailerName | State::TrailerValue => self.trailer(byte),
             State::TrailerLf => expect(byte, b'\n', State::TrailerFirst),
             State::LastLf => expect(byte, b'\n', State::Done),
             State::Data | State::Done => Ok(self.state),
@@ -130,16 +133,20 @@ impl Chunked {
         Ok(State::Extension)
     }
 
-    /// Trailers are counted and skipped: nothing here needs them.
+    /// Trailers are checked, counted and skipped: nothing here needs them.
     fn trailer(&mut self, byte: u8) -> Result<State, Fault> {
         self.trailers += 1;
         if self.trailers > TRAILERS_LIMIT {
             return Err(Fault::TrailersTooLong(TRAILERS_LIMIT));
         }
-        match byte {
-            b'\r' => Ok(State::TrailerLf),
-            b'\n' => Err(Fault::ChunkEnd(byte)),
-            _ => Ok(State::Trailer),
+        match (self.state, byte) {
+            (State::TrailerName, b':') => Ok(State::TrailerValue),
+            (State::TrailerValue, b'\r') => Ok(State::TrailerLf),
+            (State::TrailerValue, byte) if is_text(byte) => Ok(State::TrailerValue),
+            (State::TrailerFirst | State::TrailerName, byte) if is_token(byte) => {
+                Ok(State::TrailerName)
+            }
+            _ => Err(Fault::Trailer(byte)),
         }
     }
 }

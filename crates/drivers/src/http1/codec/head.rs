@@ -140,8 +140,10 @@ impl Fields {
     }
 
     fn head(self, length: usize, request_was_head: bool) -> Result<Head, Fault> {
-        if self.status == 101 {
-            return Err(Fault::Upgrade);
+        match self.status {
+            0..=99 => return Err(Fault::Status(self.status)),
+            101 => return Err(Fault::Upgrade),
+            _ => {}
         }
         let wants = if self.is_http11 { !self.close } else { self.keep_alive && !self.close };
         // Both framings at once may be an attempt at smuggling (RFC 9112 section 6.3): chunked

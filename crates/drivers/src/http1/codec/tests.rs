@@ -134,7 +134,8 @@ fn chunks_frame_the_body() {
         ("5\r\nhello!\r\n", Seen::Faulty(Fault::ChunkEnd(b'!'))),
         ("2\r\nok\rX", Seen::Faulty(Fault::ChunkEnd(b'X'))),
         ("2;a\nok", Seen::Faulty(Fault::ChunkEnd(b'\n'))),
-        ("0\r\nX: y\n\r\n", Seen::Faulty(Fault::ChunkEnd(b'\n'))),
+        ("0\r\nX: y\n\r\n", Seen::Faulty(Fault::Trailer(b'\n'))),
+        ("0\r\nX : y\r\n\r\n", Seen::Faulty(Fault::Trailer(b' '))),
         ("0\r\n\rX", Seen::Faulty(Fault::ChunkEnd(b'X'))),
         ("10000000000000000\r\n", Seen::Faulty(Fault::ChunkOverflow)),
     ] {
@@ -212,6 +213,7 @@ fn garbage_is_malformed() {
     for answer in [
         "SSH-2.0-OpenSSH_9.6\r\n",
         "HTTP/2 200\r\n\r\n",
+        "HTTP/1.1 000 OK\r\n\r\n",
         "HTTP/1.1 20x OK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
         "HTTP/1.1 200 OK\r\nname : value\r\n\r\n",

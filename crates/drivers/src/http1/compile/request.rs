@@ -8,6 +8,7 @@ use plan::template::Template;
 use super::expect;
 use super::fields::{self, Field, Fields};
 use super::payload::{self, Content};
+use crate::http1::codec::field::is_token;
 use crate::http1::operation::Operation;
 use crate::http1::request::{self, Payload, Piece, Request};
 
@@ -162,7 +163,7 @@ fn check_method(method: &str) -> Result<(), String> {
     if method == "CONNECT" {
         return Err("method CONNECT is not supported".to_owned());
     }
-    match !method.is_empty() && method.bytes().all(fields::is_token) {
+    match !method.is_empty() && method.bytes().all(is_token) {
         true => Ok(()),
         false => Err(format!("method {method:?} is not a token")),
     }
