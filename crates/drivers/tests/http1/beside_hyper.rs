@@ -15,7 +15,7 @@ use crate::peer::{Peer, memory};
 use crate::stand::{call, exchange, operation, run};
 
 /// An answer and how it arrives.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Script {
     bytes: Vec<u8>,
     /// Offsets between pieces, ascending.
@@ -31,6 +31,13 @@ struct Seen {
     status: u16,
     body: Vec<u8>,
     reusable: Option<bool>,
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { bytes, cuts, closes, request_is_head } = self;
+        write!(formatter, "\"{}\" {cuts:?} {closes} {request_is_head}", bytes.escape_ascii())
+    }
 }
 
 impl Script {
@@ -227,11 +234,16 @@ fn answers_with_a_wrong_byte_mean_the_same() {
         match (&ours, &hypers) {
             (Ok(ours), Ok(hypers)) => prop_assert_eq!(ours, hypers),
             (Err(_), Err(_)) => {}
-            // A rule of ours alone: nothing may follow an answer that nobody asked for.
-            (Err(ours), Ok(_)) if ours.ends_with("after the end of the answer") => {}
+            (Err(ours), Ok(_)) if is_ours_alone(ours) => {}
             _ => prop_assert!(false, "ours: {:?}, hyper's: {:?}", ours, hypers),
         }
         Ok(())
     });
     result.unwrap();
+}
+
+/// Rules that hyper does not have: nothing may follow an answer that nobody asked for, and a bare
+/// LF ends no trailer.
+fn is_ours_alone(fault: &str) -> bool {
+    fault.ends_with("after the end of the answer") || fault == "a trailer with the byte 0x0a"
 }

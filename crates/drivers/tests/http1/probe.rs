@@ -27,7 +27,7 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
         let mut exchange = Exchange::new(Ticks::default());
         exchange.clear(planned.items.len());
         let connected = driver.connect(&endpoint, Stream::Memory(ours), &mut exchange).await;
-        let mut connection = connected.ok().expect("nothing to connect").connection;
+        let mut connection = connected.unwrap_or_else(|error| panic!("{error:?}")).connection;
         let mut stream = driver.open_stream(&mut connection).expect("the one stream");
         assert!(driver.open_stream(&mut connection).is_none(), "there is no second stream");
         let serve = async move {
