@@ -19,7 +19,9 @@ enum State {
     SizeFirst,
     /// At a later digit of a size.
     Size,
-    /// After the size: blanks and extensions.
+    /// In blanks after the size, which no other digit may follow.
+    Blank,
+    /// In an extension.
     Extension,
     /// At the LF of the size line.
     SizeLf,
@@ -93,13 +95,20 @@ impl Chunked {
             State::SizeFirst => self.digit(byte),
             State::Size => match byte {
                 b'\r' => Ok(State::SizeLf),
-                b';' | b' ' | b'\t' => self.extension(),
+                b' ' | b'\t' => self.extension(State::Blank),
+                b';' => self.extension(State::Extension),
                 _ => self.digit(byte),
+            },
+            State::Blank => match byte {
+                b'\r' => Ok(State::SizeLf),
+                b' ' | b'\t' => self.extension(State::Blank),
+                b';' => self.extension(State::Extension),
+                _ => Err(Fault::ChunkSize(byte)),
             },
             State::Extension => match byte {
                 b'\r' => Ok(State::SizeLf),
                 b'\n' => Err(Fault::ChunkEnd(byte)),
-                _ => self.extension(),
+                _ => self.extension(State::Extension),
             },
             State::SizeLf => {
                 let next = if self.remaining == 0 { State::TrailerFirst } else { State::Data };
@@ -125,12 +134,12 @@ impl Chunked {
         Ok(State::Size)
     }
 
-    fn extension(&mut self) -> Result<State, Fault> {
+    fn extension(&mut self, next: State) -> Result<State, Fault> {
         self.extensions += 1;
         if self.extensions > EXTENSIONS_LIMIT {
             return Err(Fault::ExtensionsTooLong(EXTENSIONS_LIMIT));
         }
-        Ok(State::Extension)
+        Ok(next)
     }
 
     /// Trailers are checked, counted and skipped: nothing here needs them.

@@ -129,6 +129,7 @@ fn chunks_frame_the_body() {
         ("5\r\nhello\r\n0\r\n", Seen::Incomplete),
         ("\r\n", Seen::Faulty(Fault::ChunkSize(b'\r'))),
         ("g\r\n", Seen::Faulty(Fault::ChunkSize(b'g'))),
+        ("5 5\r\n", Seen::Faulty(Fault::ChunkSize(b'5'))),
         ("-1\r\n", Seen::Faulty(Fault::ChunkSize(b'-'))),
         ("5\nhello\n0\n\n", Seen::Faulty(Fault::ChunkSize(b'\n'))),
         ("5\r\nhello!\r\n", Seen::Faulty(Fault::ChunkEnd(b'!'))),
