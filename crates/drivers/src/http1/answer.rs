@@ -209,12 +209,12 @@ impl From<Trouble> for Failure {
             },
             Trouble::Stale(0) => Self {
                 kind: FailureKind::Closed,
-                detail: "the peer closed the idle connection before the request was sent".into(),
+                detail: "the peer closed the connection before the request was sent".into(),
             },
             Trouble::Stale(length) => Self {
                 kind: FailureKind::Malformed,
                 detail: format!(
-                    "{length} bytes on the idle connection before the request was sent"
+                    "{length} bytes came before the request was sent"
                 ),
             },
         }

@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use record::Outcome;
 use tokio::io::{AsyncReadExt, DuplexStream};
 
@@ -188,8 +188,10 @@ fn script() -> impl Strategy<Value = Script> {
     )
 }
 
+/// The same cases in every run.
 fn runner() -> TestRunner {
-    TestRunner::new(Config { cases: 400, failure_persistence: None, ..Config::default() })
+    let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }
 
 #[test]
@@ -220,7 +222,7 @@ fn answers_with_a_wrong_byte_mean_the_same() {
         Just(b'G'),
         Just(b'-'),
         Just(0),
-        Just(0xff),
+        Just(0x7f),
     ];
     let damaged =
         (script(), any::<prop::sample::Index>(), wrong).prop_map(|(mut script, at, byte)| {

@@ -144,7 +144,7 @@ fn a_length_that_lies_short_shows_at_the_next_use() {
         conversation.idle().await;
         let outcome = perform(&operation, &mut conversation, &mut exchange).await;
         assert_eq!(outcome, Outcome::Failed(FailureKind::Malformed));
-        let detail = "4 bytes on the idle connection before the request was sent";
+        let detail = "4 bytes came before the request was sent";
         assert_eq!(exchange.detail.as_deref(), Some(detail));
         assert_eq!(exchange.bytes_sent, 0);
         assert!(!exchange.reusable);

@@ -18,7 +18,7 @@ use crate::http1::request::{self, Payload, Piece, Request};
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
     let rows = planned.rows.as_deref();
     let mut reader = Reader::new(&planned.table);
-    let draft = Draft::read(&mut reader, rows);
+    let draft = Draft::read(&mut reader, planned.table.span, rows);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
     if !problems.is_empty() {
@@ -47,12 +47,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Self {
+    fn read(reader: &mut Reader<'_>, span: Span, rows: Option<&Rows>) -> Self {
         let content = payload::read(reader, rows);
         let method = read_method(reader, &content);
         let path = read_path(reader, rows);
         let fields = fields::read(reader, rows);
-        Self { span: Span::default(), method, path, fields, content }
+        Self { span, method, path, fields, content }
     }
 
     fn request(&self, method: &str, path: Piece, content: &Content) -> Request {
