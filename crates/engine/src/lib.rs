@@ -4,9 +4,14 @@
 //! Not here: what a protocol says (see `drivers`), what a result means (see `report`).
 
 pub mod clock;
+pub mod conduct;
 pub mod driver;
 pub mod placement;
 pub mod preflight;
 pub mod process;
 pub mod selfcheck;
+mod stop;
 pub mod transport;
+mod worker;
+
+pub use stop::StopSignal;

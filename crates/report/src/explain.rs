@@ -1,4 +1,6 @@
-//! What a finding, an exit code or a term means: three tables and one look-up.
+//! What a finding, an exit code, a kind of failure or a term means: a table each, and one look-up.
+
+use record::FailureKind;
 
 use crate::findings;
 
@@ -13,10 +15,16 @@ pub struct Entry {
 
 /// Exit codes of `proofload run`.
 pub const EXIT_CODES: &[Entry] = &[
-    entry("0", "The run was carried out, and every criterion passed, or none was set. A rehearsal also exits 0 unless something failed or was invalid."),
+    entry(
+        "0",
+        "The run was carried out, and every criterion passed, or none was set. A rehearsal also exits 0 unless something failed or was invalid.",
+    ),
     entry("1", "A criterion failed, also because the target could not hold the rate (overload)."),
     entry("2", "A flag or the experiment file is wrong; nothing was sent."),
-    entry("3", "Inconclusive or invalid: the generator was late, a required steady state is missing, the run was interrupted, or the data cannot decide a criterion. Never read this as a pass."),
+    entry(
+        "3",
+        "Inconclusive or invalid: the generator was late, a required steady state is missing, the run was interrupted, or the data cannot decide a criterion. Never read this as a pass.",
+    ),
     entry("4", "The run could not be carried out: target, limits or permissions."),
     entry("101", "A bug of proofload itself."),
 ];
@@ -36,43 +44,100 @@ pub const GLOSSARY: &[Entry] = &[
     entry("observer", "A process that counts what arrives elsewhere."),
     entry("operation", "One unit of client-visible work, measured once."),
     entry("mix", "The operations of an arm with their relative weights."),
-    entry("arrival process", "The rule for start times of an open load: constant, Poisson, stages, burst, replay."),
-    entry("schedule", "The sequence of intended starts, fixed by arrival process and seed before the run."),
-    entry("intended start", "The instant at which the schedule says that an operation begins. Response time starts here."),
-    entry("dispatch lag", "How late the generator released an operation. Always the generator's fault, and never charged to the target."),
+    entry(
+        "arrival process",
+        "The rule for start times of an open load: constant, Poisson, stages, burst, replay.",
+    ),
+    entry(
+        "schedule",
+        "The sequence of intended starts, fixed by arrival process and seed before the run.",
+    ),
+    entry(
+        "intended start",
+        "The instant at which the schedule says that an operation begins. Response time starts here.",
+    ),
+    entry(
+        "dispatch lag",
+        "How late the generator released an operation. Always the generator's fault, and never charged to the target.",
+    ),
     entry("queue wait", "Waiting for a free connection after release."),
     entry("service time", "From the first byte sent to the last byte received."),
-    entry("response time", "From the intended start to the complete answer: dispatch lag + queue wait + prepare + service time."),
-    entry("outcome time", "Response time in which failed, abandoned and missed operations count as slower than all others."),
+    entry(
+        "response time",
+        "From the intended start to the complete answer: dispatch lag + queue wait + prepare + service time.",
+    ),
+    entry(
+        "outcome time",
+        "Response time in which failed, abandoned and missed operations count as slower than all others.",
+    ),
     entry("in flight", "Operations begun and not finished."),
-    entry("worker", "A thread of the generator, pinned to a core, with its own connections and share of the schedule."),
+    entry(
+        "worker",
+        "A thread of the generator, pinned to a core, with its own connections and share of the schedule.",
+    ),
     entry("connection", "A transport link to the target."),
-    entry("stream", "One conversation on a connection; several at a time where the protocol allows it."),
+    entry(
+        "stream",
+        "One conversation on a connection; several at a time where the protocol allows it.",
+    ),
     entry("user", "An actor of a closed loop who thinks between an answer and the next operation."),
-    entry("open load", "Operations start by the schedule, independent of answers. The report may say: response time at this rate."),
-    entry("closed load", "The next operation starts when an answer is there. The report says throughput and service time, never response time at a rate."),
+    entry(
+        "open load",
+        "Operations start by the schedule, independent of answers. The report may say: response time at this rate.",
+    ),
+    entry(
+        "closed load",
+        "The next operation starts when an answer is there. The report says throughput and service time, never response time at a rate.",
+    ),
     entry("outcome", "How an operation ended: succeeded, failed with a kind, abandoned."),
     entry("failure", "An operation that ended badly, counted under its kind."),
     entry("sample", "The record of one operation."),
-    entry("window", "A stretch of the measure phase with its own histogram: 1 s, or 100 ms when the phase is under 30 s."),
+    entry(
+        "window",
+        "A stretch of the measure phase with its own histogram: 1 s, or 100 ms when the phase is under 30 s.",
+    ),
     entry("histogram", "Counts of values by bucket; buckets are at most 1/1024 of the value wide."),
-    entry("percentile", "The value that this share of operations did not exceed (nearest rank). In code and JSON it is a quantile in [0, 1]."),
+    entry(
+        "percentile",
+        "The value that this share of operations did not exceed (nearest rank). In code and JSON it is a quantile in [0, 1].",
+    ),
     entry("offered rate", "Operations planned a second."),
     entry("started rate", "Operations begun a second."),
     entry("completed rate", "Operations finished a second, well or badly."),
     entry("goodput", "Operations finished well a second."),
-    entry("missed", "Planned and never begun, because the in-flight cap was reached or the run was interrupted."),
-    entry("abandoned", "Begun, and unfinished at the drain deadline; slower than every finished operation."),
-    entry("phase", "A part of a trial: ramp-up, warm-up (run, not judged), measure (judged), drain (waiting for what is in flight)."),
-    entry("steady state", "A tested property of the measure phase: no trend, no shift, no growing queue."),
+    entry(
+        "missed",
+        "Planned and never begun, because the in-flight cap was reached or the run was interrupted.",
+    ),
+    entry(
+        "abandoned",
+        "Begun, and unfinished at the drain deadline; slower than every finished operation.",
+    ),
+    entry(
+        "phase",
+        "A part of a trial: ramp-up, warm-up (run, not judged), measure (judged), drain (waiting for what is in flight).",
+    ),
+    entry(
+        "steady state",
+        "A tested property of the measure phase: no trend, no shift, no growing queue.",
+    ),
     entry("baseline", "What a candidate is compared with."),
     entry("candidate", "What is compared with the baseline."),
     entry("criterion", "A statement that the run either meets or does not, such as `p99 < 20ms`."),
     entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
-    entry("grade", "What may be claimed of a quantile: supported (ten effective tail events or more), indicative (three to ten, or fewer than 16 windows), refused (fewer)."),
-    entry("dispersion", "By how much windows vary more than independent draws would (φ). Queues make it large; intervals are wider by its square root."),
+    entry(
+        "grade",
+        "What may be claimed of a quantile: supported (ten effective tail events or more), indicative (three to ten, or fewer than 16 windows), refused (fewer).",
+    ),
+    entry(
+        "dispersion",
+        "By how much windows vary more than independent draws would (φ). Queues make it large; intervals are wider by its square root.",
+    ),
     entry("support", "The effective number of operations in the tail beyond a quantile: n(1−q)/φ."),
-    entry("rehearsal", "A shortened run (`--quick`) that shows whether an experiment works. It can never pass."),
+    entry(
+        "rehearsal",
+        "A shortened run (`--quick`) that shows whether an experiment works. It can never pass.",
+    ),
     entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
     entry("calibration", "Measuring the instrument itself against targets of known behaviour."),
     entry("noise floor", "The difference that two measurements of the same thing show."),
@@ -82,7 +147,7 @@ const fn entry(name: &'static str, meaning: &'static str) -> Entry {
     Entry { name, meaning }
 }
 
-/// What this finding, exit code or term means. Case, spaces, `-` and `_` do not matter, and a plural
+/// What this finding, exit code, kind of failure or term means. Case, spaces, `-` and `_` do not matter, and a plural
 /// `s` is forgiven.
 pub fn explain(wanted: &str) -> Option<String> {
     let key = key(wanted);
@@ -92,6 +157,9 @@ pub fn explain(wanted: &str) -> Option<String> {
     }
     if let Some(code) = EXIT_CODES.iter().find(|entry| is(entry.name)) {
         return Some(format!("exit code {}: {}", code.name, code.meaning));
+    }
+    if let Some(kind) = FailureKind::ALL.iter().find(|kind| is(kind.name())) {
+        return Some(format!("failure kind {}: {}", kind.name(), kind.meaning()));
     }
     let term = GLOSSARY.iter().find(|entry| is(entry.name));
     let term = term.or_else(|| {
@@ -104,7 +172,9 @@ pub fn explain(wanted: &str) -> Option<String> {
 /// Everything that can be explained, in the order of the tables.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let findings = findings::TABLE.iter().map(|row| row.code);
-    findings.chain(EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name))
+    let kinds = FailureKind::ALL.iter().map(|kind| kind.name());
+    let entries = EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name);
+    findings.chain(kinds).chain(entries)
 }
 
 fn key(text: &str) -> String {

@@ -41,7 +41,13 @@ pub fn percent(ratio: f64) -> String {
         return "< 0.01 %".to_owned();
     }
     let value = ratio * 100.0;
-    let digits = if value >= 99.95 { 0 } else if value >= 10.0 { 1 } else { 2 };
+    let digits = if value >= 99.95 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{value:.digits$} %")
 }
 

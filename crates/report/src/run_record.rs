@@ -81,7 +81,11 @@ impl RunRecord {
         for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {
             if stored.contains(&trial.index) {
                 let operations = trial.operations.iter().map(|one| one.name.clone());
-                trials.push(TrialRecord::read(reader, trial.index, &operations.collect::<Vec<_>>())?);
+                trials.push(TrialRecord::read(
+                    reader,
+                    trial.index,
+                    &operations.collect::<Vec<_>>(),
+                )?);
             }
         }
         trials.sort_by_key(|trial| trial.index);
@@ -90,7 +94,11 @@ impl RunRecord {
 }
 
 impl TrialRecord {
-    fn read(reader: &RunReader<'_>, index: u32, operations: &[String]) -> Result<Self, RecordError> {
+    fn read(
+        reader: &RunReader<'_>,
+        index: u32,
+        operations: &[String],
+    ) -> Result<Self, RecordError> {
         let mut rows = Rows::new(operations);
         reader.visit_windows(index, operations, &mut |window| rows.add(window))?;
         let mut spectra = BTreeMap::new();
@@ -124,7 +132,12 @@ struct Rows {
 impl Rows {
     fn new(operations: &[String]) -> Self {
         let names = operations.iter().cloned().chain([names::ALL.to_owned()]);
-        Self { operations: names.collect(), rows: BTreeMap::new(), current: None, all: [None, None] }
+        Self {
+            operations: names.collect(),
+            rows: BTreeMap::new(),
+            current: None,
+            all: [None, None],
+        }
     }
 
     fn add(&mut self, window: &Window) {
@@ -211,3 +224,6 @@ impl WindowTimes {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,14 @@
 //! Everything from pacing to report runs on both. Instants are nanoseconds; on the real clock they
 //! are CLOCK_MONOTONIC, which all processes of the machine share.
 
+mod real;
+mod sleep;
+mod timers;
+mod virtual_time;
+
+pub use real::{Real, monotonic};
+pub use virtual_time::Virtual;
+
 /// Reads time and waits for it.
 #[expect(async_fn_in_trait, reason = "workers are single-threaded: futures need not be Send")]
 pub trait Clock: Clone + std::fmt::Debug + 'static {
@@ -12,3 +20,6 @@ pub trait Clock: Clone + std::fmt::Debug + 'static {
     /// Resolves at the instant `at`, at once if it is past. Cancel-safe.
     async fn sleep_until(&self, at: u64);
 }
+
+#[cfg(test)]
+mod tests;

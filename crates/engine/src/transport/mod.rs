@@ -8,6 +8,7 @@ mod contact;
 mod endpoint;
 mod failure;
 mod kernel;
+pub mod memory;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub use contact::first_contact;
 pub use endpoint::{Address, Endpoint, TransportError};
 pub use failure::failure_kind;
 pub use kernel::Kernel;
+pub use memory::MemoryNetwork;
 pub use stream::Stream;
 pub use tls::Tls;
 

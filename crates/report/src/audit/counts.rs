@@ -12,7 +12,11 @@ pub fn identities(trial: &Trial, context: &Context) -> Option<String> {
     let windows = context.windows.map_or(total.succeeded, |sums| sums.response_times);
     let mut equal = vec![
         ("planned is not started + missed", a.planned, a.started + a.missed),
-        ("started is not succeeded + failed + abandoned", a.started, a.succeeded + a.failed + a.abandoned),
+        (
+            "started is not succeeded + failed + abandoned",
+            a.started,
+            a.succeeded + a.failed + a.abandoned,
+        ),
         ("planned of the total differs", a.planned, total.planned),
         ("succeeded of the total differs", a.succeeded, total.succeeded),
         ("failed of the total differs", a.failed, total.failed),
@@ -21,9 +25,17 @@ pub fn identities(trial: &Trial, context: &Context) -> Option<String> {
     ];
     if !trial.operations.is_empty() {
         equal.push(("planned operations do not add up", total.planned, of(|one| one.planned)));
-        equal.push(("succeeded operations do not add up", total.succeeded, of(|one| one.succeeded)));
+        equal.push((
+            "succeeded operations do not add up",
+            total.succeeded,
+            of(|one| one.succeeded),
+        ));
         equal.push(("failed operations do not add up", total.failed, of(|one| one.failed)));
-        equal.push(("abandoned operations do not add up", total.abandoned, of(|one| one.abandoned)));
+        equal.push((
+            "abandoned operations do not add up",
+            total.abandoned,
+            of(|one| one.abandoned),
+        ));
     }
     let wrong = equal.into_iter().find(|(_, left, right)| left != right);
     let wrong = wrong.map(|(what, left, right)| format!("{what}: {left} and {right}"));
@@ -34,8 +46,16 @@ fn within_operation(operation: &Operation) -> Option<String> {
     let failures: u64 = operation.failures.values().sum();
     let equal = [
         ("failures by kind are not its failed ones", failures, operation.failed),
-        ("response times are not its succeeded ones", operation.response_time.count, operation.succeeded),
-        ("service times are not its succeeded ones", operation.service_time.count, operation.succeeded),
+        (
+            "response times are not its succeeded ones",
+            operation.response_time.count,
+            operation.succeeded,
+        ),
+        (
+            "service times are not its succeeded ones",
+            operation.service_time.count,
+            operation.succeeded,
+        ),
         ("outcome times are not its planned ones", operation.outcome_time.count, operation.planned),
     ];
     let wrong = equal.into_iter().find(|(_, left, right)| left != right);
@@ -57,7 +77,10 @@ pub fn shares(trial: &Trial, _: &Context) -> Option<String> {
         let statuses: u64 = operation.statuses.values().sum();
         let begun = operation.succeeded + operation.failed + operation.abandoned;
         (statuses > begun).then(|| {
-            format!("{}: {statuses} answers with a status, {begun} operations begun", operation.name)
+            format!(
+                "{}: {statuses} answers with a status, {begun} operations begun",
+                operation.name
+            )
         })
     })
 }

@@ -24,9 +24,8 @@ pub fn rates(trial: &Trial, _: &Context) -> Option<String> {
     all.into_iter().find_map(|(name, rate, count, late)| {
         let (product, count) = (rate * seconds, count as f64);
         let rounding = count * 1e-6 + 0.5;
-        (product > count + rounding || product < count - late - rounding).then(|| {
-            format!("{name} rate {rate}/s times {seconds} s is {product:.0}, not {count}")
-        })
+        (product > count + rounding || product < count - late - rounding)
+            .then(|| format!("{name} rate {rate}/s times {seconds} s is {product:.0}, not {count}"))
     })
 }
 
@@ -60,7 +59,9 @@ pub fn little(trial: &Trial) -> Option<String> {
     let (mean, slack) = (trial.in_flight.mean, slack(trial));
     let outside = mean < service * 0.95 - slack - 0.05 || mean > response * 1.05 + slack + 0.05;
     outside.then(|| {
-        format!("{mean:.3} in flight on average, but rate times time is {service:.3} to {response:.3}")
+        format!(
+            "{mean:.3} in flight on average, but rate times time is {service:.3} to {response:.3}"
+        )
     })
 }
 
@@ -72,7 +73,9 @@ pub fn hidden_closed_loop(trial: &Trial) -> Option<String> {
     let short = trial.rates.completed < 0.99 * trial.rates.offered;
     let silent = trial.validity == Validity::Valid && trial.load.model == Model::Open;
     (at_limit && short && silent).then(|| {
-        format!("an open load with {busy:.1} of {connections} connections busy that missed its rate")
+        format!(
+            "an open load with {busy:.1} of {connections} connections busy that missed its rate"
+        )
     })
 }
 
@@ -97,14 +100,20 @@ pub fn timeouts(trial: &Trial, context: &Context) -> Option<String> {
         let longest = operation.service_time.max_ns;
         let limit = context.timeout_ns.unwrap_or(u64::MAX);
         if longest > limit.saturating_add(limit / 20).saturating_add(TIMER_SLACK_NS) {
-            return Some(format!("{}: succeeded after {longest} ns, time-out {limit} ns", operation.name));
+            return Some(format!(
+                "{}: succeeded after {longest} ns, time-out {limit} ns",
+                operation.name
+            ));
         }
         let planned = operation.planned as f64;
         let survivors = operation.outcome_time.quantiles.iter().find(|entry| {
             let rank = (entry.q.next_down() * planned).ceil();
             entry.observed_ns.is_some() && rank > operation.succeeded as f64
         })?;
-        Some(format!("{}: quantile {} of outcome time leaves failures out", operation.name, survivors.q))
+        Some(format!(
+            "{}: quantile {} of outcome time leaves failures out",
+            operation.name, survivors.q
+        ))
     })
 }
 
@@ -119,7 +128,8 @@ pub fn clock(trial: &Trial) -> Option<String> {
     if trial.window_ns == 0 {
         return Some("windows of length 0".to_owned());
     }
-    let instant = operations(trial).find(|one| one.succeeded > 0 && one.service_time.min_ns == 0)?;
+    let instant =
+        operations(trial).find(|one| one.succeeded > 0 && one.service_time.min_ns == 0)?;
     Some(format!("{}: an answer that took no time at all", instant.name))
 }
 

@@ -75,7 +75,9 @@ fn every_class_of_corruption_is_caught() {
 fn averaged_quantiles_are_recognised() {
     let mut trial = sound(1);
     for place in 0..4 {
-        let of = |part: usize| trial.operations[part].response_time.quantiles[place].observed_ns.unwrap();
+        let of = |part: usize| {
+            trial.operations[part].response_time.quantiles[place].observed_ns.unwrap()
+        };
         let mean = (of(0) + of(1)) / 2;
         trial.total.response_time.quantiles[place].observed_ns = Some(mean);
     }

@@ -18,7 +18,10 @@ pub const AUDIT: Row = Row {
         let first = case.facts.contradictions.first()?;
         let claim = format!("numbers of this report contradict each other: {first}");
         let all = case.facts.contradictions.clone();
-        Some(Noticed::new(claim, "report this as a bug of proofload, with the run folder").with("rules", all))
+        Some(
+            Noticed::new(claim, "report this as a bug of proofload, with the run folder")
+                .with("rules", all),
+        )
     },
 };
 
@@ -61,7 +64,10 @@ pub const BOUND: Row = Row {
             "the busiest worker used {} of its core, so the target may do more than this throughput",
             percent(ratio)
         );
-        Some(Noticed::new(claim, "add workers with `--workers`, on cores of their own").with("cpu_ratio", ratio))
+        Some(
+            Noticed::new(claim, "add workers with `--workers`, on cores of their own")
+                .with("cpu_ratio", ratio),
+        )
     },
 };
 
@@ -73,14 +79,16 @@ pub const CPU: Row = Row {
     explain: "A worker of the generator used more than 90 % of its core while the plan was not kept. \
               A busy worker alone is no fault; here it is the likely cause of the lateness or of the \
               missed operations. Add workers, or lower the rate.",
-    check: |case| cause(case, case.trial.generator.cpu_ratio > 0.9, |generator| {
-        let claim = format!(
-            "likely cause: the busiest worker used {} of its core",
-            percent(generator.cpu_ratio)
-        );
-        Noticed::new(claim, "add workers with `--workers`, or lower the rate")
-            .with("cpu_ratio", generator.cpu_ratio)
-    }),
+    check: |case| {
+        cause(case, case.trial.generator.cpu_ratio > 0.9, |generator| {
+            let claim = format!(
+                "likely cause: the busiest worker used {} of its core",
+                percent(generator.cpu_ratio)
+            );
+            Noticed::new(claim, "add workers with `--workers`, or lower the rate")
+                .with("cpu_ratio", generator.cpu_ratio)
+        })
+    },
 };
 
 /// Cause: other threads on the worker's core.
@@ -91,14 +99,16 @@ pub const RUN_QUEUE: Row = Row {
     explain: "A worker was ready to run and had to wait, because something else ran on its core, for \
               more than 1 % of the time, while the plan was not kept. Stop what else runs on this \
               machine, or give the workers other cores.",
-    check: |case| cause(case, case.trial.generator.run_queue_ratio > 0.01, |generator| {
-        let claim = format!(
-            "likely cause: a worker waited for a processor during {} of the measure phase",
-            percent(generator.run_queue_ratio)
-        );
-        Noticed::new(claim, "stop other work on this machine, or use fewer workers")
-            .with("run_queue_ratio", generator.run_queue_ratio)
-    }),
+    check: |case| {
+        cause(case, case.trial.generator.run_queue_ratio > 0.01, |generator| {
+            let claim = format!(
+                "likely cause: a worker waited for a processor during {} of the measure phase",
+                percent(generator.run_queue_ratio)
+            );
+            Noticed::new(claim, "stop other work on this machine, or use fewer workers")
+                .with("run_queue_ratio", generator.run_queue_ratio)
+        })
+    },
 };
 
 /// Cause: the hypervisor.
@@ -109,14 +119,16 @@ pub const STEAL: Row = Row {
     explain: "The hypervisor gave more than 1 % of processor time to other guests while the plan was \
               not kept. Nothing inside this machine can prevent it; use a machine with processors of \
               its own, or repeat the run.",
-    check: |case| cause(case, case.trial.generator.steal_ratio > 0.01, |generator| {
-        let claim = format!(
-            "likely cause: the hypervisor took away {} of processor time",
-            percent(generator.steal_ratio)
-        );
-        Noticed::new(claim, "repeat the run, or use a machine with processors of its own")
-            .with("steal_ratio", generator.steal_ratio)
-    }),
+    check: |case| {
+        cause(case, case.trial.generator.steal_ratio > 0.01, |generator| {
+            let claim = format!(
+                "likely cause: the hypervisor took away {} of processor time",
+                percent(generator.steal_ratio)
+            );
+            Noticed::new(claim, "repeat the run, or use a machine with processors of its own")
+                .with("steal_ratio", generator.steal_ratio)
+        })
+    },
 };
 
 /// Cause: the control group.
@@ -127,14 +139,16 @@ pub const THROTTLED: Row = Row {
     explain: "The control group of the generator used up its CPU quota and was stopped for a while, \
               while the plan was not kept. Throttling shows as pauses in multiples of 100 ms. Raise the \
               quota of the container.",
-    check: |case| cause(case, case.trial.generator.throttled_ns > 0, |generator| {
-        let claim = format!(
-            "likely cause: the control group was throttled for {}",
-            duration(generator.throttled_ns)
-        );
-        Noticed::new(claim, "raise the CPU quota of the container")
-            .with("throttled_ns", generator.throttled_ns)
-    }),
+    check: |case| {
+        cause(case, case.trial.generator.throttled_ns > 0, |generator| {
+            let claim = format!(
+                "likely cause: the control group was throttled for {}",
+                duration(generator.throttled_ns)
+            );
+            Noticed::new(claim, "raise the CPU quota of the container")
+                .with("throttled_ns", generator.throttled_ns)
+        })
+    },
 };
 
 /// A resource is named only where an effect asks for a cause.

@@ -46,7 +46,10 @@ pub const PROCESS_DIED: Row = Row {
     check: |case| {
         let why = case.facts.died.as_deref()?;
         let claim = format!("the trial ended before its time: {why}");
-        Some(Noticed::new(claim, "look at the output of the process, then run again").with("cause", why))
+        Some(
+            Noticed::new(claim, "look at the output of the process, then run again")
+                .with("cause", why),
+        )
     },
 };
 
@@ -96,18 +99,19 @@ pub const POOL_LIMITED: Row = Row {
     check: |case| {
         let pool = &case.facts.pool;
         let share = waited_share(case.trial, case.facts)?;
-        let first = pool.saturated_first_ns.map_or(String::new(), |at| {
-            format!(", first at {}", duration(at))
-        });
+        let first = pool
+            .saturated_first_ns
+            .map_or(String::new(), |at| format!(", first at {}", duration(at)));
         let claim = format!(
             "{} of operations waited for one of {} connections, which were all busy for {}{first}",
             percent(share),
             count(u64::from(case.trial.load.connections)),
             duration(pool.saturated_ns),
         );
-        let noticed = Noticed::new(claim, "raise `connections`, unless the limit is part of the question")
-            .with("waited", pool.waited)
-            .with("saturated_ns", pool.saturated_ns);
+        let noticed =
+            Noticed::new(claim, "raise `connections`, unless the limit is part of the question")
+                .with("waited", pool.waited)
+                .with("saturated_ns", pool.saturated_ns);
         Some(noticed)
     },
 };
@@ -129,7 +133,9 @@ pub const IDLE: Row = Row {
             "on average {} operations were in flight: these are times of a mostly idle target",
             significant(mean)
         );
-        Some(Noticed::new(claim, "raise the rate to see it under load").with("in_flight_mean", mean))
+        Some(
+            Noticed::new(claim, "raise the rate to see it under load").with("in_flight_mean", mean),
+        )
     },
 };
 
@@ -184,9 +190,10 @@ fn think_time_ceiling(case: &Case<'_>) -> Option<Noticed> {
         rate(ceiling),
         rate(seen),
     );
-    let noticed = Noticed::new(claim, "offer a rate instead of users to learn what the target bears")
-        .with("ceiling_rate", ceiling)
-        .with("completed_rate", seen)
-        .with("think_mean_ns", case.facts.think_mean_ns);
+    let noticed =
+        Noticed::new(claim, "offer a rate instead of users to learn what the target bears")
+            .with("ceiling_rate", ceiling)
+            .with("completed_rate", seen)
+            .with("think_mean_ns", case.facts.think_mean_ns);
     Some(noticed)
 }

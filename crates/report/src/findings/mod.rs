@@ -70,7 +70,10 @@ pub const TABLE: &[Row] = &[
 
 /// Everything that the table notices about one trial, in the order of the table.
 pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
-    TABLE.iter().filter_map(|row| (row.check)(case).map(|noticed| row.found(case, noticed))).collect()
+    TABLE
+        .iter()
+        .filter_map(|row| (row.check)(case).map(|noticed| row.found(case, noticed)))
+        .collect()
 }
 
 /// The row with this code.

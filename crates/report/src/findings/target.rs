@@ -55,7 +55,8 @@ pub const STATUS_ONLY: Row = Row {
 fn kinds(operation: &Operation) -> String {
     let mut kinds: Vec<_> = operation.failures.iter().filter(|(_, seen)| **seen > 0).collect();
     kinds.sort_by(|a, b| b.1.cmp(a.1));
-    let mut texts: Vec<_> = kinds.iter().map(|(kind, seen)| format!("{} {kind}", count(**seen))).collect();
+    let mut texts: Vec<_> =
+        kinds.iter().map(|(kind, seen)| format!("{} {kind}", count(**seen))).collect();
     if operation.abandoned > 0 {
         texts.push(format!("{} abandoned", count(operation.abandoned)));
     }

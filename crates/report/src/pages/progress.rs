@@ -40,7 +40,11 @@ impl Line<'_> {
         }
         if let (Some(p50), Some(p99)) = (progress.p50_ns, progress.p99_ns) {
             let what = if self.model == Model::Open { "response" } else { "service" };
-            parts.push(format!("{what} p50 {} p99 {}", number::duration(p50), number::duration(p99)));
+            parts.push(format!(
+                "{what} p50 {} p99 {}",
+                number::duration(p50),
+                number::duration(p99)
+            ));
         }
         parts.push(format!("{} in flight", number::count(progress.in_flight)));
         if self.failed > 0 {
@@ -59,7 +63,9 @@ impl Line<'_> {
         };
         let seconds = |nanoseconds: u64| nanoseconds / 1_000_000_000;
         match self.phase_ns {
-            (elapsed, Some(whole)) => format!("{name} {} of {} s", seconds(elapsed), seconds(whole)),
+            (elapsed, Some(whole)) => {
+                format!("{name} {} of {} s", seconds(elapsed), seconds(whole))
+            }
             (elapsed, None) => format!("{name} {} s", seconds(elapsed)),
         }
     }

@@ -93,8 +93,10 @@ fn push_table(page: &mut String, table: &Table) {
     if let Some(note) = &table.note {
         wrap(page, note, "  ");
     }
-    let headings: Vec<String> = table.columns.iter().map(|column| column.title.to_owned()).collect();
-    let shown: Vec<Vec<String>> = table.rows.iter().map(|row| without_repeats(table, row)).collect();
+    let headings: Vec<String> =
+        table.columns.iter().map(|column| column.title.to_owned()).collect();
+    let shown: Vec<Vec<String>> =
+        table.rows.iter().map(|row| without_repeats(table, row)).collect();
     if table.columns.len() == 2 && !table.columns[1].figures {
         return shown.iter().for_each(|row| named_line(page, &shown, row));
     }
@@ -106,7 +108,8 @@ fn push_table(page: &mut String, table: &Table) {
 }
 
 fn without_repeats(table: &Table, row: &[String]) -> Vec<String> {
-    let place = table.rows.iter().position(|other| std::ptr::eq(other.as_slice(), row)).unwrap_or(0);
+    let place =
+        table.rows.iter().position(|other| std::ptr::eq(other.as_slice(), row)).unwrap_or(0);
     let repeated = table.columns.len() > 2 && place > 0 && table.rows[place - 1][0] == row[0];
     let mut cells: Vec<String> = row.iter().map(|cell| shortened(cell)).collect();
     if table.columns.len() == 2 {

@@ -1,7 +1,7 @@
 use std::io;
 
-use record::summary::{Grade, Judgement, Model, Summary};
 use record::folder::{MemoryFolder, TrialHeader, TrialWriter};
+use record::summary::{Grade, Judgement, Model, Summary};
 use record::{FailureKind, Layout, RawSample, Totals};
 
 use super::*;
@@ -89,8 +89,7 @@ fn colour_is_only_an_addition() {
 
 #[test]
 fn a_closed_load_never_speaks_of_response_time_at_a_rate() {
-    let pages =
-        [terminal::render(&closed(), terminal::Colour::Off), markdown::render(&closed())];
+    let pages = [terminal::render(&closed(), terminal::Colour::Off), markdown::render(&closed())];
     for page in pages {
         assert!(!page.contains("Response time at"), "{page}");
         assert!(page.contains("Service time at 50 connections (closed load)"), "{page}");
@@ -166,10 +165,7 @@ fn jtl_counts_from_the_intended_start_by_the_calendar() {
     let text = written("jtl");
     let line = text.lines().nth(1).unwrap();
     // The trial began at 07:30:05 and warmed up for 5 s.
-    assert_eq!(
-        line,
-        "1795246210002,7,search,200,OK,proofload 1-1,text,true,,2312,96,1,1,,6,0,0"
-    );
+    assert_eq!(line, "1795246210002,7,search,200,OK,proofload 1-1,text,true,,2312,96,1,1,,6,0,0");
     assert!(text.lines().nth(2).unwrap().contains(",timeout,proofload 1-1,text,false,timeout,"));
 }
 
@@ -204,7 +200,8 @@ fn no_page_grades_the_target() {
         let page = written(format).to_lowercase();
         let page = page.split("<script").next().unwrap();
         let mut words = page.split(|c: char| !c.is_alphabetic() && c != '-');
-        let grading = ["excellent", "good", "production-ready", "great", "poor", "bad", "impressive"];
+        let grading =
+            ["excellent", "good", "production-ready", "great", "poor", "bad", "impressive"];
         assert_eq!(words.find(|word| grading.contains(word)), None, "{format}");
     }
 }

@@ -4,8 +4,8 @@
 
 use std::io::{self, Write};
 
-use record::folder::Folder;
 use record::RawSample;
+use record::folder::Folder;
 
 use super::wall_clock;
 use crate::run_record::RunRecord;

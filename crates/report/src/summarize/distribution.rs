@@ -39,7 +39,8 @@ impl<'a> Values<'a> {
     /// The distribution, with one dispersion for each listed quantile.
     pub fn describe(&self, dispersions: &[Dispersion; LISTED.len()]) -> Distribution {
         let times = self.times;
-        let quantiles = LISTED.iter().zip(dispersions).map(|(&q, dispersion)| self.quantile(q, dispersion));
+        let quantiles =
+            LISTED.iter().zip(dispersions).map(|(&q, dispersion)| self.quantile(q, dispersion));
         Distribution {
             count: self.count(),
             min_ns: times.min(),

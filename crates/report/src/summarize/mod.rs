@@ -13,8 +13,8 @@ mod trial;
 pub mod validity;
 
 use plan::plan::Plan;
-use record::{RecordError, Window};
 use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, Verdict};
+use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
 
@@ -78,7 +78,8 @@ impl<'p> Summariser<'p> {
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context { timeout_ns: Some(facts.timeout_ns), windows: Some(windows) };
         let broken = audit::contradictions(&trial, &context);
-        facts.contradictions = broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
+        facts.contradictions =
+            broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
         let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
         self.findings.extend(findings::of_trial(&case));
         let course = criteria::Course::of(&trial, &facts);

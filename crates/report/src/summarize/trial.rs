@@ -26,11 +26,15 @@ struct Followed {
 
 /// The summary of a trial, still without validity, and sums over its windows. Adds to the evidence of
 /// criteria on the way.
-pub fn summarise(input: &Input<'_>, evidence: &mut [Evidence]) -> Result<(Trial, WindowSums), RecordError> {
+pub fn summarise(
+    input: &Input<'_>,
+    evidence: &mut [Evidence],
+) -> Result<(Trial, WindowSums), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
-    let mut followed: Vec<Followed> = operations.iter().chain([&total]).map(Followed::new).collect();
+    let mut followed: Vec<Followed> =
+        operations.iter().chain([&total]).map(Followed::new).collect();
     let mut finished = FinishedInTime::of(facts);
     let mut about: Vec<(Option<usize>, &mut Evidence)> = evidence
         .iter_mut()
@@ -180,7 +184,8 @@ fn operation(spans: &[String], totals: &OperationTotals, followed: &Followed) ->
     let service = dispersions(&followed.service);
     let outcome = outcome_values(totals);
     let named = spans.iter().zip(&totals.spans).filter(|(_, span)| span.count() > 0);
-    let kinds = record::FailureKind::ALL.iter().map(|kind| (kind.name(), totals.failures_of(*kind)));
+    let kinds =
+        record::FailureKind::ALL.iter().map(|kind| (kind.name(), totals.failures_of(*kind)));
     let failures = kinds.filter(|(_, count)| *count > 0);
     Operation {
         name: totals.name.clone(),
@@ -190,7 +195,8 @@ fn operation(spans: &[String], totals: &OperationTotals, followed: &Followed) ->
         abandoned: totals.abandoned,
         failures: failures.map(|(name, count)| (name.to_owned(), count)).collect(),
         statuses: totals.statuses.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
-        response_time: Values::all(&totals.response_time).describe(&dispersions(&followed.response)),
+        response_time: Values::all(&totals.response_time)
+            .describe(&dispersions(&followed.response)),
         service_time: Values::all(&totals.service_time).describe(&service),
         queue_wait: borrowed(&totals.queue_wait, &service),
         outcome_time: outcome.describe(&dispersions(&followed.outcome)),
@@ -212,7 +218,8 @@ pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[
     let named = names.iter().zip(&totals.items);
     operation.items = named
         .map(|(name, item)| {
-            let per_operation_mean = if item.count > 0 { item.sum / item.count as f64 } else { 0.0 };
+            let per_operation_mean =
+                if item.count > 0 { item.sum / item.count as f64 } else { 0.0 };
             (name.clone(), Item { sum: item.sum, per_operation_mean })
         })
         .collect();

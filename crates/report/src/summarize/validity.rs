@@ -92,7 +92,8 @@ fn notes(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> Vec<String>
         notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
     }
     if crate::findings::waited_share(trial, facts).is_some() {
-        notes.push("operations waited for a connection: the pool was the limit at times".to_owned());
+        notes
+            .push("operations waited for a connection: the pool was the limit at times".to_owned());
     }
     if steady_state == SteadyState::Required {
         notes.push(steady_state_note(trial));
@@ -103,7 +104,9 @@ fn notes(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> Vec<String>
 fn steady_state_note(trial: &Trial) -> String {
     let windows = trial.phases.measure_ns / trial.window_ns.max(1);
     if windows < WINDOWS_FOR_STEADY_STATE {
-        format!("too short to test for a steady state: {windows} windows, {WINDOWS_FOR_STEADY_STATE} are needed")
+        format!(
+            "too short to test for a steady state: {windows} windows, {WINDOWS_FOR_STEADY_STATE} are needed"
+        )
     } else {
         "whether there was a steady state was not tested".to_owned()
     }

@@ -46,7 +46,8 @@ pub fn script(run: &RunRecord) -> String {
 
 fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
     let seconds = trial.window_ns as f64 / 1e9;
-    let rows: Vec<&WindowRow> = record.windows.iter().filter(|row| row.operation == "all").collect();
+    let rows: Vec<&WindowRow> =
+        record.windows.iter().filter(|row| row.operation == "all").collect();
     let open = trial.load.model == Model::Open;
     let times = |row: &WindowRow| if open { row.response_time } else { row.service_time };
     let series = |part: fn(WindowTimes) -> u64| {

@@ -10,7 +10,8 @@ fn assert_well_formed(page: &str) {
         rest = &rest[start + 1..];
         let end = rest.find('>').expect("tag ends");
         let (tag, after) = (&rest[..end], &rest[end + 1..]);
-        let name: String = tag.trim_start_matches('/').chars().take_while(|c| c.is_alphanumeric()).collect();
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(|c| c.is_alphanumeric()).collect();
         rest = after;
         if tag.starts_with('!') || VOID.contains(&name.as_str()) {
             continue;
@@ -31,7 +32,9 @@ fn assert_well_formed(page: &str) {
 fn page_is_well_formed_and_self_contained() {
     let page = render(&example::record()).unwrap();
     assert_well_formed(&page);
-    assert!(!page.contains("src=\"http") && !page.contains("href=\"http") && !page.contains("@import"));
+    assert!(
+        !page.contains("src=\"http") && !page.contains("href=\"http") && !page.contains("@import")
+    );
 }
 
 #[test]
@@ -43,7 +46,8 @@ fn every_table_and_its_figures_are_there_without_scripts() {
     let trial = &summary.arms[0].trials[0];
     let all = tables::trial::all(trial).into_iter().chain(tables::run::criteria(summary));
     let mut seen = 0;
-    for table in all.chain(tables::run::findings(summary)).chain([tables::run::provenance(summary)]) {
+    for table in all.chain(tables::run::findings(summary)).chain([tables::run::provenance(summary)])
+    {
         assert!(body.contains(&format!("id=\"{}\"", table.id)), "{}", table.id);
         seen += table.rows.len();
     }
@@ -74,4 +78,13 @@ fn data_of_charts_are_those_of_the_windows() {
     let failed: f64 =
         chart["failures"]["timeout"].as_array().unwrap().iter().filter_map(|v| v.as_f64()).sum();
     assert_eq!(failed as u64, run.summary.arms[0].trials[0].total.failed);
+}
+
+#[test]
+fn text_between_backquotes_is_code_and_still_escaped() {
+    assert_eq!(
+        code("`p99 < 20ms` is not met").to_string(),
+        "<code>p99 &lt; 20ms</code> is not met"
+    );
+    assert_eq!(code("odd `one").to_string(), "odd <code>one</code>");
 }

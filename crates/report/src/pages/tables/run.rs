@@ -18,10 +18,11 @@ pub fn judgement(result: Judgement) -> &'static str {
 /// Judged criteria.
 pub fn criteria(summary: &Summary) -> Option<Table> {
     let columns = ["criterion", "arm", "operation", "result", "#observed", "#95 % interval"];
-    let mut table = Table::new("criteria", "Criteria", &columns)
-        .note("Quantiles are judged by the share of operations beyond the bound; missed, failed and \
+    let mut table = Table::new("criteria", "Criteria", &columns).note(
+        "Quantiles are judged by the share of operations beyond the bound; missed, failed and \
                abandoned operations count as beyond. Counts are judged on this sample, and the \
-               interval says what such a run may show by chance (none seen: up to 3).");
+               interval says what such a run may show by chance (none seen: up to 3).",
+    );
     for one in &summary.criteria {
         let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
         table.row([
@@ -48,7 +49,8 @@ fn interval(criterion: &Criterion, figure: impl Fn(Option<f64>) -> Option<String
 
 /// One line a trial, where there are several.
 pub fn trials(summary: &Summary) -> Option<Table> {
-    let columns = ["arm", "#trial", "#block", "validity", "#goodput", "#mean in flight", "#not succeeded"];
+    let columns =
+        ["arm", "#trial", "#block", "validity", "#goodput", "#mean in flight", "#not succeeded"];
     let mut table = Table::new("trials", "Trials", &columns);
     for arm in &summary.arms {
         for trial in &arm.trials {
@@ -118,7 +120,11 @@ pub fn provenance(summary: &Summary) -> Table {
         ),
         (
             "placement",
-            format!("workers on {}, systems on {}", cores(&placement.workers), cores(&placement.systems)),
+            format!(
+                "workers on {}, systems on {}",
+                cores(&placement.workers),
+                cores(&placement.systems)
+            ),
         ),
     ];
     lines.into_iter().for_each(|(name, text)| table.row([name.to_owned(), text]));

@@ -6,14 +6,8 @@ use record::summary::{Distribution, Grade, Model, Operation, Quantile, Trial};
 use super::Table;
 use crate::number;
 
-const COLUMNS: [&str; 6] = [
-    "operation",
-    "",
-    "#claimed",
-    "#95 % interval",
-    "#observed in this sample",
-    "#a claim needs",
-];
+const COLUMNS: [&str; 6] =
+    ["operation", "", "#claimed", "#95 % interval", "#observed in this sample", "#a claim needs"];
 
 /// Response time of an open load, or nothing.
 pub fn response(trial: &Trial) -> Option<Table> {
@@ -46,9 +40,10 @@ pub fn outcome(trial: &Trial) -> Option<Table> {
     if trial.accounting.succeeded == trial.accounting.planned {
         return None;
     }
-    let mut table = Table::new("outcome-time", "Outcome time", &COLUMNS)
-        .note("Response time in which failed, abandoned and missed operations count as slower than all \
-               others: what criteria are judged on.");
+    let mut table = Table::new("outcome-time", "Outcome time", &COLUMNS).note(
+        "Response time in which failed, abandoned and missed operations count as slower than all \
+               others: what criteria are judged on.",
+    );
     fill(&mut table, trial, |operation| &operation.outcome_time);
     table.unless_empty()
 }
@@ -66,7 +61,7 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
     let closed = trial.load.model != Model::Open;
     let main = (table.id == "response-time") || (closed && table.id == "service-time");
     let parts = trial.operations.iter().filter(|_| !single);
-    for operation in parts.chain([&trial.total]) {
+    for operation in [&trial.total].into_iter().chain(parts) {
         let distribution = times(operation);
         if distribution.count == 0 {
             continue;
@@ -83,7 +78,14 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
         }
         for (what, value) in [("mean", distribution.mean_ns), ("max", distribution.max_ns)] {
             let blank = || "–".to_owned();
-            table.row([name.clone(), what.into(), blank(), blank(), number::duration(value), String::new()]);
+            table.row([
+                name.clone(),
+                what.into(),
+                blank(),
+                blank(),
+                number::duration(value),
+                String::new(),
+            ]);
         }
     }
 }

@@ -58,7 +58,14 @@ pub fn load(trial: &Trial) -> String {
 
 fn mix(trial: &Trial) -> Table {
     let columns = [
-        "operation", "#planned", "#started", "#missed", "#succeeded", "#failed", "#abandoned", "#received",
+        "operation",
+        "#planned",
+        "#started",
+        "#missed",
+        "#succeeded",
+        "#failed",
+        "#abandoned",
+        "#received",
     ];
     let mut table = Table::new("accounting", "Mix and accounting", &columns)
         .note("planned = started + missed, started = succeeded + failed + abandoned");
@@ -80,7 +87,8 @@ fn mix(trial: &Trial) -> Table {
 }
 
 fn rates(trial: &Trial) -> Table {
-    let columns = ["#offered", "#started", "#completed", "#goodput", "#mean in flight", "#most in flight"];
+    let columns =
+        ["#offered", "#started", "#completed", "#goodput", "#mean in flight", "#most in flight"];
     let mut table = Table::new("rates", "Rates", &columns);
     let rates = &trial.rates;
     table.row([
@@ -194,8 +202,9 @@ fn observers(trial: &Trial) -> Option<Table> {
 
 fn generator(trial: &Trial) -> Table {
     let generator = &trial.generator;
-    let mut table = Table::new("generator", "Generator", &["", "this trial"])
-        .note("Lateness is the generator's fault and decides validity; resources only name its cause.");
+    let mut table = Table::new("generator", "Generator", &["", "this trial"]).note(
+        "Lateness is the generator's fault and decides validity; resources only name its cause.",
+    );
     let mut line = |name: &str, text: String| table.row([name.to_owned(), text]);
     line("validity", validity(trial.validity).to_owned());
     for reason in &trial.reasons {

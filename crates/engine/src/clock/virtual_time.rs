@@ -1,0 +1,100 @@
+//! Virtual time: it stands still while anything can run, and jumps when everything waits.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+
+use super::Clock;
+use super::sleep::{Sleep, Waits};
+use super::timers::{Key, Timers};
+
+/// A clock for the tasks of one thread, advanced by that thread's runtime.
+///
+/// tokio's own paused time has a grain of 1 ms; this one counts single nanoseconds. Tasks that wait
+/// for the same instant wake in the order in which they began to wait. The lock is there because
+/// the runtime wants its hooks to be `Send`; only one thread ever takes it.
+#[derive(Debug, Clone, Default)]
+pub struct Virtual {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: u64,
+    timers: Timers,
+}
+
+impl Virtual {
+    /// A clock at instant 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A runtime for this thread that advances the clock whenever no task can run.
+    ///
+    /// It has neither sockets nor timers of its own. It panics when every task waits and none of
+    /// them for an instant, since nothing could ever happen again.
+    ///
+    /// Errors: what the operating system says when the runtime cannot be made
+    pub fn runtime(&self) -> io::Result<LocalRuntime> {
+        let clock = self.clone();
+        Builder::new_current_thread()
+            .on_thread_park(move || clock.advance())
+            .build_local(LocalOptions::default())
+    }
+
+    /// Jumps to the earliest instant and wakes all who wait for it.
+    fn advance(&self) {
+        let now = {
+            let mut state = self.state();
+            let Some(at) = state.timers.earliest() else {
+                panic!("virtual time stands still: every task waits, and none for an instant");
+            };
+            state.now = state.now.max(at);
+            state.now
+        };
+        while let Some(waker) = self.pop_due(now) {
+            waker.wake();
+        }
+    }
+
+    /// The lock is released before the task is woken: waking may drop a task, and with it a wait.
+    fn pop_due(&self, now: u64) -> Option<Waker> {
+        self.state().timers.pop_due(now)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clock for Virtual {
+    fn now(&self) -> u64 {
+        self.state().now
+    }
+
+    async fn sleep_until(&self, at: u64) {
+        Sleep::new(self, at).await;
+    }
+}
+
+impl Waits for Virtual {
+    fn now(&self) -> u64 {
+        self.state().now
+    }
+
+    fn register(&self, at: u64, waker: Waker) -> Key {
+        self.state().timers.insert(at, waker)
+    }
+
+    fn update(&self, key: Key, waker: &Waker) -> bool {
+        self.state().timers.update(key, waker)
+    }
+
+    fn cancel(&self, key: Key) {
+        let waker = self.state().timers.cancel(key);
+        drop(waker);
+    }
+}

@@ -1,0 +1,165 @@
+//! Where everything that workers say arrives: it joins windows and tells the outside.
+
+use std::collections::BTreeSet;
+
+use plan::load::Model;
+use record::event::{Event, EventKind, Phase, Progress};
+use record::{Batch, FailureKind, Layout, Window, WindowAssembler, WindowSpan};
+use stats::{COARSE, Histogram};
+
+use super::Output;
+use crate::driver::Driver;
+use crate::worker::{Brief, Message, Timeline};
+
+/// Joins what the workers of one trial say.
+pub(super) struct Desk<'a> {
+    on: &'a mut dyn FnMut(Output),
+    assembler: Option<WindowAssembler>,
+    layout: Layout,
+    timeline: Timeline,
+    span: WindowSpan,
+    phase: Phase,
+    /// By worker.
+    in_flight: Vec<u64>,
+    progress: Progress,
+    /// Times of the windows that closed since the last progress event.
+    times: Histogram,
+    limits: BTreeSet<&'static str>,
+    failures: BTreeSet<(usize, FailureKind)>,
+    interrupted: bool,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new<D: Driver>(brief: &Brief<D>, on: &'a mut dyn FnMut(Output)) -> Self {
+        let operations = brief.layout.operations.len();
+        let span = match brief.load.model {
+            Model::Open { .. } => WindowSpan::ResponseTime,
+            Model::Closed | Model::Users { .. } => WindowSpan::ServiceTime,
+        };
+        Self {
+            on,
+            assembler: Some(WindowAssembler::new(brief.workers, operations)),
+            layout: brief.layout.clone(),
+            timeline: brief.timeline,
+            span,
+            phase: Phase::Launch,
+            in_flight: vec![0; brief.workers],
+            progress: Progress::default(),
+            times: Histogram::new(COARSE),
+            limits: BTreeSet::new(),
+            failures: BTreeSet::new(),
+            interrupted: false,
+        }
+    }
+
+    /// Tells that something happened at this instant of the trial's clock.
+    pub(super) fn event(&mut self, at: u64, kind: EventKind) {
+        let at_ns = at.cast_signed() - self.timeline.measure_from.cast_signed();
+        (self.on)(Output::Event(Event { at_ns, kind }));
+    }
+
+    /// Takes what a worker says.
+    pub(super) fn take(&mut self, message: Message) {
+        match message {
+            Message::Batch(batch) => self.take_batch(batch),
+            Message::Limit { name, value, at } => {
+                if self.limits.insert(name) {
+                    self.event(at, EventKind::LimitReached { limit: name.to_owned(), value });
+                }
+            }
+            Message::Lost { count, at } => self.event(at, EventKind::ConnectionLost { count }),
+        }
+    }
+
+    /// Tells which phases have begun by now. The drain is told of by [`Desk::drain`].
+    pub(super) fn enter_phases(&mut self, now: u64) {
+        let timeline = self.timeline;
+        let begins = [
+            (Phase::RampUp, timeline.start, timeline.warm_from),
+            (Phase::WarmUp, timeline.warm_from, timeline.measure_from),
+            (Phase::Measure, timeline.measure_from, timeline.measure_to),
+        ];
+        for (phase, from, to) in begins {
+            if phase > self.phase && from <= now && from < to {
+                self.phase = phase;
+                self.event(from, EventKind::PhaseEntered { phase });
+            }
+        }
+        if now >= timeline.measure_to {
+            self.drain(timeline.measure_to);
+        }
+    }
+
+    /// Planning has ended.
+    pub(super) fn drain(&mut self, at: u64) {
+        if self.phase < Phase::Drain {
+            self.phase = Phase::Drain;
+            self.event(at, EventKind::PhaseEntered { phase: Phase::Drain });
+        }
+    }
+
+    /// Tells how it goes.
+    pub(super) fn tell_progress(&mut self, now: u64) {
+        let progress = Progress {
+            phase: Some(self.phase),
+            in_flight: self.in_flight.iter().sum(),
+            p50_ns: self.times.quantile(0.5),
+            p99_ns: self.times.quantile(0.99),
+            ..std::mem::take(&mut self.progress)
+        };
+        self.times.clear();
+        self.event(now, EventKind::Progress(progress));
+    }
+
+    /// The user wishes to stop; told once.
+    pub(super) fn interrupt(&mut self, now: u64) {
+        if !std::mem::replace(&mut self.interrupted, true) {
+            self.event(now, EventKind::Interrupted);
+        }
+    }
+
+    /// Everything has ended: gives out the windows that are left.
+    pub(super) fn close(&mut self) {
+        if let Some(assembler) = self.assembler.take() {
+            for window in assembler.finish() {
+                self.give(window);
+            }
+        }
+    }
+
+    fn take_batch(&mut self, mut batch: Batch) {
+        self.progress.started += batch.started;
+        self.progress.succeeded += batch.succeeded;
+        self.progress.failed += batch.failed;
+        self.in_flight[batch.worker] = batch.in_flight;
+        let now = self.instant_of(batch.closed_below);
+        for (operation, kind, detail) in std::mem::take(&mut batch.first_failures) {
+            if self.failures.insert((operation, kind)) {
+                let operation = self.layout.operations[operation].clone();
+                let kind = kind.name().to_owned();
+                self.event(now, EventKind::FailureSeen { operation, kind, detail });
+            }
+        }
+        let complete = self.assembler.as_mut().map(|assembler| assembler.add(&mut batch));
+        for window in complete.into_iter().flatten() {
+            self.give(window);
+        }
+        if !batch.samples.is_empty() {
+            (self.on)(Output::Samples(batch.samples));
+        }
+    }
+
+    fn give(&mut self, window: Window) {
+        if let Some(times) = window.all(self.span) {
+            self.times.merge(&times);
+        }
+        let end = self.instant_of(window.number + 1);
+        self.event(end, EventKind::WindowClosed(window.counts()));
+        (self.on)(Output::Window(window));
+    }
+
+    /// When the window with this number begins.
+    fn instant_of(&self, window: u64) -> u64 {
+        self.timeline.measure_from + window * self.timeline.window
+    }
+}

@@ -1,0 +1,126 @@
+//! What is left at the end: the workers' reports joined to the facts of a trial.
+
+use std::collections::BTreeMap;
+
+use plan::load::Model;
+use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
+use record::{GeneratorFacts, OperationTotals, PoolFacts, Totals, Trial};
+
+use super::setup::{Setup, nanos};
+use crate::driver::Driver;
+use crate::worker::{Brief, Report};
+
+/// Joins the reports of all workers that ended well.
+pub(super) fn join<D: Driver>(
+    setup: &Setup<'_, D>,
+    brief: &Brief<D>,
+    reports: &[Report],
+    died: Option<String>,
+) -> Trial {
+    let mut totals = Totals::new(&brief.layout);
+    for report in reports {
+        totals.merge(&report.totals);
+    }
+    let phases = phases(setup, brief, reports);
+    let think = match brief.load.model {
+        Model::Users { think, .. } => Some(nanos(think.mean())),
+        Model::Open { .. } | Model::Closed => None,
+    };
+    Trial {
+        index: setup.trial.index,
+        block: setup.trial.block,
+        order: setup.trial.order,
+        arm: setup.arm.name.clone(),
+        started_at: setup.wall_clock.clone(),
+        window_ns: brief.timeline.window,
+        load: load(brief),
+        timeout_ns: brief.timeline.timeout,
+        think_mean_ns: think,
+        phases,
+        totals,
+        in_flight: in_flight(reports, phases.measure_ns),
+        pool: pool(reports),
+        generator: GeneratorFacts::default(),
+        systems: Vec::new(),
+        observers: Vec::new(),
+        kernel: BTreeMap::new(),
+        interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
+        died,
+    }
+}
+
+/// Where every planned operation went.
+///
+/// Panics: if the identities of the accounting do not hold, which is a bug of ours
+pub(super) fn accounting(total: &OperationTotals) -> Accounting {
+    let &OperationTotals { planned, missed, succeeded, failed, abandoned, .. } = total;
+    let started = succeeded + failed + abandoned;
+    assert_eq!(
+        planned,
+        started + missed,
+        "accounting: planned is not started ({succeeded} succeeded, {failed} failed, {abandoned} \
+         abandoned) and missed ({missed})"
+    );
+    Accounting { planned, started, missed, succeeded, failed, abandoned }
+}
+
+fn phases<D: Driver>(setup: &Setup<'_, D>, brief: &Brief<D>, reports: &[Report]) -> Phases {
+    let from = brief.timeline.measure_from;
+    let to = reports.iter().map(|report| report.measure_to).max().unwrap_or(from);
+    let drained_at = reports.iter().map(|report| report.drained_at).max().unwrap_or(to);
+    Phases {
+        ramp_up_ns: nanos(brief.load.ramp_up()),
+        warm_up_ns: nanos(setup.warm_up()),
+        measure_ns: to.saturating_sub(from),
+        drain_ns: drained_at.saturating_sub(to),
+    }
+}
+
+fn load<D: Driver>(brief: &Brief<D>) -> Load {
+    let planned = &brief.load;
+    let mut load = Load {
+        model: ModelName::Closed,
+        arrivals: None,
+        offered_rate: None,
+        connections: planned.connections,
+        users: None,
+        workers: u32::try_from(brief.workers).unwrap_or(u32::MAX),
+    };
+    match &planned.model {
+        Model::Open { arrivals } => {
+            load.model = ModelName::Open;
+            load.arrivals = Some(arrivals.name().to_owned());
+            load.offered_rate = arrivals.mean_rate(planned.stop);
+        }
+        Model::Closed => {}
+        Model::Users { users, .. } => {
+            load.model = ModelName::Users;
+            load.users = Some(*users);
+        }
+    }
+    load
+}
+
+/// The maximum is exact for one worker; for several it is the sum of theirs, an upper bound.
+fn in_flight(reports: &[Report], measure_ns: u64) -> InFlight {
+    let integral: u128 = reports.iter().map(|report| report.in_flight_integral).sum();
+    InFlight {
+        mean: if measure_ns == 0 { 0.0 } else { integral as f64 / measure_ns as f64 },
+        max: reports.iter().map(|report| report.in_flight_max).sum(),
+    }
+}
+
+/// Workers share nothing: the pool was saturated for as long as it was on the worst of them.
+fn pool(reports: &[Report]) -> PoolFacts {
+    reports.iter().map(|report| report.pool).fold(PoolFacts::default(), |sum, part| PoolFacts {
+        connections_max: sum.connections_max + part.connections_max,
+        connections_opened: sum.connections_opened + part.connections_opened,
+        connections_lost: sum.connections_lost + part.connections_lost,
+        waited: sum.waited + part.waited,
+        saturated_ns: sum.saturated_ns.max(part.saturated_ns),
+        saturated_first_ns: [sum.saturated_first_ns, part.saturated_first_ns]
+            .into_iter()
+            .flatten()
+            .min(),
+    })
+}

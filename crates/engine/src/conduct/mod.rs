@@ -1,0 +1,37 @@
+//! The conduct of one trial: processes, workers, windows, events, and the facts at the end.
+//!
+//! [`run_trial`] does it in real time on the caller's thread, with one pinned thread a worker.
+//! [`run_virtual`] does it in virtual time on one thread. What lies between pacing and record is the
+//! same code. Not here: the loop over trials, and any judgement.
+//!
+//! In reading order: what is asked for ([`setup`]), both ways to do it ([`real`], [`virtual_run`]),
+//! what is said meanwhile ([`desk`]), and what is left at the end ([`facts`], [`observers`]).
+
+mod desk;
+mod error;
+mod facts;
+mod observers;
+mod real;
+mod setup;
+#[cfg(test)]
+mod tests;
+mod virtual_run;
+
+use record::event::Event;
+use record::{RawSample, Window};
+
+pub use error::ConductError;
+pub use real::run_trial;
+pub use setup::Setup;
+pub use virtual_run::run_virtual;
+
+/// What a trial says while it goes on.
+#[derive(Debug)]
+pub enum Output {
+    /// Something happened.
+    Event(Event),
+    /// A window is complete.
+    Window(Window),
+    /// Raw samples, if they were asked for.
+    Samples(Vec<RawSample>),
+}

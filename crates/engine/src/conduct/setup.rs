@@ -1,0 +1,168 @@
+//! From a planned trial to what its workers are told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plan::load::{Model, Stop, WarmUp};
+use plan::plan::{Arm, TrialPlan};
+use plan::schedule::Schedule;
+use plan::target::Target;
+use record::Layout;
+
+use super::ConductError;
+use crate::driver::{Compile, Driver};
+use crate::stop::StopSignal;
+use crate::transport::Endpoint;
+use crate::worker::{Brief, Prepared, Timeline};
+
+/// Windows of measure phases shorter than this are a tenth as long.
+const SHORT: Duration = Duration::from_secs(30);
+/// Length of the warm-up where the analysis is to find it: the least that it takes away.
+const AUTO_WARM_UP: Duration = Duration::from_secs(5);
+
+/// A trial to be executed.
+#[derive(Debug)]
+pub struct Setup<'a, D: Driver> {
+    /// What the generator speaks.
+    pub driver: Arc<D>,
+    /// The arm, with everything resolved.
+    pub arm: &'a Arm,
+    /// Which trial of it.
+    pub trial: &'a TrialPlan,
+    /// Time of day, RFC 3339, UTC; the engine does not read the calendar.
+    pub wall_clock: String,
+    /// Whether raw samples are given out.
+    pub keep_samples: bool,
+    /// The user's wish to stop.
+    pub stop: StopSignal,
+}
+
+impl<D: Driver> Setup<'_, D> {
+    /// Workers that have something to do: each needs a connection, or a user, of its own.
+    pub(super) fn workers(&self, wanted: usize) -> usize {
+        let actors = match self.arm.load.model {
+            Model::Users { users, .. } => users,
+            Model::Open { .. } | Model::Closed => self.arm.load.connections,
+        };
+        wanted.min(actors as usize).max(1)
+    }
+
+    /// Length of the warm-up.
+    pub(super) fn warm_up(&self) -> Duration {
+        match self.arm.load.warm_up {
+            WarmUp::Fixed { length } => length,
+            WarmUp::Auto => AUTO_WARM_UP,
+        }
+    }
+
+    /// Nanoseconds from the start of the trial to that of the measure phase.
+    pub fn lead_ns(&self) -> u64 {
+        nanos(self.arm.load.ramp_up() + self.warm_up())
+    }
+
+    /// Compiles the mix for these targets, whose placeholders are filled.
+    ///
+    /// Errors: everything that the driver refuses
+    pub(super) fn compile(
+        &self,
+        targets: &[Target],
+    ) -> Result<Vec<Prepared<D::Operation>>, ConductError> {
+        let mut prepared = Vec::new();
+        let mut problems = Vec::new();
+        for operation in &self.arm.operations {
+            match self.driver.compile(Compile { operation, targets }) {
+                Ok(compiled) => prepared.push(Prepared {
+                    operation: compiled,
+                    target: operation.target.clone(),
+                    items: operation.items.len(),
+                }),
+                Err(found) => problems.extend(found),
+            }
+        }
+        if problems.is_empty() { Ok(prepared) } else { Err(ConductError::Compile(problems)) }
+    }
+
+    /// What the workers are told, for a trial that begins at `start`.
+    pub(super) fn brief(
+        &self,
+        prepared: Vec<Prepared<D::Operation>>,
+        endpoints: Vec<Endpoint>,
+        workers: usize,
+        start: u64,
+    ) -> Brief<D> {
+        let load = &self.arm.load;
+        Brief {
+            driver: Arc::clone(&self.driver),
+            prepared,
+            operations: self.arm.operations.clone(),
+            endpoints,
+            layout: self.layout(),
+            timeline: self.timeline(start),
+            trial: self.trial.index,
+            seed: self.trial.seed,
+            workers,
+            in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
+            keep_samples: self.keep_samples,
+            load: load.clone(),
+        }
+    }
+
+    /// Names that samples refer to.
+    pub fn layout(&self) -> Layout {
+        let operations = &self.arm.operations;
+        let spans = ["connect", "tls"].iter().chain(self.driver.span_names());
+        Layout {
+            operations: operations.iter().map(|operation| operation.name.clone()).collect(),
+            items: operations
+                .iter()
+                .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
+                .collect(),
+            spans: spans.map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// Length of a window, in nanoseconds.
+    pub fn window_ns(&self) -> u64 {
+        let short = self.measure_ns().is_none_or(|length| length < nanos(SHORT));
+        if short { 100_000_000 } else { 1_000_000_000 }
+    }
+
+    fn timeline(&self, start: u64) -> Timeline {
+        let load = &self.arm.load;
+        let warm_from = start + nanos(load.ramp_up());
+        let measure_from = warm_from + nanos(self.warm_up());
+        let length = self.measure_ns();
+        Timeline {
+            start,
+            warm_from,
+            measure_from,
+            measure_to: length.map_or(u64::MAX, |length| measure_from + length),
+            window: self.window_ns(),
+            timeout: nanos(load.timeout),
+        }
+    }
+
+    /// Length of the measure phase, if the plan has one.
+    ///
+    /// An open load of n operations lasts until the next one would begin; so n operations at a
+    /// constant rate last n periods. Costs one walk through the schedule.
+    fn measure_ns(&self) -> Option<u64> {
+        let load = &self.arm.load;
+        match (load.stop, &load.model) {
+            (Stop::Duration { after }, _) => Some(nanos(after)),
+            (Stop::Operations { count }, Model::Open { arrivals }) => {
+                let one_more = Stop::Operations { count: count.saturating_add(1) };
+                let last = Schedule::new(arrivals, one_more, self.trial.seed).last();
+                Some(last.map_or(0, |last| {
+                    if last.index < count { last.offset_ns + 1 } else { last.offset_ns }
+                }))
+            }
+            (Stop::Operations { .. }, Model::Closed | Model::Users { .. }) => None,
+        }
+    }
+}
+
+/// Whole nanoseconds; lengths beyond five centuries are cut.
+pub(super) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,116 @@
+//! What peers do wrong, and what becomes of it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use plan::load::Model;
+use record::FailureKind;
+use record::event::EventKind;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::echo::{PANIC, answer_after};
+use super::{MS, SECOND, Trying};
+use crate::clock::Clock;
+use crate::transport::memory::Accept;
+
+#[test]
+fn a_refused_connection_fails_its_operation_and_no_other() {
+    let trying = Trying::constant(100.0, 1);
+    trying.network.listen("target", || Accept::Refuse(FailureKind::Refused));
+    let tried = trying.run();
+    assert_eq!(tried.failures(FailureKind::Refused), 100);
+    assert_eq!(tried.accounting().started, 100);
+    let seen = tried.events.iter().filter(|event| {
+        matches!(&event.kind, EventKind::FailureSeen { kind, detail, .. }
+            if kind == "refused" && detail == "target refuses")
+    });
+    assert_eq!(seen.count(), 1, "the first of its kind is told, and no other");
+}
+
+#[test]
+fn nobody_serves_the_name() {
+    let tried = Trying::constant(100.0, 1).run();
+    assert_eq!(tried.failures(FailureKind::Refused), 100);
+}
+
+#[test]
+fn a_connection_that_is_never_made_is_given_up_after_the_time_out() {
+    let mut trying = Trying::constant(10.0, 1);
+    trying.load.timeout = Duration::from_millis(250);
+    trying.network.listen("target", || Accept::Ignore);
+    let tried = trying.run();
+    assert_eq!(tried.failures(FailureKind::ConnectTimeout), 10);
+    assert_eq!(tried.trial.phases.drain_ns, 150 * MS);
+    assert_eq!(tried.trial.pool.connections_opened, 0);
+}
+
+#[test]
+fn a_closed_loop_does_not_spin_on_a_refusal() {
+    let mut trying = Trying::new(Model::Closed, Duration::from_secs(1));
+    trying.load.connections = 1;
+    trying.network.listen("target", || Accept::Refuse(FailureKind::Refused));
+    // Pauses of 1, 2, 4 … 64 ms, and then of 100 ms.
+    assert_eq!(trying.run().accounting().failed, 8 + 8);
+}
+
+#[test]
+fn an_idle_connection_that_the_peer_closed_fails_nothing() {
+    let trying = Trying::constant(10.0, 1);
+    let clock = trying.clock.clone();
+    trying.network.serve("target", move |mut stream| {
+        let clock = clock.clone();
+        async move {
+            let mut byte = [0];
+            if stream.read_exact(&mut byte).await.is_ok() {
+                let _ = stream.write_all(&byte).await;
+            }
+            clock.sleep_until(clock.now() + 50 * MS).await;
+        }
+    });
+    let tried = trying.run();
+    assert_eq!(tried.accounting().succeeded, 10);
+    assert_eq!(tried.trial.pool.connections_opened, 10);
+    let lost: u64 = tried
+        .events
+        .iter()
+        .map(|event| if let EventKind::ConnectionLost { count } = event.kind { count } else { 0 })
+        .sum();
+    assert_eq!(lost, 10);
+}
+
+#[test]
+fn a_connection_closed_before_the_answer_is_a_failure_of_its_kind() {
+    let trying = Trying::constant(100.0, 1);
+    trying.network.serve("target", |mut stream| async move {
+        let _ = stream.read_exact(&mut [0]).await;
+    });
+    let tried = trying.run();
+    assert_eq!(tried.failures(FailureKind::Closed), 100);
+    assert_eq!(tried.trial.pool.connections_lost, 100);
+}
+
+#[test]
+fn a_panic_ends_the_trial_and_says_so() {
+    let mut trying = Trying::constant(100.0, 10);
+    trying.workers = 2;
+    let served = Cell::new(0);
+    let clock = trying.clock.clone();
+    answer_after(&trying.network, &clock, |_| MS);
+    trying.network.listen("target", move || {
+        served.set(served.get() + 1);
+        let answer = if served.get() == 2 { PANIC } else { 0 };
+        Accept::Serve(Box::new(move |mut stream| {
+            Box::pin(async move {
+                while stream.read_exact(&mut [0]).await.is_ok() {
+                    let _ = stream.write_all(&[answer]).await;
+                }
+            })
+        }))
+    });
+    let tried = trying.run();
+    assert_eq!(tried.trial.died.as_deref(), Some("a task of worker 1 panicked"));
+    // The other worker stopped at once and had finished what it began.
+    let accounting = tried.accounting();
+    assert_eq!(accounting.planned, accounting.succeeded);
+    assert!(tried.trial.phases.measure_ns < SECOND);
+}

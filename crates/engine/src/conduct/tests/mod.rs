@@ -1,0 +1,121 @@
+//! Trials of known answer, in virtual time.
+
+mod closed;
+mod echo;
+mod faults;
+mod open;
+mod queueing;
+mod real;
+mod shares;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
+use plan::operation::Operation;
+use plan::plan::{Arm, TrialPlan};
+use plan::target::Target;
+use record::Trial;
+use record::event::{Event, EventKind};
+
+use super::{Output, Setup, run_virtual};
+use crate::clock::Virtual;
+use crate::stop::StopSignal;
+use crate::transport::MemoryNetwork;
+use echo::Echo;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// A trial under test: a load against the server named `target`.
+struct Trying {
+    clock: Virtual,
+    network: MemoryNetwork,
+    stop: StopSignal,
+    load: Load,
+    operations: Vec<Operation>,
+    seed: u64,
+    workers: usize,
+}
+
+/// What it left.
+struct Tried {
+    trial: Trial,
+    events: Vec<Event>,
+    windows: Vec<record::Window>,
+}
+
+impl Trying {
+    fn new(model: Model, length: Duration) -> Self {
+        let load = Load {
+            model,
+            stop: Stop::Duration { after: length },
+            warm_up: WarmUp::Fixed { length: Duration::ZERO },
+            timeout: Duration::from_secs(30),
+            connections: 1_000,
+            reuse: Reuse::KeepAlive,
+            steady_state: SteadyState::Reported,
+            workers: None,
+        };
+        Self {
+            clock: Virtual::new(),
+            network: MemoryNetwork::new(),
+            stop: StopSignal::new(),
+            load,
+            operations: vec![Operation::named("echo")],
+            seed: 1,
+            workers: 1,
+        }
+    }
+
+    fn constant(rate: f64, seconds: u64) -> Self {
+        let arrivals = ArrivalProcess::Constant { rate };
+        Self::new(Model::Open { arrivals }, Duration::from_secs(seconds))
+    }
+
+    fn run(&self) -> Tried {
+        let arm = Arm {
+            name: "all".to_owned(),
+            factors: BTreeMap::new(),
+            targets: vec![Target { url: "memory://target".to_owned(), ..Target::default() }],
+            load: self.load.clone(),
+            operations: self.operations.clone(),
+            services: Vec::new(),
+            system: None,
+            observers: Vec::new(),
+        };
+        let trial = TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed };
+        let setup = Setup {
+            driver: Arc::new(Echo),
+            arm: &arm,
+            trial: &trial,
+            wall_clock: "2026-01-01T00:00:00Z".to_owned(),
+            keep_samples: false,
+            stop: self.stop.clone(),
+        };
+        let (mut events, mut windows) = (Vec::new(), Vec::new());
+        let mut on = |output| match output {
+            Output::Event(event) => events.push(event),
+            Output::Window(window) => windows.push(window),
+            Output::Samples(_) => {}
+        };
+        let means = (&self.clock, self.network.clone());
+        let trial = run_virtual(&setup, means, self.workers, &mut on).unwrap();
+        Tried { trial, events, windows }
+    }
+}
+
+impl Tried {
+    fn accounting(&self) -> record::summary::Accounting {
+        super::facts::accounting(&self.trial.totals.total())
+    }
+
+    fn failures(&self, kind: record::FailureKind) -> u64 {
+        self.trial.totals.total().failures_of(kind)
+    }
+
+    fn saw(&self, holds: impl Fn(&EventKind) -> bool) -> bool {
+        self.events.iter().any(|event| holds(&event.kind))
+    }
+}

@@ -1,0 +1,114 @@
+//! The same in real time, against a socket. What is asserted is accounting, never speed.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+
+use plan::plan::{Arm, TrialPlan};
+use plan::target::Target;
+use record::Trial;
+use record::event::{EventKind, Phase};
+
+use super::Trying;
+use super::echo::{Echo, PANIC};
+use crate::conduct::{Output, Setup, run_trial};
+use crate::process::Launcher;
+
+/// Echoes on every connection, `answer` instead of the byte if there is one.
+fn echo_server(answer: Option<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            thread::spawn(move || {
+                let mut byte = [0];
+                while stream.read_exact(&mut byte).is_ok() {
+                    byte[0] = answer.unwrap_or(byte[0]);
+                    if stream.write_all(&byte).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    format!("http://{address}")
+}
+
+fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
+    let mut load = trying.load.clone();
+    load.workers = Some(2);
+    let arm = Arm {
+        name: "all".to_owned(),
+        factors: BTreeMap::new(),
+        targets: vec![Target { url, ..Target::default() }],
+        load,
+        operations: trying.operations.clone(),
+        services: Vec::new(),
+        system: None,
+        observers: Vec::new(),
+    };
+    let setup = Setup {
+        driver: Arc::new(Echo),
+        arm: &arm,
+        trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1 },
+        wall_clock: "2026-01-01T00:00:00Z".to_owned(),
+        keep_samples: false,
+        stop: trying.stop.clone(),
+    };
+    let launcher = Launcher::new(Vec::new(), std::env::temp_dir(), Vec::new());
+    let mut events = Vec::new();
+    let trial = run_trial(&setup, &launcher, &mut |output| {
+        if let Output::Event(event) = output {
+            events.push(event.kind);
+        }
+    });
+    (trial.unwrap(), events)
+}
+
+#[test]
+fn a_second_of_open_load_over_sockets_is_counted_in_full() {
+    let (trial, events) = run(&Trying::constant(500.0, 1), echo_server(None));
+    let accounting = super::super::facts::accounting(&trial.totals.total());
+    assert_eq!((accounting.planned, accounting.succeeded), (500, 500));
+    assert_eq!(trial.phases.measure_ns, super::SECOND);
+    assert_eq!(trial.totals.dispatch_lag.count(), 500);
+    assert_eq!(trial.died, None);
+    for phase in [Phase::Launch, Phase::Measure, Phase::Drain] {
+        assert!(events.contains(&EventKind::PhaseEntered { phase }), "{phase:?}");
+    }
+    assert!(matches!(events.last(), Some(EventKind::TrialFinished { .. })));
+    let in_windows: u64 = events
+        .iter()
+        .map(|kind| if let EventKind::WindowClosed(counts) = kind { counts.planned } else { 0 })
+        .sum();
+    assert_eq!(in_windows, 500);
+}
+
+#[test]
+fn a_closed_count_over_sockets_ends_by_itself() {
+    let mut trying = Trying::new(plan::load::Model::Closed, std::time::Duration::ZERO);
+    trying.load.connections = 8;
+    trying.load.stop = plan::load::Stop::Operations { count: 2_001 };
+    let (trial, _) = run(&trying, echo_server(None));
+    assert_eq!(trial.totals.total().succeeded, 2_001);
+    assert_eq!(trial.pool.connections_opened, 8);
+}
+
+#[test]
+fn a_panic_on_a_worker_ends_the_trial() {
+    let (trial, _) = run(&Trying::constant(100.0, 60), echo_server(Some(PANIC)));
+    assert!(trial.died.unwrap().ends_with("panicked"));
+}
+
+#[test]
+fn a_wish_to_stop_before_the_start_measures_nothing() {
+    let trying = Trying::constant(100.0, 60);
+    trying.stop.request();
+    let (trial, events) = run(&trying, echo_server(None));
+    assert!(trial.interrupted);
+    assert_eq!(trial.totals.total().planned, 0);
+    assert!(events.contains(&EventKind::Interrupted));
+}

@@ -1,0 +1,101 @@
+//! What every worker of a trial is told before it begins, and what it says meanwhile.
+
+use plan::load::Load;
+use plan::operation::{Operation, TargetOf};
+use record::{Batch, Layout};
+
+use crate::transport::Endpoint;
+
+/// Everything that the workers of a trial share: made once, never changed.
+#[derive(Debug)]
+pub(crate) struct Brief<D: crate::driver::Driver> {
+    /// What it speaks.
+    pub(crate) driver: std::sync::Arc<D>,
+    /// The mix as compiled.
+    pub(crate) prepared: Vec<Prepared<D::Operation>>,
+    /// The mix as planned.
+    pub(crate) operations: Vec<Operation>,
+    /// Where operations go.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// How much and how.
+    pub(crate) load: Load,
+    /// Names that samples refer to.
+    pub(crate) layout: Layout,
+    /// When each phase begins.
+    pub(crate) timeline: Timeline,
+    /// Number of the trial.
+    pub(crate) trial: u32,
+    /// Seed of the measure phase.
+    pub(crate) seed: u64,
+    /// Generator threads.
+    pub(crate) workers: usize,
+    /// Most operations in flight at a time, over all workers; an open load misses what is beyond.
+    pub(crate) in_flight_cap: u64,
+    /// Whether raw samples are kept.
+    pub(crate) keep_samples: bool,
+}
+
+/// An operation ready to be performed.
+#[derive(Debug)]
+pub(crate) struct Prepared<O> {
+    /// As its driver compiled it.
+    pub(crate) operation: O,
+    /// Where it goes.
+    pub(crate) target: TargetOf,
+    /// Numbers to be read from the answer.
+    pub(crate) items: usize,
+}
+
+/// When each phase begins, on the trial's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeline {
+    /// The first user comes, or the warm-up begins.
+    pub(crate) start: u64,
+    /// Start of the warm-up.
+    pub(crate) warm_from: u64,
+    /// Start of the measure phase.
+    pub(crate) measure_from: u64,
+    /// Its end, `u64::MAX` where a count ends it.
+    pub(crate) measure_to: u64,
+    /// Length of a window.
+    pub(crate) window: u64,
+    /// From start to failure of an operation, and from the end of measuring to the drain deadline.
+    pub(crate) timeout: u64,
+}
+
+/// What a worker says while it works.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A window of wall time ended.
+    Batch(Batch),
+    /// A limit was reached for the first time.
+    Limit {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+        /// When.
+        at: u64,
+    },
+    /// Idle connections went away.
+    Lost {
+        /// How many.
+        count: u64,
+        /// When that was noticed.
+        at: u64,
+    },
+}
+
+impl<D: crate::driver::Driver> Brief<D> {
+    /// This worker's part of a whole that is dealt out evenly, the first ones getting one more.
+    pub(crate) fn share(&self, whole: u64, worker: usize) -> u64 {
+        let (worker, workers) = (worker as u64, self.workers as u64);
+        whole / workers + u64::from(worker < whole % workers)
+    }
+
+    /// Seed of the warm-up: other draws than those of the measure phase.
+    pub(crate) fn warm_seed(&self) -> u64 {
+        // The fractional part of the golden ratio: any constant would do that is not zero.
+        self.seed ^ 0x9E37_79B9_7F4A_7C15
+    }
+}

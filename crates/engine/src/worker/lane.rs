@@ -1,0 +1,289 @@
+//! A lane: one operation after the other, on connections that it keeps.
+//!
+//! It does not care where operations come from. Today every connection belongs to one lane; a
+//! multiplexed one would be shared by several, each with a stream of its own.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use plan::load::Reuse;
+use record::{FailureKind, Outcome, Sample};
+use tokio::task::{JoinHandle, spawn_local};
+
+use super::job::Job;
+use super::room::{Room, Stage};
+use super::seat::Seat;
+use crate::clock::Clock;
+use crate::driver::{Call, Connected, Driver, Exchange};
+use crate::transport::Network;
+
+/// A connection in use, with the one stream that this lane has on it.
+///
+/// Fields are dropped in order: the stream before its connection, and then the connection's task.
+struct Line<D: Driver> {
+    stream: D::Stream,
+    _connection: D::Connection,
+    _background: Option<Background>,
+}
+
+/// The task of a connection; it ends with it.
+struct Background(JoinHandle<()>);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Performs operations.
+pub(super) struct Lane<C: Clock, N: Network, D: Driver> {
+    pub(super) room: Rc<Room<C, N, D>>,
+    pub(super) seat: Rc<Seat>,
+    number: usize,
+    /// By target.
+    lines: Vec<Option<Line<D>>>,
+    /// The target of the last operation: the line that is watched while the lane rests.
+    last: usize,
+    /// Whether that line was seen to be alive just now.
+    checked: bool,
+    exchange: Exchange<C>,
+    detail: Option<String>,
+}
+
+/// How a bounded wait ended.
+enum Bounded<T> {
+    Done(T),
+    Expired,
+    Abandoned,
+}
+
+/// When an operation ended, and whether it got as far as the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) at: u64,
+    pub(super) connected: bool,
+}
+
+impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
+    pub(super) fn new(room: Rc<Room<C, N, D>>, seat: Rc<Seat>) -> Self {
+        let number = room.watchdog.adopt(Rc::clone(&seat));
+        let lines = room.brief.endpoints.iter().map(|_| None).collect();
+        let exchange = Exchange::new(room.clock.clone());
+        Self { room, seat, number, lines, last: 0, checked: false, exchange, detail: None }
+    }
+
+    /// Performs one operation and records it, whatever happens.
+    pub(super) async fn perform(&mut self, job: Job) -> Ended {
+        let was_last = std::mem::replace(&mut self.last, job.target) == job.target;
+        self.detail = None;
+        let items = self.room.brief.prepared[job.assignment.operation].items;
+        self.exchange.clear(items);
+        let (outcome, started_at) = match self.prepare(&job, was_last).await {
+            Ok(()) => self.converse(&job).await,
+            Err(outcome) => (outcome, None),
+        };
+        let finished_at = self.room.clock.now();
+        self.record(&job, outcome, (started_at.unwrap_or(finished_at), finished_at));
+        self.keep_or_close(job.target, outcome);
+        Ended { at: finished_at, connected: started_at.is_some() }
+    }
+
+    /// Waits for what `ready` gives, and notices meanwhile when the idle connection goes away.
+    pub(super) async fn rest<T>(
+        &mut self,
+        mut ready: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> T {
+        loop {
+            let Some(line) = self.lines.get_mut(self.last).and_then(Option::as_mut) else {
+                return poll_fn(|context| {
+                    self.seat.remember(context);
+                    ready(context)
+                })
+                .await;
+            };
+            let idle = self.room.brief.driver.idle(&mut line.stream);
+            if let Some(value) = first_of(idle, &self.seat, &mut ready).await {
+                self.checked = true;
+                return value;
+            }
+            self.lose_idle(self.last);
+        }
+    }
+
+    /// Has a usable stream to the operation's target, connecting where there is none.
+    async fn prepare(&mut self, job: &Job, was_last: bool) -> Result<(), Outcome> {
+        if self.room.stage() >= Stage::Abandoning {
+            return Err(Outcome::Abandoned);
+        }
+        if let Some(line) = &mut self.lines[job.target] {
+            // The peer may have closed it since it was last used; that must not fail the operation.
+            let checked = std::mem::take(&mut self.checked) && was_last;
+            if checked || !is_ready(self.room.brief.driver.idle(&mut line.stream)) {
+                return Ok(());
+            }
+            self.lose_idle(job.target);
+        }
+        let deadline = job.acquired_at.saturating_add(self.room.brief.timeline.timeout);
+        self.room.watchdog.watch(self.number, &self.seat, deadline);
+        let (room, seat) = (&*self.room, &self.seat);
+        let connecting = connect(room, job.target, &mut self.exchange);
+        match bounded(room, seat, connecting).await {
+            Bounded::Done(Ok(line)) => {
+                self.lines[job.target] = Some(line);
+                self.room.connected();
+                Ok(())
+            }
+            Bounded::Done(Err((kind, detail))) => {
+                self.detail = Some(detail);
+                Err(Outcome::Failed(kind))
+            }
+            Bounded::Expired => Err(Outcome::Failed(FailureKind::ConnectTimeout)),
+            Bounded::Abandoned => Err(Outcome::Abandoned),
+        }
+    }
+
+    /// Sends the operation and awaits its answer; gives the outcome and when it started.
+    async fn converse(&mut self, job: &Job) -> (Outcome, Option<u64>) {
+        let room = &*self.room;
+        let brief = &*room.brief;
+        let Some(line) = &mut self.lines[job.target] else {
+            return (Outcome::Failed(FailureKind::Closed), None);
+        };
+        let operation = &brief.prepared[job.assignment.operation].operation;
+        let call = Call {
+            index: job.assignment.index,
+            operation: job.assignment.operation,
+            sequence: job.assignment.sequence,
+            row: job.assignment.row,
+            trial: brief.trial,
+            seed: job.seed,
+            now: room.clock.now(),
+        };
+        brief.driver.encode(operation, &mut line.stream, &call);
+        let started_at = room.clock.now();
+        let deadline = started_at.saturating_add(brief.timeline.timeout);
+        room.watchdog.watch(self.number, &self.seat, deadline);
+        let performing = brief.driver.perform(operation, &mut line.stream, &mut self.exchange);
+        let outcome = match bounded(room, &self.seat, performing).await {
+            Bounded::Done(outcome) => outcome,
+            Bounded::Expired => Outcome::Failed(FailureKind::Timeout),
+            Bounded::Abandoned => Outcome::Abandoned,
+        };
+        if !matches!(outcome, Outcome::Succeeded) {
+            self.detail = self.exchange.detail.take();
+        }
+        (outcome, Some(started_at))
+    }
+
+    fn record(&self, job: &Job, outcome: Outcome, (started_at, finished_at): (u64, u64)) {
+        let exchange = &self.exchange;
+        let sample = Sample {
+            operation: job.assignment.operation,
+            index: job.assignment.index,
+            intended_at: job.intended_at,
+            dispatched_at: job.dispatched_at,
+            acquired_at: job.acquired_at,
+            started_at,
+            finished_at,
+            outcome,
+            status: exchange.status,
+            spans: exchange.spans,
+            items: &exchange.items,
+            bytes_sent: exchange.bytes_sent,
+            bytes_received: exchange.bytes_received,
+        };
+        self.room.end(&sample, self.detail.as_deref());
+    }
+
+    /// After a time-out the stream is in the middle of something; it is never used again.
+    fn keep_or_close(&mut self, target: usize, outcome: Outcome) {
+        let cut = matches!(
+            outcome,
+            Outcome::Abandoned
+                | Outcome::Failed(FailureKind::Timeout | FailureKind::ConnectTimeout)
+        );
+        let spent = cut || !self.exchange.reusable;
+        let planned = self.room.brief.load.reuse == Reuse::NewPerOperation;
+        if (spent || planned) && self.lines[target].take().is_some() {
+            self.room.disconnected(!planned);
+        }
+    }
+
+    fn lose_idle(&mut self, target: usize) {
+        if self.lines[target].take().is_some() {
+            self.room.disconnected(true);
+            self.room.lost_idle();
+        }
+    }
+}
+
+impl<C: Clock, N: Network, D: Driver> Drop for Lane<C, N, D> {
+    fn drop(&mut self) {
+        for _ in self.lines.drain(..).flatten() {
+            self.room.disconnected(false);
+        }
+    }
+}
+
+/// Connects and opens a stream.
+async fn connect<C: Clock, N: Network, D: Driver>(
+    room: &Room<C, N, D>,
+    target: usize,
+    exchange: &mut Exchange<C>,
+) -> Result<Line<D>, (FailureKind, String)> {
+    let endpoint = &room.brief.endpoints[target];
+    let driver = &room.brief.driver;
+    let stream = room.network.open(endpoint, exchange).await?;
+    let Connected { mut connection, background } =
+        driver.connect(endpoint, stream, exchange).await?;
+    let background = background.map(|task| Background(spawn_local(task)));
+    match driver.open_stream(&mut connection) {
+        Some(stream) => Ok(Line { stream, _connection: connection, _background: background }),
+        None => Err((FailureKind::Closed, "a new connection carries no stream".to_owned())),
+    }
+}
+
+/// Runs something until it ends, the lane's deadline passes, or the worker gives up.
+async fn bounded<C: Clock, N: Network, D: Driver, T>(
+    room: &Room<C, N, D>,
+    seat: &Seat,
+    work: impl Future<Output = T>,
+) -> Bounded<T> {
+    let mut work = pin!(work);
+    let ended = poll_fn(|context| {
+        if let Poll::Ready(value) = work.as_mut().poll(context) {
+            return Poll::Ready(Bounded::Done(value));
+        }
+        seat.remember(context);
+        if room.stage() >= Stage::Abandoning {
+            return Poll::Ready(Bounded::Abandoned);
+        }
+        if seat.expired() { Poll::Ready(Bounded::Expired) } else { Poll::Pending }
+    })
+    .await;
+    seat.rest();
+    ended
+}
+
+/// `None` when the idle connection went away first.
+async fn first_of<T>(
+    idle: impl Future<Output = ()>,
+    seat: &Seat,
+    ready: &mut impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Option<T> {
+    let mut idle = pin!(idle);
+    poll_fn(|context| {
+        seat.remember(context);
+        if idle.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        ready(context).map(Some)
+    })
+    .await
+}
+
+fn is_ready(future: impl Future<Output = ()>) -> bool {
+    pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}

@@ -1,0 +1,40 @@
+//! Hands over what was recorded, at the end of each window of wall time.
+
+use std::rc::Rc;
+
+use super::brief::Message;
+use super::room::Room;
+use crate::clock::Clock;
+use crate::driver::Driver;
+use crate::transport::Network;
+
+/// Runs until the shift is over. Its wait is registered after those of operations that are due in
+/// the same window, so that they are begun before the window is handed over.
+pub(super) async fn roll<C: Clock, N: Network, D: Driver>(room: Rc<Room<C, N, D>>) {
+    let timeline = room.brief.timeline;
+    let mut at = timeline.measure_from;
+    // Windows of the same length before the measure phase, for the screen.
+    at -= (at - timeline.start) / timeline.window * timeline.window;
+    loop {
+        room.clock.sleep_until(at).await;
+        let now = room.clock.now();
+        if !hand_over(&room, now) {
+            return;
+        }
+        at += timeline.window * (1 + now.saturating_sub(at) / timeline.window);
+    }
+}
+
+/// Hands over once; false when the shift is over.
+pub(super) fn hand_over<C: Clock, N: Network, D: Driver>(room: &Room<C, N, D>, now: u64) -> bool {
+    let count = room.take_lost();
+    if count > 0 {
+        room.say(Message::Lost { count, at: now });
+    }
+    let batch = room.with_recorder(|recorder| recorder.roll(now));
+    let working = batch.is_some();
+    if let Some(batch) = batch {
+        room.say(Message::Batch(batch));
+    }
+    working
+}
