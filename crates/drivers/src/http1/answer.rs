@@ -213,9 +213,7 @@ impl From<Trouble> for Failure {
             },
             Trouble::Stale(length) => Self {
                 kind: FailureKind::Malformed,
-                detail: format!(
-                    "{length} bytes came before the request was sent"
-                ),
+                detail: format!("{length} bytes came before the request was sent"),
             },
         }
     }
