@@ -1,9 +1,8 @@
 //! Sending a request and reading its answer to the end.
 
-use std::io;
-
 use engine::clock::Clock;
 use engine::driver::Exchange;
+use engine::transport::failure_kind;
 use record::FailureKind;
 
 use super::codec::body::Body;
@@ -98,8 +97,16 @@ impl Conversation {
         question: &Question<'_>,
         exchange: &mut Exchange<C>,
     ) -> Result<Head, Failure> {
+        // Read before parsing: what was there before the request was sent is no answer to it.
         loop {
-            if let Some(head) = self.input.head(question.is_head)? {
+            if self.read_more(question, exchange).await? == 0 {
+                let seen = self.input.unread().len();
+                return Err(self.closed(match seen {
+                    0 => "before the answer".to_owned(),
+                    seen => format!("after {seen} bytes of the head of the answer"),
+                }));
+            }
+            while let Some(head) = self.input.head(question.is_head)? {
                 if question.keep.head {
                     self.kept_head.clear();
                     self.kept_head.extend_from_slice(&self.input.unread()[..head.length]);
@@ -108,14 +115,6 @@ impl Conversation {
                 if head.status >= 200 {
                     return Ok(head);
                 }
-                continue;
-            }
-            if self.read_more(question, exchange).await? == 0 {
-                let seen = self.input.unread().len();
-                return Err(self.closed(match seen {
-                    0 => "before the answer".to_owned(),
-                    seen => format!("after {seen} bytes of the head of the answer"),
-                }));
             }
         }
     }
@@ -138,7 +137,9 @@ impl Conversation {
                     break;
                 }
                 return Err(self.closed(match body {
-                    Body::Length(left) => format!("after {size} of {} bytes of the body", size + left),
+                    Body::Length(left) => {
+                        format!("after {size} of {} bytes of the body", size + left)
+                    }
                     _ => format!("after {size} bytes of the body, before its end"),
                 }));
             }
@@ -188,7 +189,7 @@ impl Conversation {
     fn closed(&self, when: String) -> Failure {
         match self.send_error() {
             Some(error) => Failure {
-                kind: kind_of(error),
+                kind: failure_kind(error),
                 detail: format!("sending the request: {error}; the peer closed {when}"),
             },
             None => Failure {
@@ -202,30 +203,18 @@ impl Conversation {
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Stream(error) => {
-                Self { kind: kind_of(&error), detail: format!("the connection failed: {error}") }
-            }
+            Trouble::Stream(error) => Self {
+                kind: failure_kind(&error),
+                detail: format!("the connection failed: {error}"),
+            },
             Trouble::Stale(0) => Self {
                 kind: FailureKind::Closed,
-                detail: "the peer closed the idle connection before the request was sent".into(),
+                detail: "the peer closed the connection before the request was sent".into(),
             },
             Trouble::Stale(length) => Self {
                 kind: FailureKind::Malformed,
-                detail: format!("{length} bytes on the idle connection before the request was sent"),
+                detail: format!("{length} bytes came before the request was sent"),
             },
         }
-    }
-}
-
-/// The kind of failure that an error of an open stream is counted under.
-fn kind_of(error: &io::Error) -> FailureKind {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => FailureKind::Closed,
-        io::ErrorKind::InvalidData => FailureKind::Tls,
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-            FailureKind::Unreachable
-        }
-        io::ErrorKind::OutOfMemory => FailureKind::LocalLimit,
-        _ => FailureKind::Reset,
     }
 }

@@ -9,6 +9,8 @@ use engine::driver::Call;
 use plan::rows::Rows;
 use plan::template::Template;
 
+use super::codec::field::is_text;
+
 /// Literal bodies up to this size are sent in one write with the head; longer ones are sent from
 /// where they lie, so that connections do not each hold a copy.
 const INLINE_LIMIT: usize = 64 * 1024;
@@ -153,11 +155,6 @@ impl Context<'_> {
         template.render(self.call, self.rows, rendered);
         rendered
     }
-}
-
-/// Whether a byte may stand in the value of a field (RFC 9110 section 5.5).
-pub fn is_text(byte: u8) -> bool {
-    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
 /// Appends a request target: what may not stand in one is percent-encoded, and it begins with `/`.

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::fault::Fault;
+use super::field::{is_text, is_token};
 
 /// Bytes of chunk extensions in one body, at most (hyper: the same).
 pub const EXTENSIONS_LIMIT: usize = 16 * 1024;
@@ -18,7 +19,9 @@ enum State {
     SizeFirst,
     /// At a later digit of a size.
     Size,
-    /// After the size: blanks and extensions.
+    /// In blanks after the size, which no other digit may follow.
+    Blank,
+    /// In an extension.
     Extension,
     /// At the LF of the size line.
     SizeLf,
@@ -30,8 +33,10 @@ enum State {
     DataLf,
     /// At the beginning of a trailer line, or of the last line.
     TrailerFirst,
-    /// Within a trailer line.
-    Trailer,
+    /// Within the name of a trailer.
+    TrailerName,
+    /// Within the value of a trailer.
+    TrailerValue,
     /// At the LF of a trailer line.
     TrailerLf,
     /// At the LF of the last line.
@@ -90,13 +95,20 @@ impl Chunked {
             State::SizeFirst => self.digit(byte),
             State::Size => match byte {
                 b'\r' => Ok(State::SizeLf),
-                b';' | b' ' | b'\t' => self.extension(),
+                b' ' | b'\t' => self.extension(State::Blank),
+                b';' => self.extension(State::Extension),
                 _ => self.digit(byte),
+            },
+            State::Blank => match byte {
+                b'\r' => Ok(State::SizeLf),
+                b' ' | b'\t' => self.extension(State::Blank),
+                b';' => self.extension(State::Extension),
+                _ => Err(Fault::ChunkSize(byte)),
             },
             State::Extension => match byte {
                 b'\r' => Ok(State::SizeLf),
                 b'\n' => Err(Fault::ChunkEnd(byte)),
-                _ => self.extension(),
+                _ => self.extension(State::Extension),
             },
             State::SizeLf => {
                 let next = if self.remaining == 0 { State::TrailerFirst } else { State::Data };
@@ -105,7 +117,7 @@ impl Chunked {
             State::DataCr => expect(byte, b'\r', State::DataLf),
             State::DataLf => expect(byte, b'\n', State::SizeFirst),
             State::TrailerFirst if byte == b'\r' => Ok(State::LastLf),
-            State::TrailerFirst | State::Trailer => self.trailer(byte),
+            State::TrailerFirst | State::TrailerName | State::TrailerValue => self.trailer(byte),
             State::TrailerLf => expect(byte, b'\n', State::TrailerFirst),
             State::LastLf => expect(byte, b'\n', State::Done),
             State::Data | State::Done => Ok(self.state),
@@ -122,24 +134,28 @@ impl Chunked {
         Ok(State::Size)
     }
 
-    fn extension(&mut self) -> Result<State, Fault> {
+    fn extension(&mut self, next: State) -> Result<State, Fault> {
         self.extensions += 1;
         if self.extensions > EXTENSIONS_LIMIT {
             return Err(Fault::ExtensionsTooLong(EXTENSIONS_LIMIT));
         }
-        Ok(State::Extension)
+        Ok(next)
     }
 
-    /// Trailers are counted and skipped: nothing here needs them.
+    /// Trailers are checked, counted and skipped: nothing here needs them.
     fn trailer(&mut self, byte: u8) -> Result<State, Fault> {
         self.trailers += 1;
         if self.trailers > TRAILERS_LIMIT {
             return Err(Fault::TrailersTooLong(TRAILERS_LIMIT));
         }
-        match byte {
-            b'\r' => Ok(State::TrailerLf),
-            b'\n' => Err(Fault::ChunkEnd(byte)),
-            _ => Ok(State::Trailer),
+        match (self.state, byte) {
+            (State::TrailerName, b':') => Ok(State::TrailerValue),
+            (State::TrailerValue, b'\r') => Ok(State::TrailerLf),
+            (State::TrailerValue, byte) if is_text(byte) => Ok(State::TrailerValue),
+            (State::TrailerFirst | State::TrailerName, byte) if is_token(byte) => {
+                Ok(State::TrailerName)
+            }
+            _ => Err(Fault::Trailer(byte)),
         }
     }
 }

@@ -8,6 +8,9 @@ pub enum Fault {
     /// The status line or a header field cannot be parsed.
     #[error("the head of the answer is not HTTP/1: {0}")]
     Head(httparse::Error),
+    /// A status below 100.
+    #[error("status {0:03}, which does not exist")]
+    Status(u16),
     /// The head does not end within the limit.
     #[error("the head of the answer is longer than {0} bytes")]
     HeadTooLong(usize),
@@ -35,6 +38,9 @@ pub enum Fault {
     /// Chunk extensions beyond the limit.
     #[error("chunk extensions of more than {0} bytes")]
     ExtensionsTooLong(usize),
+    /// A trailer that is no field.
+    #[error("a trailer with the byte {0:#04x}")]
+    Trailer(u8),
     /// Trailers beyond the limit.
     #[error("trailers of more than {0} bytes")]
     TrailersTooLong(usize),

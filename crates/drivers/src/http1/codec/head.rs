@@ -55,7 +55,7 @@ pub enum Coding {
 /// Source: RFC 9112 sections 4, 5, 6.3, 9.3
 pub fn parse(bytes: &[u8], request_was_head: bool) -> Result<Option<Head>, Fault> {
     let parsed = with_fields(bytes, |length, response| {
-        Fields::read(response).and_then(|fields| fields.head(length, request_was_head))
+        Fields::read(response).head(length, request_was_head)
     })?;
     match parsed {
         Some(head) => head.map(Some),
@@ -90,7 +90,8 @@ pub fn with_fields<T>(
 struct Fields {
     status: u16,
     is_http11: bool,
-    length: Option<u64>,
+    /// What `Content-Length` says; a wrong one matters only where it frames the body.
+    length: Result<Option<u64>, Fault>,
     /// Whether the last transfer coding is `chunked`, where there is one.
     chunked: Option<bool>,
     close: bool,
@@ -99,31 +100,33 @@ struct Fields {
 }
 
 impl Fields {
-    fn read(response: &Response<'_, '_>) -> Result<Self, Fault> {
+    fn read(response: &Response<'_, '_>) -> Self {
         let mut fields = Self {
             status: response.code.unwrap_or_default(),
             is_http11: response.version == Some(1),
-            length: None,
+            length: Ok(None),
             chunked: None,
             close: false,
             keep_alive: false,
             coding: Coding::Identity,
         };
         for header in response.headers.iter() {
-            fields.note(header.name.as_bytes(), header.value)?;
+            fields.note(header.name.as_bytes(), header.value);
         }
-        Ok(fields)
+        fields
     }
 
     /// The length of a name rules out nearly every field before any comparison.
-    fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Fault> {
+    fn note(&mut self, name: &[u8], value: &[u8]) {
         match name.len() {
             10 if name.eq_ignore_ascii_case(b"connection") => {
                 self.close |= has_token(value, b"close");
                 self.keep_alive |= has_token(value, b"keep-alive");
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                self.length = Some(content_length(value, self.length)?);
+                if let Ok(before) = self.length {
+                    self.length = content_length(value, before).map(Some);
+                }
             }
             16 if name.eq_ignore_ascii_case(b"content-encoding") => {
                 self.coding = coding(value);
@@ -134,29 +137,31 @@ impl Fields {
             }
             _ => {}
         }
-        Ok(())
     }
 
-    fn head(&self, length: usize, request_was_head: bool) -> Result<Head, Fault> {
-        if self.status == 101 {
-            return Err(Fault::Upgrade);
+    fn head(self, length: usize, request_was_head: bool) -> Result<Head, Fault> {
+        match self.status {
+            0..=99 => return Err(Fault::Status(self.status)),
+            101 => return Err(Fault::Upgrade),
+            _ => {}
         }
-        let bodiless = request_was_head || matches!(self.status, 100..=199 | 204 | 304);
-        let framing = if bodiless { Framing::Length(0) } else { self.framing()? };
         let wants = if self.is_http11 { !self.close } else { self.keep_alive && !self.close };
         // Both framings at once may be an attempt at smuggling (RFC 9112 section 6.3): chunked
         // wins, and nothing after it is trusted.
-        let ambiguous = self.chunked.is_some() && self.length.is_some();
+        let ambiguous = self.chunked.is_some() && !matches!(self.length, Ok(None));
+        let bodiless = request_was_head || matches!(self.status, 100..=199 | 204 | 304);
+        let (status, coding) = (self.status, self.coding);
+        let framing = if bodiless { Framing::Length(0) } else { self.framing()? };
         let keep_alive = wants && framing != Framing::UntilClose && !ambiguous;
-        Ok(Head { length, status: self.status, framing, keep_alive, coding: self.coding })
+        Ok(Head { length, status, framing, keep_alive, coding })
     }
 
-    fn framing(&self) -> Result<Framing, Fault> {
-        match (self.chunked, self.length) {
-            (Some(_), _) if !self.is_http11 => Err(Fault::CodedHttp10),
-            (Some(true), _) => Ok(Framing::Chunked),
-            (Some(false), _) | (None, None) => Ok(Framing::UntilClose),
-            (None, Some(length)) => Ok(Framing::Length(length)),
+    fn framing(self) -> Result<Framing, Fault> {
+        match self.chunked {
+            Some(_) if !self.is_http11 => Err(Fault::CodedHttp10),
+            Some(true) => Ok(Framing::Chunked),
+            Some(false) => Ok(Framing::UntilClose),
+            None => Ok(self.length?.map_or(Framing::UntilClose, Framing::Length)),
         }
     }
 }

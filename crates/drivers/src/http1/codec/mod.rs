@@ -6,6 +6,7 @@
 pub mod body;
 pub mod chunked;
 pub mod fault;
+pub mod field;
 pub mod head;
 
 #[cfg(test)]

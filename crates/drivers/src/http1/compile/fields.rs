@@ -6,7 +6,8 @@ use plan::rows::Rows;
 
 use super::payload;
 use super::request;
-use crate::http1::request::{Piece, is_text};
+use crate::http1::codec::field::{is_text, is_token};
+use crate::http1::request::Piece;
 
 /// Fields that every request has unless the experiment sets them.
 pub const DEFAULTS: [(&str, &str); 2] =
@@ -111,9 +112,4 @@ pub fn check_name(name: &str) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("header name {name:?} is not a token")),
     }
-}
-
-/// Whether a byte may stand in a token (RFC 9110 section 5.6.2).
-pub fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

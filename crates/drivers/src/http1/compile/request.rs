@@ -8,6 +8,7 @@ use plan::template::Template;
 use super::expect;
 use super::fields::{self, Field, Fields};
 use super::payload::{self, Content};
+use crate::http1::codec::field::is_token;
 use crate::http1::operation::Operation;
 use crate::http1::request::{self, Payload, Piece, Request};
 
@@ -17,7 +18,7 @@ use crate::http1::request::{self, Payload, Piece, Request};
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
     let rows = planned.rows.as_deref();
     let mut reader = Reader::new(&planned.table);
-    let draft = Draft::read(&mut reader, rows);
+    let draft = Draft::read(&mut reader, planned.table.span, rows);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
     if !problems.is_empty() {
@@ -46,12 +47,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Self {
+    fn read(reader: &mut Reader<'_>, span: Span, rows: Option<&Rows>) -> Self {
         let content = payload::read(reader, rows);
         let method = read_method(reader, &content);
         let path = read_path(reader, rows);
         let fields = fields::read(reader, rows);
-        Self { span: Span::default(), method, path, fields, content }
+        Self { span, method, path, fields, content }
     }
 
     fn request(&self, method: &str, path: Piece, content: &Content) -> Request {
@@ -60,9 +61,8 @@ impl Draft {
 
     /// A request of a target file: what it leaves open comes from the table.
     fn of_row(&self, row: &plan::operation::Request) -> Result<Request, Diagnostic> {
-        let refuse = |what: String| {
-            Diagnostic::new(self.span, what, "in the requests of this operation")
-        };
+        let refuse =
+            |what: String| Diagnostic::new(self.span, what, "in the requests of this operation");
         check_method(&row.method).map_err(&refuse)?;
         let mut fields = self.fields.clone();
         for (name, value) in &row.headers {
@@ -163,7 +163,7 @@ fn check_method(method: &str) -> Result<(), String> {
     if method == "CONNECT" {
         return Err("method CONNECT is not supported".to_owned());
     }
-    match !method.is_empty() && method.bytes().all(fields::is_token) {
+    match !method.is_empty() && method.bytes().all(is_token) {
         true => Ok(()),
         false => Err(format!("method {method:?} is not a token")),
     }

@@ -1,0 +1,214 @@
+//! Tables of the experiment file, and the bytes or the problems that come of them.
+
+use std::sync::Arc;
+
+use engine::driver::Call;
+use plan::diagnostic::{Colour, render};
+use plan::document::{self, Node, Table, Value};
+use plan::operation::{Item, Operation, Request};
+
+use super::operation;
+use crate::http1::request::{Context, Payload, Scratch};
+
+fn planned(text: &str) -> Operation {
+    let (table, problems) = document::parse(text);
+    assert_eq!(problems, []);
+    let inner = |key: &str| match table.get(key).map(|entry| &entry.node) {
+        Some(Node { value: Value::Table(table), .. }) => Some(table.clone()),
+        _ => None,
+    };
+    let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
+        name: entry.key,
+        path: entry.node.as_str().unwrap_or_default().to_owned(),
+        span: entry.node.span,
+    });
+    Operation {
+        table: inner("http").unwrap_or_default(),
+        expect: inner("expect"),
+        items: items.collect(),
+        ..Operation::named("test")
+    }
+}
+
+/// The bytes of the request for the call with this sequence and row.
+fn bytes(planned: &Operation, place: u64) -> String {
+    let operation = operation(planned).expect("it compiles");
+    let row = usize::try_from(place).unwrap();
+    let call = Call { index: 0, operation: 0, sequence: place, row, trial: 1, seed: 1, now: 0 };
+    let context = Context { call: &call, rows: None, authority: "[::1]:8080" };
+    let mut out = Vec::new();
+    let request = &operation.requests[row.min(operation.requests.len() - 1)];
+    request.encode(&context, &mut Scratch::default(), &mut out);
+    out.extend_from_slice(request.tail());
+    String::from_utf8(out).unwrap()
+}
+
+const DEFAULTS: &str = concat!(
+    "host: [::1]:8080\r\nuser-agent: proofload/",
+    env!("CARGO_PKG_VERSION"),
+    "\r\naccept: */*\r\n"
+);
+
+#[track_caller]
+fn check(http: &str, expected: &str) {
+    let planned = planned(&format!("[http]\n{http}"));
+    assert_eq!(bytes(&planned, 7), expected.replace("DEFAULTS\r\n", DEFAULTS), "{http}");
+}
+
+#[test]
+fn a_request_without_settings_is_get() {
+    check("", "GET / HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("path = \"/a?b=c\"", "GET /a?b=c HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("method = \"DELETE\"", "DELETE / HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("method = \"PUT\"", "PUT / HTTP/1.1\r\nDEFAULTS\r\ncontent-length: 0\r\n\r\n");
+}
+
+#[test]
+fn paths_are_templates_and_percent_encoded() {
+    check("path = \"/p-{{sequence}}\"", "GET /p-7 HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("path = \"/a b/ü\"", "GET /a%20b/%C3%BC HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("path = \"/{{sequence}} x\"", "GET /7%20x HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+    check("path = \"{{sequence}}\"", "GET /7 HTTP/1.1\r\nDEFAULTS\r\n\r\n");
+}
+
+#[test]
+fn headers_replace_the_defaults_and_may_be_repeated() {
+    check(
+        "header = { Host = \"other\", accept = \"text/html\", x = [\"1\", \"{{sequence}}\"] }",
+        &format!(
+            "GET / HTTP/1.1\r\nuser-agent: proofload/{}\r\nHost: other\r\naccept: text/html\r\n\
+             x: 1\r\nx: 7\r\n\r\n",
+            env!("CARGO_PKG_VERSION")
+        ),
+    );
+}
+
+#[test]
+fn a_body_makes_it_post_and_its_length_is_computed() {
+    check("body = \"hello\"", "POST / HTTP/1.1\r\nDEFAULTS\r\ncontent-length: 5\r\n\r\nhello");
+    check(
+        "method = \"PUT\"\nbody = \"n={{sequence}}\"",
+        "PUT / HTTP/1.1\r\nDEFAULTS\r\ncontent-length: 3\r\n\r\nn=7",
+    );
+    check("body = \"\"", "POST / HTTP/1.1\r\nDEFAULTS\r\ncontent-length: 0\r\n\r\n");
+}
+
+#[test]
+fn json_keeps_its_types_and_order_and_escapes_its_texts() {
+    check(
+        "json = { z = \"a\\\"b\\n{{sequence}}\", list = [1, 2.5, true], inner = { \"k\\\\\" = \"ü\" } }",
+        "POST / HTTP/1.1\r\nDEFAULTS\r\ncontent-type: application/json\r\ncontent-length: 60\r\n\r\n\
+         {\"z\":\"a\\\"b\\u000a7\",\"list\":[1,2.5,true],\"inner\":{\"k\\\\\":\"ü\"}}",
+    );
+    check(
+        "json = []\nheader = { Content-Type = \"application/x+json\" }",
+        "POST / HTTP/1.1\r\nDEFAULTS\r\nContent-Type: application/x+json\r\ncontent-length: 2\r\n\r\n[]",
+    );
+}
+
+#[test]
+fn a_long_literal_body_is_sent_from_where_it_lies() {
+    let body = "x".repeat(70_000);
+    let planned = planned(&format!("[http]\nbody = \"{body}\""));
+    let operation = operation(&planned).unwrap();
+    assert_eq!(operation.requests[0].tail().len(), 70_000);
+    assert!(bytes(&planned, 0).ends_with(&format!("content-length: 70000\r\n\r\n{body}")));
+}
+
+#[test]
+fn requests_of_a_target_file_take_from_the_table_what_they_leave_open() {
+    let mut planned = planned("[http]\nheader = { x = \"1\", y = \"2\" }");
+    planned.requests = Some(Arc::from([
+        Request { method: "GET".into(), path: "/a".into(), headers: vec![], body: vec![] },
+        Request {
+            method: "POST".into(),
+            path: "/b".into(),
+            headers: vec![("X".into(), "3".into()), ("Content-Length".into(), "99".into())],
+            body: b"two".to_vec(),
+        },
+    ]));
+    let first = format!("GET /a HTTP/1.1\r\n{DEFAULTS}x: 1\r\ny: 2\r\n\r\n");
+    let second =
+        format!("POST /b HTTP/1.1\r\n{DEFAULTS}y: 2\r\nX: 3\r\ncontent-length: 3\r\n\r\ntwo");
+    assert_eq!([bytes(&planned, 0), bytes(&planned, 1)], [first, second]);
+    let compiled = operation(&planned).unwrap();
+    assert!(matches!(&compiled.requests[0].body, Payload::Literal(bytes) if bytes.is_empty()));
+}
+
+/// Every problem as its message, in the order of the file.
+fn problems(text: &str) -> Vec<String> {
+    let mut problems = operation(&planned(text)).expect_err("it has problems");
+    problems.sort_by_key(|problem| problem.span.start);
+    problems.into_iter().map(|problem| problem.message).collect()
+}
+
+#[test]
+fn every_problem_is_found_at_once() {
+    let text = r#"
+[http]
+path = "home"
+method = "GE T"
+bdy = "x"
+body = "{{sequnce}}"
+json = { a = 1 }
+[http.header]
+"na me" = "x"
+content-length = "5"
+x = 5
+y = "a\nb"
+[expect]
+status = [200, "4x", 99, true]
+body_size = "2KiB..1KiB"
+contains = 5
+matches = "("
+stauts = 1
+[expect.header]
+etag = 5
+vary = { is = "x" }
+[expect.json]
+"results" = 1
+[items]
+total = "$.["
+"#;
+    let found = problems(text);
+    for expected in [
+        "path \"home\" does not begin with /",
+        "method \"GE T\" is not a token",
+        "unknown key `bdy`",
+        "sequnce",
+        "an operation has either `body` or `json`",
+        "header name \"na me\" is not a token",
+        "header content-length is computed from the body",
+        "the value of a header is neither text nor a list of texts",
+        "header value \"a\\nb\" holds a control character",
+        "got \"4x\"",
+        "got 99",
+        "got true",
+        "got \"2KiB..1KiB\"",
+        "expected text, got 5",
+        "regular expression \"(\"",
+        "unknown key `stauts`",
+        "expected text or { contains",
+        "unknown key `is`",
+        "JSON path \"results\"",
+        "JSON path \"$.[\"",
+    ] {
+        assert!(found.iter().any(|message| message.contains(expected)), "{expected}\n{found:#?}");
+    }
+}
+
+#[test]
+fn a_problem_points_at_its_place() {
+    let text = "[http]\npath = \"/\"\nmethod = \"CONNECT\"\n";
+    let problems = operation(&planned(text)).expect_err("it has a problem");
+    let shown = render("x.toml", text, &problems, Colour::Off);
+    assert!(shown.contains("--> x.toml:3:11"), "{shown}");
+    assert!(shown.contains("method CONNECT is not supported"), "{shown}");
+}
+
+#[test]
+fn an_empty_table_compiles() {
+    let mut planned = planned("");
+    planned.table = Table::default();
+    assert!(operation(&planned).is_ok());
+}

@@ -1,0 +1,140 @@
+//! Rules against answers: what holds, what was seen, and how both read.
+
+use std::io::Write;
+
+use engine::driver::Call;
+use plan::diagnostic::Span;
+use plan::template::Template;
+use regex_lite::Regex;
+use serde_json::json;
+
+use super::evidence::{Evidence, Undecodable, decode};
+use super::json::{Path, same};
+use super::rule::Rule;
+use super::status::{Allowed, Statuses};
+use crate::http1::answer::BODY_LIMIT;
+use crate::http1::codec::fault::Fault;
+use crate::http1::codec::head::Coding;
+use crate::http1::request::Context;
+
+const HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nvary: a\r\nVary: b\r\n\r\n";
+const BODY: &[u8] =
+    br#"{"total": 10, "price": 2.5, "results": [{"id": 1}, {"id": 2}], "name": "x7"}"#;
+
+#[track_caller]
+fn check(rule: &Rule, text: &str, seen: Result<&str, &str>) {
+    let call = Call { index: 0, operation: 0, sequence: 7, row: 0, trial: 1, seed: 1, now: 0 };
+    let context = Context { call: &call, rows: None, authority: "" };
+    let evidence = Evidence::new(HEAD, 77, BODY, context);
+    assert_eq!(rule.to_string(), text);
+    let expected = seen.map(str::to_owned).map_err(str::to_owned);
+    assert_eq!(rule.check(&evidence), expected, "{text}");
+}
+
+fn json_rule(path: &str, value: serde_json::Value) -> Rule {
+    Rule::Json(Path::compile(path).unwrap(), value)
+}
+
+#[test]
+fn fields_are_compared_by_name_and_whole_value_or_part() {
+    let html = "text/html; charset=utf-8";
+    let is = |name: &str, value: &str| Rule::FieldIs(name.into(), value.into());
+    let contains = |name: &str, value: &str| Rule::FieldContains(name.into(), value.into());
+    check(&is("content-type", html), &format!("header content-type is {html:?}"), Ok(html));
+    check(&is("content-type", "text/html"), "header content-type is \"text/html\"", Err(html));
+    check(&contains("content-type", "html"), "header content-type contains \"html\"", Ok(html));
+    check(&is("vary", "b"), "header vary is \"b\"", Ok("a, b"));
+    check(&is("etag", "x"), "header etag is \"x\"", Err("absent"));
+}
+
+#[test]
+fn sizes_lie_in_a_range() {
+    check(&Rule::Size(77..=77), "body of 77 bytes", Ok("77 bytes"));
+    check(&Rule::Size(0..=76), "body of 0 to 76 bytes", Err("77 bytes"));
+    check(&Rule::Size(78..=u64::MAX), "body of at least 78 bytes", Err("77 bytes"));
+}
+
+#[test]
+fn texts_are_found_templates_included() {
+    let shown = String::from_utf8(BODY.to_vec()).unwrap();
+    let contains = |text: &str| {
+        Rule::Contains(text.to_owned(), Template::compile(text, Span::default(), None).unwrap())
+    };
+    check(&contains("results"), "body contains \"results\"", Ok(&shown));
+    check(&contains("x{{sequence}}"), "body contains \"x{{sequence}}\"", Ok(&shown));
+    check(&contains("x8"), "body contains \"x8\"", Err(&shown));
+    check(
+        &Rule::Matches(Regex::new("\"id\": [0-9]").unwrap()),
+        "body matches \"\\\"id\\\": [0-9]\"",
+        Ok(&shown),
+    );
+    check(&Rule::Matches(Regex::new("^x").unwrap()), "body matches \"^x\"", Err(&shown));
+}
+
+#[test]
+fn json_values_are_found_by_path() {
+    check(&json_rule("$.total", json!(10)), "$.total is 10", Ok("10"));
+    check(&json_rule("$.total", json!(10.0)), "$.total is 10.0", Ok("10"));
+    check(&json_rule("$.total", json!("10")), "$.total is \"10\"", Err("10"));
+    check(&json_rule("$.results.length()", json!(2)), "$.results.length() is 2", Ok("2"));
+    check(&json_rule("$.name.length()", json!(3)), "$.name.length() is 3", Err("2"));
+    check(
+        &json_rule("$.total.length()", json!(3)),
+        "$.total.length() is 3",
+        Err("10, which has no length"),
+    );
+    check(
+        &json_rule("$.results[1]", json!({"id": 2})),
+        "$.results[1] is {\"id\":2}",
+        Ok("{\"id\":2}"),
+    );
+    check(&json_rule("$.missing", json!(1)), "$.missing is 1", Err("absent"));
+    check(&json_rule("$.results[*].id", json!(1)), "$.results[*].id is 1", Err("2 values"));
+}
+
+#[test]
+fn numbers_are_read_by_path_and_absent_ones_are_not_numbers() {
+    let body: serde_json::Value = serde_json::from_slice(BODY).unwrap();
+    let number = |path: &str| Path::compile(path).unwrap().number(&body);
+    assert_eq!(number("$.price"), 2.5);
+    assert_eq!(number("$.results.length()"), 2.0);
+    assert!(number("$.name").is_nan());
+    assert!(number("$.missing").is_nan());
+}
+
+#[test]
+fn numbers_are_the_same_however_written_and_large_ones_exact() {
+    assert!(same(&json!([1, {"a": 2}]), &json!([1.0, {"a": 2.0}])));
+    assert!(!same(&json!([1]), &json!([1, 2])));
+    assert!(!same(&json!(9_007_199_254_740_993_u64), &json!(9_007_199_254_740_992_u64)));
+    assert!(!same(&json!({"a": 1}), &json!({"b": 1})));
+}
+
+#[test]
+fn statuses_are_codes_and_classes() {
+    let statuses = Statuses::new(vec![Allowed::Code(404), Allowed::Class(2)]);
+    assert_eq!(statuses.to_string(), "404, 2xx");
+    let allowed: Vec<u16> = (100..=599).filter(|&status| statuses.contains(status)).collect();
+    assert_eq!(allowed.len(), 101);
+    assert!(allowed.contains(&404) && !allowed.contains(&400));
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn bodies_are_decompressed_within_a_limit() {
+    assert_eq!(decode(Coding::Identity, b"x"), Ok(None));
+    assert_eq!(decode(Coding::Gzip, &gzip(b"hello")), Ok(Some(b"hello".to_vec())));
+    assert_eq!(decode(Coding::Gzip, b""), Ok(None));
+    assert_eq!(decode(Coding::Other, b"x"), Err(Undecodable::Unknown));
+    assert!(matches!(decode(Coding::Gzip, b"not gzip"), Err(Undecodable::Gzip(_))));
+    let bomb = gzip(&vec![0; BODY_LIMIT + 1]);
+    assert!(bomb.len() < BODY_LIMIT / 100, "small on the wire");
+    let too_long = Undecodable::TooLong(Fault::BodyTooLong(BODY_LIMIT));
+    assert_eq!(decode(Coding::Gzip, &bomb), Err(too_long));
+}

@@ -1,0 +1,70 @@
+//! The test stand: a clock that ticks when it is read, and operations from their text.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use drivers::http1::compile;
+use drivers::http1::operation::Operation;
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+use plan::document::{self, Value};
+use plan::operation::Item;
+
+/// A clock that advances by one nanosecond each time it is read.
+#[derive(Debug, Clone, Default)]
+pub struct Ticks(Rc<Cell<u64>>);
+
+impl Clock for Ticks {
+    fn now(&self) -> u64 {
+        self.0.set(self.0.get() + 1);
+        self.0.get()
+    }
+
+    async fn sleep_until(&self, _at: u64) {
+        std::future::pending().await
+    }
+}
+
+/// An operation as planned, from the text of its table in an experiment file.
+pub fn planned(text: &str) -> plan::operation::Operation {
+    let (table, problems) = document::parse(text);
+    assert_eq!(problems, [], "the text of the test is TOML");
+    let inner = |key: &str| match table.get(key).map(|entry| &entry.node.value) {
+        Some(Value::Table(table)) => Some(table.clone()),
+        _ => None,
+    };
+    let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
+        name: entry.key.clone(),
+        path: entry.node.as_str().expect("a path").to_owned(),
+        span: entry.node.span,
+    });
+    plan::operation::Operation {
+        table: inner("http").unwrap_or_default(),
+        expect: inner("expect"),
+        items: items.collect(),
+        ..plan::operation::Operation::named("test")
+    }
+}
+
+/// A compiled operation.
+pub fn operation(text: &str) -> Operation {
+    compile::operation(&planned(text)).expect("the operation of the test compiles")
+}
+
+/// The k-th call.
+pub fn call(sequence: u64) -> Call {
+    Call { index: sequence, operation: 0, sequence, row: 0, trial: 1, seed: 7, now: 99 }
+}
+
+/// An exchange ready for an operation.
+pub fn exchange(operation: &Operation) -> Exchange<Ticks> {
+    let mut exchange = Exchange::new(Ticks::default());
+    exchange.clear(operation.items.len());
+    exchange
+}
+
+/// Runs a future on a runtime of one thread.
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    runtime.expect("a runtime").block_on(future)
+}
