@@ -88,7 +88,8 @@ fn finding() -> Finding {
     }
 }
 
-fn run() -> Run {
+/// Where it comes from.
+pub fn run() -> Run {
     Run {
         id: "20261121T073000Z-shop-at-500".into(),
         started_at: "2026-11-21T07:30:00Z".into(),
@@ -168,20 +169,24 @@ fn trial(drawn: &[Drawn]) -> Trial {
             operation("search", drawn, |one| one.search),
         ],
         generator: generator(drawn),
-        systems: vec![System {
-            name: "shop".into(),
-            processes: vec![Process {
-                name: "shop".into(),
-                pid: 4711,
-                cpu_ns: 9_400_000_000,
-                rss_peak_bytes: 61 << 20,
-            }],
-            version: Some("1.4.2".into()),
-            effective: BTreeMap::from([("workers".to_owned(), 3.into())]),
-        }],
+        systems: vec![system()],
         observers: Vec::new(),
         kernel: BTreeMap::from([("TcpExt.TCPTimeouts".to_owned(), 0)]),
         total,
+    }
+}
+
+fn system() -> System {
+    System {
+        name: "shop".into(),
+        processes: vec![Process {
+            name: "shop".into(),
+            pid: 4711,
+            cpu_ns: 9_400_000_000,
+            rss_peak_bytes: 61 << 20,
+        }],
+        version: Some("1.4.2".into()),
+        effective: BTreeMap::from([("workers".to_owned(), 3.into())]),
     }
 }
 

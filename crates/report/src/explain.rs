@@ -1,4 +1,6 @@
-//! What a finding, an exit code or a term means: three tables and one look-up.
+//! What a finding, an exit code, a kind of failure or a term means: a table each, and one look-up.
+
+use record::FailureKind;
 
 use crate::findings;
 
@@ -145,7 +147,7 @@ const fn entry(name: &'static str, meaning: &'static str) -> Entry {
     Entry { name, meaning }
 }
 
-/// What this finding, exit code or term means. Case, spaces, `-` and `_` do not matter, and a plural
+/// What this finding, exit code, kind of failure or term means. Case, spaces, `-` and `_` do not matter, and a plural
 /// `s` is forgiven.
 pub fn explain(wanted: &str) -> Option<String> {
     let key = key(wanted);
@@ -155,6 +157,9 @@ pub fn explain(wanted: &str) -> Option<String> {
     }
     if let Some(code) = EXIT_CODES.iter().find(|entry| is(entry.name)) {
         return Some(format!("exit code {}: {}", code.name, code.meaning));
+    }
+    if let Some(kind) = FailureKind::ALL.iter().find(|kind| is(kind.name())) {
+        return Some(format!("failure kind {}: {}", kind.name(), kind.meaning()));
     }
     let term = GLOSSARY.iter().find(|entry| is(entry.name));
     let term = term.or_else(|| {
@@ -167,7 +172,9 @@ pub fn explain(wanted: &str) -> Option<String> {
 /// Everything that can be explained, in the order of the tables.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let findings = findings::TABLE.iter().map(|row| row.code);
-    findings.chain(EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name))
+    let kinds = FailureKind::ALL.iter().map(|kind| kind.name());
+    let entries = EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name);
+    findings.chain(kinds).chain(entries)
 }
 
 fn key(text: &str) -> String {

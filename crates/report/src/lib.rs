@@ -19,3 +19,5 @@ pub mod verdict;
 
 #[cfg(test)]
 mod example;
+#[cfg(test)]
+mod simulated;

@@ -224,3 +224,6 @@ impl WindowTimes {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

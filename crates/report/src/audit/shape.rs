@@ -98,9 +98,11 @@ pub fn support(distribution: &Distribution) -> Option<String> {
     let count = distribution.count as f64;
     distribution.quantiles.iter().find_map(|entry| {
         let q = entry.q;
+        // 1000·(1 − 0.99) is a little under 10 in binary.
+        let support = entry.support * (1.0 + 1e-6);
         let enough = match entry.grade {
-            Grade::Supported => entry.support >= 10.0,
-            Grade::Indicative => entry.support >= 3.0,
+            Grade::Supported => support >= 10.0,
+            Grade::Indicative => support >= 3.0,
             Grade::Refused => entry.low_ns.is_none() && entry.high_ns.is_none(),
         };
         if !enough {

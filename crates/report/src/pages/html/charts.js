@@ -18,6 +18,11 @@
     stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 },
     font: "12px system-ui, sans-serif", size: 62, values: (_, splits) => splits.map((v) => v == null ? "" : values(v)),
   }, more);
+  const logAxis = (format, more) => axis(format, Object.assign({
+    values: logLabels(format), grid: { stroke: colour("--line"), width: 1, filter: decades },
+    ticks: { stroke: colour("--line"), width: 1, filter: decades },
+  }, more));
+  const timeAxis = (scale) => scale.distr ? logAxis(time) : axis(time);
   const seconds = () => axis((v) => v + " s", { size: 34 });
   const line = (label, i, value, more) => Object.assign({
     label, stroke: palette()[i % 5], width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : value(v),
@@ -32,6 +37,7 @@
       : { range: () => [0, (high || 1) * 1.1] };
   };
   const fromZero = { range: (_, low, high) => [0, (high || 1) * 1.12] };
+  const decades = (_, splits) => splits.map((v) => v != null && Math.abs(Math.log10(v) % 1) < 1e-9 ? v : null);
   const logLabels = (format) => (_, splits) =>
     splits.map((v) => v != null && Math.abs(Math.log10(v) % 1) < 1e-9 ? format(v) : "");
 
@@ -75,8 +81,8 @@
     draw(node, {
       scales: { x: { time: false, distr: 3, range: () => [1, end] }, y: scale },
       axes: [
-        axis(percentile, { size: 34, values: logLabels(percentile) }),
-        axis(time, scale.distr ? { values: logLabels(time) } : {}),
+        logAxis(percentile, { size: 34 }),
+        timeAxis(scale),
       ],
       series: [{ label: "percentile", value: (_, x) => x == null ? "–" : percentile(x) }]
         .concat(trial.spectra.map((s, i) => line(s.operation, i, time, { spanGaps: true }))),
@@ -92,7 +98,7 @@
     const scale = timeScale(data.slice(1));
     draw(node, {
       scales: { x: { time: false }, y: scale },
-      axes: [seconds(), axis(time, scale.distr ? { values: logLabels(time) } : {})],
+      axes: [seconds(), timeAxis(scale)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }, line("p50", 0, time), line("p99", 1, time)],
     }, data);
   }
@@ -116,7 +122,7 @@
       axes: [seconds(), axis(rate)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }]
         .concat(kinds.map((kind, i) => line(kind, i + 1, rate, { paths: bars, fill: palette()[(i + 1) % 5] }))),
-    }, [trial.t].concat(kinds.map((kind) => trial.failures[kind])));
+    }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
   }
 
   function drawAll() {

@@ -8,8 +8,8 @@ mod key;
 
 use std::io::{self, Write};
 
-use minijinja::Environment;
-use minijinja::value::Serde;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, HtmlEscape};
 use record::folder::Folder;
 use record::summary::{Judgement, Summary};
 use serde::Serialize;
@@ -65,6 +65,7 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     // The name ends in `.html`, which makes every value escaped.
     environment.add_template("page.html", PAGE)?;
+    environment.add_filter("code", code);
     let summary = &run.summary;
     let result = summary.verdict.result;
     let class = match result {
@@ -88,6 +89,21 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         charts: CHARTS,
     };
     environment.get_template("page.html")?.render(Serde(&page))
+}
+
+/// Escapes a text, and sets what stands between backquotes as code.
+fn code(text: &str) -> Value {
+    let mut html = String::new();
+    for (place, part) in text.split('`').enumerate() {
+        if place > 0 {
+            html.push_str(if place % 2 == 1 { "<code>" } else { "</code>" });
+        }
+        html.push_str(&HtmlEscape(part).to_string());
+    }
+    if text.matches('`').count() % 2 == 1 {
+        html.push_str("</code>");
+    }
+    Value::from_safe_string(html)
 }
 
 fn sections(run: &RunRecord) -> Vec<Section> {

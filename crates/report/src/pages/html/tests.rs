@@ -79,3 +79,12 @@ fn data_of_charts_are_those_of_the_windows() {
         chart["failures"]["timeout"].as_array().unwrap().iter().filter_map(|v| v.as_f64()).sum();
     assert_eq!(failed as u64, run.summary.arms[0].trials[0].total.failed);
 }
+
+#[test]
+fn text_between_backquotes_is_code_and_still_escaped() {
+    assert_eq!(
+        code("`p99 < 20ms` is not met").to_string(),
+        "<code>p99 &lt; 20ms</code> is not met"
+    );
+    assert_eq!(code("odd `one").to_string(), "odd <code>one</code>");
+}

@@ -61,7 +61,7 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
     let closed = trial.load.model != Model::Open;
     let main = (table.id == "response-time") || (closed && table.id == "service-time");
     let parts = trial.operations.iter().filter(|_| !single);
-    for operation in parts.chain([&trial.total]) {
+    for operation in [&trial.total].into_iter().chain(parts) {
         let distribution = times(operation);
         if distribution.count == 0 {
             continue;
