@@ -36,11 +36,7 @@ impl Reading<'_> {
     pub(super) fn operations(&mut self, tables: &[&Table]) -> Vec<Operation> {
         let mut operations = Vec::with_capacity(tables.len());
         for (place, table) in (1..).zip(tables) {
-            if let Some(operation) = self.operation(place, table) {
-                let problems = self.world.known.check(&operation, &self.targets);
-                self.problems.extend(problems);
-                operations.push(operation);
-            }
+            operations.extend(self.operation(place, table));
         }
         operations
     }
@@ -61,7 +57,11 @@ impl Reading<'_> {
         self.problems.extend(reader.finish());
         let (protocol, mut inner) = protocol?;
         self.body_file(&mut inner);
-        self.templates(&inner, rows.as_deref());
+        // Without its rows, every `row.column` would be reported as well.
+        let judged = rows.is_some() || table.get("rows").is_none();
+        if judged {
+            self.templates(&inner, rows.as_deref());
+        }
         let mut operation =
             Operation { weight, rows, order, expect, items, ..Operation::named(&name) };
         operation.protocol = protocol;
@@ -69,6 +69,10 @@ impl Reading<'_> {
         match listed {
             Some(listed) => self.listed(&mut operation, listed),
             None => self.fixed(&mut operation, own, table),
+        }
+        if judged && !self.targets.is_empty() {
+            // What was found twice is reported once: the driver compiles the same texts.
+            self.problems.extend(self.world.known.check(&operation, &self.targets));
         }
         (included && self.problems.len() == before).then_some(operation)
     }
@@ -192,17 +196,18 @@ impl Reading<'_> {
     /// Puts the content of `body_file` in the place of `body`, word for word: its braces are no
     /// placeholders.
     fn body_file(&mut self, table: &mut Table) {
-        let both = table.get("body").is_some();
-        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == "body_file") else {
+        let Some(at) = table.entries.iter().position(|entry| entry.key == "body_file") else {
             return;
         };
+        // Taken out: were it left in after a problem, the driver would report it once more.
+        let mut entry = table.entries.remove(at);
         let span = entry.node.span;
         let Some(file) = entry.node.as_str() else {
             return self.problems.push(entry.node.unlike("the name of a file"));
         };
-        if both {
+        if table.get("body").is_some() {
             let message = "`body` and `body_file` exclude each other";
-            self.problems.push(Diagnostic::new(entry.key_span, message, "keep one of them"));
+            return self.problems.push(Diagnostic::new(entry.key_span, message, "keep one"));
         }
         let read = self.world.inputs.read(Path::new(file));
         let text = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
@@ -212,6 +217,7 @@ impl Reading<'_> {
             Ok(text) => {
                 entry.key = "body".to_owned();
                 entry.node.value = Value::String(text.replace("{{", "{{{{"));
+                table.entries.insert(at, entry);
             }
             Err(message) => self.problems.push(Diagnostic::new(span, message, "named here")),
         }

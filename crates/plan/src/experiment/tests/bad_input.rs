@@ -100,6 +100,9 @@ fn an_unreadable_row_file_is_named() {
 7 | rows = { file = "none.csv" }
   |                  ^^^^^^^^ named here"#
     );
+    let used =
+        HOME.replace("path = \"/\" }", "path = \"/{{row.a}}\" }\nrows = { file = \"none.csv\" }");
+    assert_eq!(refused(&used).matches("error: ").count(), 1);
     let broken = with_rows("broken.csv");
     assert!(
         broken.starts_with("error: cannot use broken.csv: line 3: expected 2 fields, got 1\n"),

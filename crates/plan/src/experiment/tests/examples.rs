@@ -131,8 +131,8 @@ margin   = { mean = "5%", p50 = "5%", p99 = "10%" }     # 'negligible' = equival
 
 #[test]
 fn the_experiments_of_this_repository() {
-    let home = plan(include_str!("../../../../../experiments/home.toml"));
-    assert_eq!(home.arms[0].targets[0].url, "http://127.0.0.1:8080");
+    let stall = plan(include_str!("../../../../../experiments/stall.toml"));
+    assert_eq!(stall.arms[0].load.steady_state, SteadyState::Reported);
     let demo = plan(include_str!("../../../../../experiments/demo.toml"));
     assert_eq!(demo.arms[0].system.as_ref().unwrap().set["mode"], "mm1");
     assert_eq!(demo.wall_time(), Some(Duration::from_secs(12)));
