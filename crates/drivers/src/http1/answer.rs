@@ -138,7 +138,9 @@ impl Conversation {
                     break;
                 }
                 return Err(self.closed(match body {
-                    Body::Length(left) => format!("after {size} of {} bytes of the body", size + left),
+                    Body::Length(left) => {
+                        format!("after {size} of {} bytes of the body", size + left)
+                    }
                     _ => format!("after {size} bytes of the body, before its end"),
                 }));
             }
@@ -211,7 +213,9 @@ impl From<Trouble> for Failure {
             },
             Trouble::Stale(length) => Self {
                 kind: FailureKind::Malformed,
-                detail: format!("{length} bytes on the idle connection before the request was sent"),
+                detail: format!(
+                    "{length} bytes on the idle connection before the request was sent"
+                ),
             },
         }
     }

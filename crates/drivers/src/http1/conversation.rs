@@ -273,11 +273,7 @@ impl Input {
         }
     }
 
-    fn poll(
-        &mut self,
-        stream: &mut Stream,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<usize>> {
+    fn poll(&mut self, stream: &mut Stream, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(&mut self.buffer[self.filled..]);
         ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
         let read = buffer.filled().len();

@@ -6,15 +6,15 @@
 //!
 //! Not here: connecting and TLS (see `engine::transport`), HTTP/2, following redirects.
 
-pub mod driver;
-pub mod compile;
-pub mod request;
-pub mod conversation;
 pub mod answer;
 pub mod codec;
-pub mod operation;
+pub mod compile;
+pub mod conversation;
+pub mod driver;
 pub mod expect;
+pub mod operation;
 pub mod probe;
+pub mod request;
 
 /// Index of the `first_byte` span: the first of this driver's own.
 const FIRST_BYTE: usize = 2;

@@ -33,7 +33,8 @@ pub async fn probe<C: Clock>(
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };
     let raw = &conversation.kept_body;
-    let decoded = result.ok().and_then(|answer| evidence::decode(answer.coding, raw).ok().flatten());
+    let decoded =
+        result.ok().and_then(|answer| evidence::decode(answer.coding, raw).ok().flatten());
     Probe {
         request,
         head: conversation.kept_head.clone(),

@@ -3,10 +3,10 @@
 //! The tables are those of the reference: `http` (`request`, `fields`, `payload`), `expect`, and
 //! the paths of `items`.
 
-pub mod request;
+pub mod expect;
 pub mod fields;
 pub mod payload;
-pub mod expect;
+pub mod request;
 
 #[cfg(test)]
 mod tests;

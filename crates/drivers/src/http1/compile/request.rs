@@ -60,9 +60,8 @@ impl Draft {
 
     /// A request of a target file: what it leaves open comes from the table.
     fn of_row(&self, row: &plan::operation::Request) -> Result<Request, Diagnostic> {
-        let refuse = |what: String| {
-            Diagnostic::new(self.span, what, "in the requests of this operation")
-        };
+        let refuse =
+            |what: String| Diagnostic::new(self.span, what, "in the requests of this operation");
         check_method(&row.method).map_err(&refuse)?;
         let mut fields = self.fields.clone();
         for (name, value) in &row.headers {

@@ -35,16 +35,16 @@ impl<'a> Evidence<'a> {
     ///
     /// Errors: why it is not JSON
     pub fn json(&self) -> Result<&Value, String> {
-        let parse = || {
-            serde_json::from_slice(self.body).map_err(|error| format!("no JSON: {error}"))
-        };
+        let parse =
+            || serde_json::from_slice(self.body).map_err(|error| format!("no JSON: {error}"));
         self.json.get_or_init(parse).as_ref().map_err(Clone::clone)
     }
 
     /// Every value of the field with this name, in order.
     pub fn field(&self, name: &str) -> Vec<String> {
         let values = head::with_fields(self.head, |_, response| {
-            let named = response.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
+            let named =
+                response.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
             named.map(|field| String::from_utf8_lossy(field.value).into_owned()).collect()
         });
         values.ok().flatten().unwrap_or_default()
@@ -63,7 +63,9 @@ pub fn decode(coding: Coding, body: &[u8]) -> Result<Option<Vec<u8>>, Undecodabl
         Coding::Gzip => {
             let mut decoded = Vec::new();
             let mut reader = MultiGzDecoder::new(body).take(BODY_LIMIT as u64 + 1);
-            reader.read_to_end(&mut decoded).map_err(|error| Undecodable::Gzip(error.to_string()))?;
+            reader
+                .read_to_end(&mut decoded)
+                .map_err(|error| Undecodable::Gzip(error.to_string()))?;
             if decoded.len() > BODY_LIMIT {
                 return Err(Undecodable::TooLong(Fault::BodyTooLong(BODY_LIMIT)));
             }

@@ -65,8 +65,7 @@ fn length(value: &Value) -> Result<Value, String> {
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(one), Value::Number(other)) => {
-            one == other
-                || (one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64()
+            one == other || (one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64()
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a, b))
