@@ -218,7 +218,9 @@ impl<'a> Reader<'a> {
 
     /// The entry under `key`, whatever its type.
     pub fn entry(&mut self, key: &str) -> Option<&'a Entry> {
-        self.taken.push(key.to_owned());
+        if !self.taken.iter().any(|taken| taken == key) {
+            self.taken.push(key.to_owned());
+        }
         self.table.get(key)
     }
 

@@ -6,6 +6,7 @@
 pub mod diagnostic;
 pub mod document;
 pub mod units;
+pub mod url_run;
 // what it says,
 pub mod comparison;
 pub mod criterion;
@@ -18,6 +19,7 @@ pub mod rows;
 pub mod target;
 pub mod template;
 // what it becomes,
+mod describe;
 pub mod hash;
 mod order;
 pub mod plan;

@@ -304,6 +304,11 @@ impl Think {
     }
 }
 
+/// So many seconds, or for ever where they are too many.
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
 impl Load {
     /// Length of ramp-up, warm-up and measure phase, if they are known beforehand.
     pub fn wall_time(&self) -> Option<Duration> {
@@ -311,14 +316,14 @@ impl Load {
             WarmUp::Fixed { length } => length,
             WarmUp::Auto => return None,
         };
-        Some(self.ramp_up() + warm_up + self.measure_time()?)
+        Some(self.ramp_up().saturating_add(warm_up).saturating_add(self.measure_time()?))
     }
 
     /// Time until all users are there.
     pub fn ramp_up(&self) -> Duration {
         match self.model {
             Model::Users { users, spawn_rate, .. } if spawn_rate.is_finite() => {
-                Duration::from_secs_f64(f64::from(users) / spawn_rate)
+                seconds(f64::from(users) / spawn_rate)
             }
             _ => Duration::ZERO,
         }
@@ -330,7 +335,7 @@ impl Load {
             (Stop::Duration { after }, _) => Some(after),
             (Stop::Operations { count }, Model::Open { arrivals }) => {
                 let rate = arrivals.mean_rate(self.stop).filter(|rate| *rate > 0.0)?;
-                Some(Duration::from_secs_f64(count as f64 / rate))
+                Some(seconds(count as f64 / rate))
             }
             _ => None,
         }

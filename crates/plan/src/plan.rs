@@ -94,7 +94,8 @@ impl Plan {
 
     /// Wall time of all trials without start-up and drain, if every one has a duration.
     pub fn wall_time(&self) -> Option<Duration> {
-        self.trials.iter().map(|trial| self.arms[trial.arm].load.wall_time()).sum()
+        let mut times = self.trials.iter().map(|trial| self.arms[trial.arm].load.wall_time());
+        times.try_fold(Duration::ZERO, |sum, time| Some(sum.saturating_add(time?)))
     }
 
     /// The plan as JSON, secrets redacted: the content of `plan.json`.

@@ -189,7 +189,6 @@ fn json_target(line: &str) -> Result<Listed, String> {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::path::PathBuf;
 
     use super::*;
 
@@ -201,7 +200,7 @@ mod tests {
         }
 
         fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-            let found = self.0.iter().find(|(name, _)| PathBuf::from(name) == path);
+            let found = self.0.iter().find(|(name, _)| path == Path::new(name));
             found.map(|(_, text)| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into())
         }
     }

@@ -8,7 +8,7 @@
 //! | `{{uuid}}` | version 4 by shape, from seed and index: the same everywhere in one operation |
 //! | `{{random a..b}}` | a whole number from a to b, both included |
 //! | `{{bytes 1KiB}}` | so many letters, digits, `-` and `_` |
-//! | `{{row.column}}` | a field of the operation's row |
+//! | `{{row.column}}` | a field of the operation's row, as it is |
 //! | `{{trial}}` | number of the trial |
 //! | `{{{{` | `{{` itself |
 
@@ -37,21 +37,10 @@ pub struct Call {
     pub now: u64,
 }
 
-/// What text from a row must survive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Escape {
-    /// Nothing: it is sent as it is.
-    #[default]
-    None,
-    /// Standing inside a JSON string.
-    Json,
-}
-
 /// A compiled template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     parts: Vec<Part>,
-    escape: Escape,
     /// Keeps the draws of different texts apart.
     salt: u64,
 }
@@ -70,7 +59,8 @@ enum Part {
 }
 
 /// What may stand between the braces, for messages.
-const KNOWN: [&str; 7] = ["sequence", "nonce", "uuid", "random", "bytes", "row", "trial"];
+const KNOWN: [&str; 9] =
+    ["sequence", "nonce", "uuid", "random", "bytes", "row", "trial", "env", "factor"];
 
 /// 64 characters that need no escape in JSON, URLs or headers.
 const PRINTABLE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -99,14 +89,8 @@ impl Template {
             }
         }
         let salt = text.bytes().fold(0, |salt, byte| spread(salt ^ u64::from(byte)));
-        let template = Self { parts, escape: Escape::None, salt };
+        let template = Self { parts, salt };
         if problems.is_empty() { Ok(template) } else { Err(problems) }
-    }
-
-    /// The same template with row values escaped for where the text stands.
-    pub fn escaping(mut self, escape: Escape) -> Self {
-        self.escape = escape;
-        self
     }
 
     /// The text, if it holds no placeholder.
@@ -136,7 +120,7 @@ impl Template {
                 Part::Bytes { count } => bytes(*count, self.key(place, call), call.index, out),
                 Part::Row { column } => {
                     let value = rows.map_or("", |rows| rows.value(call.row, *column));
-                    push_escaped(value, self.escape, out);
+                    out.extend_from_slice(value.as_bytes());
                 }
             }
         }
@@ -219,7 +203,10 @@ fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Dia
             let message = format!("`{word}` takes nothing, got \"{rest}\"");
             Err(Diagnostic::new(span, message, format!("write {{{{{word}}}}}")))
         }
-        _ => Err(Diagnostic::unknown("placeholder", inner, span, KNOWN)),
+        _ => {
+            let word = inner.split(['.', ' ']).next().unwrap_or(inner);
+            Err(Diagnostic::unknown("placeholder", word, span, KNOWN))
+        }
     }
 }
 
@@ -275,25 +262,6 @@ fn bytes(count: u64, key: u64, index: u64, out: &mut Vec<u8>) {
         for _ in 0..(count - block * 10).min(10) {
             out.push(PRINTABLE[(bits & 63) as usize]);
             bits >>= 6;
-        }
-    }
-}
-
-fn push_escaped(value: &str, escape: Escape, out: &mut Vec<u8>) {
-    if escape == Escape::None {
-        return out.extend_from_slice(value.as_bytes());
-    }
-    for byte in value.bytes() {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..0x20 => {
-                out.extend_from_slice(b"\\u");
-                hexadecimal(u64::from(byte), 4, out);
-            }
-            _ => out.push(byte),
         }
     }
 }

@@ -4,15 +4,23 @@ use std::time::Duration;
 
 use crate::diagnostic::Span;
 use crate::document::Reader;
+use crate::load::Think;
 
 /// What a message says it expected where a duration should stand.
 pub const DURATION: &str = "a duration such as 20ms, 1.5s or 2m";
 /// What a message says it expected where a rate should stand.
 pub const RATE: &str = "a rate such as 500/s";
+/// What a message says it expected where a think time should stand.
+pub const PAUSE: &str = "a pause such as 2s, 1s..3s or exponential 2s";
 /// What a message says it expected where a size should stand.
 pub const SIZE: &str = "a size such as 1KiB or 300kB";
 /// What a message says it expected where a percentage should stand.
 pub const PERCENTAGE: &str = "a percentage such as 5%";
+
+/// Slower than one in eleven days is a slip.
+const SLOWEST: f64 = 1e-6;
+/// Faster than one a nanosecond cannot be told apart by the clock.
+const FASTEST: f64 = 1e9;
 
 /// Nanoseconds in each unit of time.
 const TIME_UNITS: [(&str, f64); 7] =
@@ -73,7 +81,7 @@ pub fn parse_rate(text: &str) -> Option<f64> {
         "h" => number / 3600.0,
         _ => return None,
     };
-    rate.is_finite().then_some(rate)
+    (rate == 0.0 || (SLOWEST..FASTEST).contains(&rate)).then_some(rate)
 }
 
 /// `20B`, `1KiB`, `300kB`, `10MB`: bytes.
@@ -95,12 +103,23 @@ pub fn parse_duration_range(text: &str) -> Option<(Duration, Duration)> {
     (low <= high).then_some((low, high))
 }
 
+/// `2s`, `1s..3s` or `exponential 2s`.
+pub fn parse_think(text: &str) -> Option<Think> {
+    if let Some(mean) = text.trim().strip_prefix("exponential ") {
+        return parse_duration(mean).map(|mean| Think::Exponential { mean });
+    }
+    match parse_duration_range(text) {
+        Some((low, high)) => Some(Think::Uniform { low, high }),
+        None => parse_duration(text).map(|pause| Think::Fixed { pause }),
+    }
+}
+
 /// The shortest exact text: `20ms`, `1.5s`, `2m`.
 pub fn format_duration(duration: Duration) -> String {
     let ns = duration.as_nanos();
     let whole = [("h", 3_600_000_000_000), ("m", 60_000_000_000)];
     for (unit, factor) in whole {
-        if ns > 0 && ns % factor == 0 {
+        if ns > 0 && ns.is_multiple_of(factor) {
             return format!("{}{unit}", ns / factor);
         }
     }
@@ -135,7 +154,7 @@ pub fn format_size(bytes: u64) -> String {
         ("KiB", 1024),
         ("kB", 1000),
     ];
-    match units.iter().find(|(_, factor)| bytes > 0 && bytes % factor == 0) {
+    match units.iter().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", bytes / factor),
         None => format!("{bytes}B"),
     }
@@ -193,7 +212,7 @@ mod tests {
         assert_eq!(parse_rate("500/s"), Some(500.0));
         assert_eq!(parse_rate("30/m"), Some(0.5));
         assert_eq!(parse_rate("2 / ms"), Some(2000.0));
-        for text in ["500", "500/", "500/day", "/s", "-5/s"] {
+        for text in ["500", "500/", "500/day", "/s", "-5/s", "0.0000001/s", "99999999999/s"] {
             assert_eq!(parse_rate(text), None, "{text}");
         }
         assert_eq!(format_rate(0.5), "0.5/s");

@@ -1,7 +1,7 @@
 //! The percentile spectrum of HdrHistogram as text (`.hgrm`), which its plotters read.
 //!
 //! Values are in milliseconds, to the nanosecond, and are upper ends of buckets as in HdrHistogram itself;
-//! mean and deviation below the table are exact.
+//! mean, deviation and maximum below the table are exact.
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,8 @@ use crate::lines::Lines;
 
 /// Nanoseconds in a millisecond, the unit of the column of the greatest value.
 const MAX_UNIT: f64 = 1e6;
+/// Half of the last digit of that column.
+const MAX_ROUNDING: f64 = 500.0;
 /// Greatest value of the exported geometry: one power of two for the overflow.
 const HIGHEST: u64 = (1 << (RANGE_BITS + 1)) - 1;
 
@@ -32,7 +34,7 @@ pub struct Interval {
     pub start_ns: u64,
     /// Length in nanoseconds (to the millisecond).
     pub length_ns: u64,
-    /// The values; coarse, with the ends of buckets as extremes.
+    /// The values; coarse. The least is known to its bucket, the greatest to a microsecond.
     pub histogram: Histogram,
 }
 
@@ -126,18 +128,17 @@ fn interval(line: &str, deserializer: &mut Deserializer) -> Result<Interval, Str
         None => (None, line),
     };
     let columns: Vec<&str> = rest.splitn(4, ',').collect();
-    let [start, length, _max, payload] = columns[..] else {
+    let [start, length, max, payload] = columns[..] else {
         return Err(format!(
             "expected start, length, greatest value and histogram, got {} columns",
             columns.len()
         ));
     };
-    Ok(Interval {
-        tag,
-        start_ns: nanoseconds(start)?,
-        length_ns: nanoseconds(length)?,
-        histogram: decode(payload, deserializer)?,
-    })
+    let mut histogram = decode(payload, deserializer)?;
+    if let Ok(max) = f64::from_str(max) {
+        histogram.tighten_max((max * MAX_UNIT + MAX_ROUNDING).round() as u64);
+    }
+    Ok(Interval { tag, start_ns: nanoseconds(start)?, length_ns: nanoseconds(length)?, histogram })
 }
 
 fn nanoseconds(seconds: &str) -> Result<u64, String> {

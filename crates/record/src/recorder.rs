@@ -69,9 +69,9 @@ impl Phases {
         instant.saturating_sub(self.measure_from) / self.window
     }
 
-    /// Windows of the measure phase, the last one perhaps shorter.
+    /// Windows of the measure phase, the last one perhaps shorter; none if it ended before it began.
     pub fn windows(&self) -> u64 {
-        (self.measure_to - self.measure_from).div_ceil(self.window)
+        self.measure_to.saturating_sub(self.measure_from).div_ceil(self.window)
     }
 }
 

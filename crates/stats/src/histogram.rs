@@ -109,6 +109,14 @@ impl Histogram {
         }
     }
 
+    /// Tells a restored histogram more of its greatest value: it lies in the last bucket and is at most `bound`.
+    /// A bound outside that bucket says nothing.
+    pub fn tighten_max(&mut self, bound: u64) {
+        if self.geometry.index(bound) == self.geometry.index(self.max) {
+            self.max = self.max.min(bound);
+        }
+    }
+
     /// Adds another histogram of the same or a finer geometry, exactly.
     ///
     /// Panics: if `other` is coarser

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 
 use crate::settings::Settings;
@@ -42,7 +43,11 @@ impl Limits {
     pub fn read(settings: &Settings<'_>) -> Self {
         let default = Self::default();
         Self {
-            max_connections: settings.count("max_connections", default.max_connections, 1),
+            max_connections: settings.count(
+                "max_connections",
+                default.max_connections,
+                1..=u64::MAX,
+            ),
             max_head_bytes: settings.size("max_head", default.max_head_bytes).max(256),
             max_body_bytes: settings.size("max_body", default.max_body_bytes),
             idle_ns: settings.positive_time("idle", default.idle_ns),
@@ -64,5 +69,44 @@ impl Limits {
     /// [`Limits::drain_ns`] likewise.
     pub fn drain(&self) -> Duration {
         Duration::from_nanos(self.drain_ns)
+    }
+}
+
+/// File descriptors that this process may have open; `u64::MAX` if any number.
+pub fn open_files() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Raises the soft limit of open files to the hard one, for the whole process.
+///
+/// A process that serves thousands of connections needs it, and the usual soft limit of 1024 is
+/// only a courtesy to programs that still use `select`. A refusal by the kernel changes nothing,
+/// and shows in [`open_files`].
+pub fn raise_open_files() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn limits_are_set_by_name_and_keep_their_defaults() {
+        let options = Options::default().with("idle", "2s").with("max_head", "1B");
+        let settings = Settings::new(&options.settings);
+        let limits = Limits::read(&settings);
+        settings.finish("the test").unwrap();
+        assert_eq!(limits.idle(), Duration::from_secs(2));
+        // A head of one byte could not be served at all.
+        assert_eq!(limits.max_head_bytes, 256);
+        assert_eq!(limits.drain_ns, Limits::default().drain_ns);
+    }
+
+    #[test]
+    fn open_files_are_raised_to_the_hard_limit() {
+        raise_open_files();
+        assert_eq!(Some(open_files()), getrlimit(Resource::Nofile).maximum.or(Some(u64::MAX)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
@@ -52,16 +53,19 @@ impl<'a> Settings<'a> {
         self.quantity(key, "a share such as 25% or 0.25", quantity::parse_ratio).unwrap_or(default)
     }
 
-    /// A whole number from `low` on.
-    pub fn count(&self, key: &'static str, default: u64, low: u64) -> u64 {
-        let parse = |text: &str| text.trim().parse().ok().filter(|count| *count >= low);
-        self.quantity(key, &format!("a whole number from {low} on"), parse).unwrap_or(default)
+    /// A whole number within a range.
+    pub fn count(&self, key: &'static str, default: u64, range: RangeInclusive<u64>) -> u64 {
+        self.optional_count(key, range).unwrap_or(default)
     }
 
-    /// A whole number from `low` on, if there is one.
-    pub fn optional_count(&self, key: &'static str, low: u64) -> Option<u64> {
-        let parse = |text: &str| text.trim().parse().ok().filter(|count| *count >= low);
-        self.quantity(key, &format!("a whole number from {low} on"), parse)
+    /// A whole number within a range, if there is one.
+    pub fn optional_count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let expected = match (range.start(), range.end()) {
+            (low, &u64::MAX) => format!("a whole number from {low} on"),
+            (low, high) => format!("a whole number from {low} to {high}"),
+        };
+        let parse = |text: &str| text.trim().parse().ok().filter(|count| range.contains(count));
+        self.quantity(key, &expected, parse)
     }
 
     /// `true` or `false`.
@@ -154,7 +158,7 @@ mod tests {
         let settings = Settings::new(&options.settings);
         assert_eq!(settings.time("service", 0), 1_000_000);
         assert_eq!(settings.ratio("share", 1.0), 0.5);
-        assert_eq!(settings.count("pieces", 1, 1), 7);
+        assert_eq!(settings.count("pieces", 1, 1..=9), 7);
         assert!(settings.flag("keep", false));
         assert_eq!(settings.size("body", 0), 1024);
         assert_eq!(settings.choice("how", &["slow", "fast"], 0), 1);
@@ -168,11 +172,13 @@ mod tests {
         let options = Options::default()
             .with("service", 5)
             .with("pieces", 0)
+            .with("many", -1)
             .with("body", json!([1]))
             .with("servise", "1ms");
         let settings = Settings::new(&options.settings);
         assert_eq!(settings.time("service", 3), 3);
-        settings.count("pieces", 1, 1);
+        settings.count("pieces", 1, 1..=9);
+        settings.optional_count("many", 1..=u64::MAX);
         settings.size("body", 0);
         settings.refuse("service and pieces are at odds");
         let error = settings.finish("mode constant").unwrap_err();
@@ -180,10 +186,11 @@ mod tests {
             error.problems,
             [
                 "service: expected a time such as 1ms, got \"5\"",
-                "pieces: expected a whole number from 1 on, got \"0\"",
+                "pieces: expected a whole number from 1 to 9, got \"0\"",
+                "many: expected a whole number from 1 on, got \"-1\"",
                 "body: expected a size such as 64KiB, got [1]",
                 "service and pieces are at odds",
-                "servise: no setting of mode constant, which has body, pieces, service",
+                "servise: no setting of mode constant, which has body, many, pieces, service",
             ]
         );
         assert!(!error.to_string().contains('\n'));

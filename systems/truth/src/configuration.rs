@@ -8,6 +8,10 @@ use serving::settings::Settings;
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
+/// Room for the stamps is set aside at the start: 32 bytes each.
+const MOST_STAMPS: u64 = 100_000_000;
+/// Pieces without bytes cost time too, and the thread is everybody's.
+const MOST_PIECES: u64 = 10_000;
 
 /// What this target was told to be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -181,8 +185,8 @@ pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
         conduct,
         share,
         body_bytes: settings.size("body", default_body(conduct)),
-        seed: settings.count("seed", 1, 0),
-        max_stamps: settings.count("max_stamps", 4_000_000, 0),
+        seed: settings.count("seed", 1, 0..=u64::MAX),
+        max_stamps: settings.count("max_stamps", 4_000_000, 0..=MOST_STAMPS),
         limits: Limits::read(&settings),
     };
     settings.finish(&format!("mode {mode}"))?;
@@ -233,14 +237,14 @@ fn read_periodic(settings: &Settings<'_>) -> Timing {
 fn read_conduct(mode: &str, settings: &Settings<'_>) -> Conduct {
     match mode {
         "refuse" => Conduct::Refuse {
-            close_listener_after: settings.optional_count("close_listener_after", 1),
+            close_listener_after: settings.optional_count("close_listener_after", 1..=u64::MAX),
         },
         "reset" => Conduct::Reset,
         "slow_body" => Conduct::SlowBody {
             over_ns: settings.time("over", SECOND),
-            pieces: settings.count("pieces", 10, 1),
+            pieces: settings.count("pieces", 10, 1..=MOST_PIECES),
         },
-        "status" => Conduct::Status { code: read_status(settings) },
+        "status" => Conduct::Status { code: settings.count("code", 500, 200..=599) as u16 },
         "garbage" => Conduct::Garbage,
         "hang" => Conduct::Hang,
         "half" => Conduct::Half,
@@ -249,18 +253,10 @@ fn read_conduct(mode: &str, settings: &Settings<'_>) -> Conduct {
             lie: [Lie::Less, Lie::More][settings.choice("lie", &["less", "more"], 0)],
         },
         "huge_body" => Conduct::HugeBody,
-        "chunked" => Conduct::Chunked { pieces: settings.count("pieces", 4, 1) },
+        "chunked" => Conduct::Chunked { pieces: settings.count("pieces", 4, 1..=MOST_PIECES) },
         "close" => Conduct::Close,
         _ => Conduct::Plain,
     }
-}
-
-fn read_status(settings: &Settings<'_>) -> u16 {
-    let code = settings.count("code", 500, 200);
-    u16::try_from(code).ok().filter(|code| *code < 600).unwrap_or_else(|| {
-        settings.refuse(format!("code: expected a status from 200 to 599, got {code}"));
-        500
-    })
 }
 
 /// A mode about bodies needs one; the others answer the least there is.
@@ -293,6 +289,14 @@ mod tests {
     fn every_mode_reads_without_settings() {
         for mode in MODES {
             assert_eq!(read(&Options::default().with("mode", mode)).unwrap().mode, mode);
+        }
+    }
+
+    #[test]
+    fn the_readme_has_a_row_for_every_mode() {
+        let readme = include_str!("../README.md");
+        for mode in MODES {
+            assert!(readme.contains(&format!("\n| `{mode}` | ")), "{mode}");
         }
     }
 
@@ -332,7 +336,7 @@ mod tests {
         assert_eq!(
             problems(options),
             [
-                "code: expected a status from 200 to 599, got 700",
+                "code: expected a whole number from 200 to 599, got \"700\"",
                 "share: expected a share such as 25% or 0.25, got \"200%\"",
                 "body: expected a size such as 64KiB, got \"12\"",
             ]

@@ -121,12 +121,13 @@ impl Talk<'_> {
         self.allow(allowed_ns);
         loop {
             match head::parse(self.inbox.filled(), searched) {
-                Parsed::Whole(head) => {
+                Parsed::Whole(head) if head.bytes as u64 <= limits.max_head_bytes => {
                     self.presence.idle.set(false);
                     let (request, bytes) = (Request::of(&head), head.bytes);
                     self.inbox.start += bytes;
                     return self.within_limits(request).await;
                 }
+                Parsed::Whole(_) => return self.send_away(431).await,
                 Parsed::Refused(status) => return self.send_away(status).await,
                 Parsed::Partial => searched = self.inbox.filled().len(),
             }
@@ -224,6 +225,10 @@ impl Talk<'_> {
             let part = bytes.min(FILLER_BYTES as u64);
             self.write(&FILLER[..part as usize]).await?;
             bytes -= part;
+            if bytes > 0 {
+                // A fast reader of a huge body must not keep the thread from everybody else.
+                tokio::task::yield_now().await;
+            }
         }
         Ok(())
     }
@@ -234,6 +239,7 @@ impl Talk<'_> {
         let lines = HEADER_LINE.repeat(FILLER_BYTES / HEADER_LINE.len());
         while !self.room.stopping.get() {
             self.write(&lines).await?;
+            tokio::task::yield_now().await;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use serving::error::ServeError;
+use serving::limits;
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
@@ -95,6 +96,7 @@ impl Truth {
 ///
 /// Errors: those of [`Truth::bind`] and [`Truth::run`]; see [`ServeError::exit_code`]
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    limits::raise_open_files();
     let truth = Truth::bind(options)?;
     on_this_thread(async {
         let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
@@ -115,6 +117,7 @@ fn on_this_thread(work: impl Future<Output = Result<(), ServeError>>) -> Result<
 fn effective(configuration: &Configuration) -> Value {
     let mut value = json!(configuration);
     value["backlog"] = listener::effective_backlog().into();
+    value["open_files"] = limits::open_files().into();
     value["version"] = env!("CARGO_PKG_VERSION").into();
     value
 }

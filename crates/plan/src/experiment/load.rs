@@ -102,7 +102,7 @@ fn model(reader: &mut Reader<'_>, inputs: &dyn Inputs) -> Model {
     let from = reader.parsed("from", units::RATE, units::parse_rate).map_or(0.0, |(rate, _)| rate);
     let spawn_rate = reader.rate("spawn_rate").map_or(f64::INFINITY, |(rate, _)| rate);
     let think = reader
-        .parsed("think", "a pause such as 2s, 1s..3s or exponential 2s", parse_think)
+        .parsed("think", units::PAUSE, units::parse_think)
         .map_or(Think::Fixed { pause: Duration::ZERO }, |(think, _)| think);
     let rate = reader.rate("rate").map(|(rate, _)| match spacing {
         Spacing::Constant => ArrivalProcess::Constant { rate },
@@ -128,17 +128,6 @@ fn spacing(reader: &mut Reader<'_>) -> Spacing {
     reader
         .parsed("arrivals", "\"poisson\" or \"constant\"", parse)
         .map_or(Spacing::Poisson, |(spacing, _)| spacing)
-}
-
-/// `2s`, `1s..3s` or `exponential 2s`.
-pub(crate) fn parse_think(text: &str) -> Option<Think> {
-    if let Some(mean) = text.trim().strip_prefix("exponential ") {
-        return units::parse_duration(mean).map(|mean| Think::Exponential { mean });
-    }
-    match units::parse_duration_range(text) {
-        Some((low, high)) => Some(Think::Uniform { low, high }),
-        None => units::parse_duration(text).map(|pause| Think::Fixed { pause }),
-    }
 }
 
 /// A duration above zero.

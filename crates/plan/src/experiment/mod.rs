@@ -20,4 +20,4 @@ pub use build::load;
 pub use request::{Experiment, Inputs, Known, Options, Refused, World};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -59,7 +59,8 @@ impl Reading<'_> {
         let expect = reader.table("expect").cloned();
         let items = items(&mut reader);
         self.problems.extend(reader.finish());
-        let (protocol, inner) = protocol?;
+        let (protocol, mut inner) = protocol?;
+        self.body_file(&mut inner);
         self.templates(&inner, rows.as_deref());
         let mut operation =
             Operation { weight, rows, order, expect, items, ..Operation::named(&name) };
@@ -185,6 +186,34 @@ impl Reading<'_> {
                 self.problems.push(Diagnostic::new(span, message, "named here"));
                 None
             }
+        }
+    }
+
+    /// Puts the content of `body_file` in the place of `body`, word for word: its braces are no
+    /// placeholders.
+    fn body_file(&mut self, table: &mut Table) {
+        let both = table.get("body").is_some();
+        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == "body_file") else {
+            return;
+        };
+        let span = entry.node.span;
+        let Some(file) = entry.node.as_str() else {
+            return self.problems.push(entry.node.unlike("the name of a file"));
+        };
+        if both {
+            let message = "`body` and `body_file` exclude each other";
+            self.problems.push(Diagnostic::new(entry.key_span, message, "keep one of them"));
+        }
+        let read = self.world.inputs.read(Path::new(file));
+        let text = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8 text"))
+        });
+        match text {
+            Ok(text) => {
+                entry.key = "body".to_owned();
+                entry.node.value = Value::String(text.replace("{{", "{{{{"));
+            }
+            Err(message) => self.problems.push(Diagnostic::new(span, message, "named here")),
         }
     }
 

@@ -40,7 +40,41 @@ pub(super) fn environment(
         found.add_text(&text, &written);
     }
     *secrets = found;
+    with_numbers(root, resolved)
+}
+
+/// Tables of the plan's own settings, in which [`NUMBERS`] are numbers.
+const SETTINGS: [&str; 3] = ["load", "design", "operation"];
+const NUMBERS: [&str; 6] = ["connections", "users", "operations", "workers", "blocks", "weight"];
+
+/// The environment only knows text. Where a setting is a number, a lone variable becomes one.
+fn with_numbers(written: &Table, mut resolved: Table) -> Table {
+    for (before, after) in written.entries.iter().zip(&mut resolved.entries) {
+        if SETTINGS.contains(&after.key.as_str()) {
+            number_in(&before.node, &mut after.node);
+        }
+    }
     resolved
+}
+
+fn number_in(before: &Node, after: &mut Node) {
+    match (&before.value, &mut after.value) {
+        (Value::Array(before), Value::Array(after)) => {
+            before.iter().zip(after).for_each(|(before, after)| number_in(before, after));
+        }
+        (Value::Table(before), Value::Table(after)) => {
+            for (before, after) in before.entries.iter().zip(&mut after.entries) {
+                let replaced = before.node != after.node;
+                let number = after.node.as_str().and_then(|text| text.parse().ok());
+                if let (true, true, Some(number)) =
+                    (replaced, NUMBERS.contains(&after.key.as_str()), number)
+                {
+                    after.node.value = Value::Integer(number);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The tree with the levels of one arm in place.

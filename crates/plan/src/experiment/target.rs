@@ -74,6 +74,11 @@ pub(super) fn of_system(protocol: &str) -> Target {
 /// it.
 fn address(text: &str, span: Span, reader: &mut Reader<'_>) -> String {
     let trimmed = text.trim_end_matches('/');
+    if text.contains("{{") {
+        let message = format!("unknown placeholder in `{text}`");
+        let label = "a target takes {{env.NAME}} and {{factor.NAME}}";
+        reader.problem(Diagnostic::new(span, message, label));
+    }
     if text.contains('{') {
         return trimmed.to_owned();
     }

@@ -29,7 +29,7 @@ pub struct Quantity {
     pub start_ns: u64,
     /// Its length.
     pub length_ns: u64,
-    /// The values; coarse, with the ends of buckets as extremes.
+    /// The values; coarse. The least is known to its bucket, the greatest to a microsecond.
     pub histogram: Histogram,
 }
 

@@ -59,6 +59,13 @@ fn what_was_written_is_read() {
 }
 
 #[test]
+fn the_greatest_value_is_known_to_a_microsecond() {
+    let maxima: Vec<u64> =
+        read(&log()).into_iter().map(|interval| interval.unwrap().histogram.max()).collect();
+    assert_eq!(maxima, [2_000_500, 90_000_000_500]);
+}
+
+#[test]
 fn another_reader_finds_the_same_counts() {
     let bytes = log();
     let text = String::from_utf8(bytes).unwrap();

@@ -260,6 +260,15 @@ fn an_end_told_late_keeps_what_was_counted() {
 }
 
 #[test]
+fn a_phase_that_ends_before_it_begins_has_no_windows() {
+    let mut recorder = Recorder::new(0, &layout(), PHASES, false);
+    recorder.set_end(FROM - 500);
+    recorder.begin(0, FROM);
+    let batch = recorder.roll(TO);
+    assert_eq!((batch.closed_below, batch.windows.len(), batch.in_flight), (0, 0, 0));
+}
+
+#[test]
 fn the_first_failure_of_each_kind_is_told_once() {
     let mut recorder = Recorder::new(0, &layout(), PHASES, false);
     for _ in 0..3 {

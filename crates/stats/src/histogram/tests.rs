@@ -93,6 +93,10 @@ fn restored_buckets_have_the_counts_and_the_ends_of_their_buckets() {
     assert!(restored.buckets().eq(original.buckets()));
     assert_eq!((restored.min(), restored.max()), (1_000, 70_143));
     assert_eq!(restored.sum(), 2 * 1_001 + 69_887);
+    for (bound, max) in [(90_000, 70_143), (70_000, 70_000), (5, 70_000)] {
+        restored.tighten_max(bound);
+        assert_eq!(restored.max(), max, "at most {bound}");
+    }
 }
 
 proptest! {

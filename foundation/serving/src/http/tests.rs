@@ -1,3 +1,5 @@
+//! The server over real sockets: answers, limits, drain. Not what any one system answers.
+
 use super::*;
 use crate::listener;
 use std::net::SocketAddr;

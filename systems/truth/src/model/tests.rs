@@ -1,3 +1,5 @@
+//! The arithmetic of answers against hand-made cases and closed forms; nothing here reads a clock.
+
 use super::*;
 
 const MS: u64 = 1_000_000;

@@ -186,6 +186,7 @@ fn requests_beyond_the_limits_are_refused_and_are_no_arrivals() {
     let long = format!("GET / HTTP/1.1\r\nx: {}", "y".repeat(600));
     for (request, status) in [
         (long.as_str(), "431"),
+        (&format!("{long}\r\n\r\n"), "431"),
         ("POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\n", "413"),
         ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n", "501"),
         ("nonsense\r\n\r\n", "400"),

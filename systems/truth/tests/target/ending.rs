@@ -59,6 +59,15 @@ fn an_idle_connection_is_closed_in_time() {
 }
 
 #[test]
+fn half_a_head_is_not_waited_for_beyond_the_read_limit() {
+    let target = Running::start(mode("none").with("read", "1ms"));
+    let mut stream = target.connect();
+    stream.write_all(b"GET / HTTP/1.1\r\nhost:").unwrap();
+    assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
+    assert_eq!(target.report("")["received"], 0);
+}
+
+#[test]
 fn bad_settings_end_with_code_two_and_one_line() {
     let options = Options::default().with("mode", "mm1").with("rate", "fast").with("at", "1s");
     let error = Truth::bind(&options).unwrap_err();

@@ -1,0 +1,226 @@
+//! The whole plan as text for people: what `check` prints.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, Stage, Stop, Think, WarmUp};
+use crate::operation::{Operation, RowOrder, TargetOf};
+use crate::plan::{Arm, Plan};
+use crate::process::Start;
+use crate::units::{format_duration, format_rate};
+
+/// More trials than this are not listed one by one.
+const MOST_TRIALS: usize = 200;
+
+impl Plan {
+    /// The whole plan as readable text, secrets redacted, ending in a line break.
+    pub fn describe(&self) -> String {
+        let mut out = Text(String::new());
+        out.field("title", &self.title);
+        if let Some(question) = &self.question {
+            out.field("question", question);
+        }
+        if self.rehearsal {
+            out.field("rehearsal", "yes: shortened, and never a pass");
+        }
+        out.field("seed", &self.seed.to_string());
+        out.field("plan hash", &self.hash());
+        let wall = self.wall_time().map_or("not known beforehand".to_owned(), |time| {
+            format!("{} without start-up and drain", format_duration(rounded(time)))
+        });
+        out.field("wall time", &wall);
+        for criterion in &self.criteria {
+            out.field("criterion", &criterion.text);
+        }
+        for comparison in &self.comparisons {
+            let metrics = comparison.metrics.join(", ");
+            let (factor, baseline) = (&comparison.factor, &comparison.baseline);
+            out.field("comparison", &format!("{factor} against {baseline} in {metrics}"));
+        }
+        for arm in &self.arms {
+            out.arm(arm);
+        }
+        out.trials(self);
+        out.0.lines().map(|line| self.secrets.redact(line) + "\n").collect()
+    }
+}
+
+/// Text that grows by lines.
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line.trim_end());
+        self.0.push('\n');
+    }
+
+    fn field(&mut self, name: &str, value: &str) {
+        self.line(&format!("{name:<12} {value}"));
+    }
+
+    fn arm(&mut self, arm: &Arm) {
+        self.line("");
+        self.line(&format!("arm {}", arm.name));
+        for service in &arm.services {
+            self.field("  service", &format!("{}: {}", service.name, service.command.join(" ")));
+        }
+        if let Some(system) = &arm.system {
+            let set: Vec<String> =
+                system.set.iter().map(|(key, value)| format!("{key}={}", bare(value))).collect();
+            self.field("  system", &format!("{} {}", start(&system.start), set.join(" ")));
+        }
+        for observer in &arm.observers {
+            let expect = observer.expect.as_deref().unwrap_or("no expectation");
+            self.field("  observer", &format!("{}: {expect}", observer.name));
+        }
+        for target in &arm.targets {
+            self.field("  target", &target.url);
+        }
+        for line in load(&arm.load) {
+            self.field("  load", &line);
+        }
+        let total: f64 = arm.operations.iter().map(|operation| operation.weight).sum();
+        for operation in &arm.operations {
+            self.operation(operation, arm, total);
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation, arm: &Arm, total: f64) {
+        let share = 100.0 * operation.weight / total;
+        let share = (share * 100.0).round() / 100.0;
+        let target = match &operation.target {
+            TargetOf::Fixed(at) => arm.targets.get(*at).map_or("", |target| target.url.as_str()),
+            TargetOf::ByRow(_) => "the target of each row",
+        };
+        let head = format!("{} {share}% to {target}", operation.name);
+        self.field("  operation", &head);
+        self.line(&format!("    {} {}", operation.protocol, operation.table.to_json()));
+        if let Some(expect) = &operation.expect {
+            self.line(&format!("    expect {}", expect.to_json()));
+        }
+        for item in &operation.items {
+            self.line(&format!("    item {} = {}", item.name, item.path));
+        }
+        let order = match operation.order {
+            RowOrder::RoundRobin => "in turn",
+            RowOrder::Random => "at random",
+            RowOrder::Once => "each once",
+        };
+        if let Some(requests) = &operation.requests {
+            self.line(&format!("    {} listed requests, {order}", requests.len()));
+        } else if let Some(rows) = &operation.rows {
+            self.line(&format!("    {} rows of {}, {order}", rows.len(), rows.file));
+        }
+    }
+
+    fn trials(&mut self, plan: &Plan) {
+        self.line("");
+        self.line(&format!("{} trials, in this order", plan.trials.len()));
+        for trial in plan.trials.iter().take(MOST_TRIALS) {
+            let arm = &plan.arms[trial.arm].name;
+            let (index, block) = (trial.index, trial.block);
+            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {}", trial.seed));
+        }
+        if plan.trials.len() > MOST_TRIALS {
+            self.line(&format!("  and {} more", plan.trials.len() - MOST_TRIALS));
+        }
+    }
+}
+
+/// Text without quotes, all else as JSON.
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn start(start: &Start) -> String {
+    match start {
+        Start::Serve(name) => format!("proofload serve {name}"),
+        Start::Command(words) => words.join(" "),
+    }
+}
+
+/// To the millisecond, for people.
+fn rounded(time: Duration) -> Duration {
+    Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64)
+}
+
+fn load(load: &Load) -> Vec<String> {
+    let mut first = model(load);
+    match load.stop {
+        Stop::Duration { after } => {
+            write!(first, ", measured for {}", format_duration(after)).expect("text grows");
+        }
+        Stop::Operations { count } => {
+            write!(first, ", {count} operations").expect("text grows");
+        }
+    }
+    let warm_up = match load.warm_up {
+        WarmUp::Auto => "found by the analysis".to_owned(),
+        WarmUp::Fixed { length } => format_duration(length),
+    };
+    let reuse = match load.reuse {
+        Reuse::KeepAlive => "kept alive",
+        Reuse::NewPerOperation => "a new one for each operation",
+    };
+    let timeout = format_duration(load.timeout);
+    vec![
+        first,
+        format!("warm-up {warm_up}, time-out {timeout}, {} connections, {reuse}", load.connections),
+    ]
+}
+
+fn model(load: &Load) -> String {
+    match &load.model {
+        Model::Open { arrivals } => format!("open, {}", process(arrivals)),
+        Model::Closed => format!("closed loop over {} connections", load.connections),
+        Model::Users { users, spawn_rate, think } => {
+            let spawn =
+                if spawn_rate.is_finite() { format_rate(*spawn_rate) } else { "at once".into() };
+            format!("{users} users, spawned {spawn}, thinking {}", thinking(think))
+        }
+    }
+}
+
+fn thinking(think: &Think) -> String {
+    match think {
+        Think::Fixed { pause } => format_duration(*pause),
+        Think::Uniform { low, high } => {
+            format!("{}..{}", format_duration(*low), format_duration(*high))
+        }
+        Think::Exponential { mean } => format!("exponential {}", format_duration(*mean)),
+    }
+}
+
+fn process(arrivals: &ArrivalProcess) -> String {
+    match arrivals {
+        ArrivalProcess::Constant { rate } => format!("constant {}", format_rate(*rate)),
+        ArrivalProcess::Poisson { rate } => format!("Poisson {}", format_rate(*rate)),
+        ArrivalProcess::Stages { from, stages, spacing } => {
+            let steps: Vec<String> = stages.iter().map(stage).collect();
+            format!("{} from {} {}", spaced(*spacing), format_rate(*from), steps.join(" "))
+        }
+        ArrivalProcess::Burst { rate, on, off, spacing } => format!(
+            "{} bursts of {} for {}, then {} of silence",
+            spaced(*spacing),
+            format_rate(*rate),
+            format_duration(*on),
+            format_duration(*off)
+        ),
+        ArrivalProcess::Replay { offsets_ns, file, .. } => {
+            format!("replay of {} arrivals of {file}", offsets_ns.len())
+        }
+    }
+}
+
+fn spaced(spacing: Spacing) -> &'static str {
+    match spacing {
+        Spacing::Constant => "constant",
+        Spacing::Poisson => "Poisson",
+    }
+}
+
+fn stage(stage: &Stage) -> String {
+    format!("to {} over {}", format_rate(stage.to), format_duration(stage.over))
+}

@@ -1,0 +1,312 @@
+//! One test for each way to write a file that cannot be run, by what a person then reads.
+
+use super::*;
+
+/// What a person reads of this file.
+fn refused(text: &str) -> String {
+    read(text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err()
+}
+
+#[test]
+fn unknown_keys_name_the_near_miss() {
+    let text = HOME.replace("duration =", "duratoin =");
+    let message = refused(&text);
+    assert_eq!(
+        message,
+        r#"error: unknown key `duratoin`
+  --> test.toml:11:1
+   |
+11 | duratoin = "60s"
+   | ^^^^^^^^ did you mean `duration`?
+   |
+   = hint: known here: arrivals, from, spawn_rate, think, rate, stages, burst, replay, users, duration, operations, warm_up, timeout, connections, new_connections, steady_state, workers"#
+    );
+}
+
+#[test]
+fn a_wrong_type_says_what_was_expected() {
+    assert_eq!(
+        refused(&HOME.replace("\"http://127.0.0.1:8080\"", "8080")),
+        r#"error: expected text, got 8080
+ --> test.toml:7:7
+  |
+7 | url = 8080
+  |       ^^^^ expected text
+
+error: operation `home` has no target
+  --> test.toml:13:1
+   |
+13 | [[operation]]
+   | ^^^^^^^^^^^^^ nowhere to send it
+   |
+   = hint: add [target] with url = "http://127.0.0.1:8080""#
+    );
+}
+
+#[test]
+fn a_missing_unit_is_not_guessed() {
+    assert_eq!(
+        refused(&with_load("rate = \"500\"\nduration = 60")),
+        r#"error: expected a rate such as 500/s, got "500"
+ --> test.toml:4:9
+  |
+4 | rate = "500"
+  |         ^^^ expected a rate such as 500/s
+
+error: expected a duration such as 20ms, 1.5s or 2m, got 60
+ --> test.toml:5:12
+  |
+5 | duration = 60
+  |            ^^ expected a duration such as 20ms, 1.5s or 2m"#
+    );
+}
+
+#[test]
+fn weights_of_zero_for_all_are_refused() {
+    assert_eq!(
+        refused(&HOME.replace("name = \"home\"", "name = \"home\"\nweight = 0")),
+        r#"error: the weights of all operations are 0
+  --> test.toml:15:10
+   |
+15 | weight = 0
+   |          ^ expected one above 0"#
+    );
+}
+
+#[test]
+fn a_factor_without_level_is_refused() {
+    let text = format!("[factors]\nsize = []\n{}", with_load("rate = \"5/s\""));
+    assert_eq!(
+        refused(&text),
+        r#"error: factor `size` has no level
+ --> test.toml:2:8
+  |
+2 | size = []
+  |        ^^ expected at least one level"#
+    );
+}
+
+#[test]
+fn an_unreadable_row_file_is_named() {
+    let with_rows = |file: &str| {
+        let rows = format!("rows = {{ file = \"{file}\" }}");
+        refused(&format!("{}{rows}\n", with_load("rate = \"5/s\"")))
+    };
+    assert_eq!(
+        with_rows("none.csv"),
+        r#"error: cannot read none.csv: entity not found
+ --> test.toml:7:18
+  |
+7 | rows = { file = "none.csv" }
+  |                  ^^^^^^^^ named here"#
+    );
+    let broken = with_rows("broken.csv");
+    assert!(
+        broken.starts_with("error: cannot use broken.csv: line 3: expected 2 fields, got 1\n"),
+        "{broken}"
+    );
+}
+
+#[test]
+fn a_template_error_points_into_the_text() {
+    assert_eq!(
+        refused(&HOME.replace("path = \"/\"", "path = \"/{{sequenc}}/{{random 5}}\"")),
+        r#"error: unknown placeholder `sequenc`
+  --> test.toml:15:19
+   |
+15 | http = { path = "/{{sequenc}}/{{random 5}}" }                         # GET; method, header, body, json, expect, items as below
+   |                   ^^^^^^^^^^^ did you mean `sequence`?
+   |
+   = hint: known here: sequence, nonce, uuid, random, bytes, row, trial, env, factor
+
+error: expected a range such as 0..99, got "5"
+  --> test.toml:15:31
+   |
+15 | http = { path = "/{{sequenc}}/{{random 5}}" }                         # GET; method, header, body, json, expect, items as below
+   |                               ^^^^^^^^^^^^ whole numbers, the second not below the first"#
+    );
+}
+
+#[test]
+fn syntax_errors_come_all_at_once() {
+    let message = refused("title = \n[load]\nrate = = 5\n");
+    assert!(message.matches("error: not valid TOML").count() >= 2, "{message}");
+    assert!(message.contains("test.toml:1:9"), "{message}");
+    assert!(message.contains("test.toml:3:8"), "{message}");
+}
+
+#[test]
+fn every_problem_is_reported_at_once_and_each_once() {
+    let text = r#"
+titel = "x"
+criteria = ["p98 < 20ms", "hom p99 < 5ms"]
+[factors]
+a = [1, 2]
+[target]
+url = "127.0.0.1:8080"
+[load]
+rate = "500"
+users = 5
+think = "soon"
+[[operation]]
+name = "home page"
+http = { path = "/{{factor.b}}/{{env.NONE}}" }
+[[operation]]
+name = "twice"
+weight = -1
+htp = { path = "/" }
+[[operation]]
+name = "twice"
+http = { path = "/" }
+when = { a = 3 }
+[[comparison]]
+factor = "c"
+baseline = 1
+metrics = ["p77"]
+"#;
+    let message = refused(text);
+    let errors: Vec<&str> = message.lines().filter(|line| line.starts_with("error")).collect();
+    assert_eq!(
+        errors,
+        [
+            "error: unknown key `titel`",
+            "error: unknown metric `p98`",
+            "error: expected an address such as http://127.0.0.1:8080, got \"127.0.0.1:8080\"",
+            "error: expected a rate such as 500/s, got \"500\"",
+            "error: `rate` and `users` exclude each other",
+            "error: expected a pause such as 2s, 1s..3s or exponential 2s, got \"soon\"",
+            "error: name \"home page\" holds other than letters, digits, `-`, `_`, `.`",
+            "error: unknown factor `b`",
+            "error: environment variable `NONE` is not set",
+            "error: the operation names no protocol",
+            "error: weight -1 is below 0",
+            "error: unknown key `htp`",
+            "error: operation name `twice` appears twice",
+            "error: unknown level of `a` `3`",
+            "error: unknown factor `c`",
+            "error: unknown metric `p77`",
+        ]
+    );
+    assert!(message.contains("did you mean `title`?"), "{message}");
+    assert!(message.contains("did you mean `http`?"), "{message}");
+}
+
+#[test]
+fn top_level_keys_after_a_table_are_explained() {
+    let message =
+        refused(&format!("{HOME}\ncriteria = [\"p99 < 1ms\"]\n").replacen("criteria", "#", 1));
+    assert!(message.contains("error: unknown key `criteria`"), "{message}");
+    assert!(message.contains("belongs to the top level"), "{message}");
+    assert!(message.contains("hint: move it above the first [table]"), "{message}");
+}
+
+#[test]
+fn problems_of_flags_point_into_the_flag() {
+    let options = Options { criteria: vec!["p99 < 20".into()], ..set(&["load.rat=200/s"]) };
+    let message = read(HOME, &options).unwrap_err();
+    assert!(message.contains("--> --set:1:6"), "{message}");
+    assert!(message.contains("did you mean `rate`?"), "{message}");
+    assert!(message.contains("--> --criterion:1:7"), "{message}");
+    let unknown = read(HOME, &set(&["operation.hom.weight=2", "nonsense"])).unwrap_err();
+    assert!(unknown.contains("error: unknown operation `hom`"), "{unknown}");
+    assert!(unknown.contains("did you mean `home`?"), "{unknown}");
+    assert!(unknown.contains("got \"nonsense\""), "{unknown}");
+}
+
+#[test]
+fn names_and_braces_that_would_mislead_are_refused() {
+    assert!(refused(&HOME.replace("\"home\"", "\"all\"")).contains("`all` is reserved"));
+    let braces = HOME.replace("path = \"/\"", "path = \"/{{env.BRACES}}\"");
+    assert!(refused(&braces).contains("environment variable `BRACES` holds"));
+}
+
+#[test]
+fn too_few_blocks_to_decide_are_refused() {
+    let text = format!(
+        "[factors]\nx = [1, 2]\n[design]\nblocks = 5\n[[comparison]]\nfactor = \"x\"\nbaseline = 1\n\
+         metrics = [\"p50\"]\n{}",
+        with_load("rate = \"5/s\"")
+    );
+    let message = refused(&text);
+    assert!(message.contains("error: 5 blocks cannot decide 1 comparisons"), "{message}");
+    assert!(message.contains("hint: write blocks = 6 or more in [design]"), "{message}");
+}
+
+#[test]
+fn an_empty_file_says_what_is_missing() {
+    let message = refused("");
+    assert!(message.contains("missing `[[operation]]`"), "{message}");
+    assert!(message.contains("missing table `[load]`"), "{message}");
+}
+
+#[test]
+fn a_path_in_the_target_is_moved_to_the_operation() {
+    let message = refused(&HOME.replace(":8080\"", ":8080/api\""));
+    assert!(message.contains("hint: write path = \"/api\" in the operation"), "{message}");
+}
+
+#[test]
+fn a_placeholder_that_nothing_fills_is_refused_in_a_target() {
+    let message = refused(&HOME.replace("http://127.0.0.1:8080", "http://{{evn.HOST}}:8080"));
+    assert!(
+        message.contains("error: unknown placeholder in `http://{{evn.HOST}}:8080`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_unknown_system_names_the_near_one() {
+    let text = format!("[system]\nserve = \"trth\"\n{}", with_load("rate = \"5/s\""));
+    assert!(refused(&text).contains("did you mean `truth`?"));
+}
+
+#[test]
+fn no_damage_to_a_file_makes_the_reader_panic() {
+    use crate::randomness::{Stream, below, draw};
+    let whole = r#"title = "é {{env.TOKEN}}"
+criteria = ["a p99 < 20ms", "a n / failed == 100%"]
+[factors]
+x = [1, 2]
+w = { s = { rate = "5/s" }, c = { users = 3, think = "1s..3s" } }
+[design]
+blocks = 2
+[[service]]
+name = "redis"
+command = "redis-server --save '' {port}"
+[system]
+serve = "truth"
+set = { a = "{{factor.x}}" }
+[load]
+stages = [{ to = "5/s", over = "3s" }, { hold = "1m" }]
+[[operation]]
+name = "a"
+when = { x = [1, 2] }
+http = { path = "/{{row.query}}/{{random 0..9}}/{{bytes 1KiB}}" }
+rows = { file = "data/queries.csv", order = "once" }
+items = { n = "$.n" }
+[[operation]]
+targets = { file = "targets.txt" }
+"#;
+    assert_eq!(read(whole, &set(&[])).err(), None);
+    let pieces = ["", "\"", "{", "}", "[", "=", "{{", "..", "-1", "0", "é", "\n", "9999999999999"];
+    let places: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
+    let mut refused = 0;
+    for case in 0..1500 {
+        let bits =
+            |n: u64, bound: usize| below(draw(case, Stream::Content, n), bound as u64) as usize;
+        let start = places[bits(0, places.len())];
+        let end = places[bits(1, places.len())].clamp(start, start + 12);
+        let end = (end..).find(|at| whole.is_char_boundary(*at)).unwrap();
+        let damaged =
+            format!("{}{}{}", &whole[..start], pieces[bits(2, pieces.len())], &whole[end..]);
+        let options = Options { quick: case % 2 == 0, ..set(&[]) };
+        match read(&damaged, &options) {
+            Ok(plan) => assert!(!plan.describe().is_empty()),
+            Err(message) => {
+                assert!(message.starts_with("error: "), "{message}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 500, "{refused}");
+}

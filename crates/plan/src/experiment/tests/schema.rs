@@ -1,0 +1,45 @@
+//! The schema for editors knows the keys that the reader knows.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::*;
+
+/// The keys that the reader lists when it meets one that it does not know.
+fn known_to_reader(text: &str) -> BTreeSet<String> {
+    let message = read(text, &Options::default()).unwrap_err();
+    let problem = message.split("error: ").find(|part| part.starts_with("unknown key `bogus`"));
+    let problem = problem.unwrap_or_else(|| panic!("no list of keys in {message}"));
+    let list = problem.split("known here: ").nth(1).unwrap().trim();
+    list.split(", ").map(str::to_owned).collect()
+}
+
+fn known_to_schema(table: &Json) -> BTreeSet<String> {
+    table["properties"].as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn every_table_of_the_schema_has_the_keys_of_the_reader() {
+    let text = include_str!("../../../../../docs/reference/experiment.schema.json");
+    let schema: Json = serde_json::from_str(text).unwrap();
+    let without_protocols = |mut keys: BTreeSet<String>| {
+        keys.remove("smtp");
+        keys
+    };
+    let cases = [
+        ("bogus = 1", &schema),
+        ("[target]\nbogus = 1", &schema["$defs"]["target"]),
+        ("[load]\nbogus = 1", &schema["$defs"]["load"]),
+        ("[[operation]]\nbogus = 1", &schema["$defs"]["operation"]),
+        ("[[service]]\nbogus = 1", &schema["$defs"]["service"]),
+        ("[system]\nbogus = 1", &schema["$defs"]["system"]),
+        ("[[observer]]\nbogus = 1", &schema["$defs"]["observer"]),
+        ("[[comparison]]\nbogus = 1", &schema["$defs"]["comparison"]),
+        ("[design]\nbogus = 1", &schema["properties"]["design"]),
+    ];
+    for (text, table) in cases {
+        let reader = without_protocols(known_to_reader(text));
+        assert_eq!(reader, known_to_schema(table), "{text}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Rules A1 to A18: arithmetic that every report must survive, ours before it is shown.
+//!
+//! Pure functions of a trial's summary. Not here: what follows from a contradiction (see
+//! [`crate::findings`]) and reports of other tools.
+//!
+//! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution),
+//! `flow` (rates, concurrency, parts, units).
+
+mod counts;
+mod flow;
+mod shape;
+
+use record::summary::{Distribution, Operation, Trial};
+
+/// Something that two numbers of a report cannot both say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The rule, `A1` to `A18`.
+    pub rule: &'static str,
+    /// The numbers that do not fit.
+    pub claim: String,
+}
+
+/// What a summary does not say but some rules need; a rule without its number is silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Context {
+    /// Time-out of an operation, from its start.
+    pub timeout_ns: Option<u64>,
+    /// Sums over all windows.
+    pub windows: Option<WindowSums>,
+}
+
+/// Sums over all windows of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WindowSums {
+    /// Values of all response time histograms.
+    pub response_times: u64,
+}
+
+/// One rule of the table.
+struct Rule {
+    id: &'static str,
+    check: fn(&Trial, &Context) -> Option<String>,
+}
+
+/// Every rule, in order.
+const RULES: &[Rule] = &[
+    Rule { id: "A1", check: counts::identities },
+    Rule { id: "A2", check: counts::shares },
+    Rule { id: "A3", check: flow::rates },
+    Rule { id: "A4", check: |trial, _| each(trial, shape::order) },
+    Rule { id: "A5", check: |trial, _| each(trial, shape::mean_band) },
+    Rule { id: "A6", check: |trial, _| each(trial, shape::moment_bounds) },
+    Rule { id: "A7", check: shape::saturation },
+    Rule { id: "A8", check: |trial, _| each(trial, shape::support) },
+    Rule { id: "A9", check: |trial, _| flow::little(trial) },
+    Rule { id: "A10", check: |trial, _| flow::hidden_closed_loop(trial) },
+    Rule { id: "A11", check: |trial, _| counts::shortfall(trial) },
+    Rule { id: "A12", check: |trial, _| counts::sizes(trial) },
+    Rule { id: "A13", check: |trial, _| flow::parts(trial) },
+    Rule { id: "A14", check: |trial, _| shape::merged(trial) },
+    Rule { id: "A15", check: flow::timeouts },
+    Rule { id: "A16", check: |trial, _| flow::clock(trial) },
+    Rule { id: "A17", check: |trial, _| each(trial, shape::resolution) },
+    Rule { id: "A18", check: |trial, _| flow::units(trial) },
+];
+
+/// Every contradiction of a trial's summary; empty for a sound one.
+pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
+    let broken = |rule: &Rule| {
+        (rule.check)(trial, context).map(|claim| Contradiction { rule: rule.id, claim })
+    };
+    RULES.iter().filter_map(broken).collect()
+}
+
+/// Each operation and the total.
+fn operations(trial: &Trial) -> impl Iterator<Item = &Operation> {
+    trial.operations.iter().chain([&trial.total])
+}
+
+/// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out: its
+/// moments are those of the succeeded operations only.
+fn each(trial: &Trial, check: fn(&Distribution) -> Option<String>) -> Option<String> {
+    let named = operations(trial).flat_map(|operation| {
+        [
+            ("response time", &operation.response_time),
+            ("service time", &operation.service_time),
+            ("queue wait", &operation.queue_wait),
+        ]
+        .map(|(what, distribution)| (format!("{} of {}", what, operation.name), distribution))
+    });
+    let lag = ("dispatch lag".to_owned(), &trial.generator.dispatch_lag);
+    let mut all = named.chain([lag]).filter(|(_, distribution)| distribution.count > 0);
+    all.find_map(|(name, distribution)| check(distribution).map(|claim| format!("{name}: {claim}")))
+}
+
+#[cfg(test)]
+mod tests;

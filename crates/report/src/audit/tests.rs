@@ -1,0 +1,113 @@
+use record::summary::{Grade, Trial, Validity};
+
+use super::*;
+use crate::example;
+
+const CONTEXT: Context = Context { timeout_ns: Some(2_000_000_000), windows: None };
+
+fn rules(one: &Trial) -> Vec<&'static str> {
+    contradictions(one, &CONTEXT).into_iter().map(|found| found.rule).collect()
+}
+
+/// One way to corrupt a valid summary, and the class of rule that must notice.
+type Mutation = (&'static str, fn(&mut Trial));
+
+const MUTATIONS: [Mutation; 18] = [
+    ("A1", |trial| trial.accounting.missed += 1),
+    ("A2", |trial| trial.generator.tail_share.service_time = 0.5),
+    ("A3", |trial| trial.rates.goodput *= 1.27),
+    ("A4", |trial| trial.total.response_time.quantiles[4].observed_ns = Some(1)),
+    ("A5", |trial| trial.total.response_time.mean_ns *= 30),
+    ("A6", |trial| {
+        let max = trial.total.response_time.max_ns;
+        trial.total.response_time.quantiles[1].observed_ns = Some(max);
+    }),
+    ("A7", |trial| trial.total.response_time.overflow = trial.total.response_time.count / 2),
+    ("A8", |trial| trial.total.response_time.quantiles[6].grade = Grade::Supported),
+    ("A9", |trial| trial.in_flight.mean *= 20.0),
+    ("A10", |trial| {
+        trial.load.connections = 1;
+        trial.rates.offered *= 2.0;
+    }),
+    ("A11", |trial| trial.accounting.started = trial.accounting.planned / 2),
+    ("A12", |trial| trial.operations[0].bytes_received += 1),
+    ("A13", |trial| trial.operations[1].response_time.mean_ns /= 2),
+    ("A14", |trial| {
+        let max = trial.operations[1].response_time.quantiles[2].observed_ns.unwrap();
+        trial.total.response_time.quantiles[2].observed_ns = Some(max * 2);
+    }),
+    ("A15", |trial| trial.operations[0].service_time.max_ns = 3_000_000_000),
+    ("A16", |trial| trial.operations[0].service_time.min_ns = 0),
+    ("A17", |trial| {
+        let times = &mut trial.operations[0].service_time;
+        (times.min_ns, times.mean_ns, times.max_ns) = (1_000_000, 2_000_000, 400_000_000);
+    }),
+    ("A18", |trial| trial.in_flight.mean *= 1_000.0),
+];
+
+/// A valid trial without failures, so that every rule speaks.
+fn sound(seed: u64) -> Trial {
+    example::flawless(seed).arms.remove(0).trials.remove(0)
+}
+
+#[test]
+fn valid_reports_raise_no_flag() {
+    for seed in 1..=10 {
+        assert_eq!(contradictions(&sound(seed), &CONTEXT), []);
+    }
+    let with_failures = example::summary().arms.remove(0).trials.remove(0);
+    assert_eq!(contradictions(&with_failures, &CONTEXT), []);
+}
+
+#[test]
+fn every_class_of_corruption_is_caught() {
+    for seed in 1..=5 {
+        let sound = sound(seed);
+        for (class, corrupt) in MUTATIONS {
+            let mut trial = sound.clone();
+            corrupt(&mut trial);
+            assert!(rules(&trial).contains(&class), "{class}: {:?}", rules(&trial));
+        }
+    }
+}
+
+#[test]
+fn averaged_quantiles_are_recognised() {
+    let mut trial = sound(1);
+    for place in 0..4 {
+        let of = |part: usize| {
+            trial.operations[part].response_time.quantiles[place].observed_ns.unwrap()
+        };
+        let mean = (of(0) + of(1)) / 2;
+        trial.total.response_time.quantiles[place].observed_ns = Some(mean);
+    }
+    assert!(rules(&trial).contains(&"A14"));
+}
+
+#[test]
+fn outcome_times_must_keep_failures() {
+    let mut trial = example::summary().arms.remove(0).trials.remove(0);
+    let last = trial.total.outcome_time.quantiles.last_mut().unwrap();
+    assert_eq!(last.observed_ns, None);
+    last.observed_ns = Some(trial.total.response_time.max_ns);
+    assert!(rules(&trial).contains(&"A15"));
+}
+
+#[test]
+fn windows_that_lost_operations_are_noticed() {
+    let trial = sound(1);
+    let lost = WindowSums { response_times: trial.total.succeeded - 1 };
+    let context = Context { windows: Some(lost), ..CONTEXT };
+    let found = contradictions(&trial, &context);
+    assert_eq!(found.iter().map(|one| one.rule).collect::<Vec<_>>(), ["A1"]);
+}
+
+#[test]
+fn a_shortfall_may_stand_in_the_headline() {
+    let mut trial = sound(1);
+    trial.accounting.missed = trial.accounting.planned;
+    trial.accounting.started = 0;
+    trial.validity = Validity::Overload;
+    trial.reasons = vec!["the target could not hold the rate".to_owned()];
+    assert!(!rules(&trial).contains(&"A11"));
+}

@@ -1,0 +1,205 @@
+//! What a finding, an exit code, a kind of failure or a term means: a table each, and one look-up.
+
+use record::FailureKind;
+
+use crate::findings;
+
+/// An entry of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is looked up by.
+    pub name: &'static str,
+    /// A few sentences.
+    pub meaning: &'static str,
+}
+
+/// Exit codes of `proofload run`.
+pub const EXIT_CODES: &[Entry] = &[
+    entry(
+        "0",
+        "The run was carried out, and every criterion passed, or none was set. A rehearsal also exits 0 unless something failed or was invalid.",
+    ),
+    entry("1", "A criterion failed, also because the target could not hold the rate (overload)."),
+    entry("2", "A flag or the experiment file is wrong; nothing was sent."),
+    entry(
+        "3",
+        "Inconclusive or invalid: the generator was late, a required steady state is missing, the run was interrupted, or the data cannot decide a criterion. Never read this as a pass.",
+    ),
+    entry("4", "The run could not be carried out: target, limits or permissions."),
+    entry("101", "A bug of proofload itself."),
+];
+
+/// The words of this instrument, one meaning each.
+pub const GLOSSARY: &[Entry] = &[
+    entry("experiment", "The file that says what is asked, of which target, under which load."),
+    entry("question", "What the experiment wants to know, in one sentence."),
+    entry("factor", "Something that an experiment varies; each of its values is a level."),
+    entry("level", "One value of a factor."),
+    entry("arm", "One combination of levels."),
+    entry("block", "Each arm once, in random order, close together in time."),
+    entry("trial", "One execution of one arm."),
+    entry("run", "One invocation of the instrument, with one folder of results."),
+    entry("system", "What is under test, when the instrument starts it."),
+    entry("target", "The address that operations are sent to."),
+    entry("observer", "A process that counts what arrives elsewhere."),
+    entry("operation", "One unit of client-visible work, measured once."),
+    entry("mix", "The operations of an arm with their relative weights."),
+    entry(
+        "arrival process",
+        "The rule for start times of an open load: constant, Poisson, stages, burst, replay.",
+    ),
+    entry(
+        "schedule",
+        "The sequence of intended starts, fixed by arrival process and seed before the run.",
+    ),
+    entry(
+        "intended start",
+        "The instant at which the schedule says that an operation begins. Response time starts here.",
+    ),
+    entry(
+        "dispatch lag",
+        "How late the generator released an operation. Always the generator's fault, and never charged to the target.",
+    ),
+    entry("queue wait", "Waiting for a free connection after release."),
+    entry("service time", "From the first byte sent to the last byte received."),
+    entry(
+        "response time",
+        "From the intended start to the complete answer: dispatch lag + queue wait + prepare + service time.",
+    ),
+    entry(
+        "outcome time",
+        "Response time in which failed, abandoned and missed operations count as slower than all others.",
+    ),
+    entry("in flight", "Operations begun and not finished."),
+    entry(
+        "worker",
+        "A thread of the generator, pinned to a core, with its own connections and share of the schedule.",
+    ),
+    entry("connection", "A transport link to the target."),
+    entry(
+        "stream",
+        "One conversation on a connection; several at a time where the protocol allows it.",
+    ),
+    entry("user", "An actor of a closed loop who thinks between an answer and the next operation."),
+    entry(
+        "open load",
+        "Operations start by the schedule, independent of answers. The report may say: response time at this rate.",
+    ),
+    entry(
+        "closed load",
+        "The next operation starts when an answer is there. The report says throughput and service time, never response time at a rate.",
+    ),
+    entry("outcome", "How an operation ended: succeeded, failed with a kind, abandoned."),
+    entry("failure", "An operation that ended badly, counted under its kind."),
+    entry("sample", "The record of one operation."),
+    entry(
+        "window",
+        "A stretch of the measure phase with its own histogram: 1 s, or 100 ms when the phase is under 30 s.",
+    ),
+    entry("histogram", "Counts of values by bucket; buckets are at most 1/1024 of the value wide."),
+    entry(
+        "percentile",
+        "The value that this share of operations did not exceed (nearest rank). In code and JSON it is a quantile in [0, 1].",
+    ),
+    entry("offered rate", "Operations planned a second."),
+    entry("started rate", "Operations begun a second."),
+    entry("completed rate", "Operations finished a second, well or badly."),
+    entry("goodput", "Operations finished well a second."),
+    entry(
+        "missed",
+        "Planned and never begun, because the in-flight cap was reached or the run was interrupted.",
+    ),
+    entry(
+        "abandoned",
+        "Begun, and unfinished at the drain deadline; slower than every finished operation.",
+    ),
+    entry(
+        "phase",
+        "A part of a trial: ramp-up, warm-up (run, not judged), measure (judged), drain (waiting for what is in flight).",
+    ),
+    entry(
+        "steady state",
+        "A tested property of the measure phase: no trend, no shift, no growing queue.",
+    ),
+    entry("baseline", "What a candidate is compared with."),
+    entry("candidate", "What is compared with the baseline."),
+    entry("criterion", "A statement that the run either meets or does not, such as `p99 < 20ms`."),
+    entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
+    entry(
+        "grade",
+        "What may be claimed of a quantile: supported (ten effective tail events or more), indicative (three to ten, or fewer than 16 windows), refused (fewer).",
+    ),
+    entry(
+        "dispersion",
+        "By how much windows vary more than independent draws would (φ). Queues make it large; intervals are wider by its square root.",
+    ),
+    entry("support", "The effective number of operations in the tail beyond a quantile: n(1−q)/φ."),
+    entry(
+        "rehearsal",
+        "A shortened run (`--quick`) that shows whether an experiment works. It can never pass.",
+    ),
+    entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
+    entry("calibration", "Measuring the instrument itself against targets of known behaviour."),
+    entry("noise floor", "The difference that two measurements of the same thing show."),
+];
+
+const fn entry(name: &'static str, meaning: &'static str) -> Entry {
+    Entry { name, meaning }
+}
+
+/// What this finding, exit code, kind of failure or term means. Case, spaces, `-` and `_` do not matter, and a plural
+/// `s` is forgiven.
+pub fn explain(wanted: &str) -> Option<String> {
+    let key = key(wanted);
+    let is = |name: &str| self::key(name) == key;
+    if let Some(row) = findings::TABLE.iter().find(|row| is(row.code)) {
+        return Some(format!("{}: {}.\n\n{}", row.code, row.title, row.explain));
+    }
+    if let Some(code) = EXIT_CODES.iter().find(|entry| is(entry.name)) {
+        return Some(format!("exit code {}: {}", code.name, code.meaning));
+    }
+    if let Some(kind) = FailureKind::ALL.iter().find(|kind| is(kind.name())) {
+        return Some(format!("failure kind {}: {}", kind.name(), kind.meaning()));
+    }
+    let term = GLOSSARY.iter().find(|entry| is(entry.name));
+    let term = term.or_else(|| {
+        let singular = key.strip_suffix('s')?;
+        GLOSSARY.iter().find(|entry| self::key(entry.name) == singular)
+    })?;
+    Some(format!("{}: {}", term.name, term.meaning))
+}
+
+/// Everything that can be explained, in the order of the tables.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let findings = findings::TABLE.iter().map(|row| row.code);
+    let kinds = FailureKind::ALL.iter().map(|kind| kind.name());
+    let entries = EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name);
+    findings.chain(kinds).chain(entries)
+}
+
+fn key(text: &str) -> String {
+    text.trim().to_lowercase().replace(['-', '_'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_name_is_unique_and_explained() {
+        let all: Vec<_> = names().collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        for name in all {
+            assert!(explain(name).is_some_and(|text| text.len() > name.len() + 20), "{name}");
+        }
+    }
+
+    #[test]
+    fn spelling_is_forgiven() {
+        assert_eq!(explain("Late_Generator"), explain("late-generator"));
+        assert_eq!(explain("intended starts"), explain("intended-start"));
+        assert_eq!(explain("wonderful"), None);
+    }
+}

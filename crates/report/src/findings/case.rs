@@ -1,0 +1,87 @@
+//! What the rows of the table look at: a trial's summary, and the facts that a summary leaves out.
+
+use std::time::Duration;
+
+use plan::load::{Model, Think};
+use plan::operation::Operation;
+use record::PoolFacts;
+use record::summary::Trial;
+
+/// One trial under examination.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// Name of its arm.
+    pub arm: &'a str,
+    /// Its numbers.
+    pub trial: &'a Trial,
+    /// What the summary leaves out.
+    pub facts: &'a Facts,
+}
+
+/// Facts of a trial beside its summary. Ratios lie in [0, 1].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Facts {
+    /// Share of operations released later than max(median response time, 1 ms).
+    pub late_ratio: f64,
+    /// Mean think time of a users load.
+    pub think_mean_ns: Option<u64>,
+    /// The connection pool.
+    pub pool: PoolFacts,
+    /// Some CPU pressure.
+    pub pressure_ratio: f64,
+    /// Time-out of an operation.
+    pub timeout_ns: u64,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// Why it ended before its time.
+    pub died: Option<String>,
+    /// Operations whose answers are judged by their status alone.
+    pub status_only: Vec<String>,
+    /// Rules of the audit that our own numbers break, with what they say.
+    pub contradictions: Vec<String>,
+}
+
+impl Facts {
+    /// Facts of an executed trial and of the arm that planned it.
+    pub fn of(trial: &record::Trial, arm: &plan::plan::Arm) -> Self {
+        let total = trial.totals.total();
+        let limit = total.response_time.quantile(0.5).unwrap_or(0).max(NOTICEABLE_LAG_NS);
+        let lag = &trial.totals.dispatch_lag;
+        Self {
+            late_ratio: lag.count_above(limit) as f64 / (lag.count().max(1)) as f64,
+            think_mean_ns: trial.think_mean_ns.or_else(|| think_mean(&arm.load.model)),
+            pool: trial.pool,
+            pressure_ratio: trial.generator.pressure_ratio,
+            timeout_ns: trial.timeout_ns,
+            interrupted: trial.interrupted,
+            died: trial.died.clone(),
+            status_only: status_only(&arm.operations),
+            contradictions: Vec::new(),
+        }
+    }
+}
+
+/// Below this no lag can move a result that people act on.
+const NOTICEABLE_LAG_NS: u64 = 1_000_000;
+
+fn think_mean(model: &Model) -> Option<u64> {
+    let Model::Users { think, .. } = model else { return None };
+    let mean = match *think {
+        Think::Fixed { pause } => pause,
+        Think::Uniform { low, high } => (low + high) / 2,
+        Think::Exponential { mean } => mean,
+    };
+    Some(nanoseconds(mean))
+}
+
+fn status_only(operations: &[Operation]) -> Vec<String> {
+    let unchecked = operations.iter().filter(|operation| {
+        let mut entries = operation.expect.iter().flat_map(|table| &table.entries);
+        entries.all(|entry| entry.key == "status")
+    });
+    unchecked.map(|operation| operation.name.clone()).collect()
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

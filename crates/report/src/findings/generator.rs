@@ -1,0 +1,159 @@
+//! Findings about the instrument itself.
+
+use record::summary::{Generator, Model, Severity};
+
+use super::{AUDIT_CONTRADICTION, Case, Noticed, Row};
+use crate::number::{duration, percent};
+use crate::summarize::validity;
+
+/// Our own arithmetic does not hold.
+pub const AUDIT: Row = Row {
+    code: AUDIT_CONTRADICTION,
+    severity: Severity::Error,
+    title: "the report contradicts itself",
+    explain: "Every summary is checked with rules A1 to A18 before it is shown: sums, orders, bounds \
+              between mean and quantiles, Little's law. A contradiction in a report of this \
+              instrument is a bug of this instrument. Do not use the numbers; please report it.",
+    check: |case| {
+        let first = case.facts.contradictions.first()?;
+        let claim = format!("numbers of this report contradict each other: {first}");
+        let all = case.facts.contradictions.clone();
+        Some(
+            Noticed::new(claim, "report this as a bug of proofload, with the run folder")
+                .with("rules", all),
+        )
+    },
+};
+
+/// Lateness that moves the result.
+pub const LATE: Row = Row {
+    code: "late-generator",
+    severity: Severity::Error,
+    title: "operations were released late",
+    explain: "Operations left the generator later than the schedule says, by enough to move the \
+              result: more than 10 % of the time of the slowest hundredth was dispatch lag (and its \
+              p99 is above 1 ms), or more than 1 % of operations were released later than the median \
+              response time (at least 1 ms). The trial says nothing about the target. Dispatch lag is \
+              always the generator's fault: give it a free core, or a lower rate.",
+    check: |case| {
+        let why = validity::lateness(case.trial, case.facts)?;
+        let lag = &case.trial.generator.dispatch_lag;
+        let noticed = Noticed::new(why, "give the generator a core of its own, or lower the rate")
+            .with("tail_share_dispatch_lag", case.trial.generator.tail_share.dispatch_lag)
+            .with("late_ratio", case.facts.late_ratio)
+            .with("dispatch_lag_max_ns", lag.max_ns);
+        Some(noticed)
+    },
+};
+
+/// A busy worker in a closed loop.
+pub const BOUND: Row = Row {
+    code: "generator-bound",
+    severity: Severity::Warning,
+    title: "the target may do more",
+    explain: "In a closed loop each worker sends as fast as it gets answers, so a worker that is busy \
+              more than 90 % of the time limits the throughput itself. That is no fault, but the \
+              throughput is then a lower bound: the target may do more. Add workers or connections, or \
+              offer a rate (open load) and look at the response time.",
+    check: |case| {
+        let ratio = case.trial.generator.cpu_ratio;
+        if case.trial.load.model == Model::Open || ratio <= 0.9 {
+            return None;
+        }
+        let claim = format!(
+            "the busiest worker used {} of its core, so the target may do more than this throughput",
+            percent(ratio)
+        );
+        Some(
+            Noticed::new(claim, "add workers with `--workers`, on cores of their own")
+                .with("cpu_ratio", ratio),
+        )
+    },
+};
+
+/// Cause: worker CPU.
+pub const CPU: Row = Row {
+    code: "generator-cpu",
+    severity: Severity::Warning,
+    title: "a worker had no time left",
+    explain: "A worker of the generator used more than 90 % of its core while the plan was not kept. \
+              A busy worker alone is no fault; here it is the likely cause of the lateness or of the \
+              missed operations. Add workers, or lower the rate.",
+    check: |case| {
+        cause(case, case.trial.generator.cpu_ratio > 0.9, |generator| {
+            let claim = format!(
+                "likely cause: the busiest worker used {} of its core",
+                percent(generator.cpu_ratio)
+            );
+            Noticed::new(claim, "add workers with `--workers`, or lower the rate")
+                .with("cpu_ratio", generator.cpu_ratio)
+        })
+    },
+};
+
+/// Cause: other threads on the worker's core.
+pub const RUN_QUEUE: Row = Row {
+    code: "generator-run-queue",
+    severity: Severity::Warning,
+    title: "a worker waited for a processor",
+    explain: "A worker was ready to run and had to wait, because something else ran on its core, for \
+              more than 1 % of the time, while the plan was not kept. Stop what else runs on this \
+              machine, or give the workers other cores.",
+    check: |case| {
+        cause(case, case.trial.generator.run_queue_ratio > 0.01, |generator| {
+            let claim = format!(
+                "likely cause: a worker waited for a processor during {} of the measure phase",
+                percent(generator.run_queue_ratio)
+            );
+            Noticed::new(claim, "stop other work on this machine, or use fewer workers")
+                .with("run_queue_ratio", generator.run_queue_ratio)
+        })
+    },
+};
+
+/// Cause: the hypervisor.
+pub const STEAL: Row = Row {
+    code: "generator-steal",
+    severity: Severity::Warning,
+    title: "the hypervisor took processor time away",
+    explain: "The hypervisor gave more than 1 % of processor time to other guests while the plan was \
+              not kept. Nothing inside this machine can prevent it; use a machine with processors of \
+              its own, or repeat the run.",
+    check: |case| {
+        cause(case, case.trial.generator.steal_ratio > 0.01, |generator| {
+            let claim = format!(
+                "likely cause: the hypervisor took away {} of processor time",
+                percent(generator.steal_ratio)
+            );
+            Noticed::new(claim, "repeat the run, or use a machine with processors of its own")
+                .with("steal_ratio", generator.steal_ratio)
+        })
+    },
+};
+
+/// Cause: the control group.
+pub const THROTTLED: Row = Row {
+    code: "generator-throttled",
+    severity: Severity::Warning,
+    title: "the control group was throttled",
+    explain: "The control group of the generator used up its CPU quota and was stopped for a while, \
+              while the plan was not kept. Throttling shows as pauses in multiples of 100 ms. Raise the \
+              quota of the container.",
+    check: |case| {
+        cause(case, case.trial.generator.throttled_ns > 0, |generator| {
+            let claim = format!(
+                "likely cause: the control group was throttled for {}",
+                duration(generator.throttled_ns)
+            );
+            Noticed::new(claim, "raise the CPU quota of the container")
+                .with("throttled_ns", generator.throttled_ns)
+        })
+    },
+};
+
+/// A resource is named only where an effect asks for a cause.
+fn cause(case: &Case<'_>, scarce: bool, say: fn(&Generator) -> Noticed) -> Option<Noticed> {
+    let effect = validity::lateness(case.trial, case.facts).is_some()
+        || case.trial.accounting.missed > 0 && !case.facts.interrupted;
+    (effect && scarce).then(|| say(&case.trial.generator))
+}

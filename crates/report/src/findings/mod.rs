@@ -1,0 +1,136 @@
+//! What the analysis notices about a trial: one table, one row a finding.
+//!
+//! Effects decide, resources explain: a row about a resource speaks only where lag, missed
+//! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
+//! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
+//!
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+
+pub mod case;
+mod generator;
+mod load;
+mod target;
+
+use std::collections::BTreeMap;
+
+use record::summary::{Finding, Severity};
+use serde_json::Value;
+
+pub use case::{Case, Facts};
+pub(crate) use load::waited_share;
+
+/// Code of the finding that the user stopped the run.
+pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that our own numbers contradict each other.
+pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Stable name.
+    pub code: &'static str,
+    /// How serious it is.
+    pub severity: Severity,
+    /// What it says, in a few words.
+    pub title: &'static str,
+    /// What it means, for `proofload explain`.
+    pub explain: &'static str,
+    /// Looks for it.
+    check: fn(&Case<'_>) -> Option<Noticed>,
+}
+
+/// What a row noticed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noticed {
+    claim: String,
+    evidence: BTreeMap<String, Value>,
+    advice: String,
+}
+
+/// Every finding, most serious first.
+pub const TABLE: &[Row] = &[
+    generator::AUDIT,
+    generator::LATE,
+    load::PROCESS_DIED,
+    load::OVERLOAD,
+    load::INTERRUPTED_ROW,
+    UNDECIDED,
+    generator::CPU,
+    generator::RUN_QUEUE,
+    generator::STEAL,
+    generator::THROTTLED,
+    load::THINK_TIME_CEILING,
+    generator::BOUND,
+    load::POOL_LIMITED,
+    target::FAILURES,
+    load::IDLE,
+    load::SHORT,
+    target::STATUS_ONLY,
+];
+
+/// Everything that the table notices about one trial, in the order of the table.
+pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
+    TABLE
+        .iter()
+        .filter_map(|row| (row.check)(case).map(|noticed| row.found(case, noticed)))
+        .collect()
+}
+
+/// The row with this code.
+pub fn row(code: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.code == code)
+}
+
+/// A criterion that the data cannot decide; made where criteria are judged.
+const UNDECIDED: Row = Row {
+    code: "undecided-criterion",
+    severity: Severity::Warning,
+    title: "a criterion could not be decided",
+    explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
+              for a run of this length and with windows that vary as much as these did; or the run was \
+              not carried out to its end. An undecided criterion is not a pass.",
+    check: |_| None,
+};
+
+/// The finding that a criterion is undecided.
+pub(crate) fn undecided(arm: &str, operation: &str, claim: String, advice: String) -> Finding {
+    Finding {
+        code: UNDECIDED.code.to_owned(),
+        severity: UNDECIDED.severity,
+        arm: Some(arm.to_owned()),
+        trial: None,
+        operation: Some(operation.to_owned()),
+        claim,
+        evidence: BTreeMap::new(),
+        advice,
+    }
+}
+
+impl Row {
+    fn found(&self, case: &Case<'_>, noticed: Noticed) -> Finding {
+        Finding {
+            code: self.code.to_owned(),
+            severity: self.severity,
+            arm: Some(case.arm.to_owned()),
+            trial: Some(case.trial.index),
+            operation: None,
+            claim: noticed.claim,
+            evidence: noticed.evidence,
+            advice: noticed.advice,
+        }
+    }
+}
+
+impl Noticed {
+    fn new(claim: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { claim: claim.into(), evidence: BTreeMap::new(), advice: advice.into() }
+    }
+
+    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.evidence.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+use record::summary::{Model, Summary};
+
+use super::*;
+use crate::simulated::{One, Simulated, file, simulate};
+
+const MS: u64 = 1_000_000;
+
+fn open(change: impl FnOnce(&mut Simulated)) -> Summary {
+    let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+    let mut made = simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(2 * MS));
+    change(&mut made);
+    made.summary()
+}
+
+fn has(summary: &Summary, code: &str) -> bool {
+    summary.findings.iter().any(|finding| finding.code == code)
+}
+
+#[test]
+fn a_plain_run_is_short_and_unchecked_and_nothing_else() {
+    let summary = open(|_| ());
+    let codes: Vec<_> = summary.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["short-run", "status-only"]);
+}
+
+#[test]
+fn every_code_is_unique_and_kebab_case() {
+    let mut codes: Vec<_> = TABLE.iter().map(|row| row.code).collect();
+    assert!(codes.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), TABLE.len());
+    assert!(row("late-generator").is_some() && row("no-such-thing").is_none());
+}
+
+#[test]
+fn a_scarce_resource_without_an_effect_is_no_finding() {
+    let summary = open(|made| {
+        made.trial.generator.steal_ratio = 0.3;
+        made.trial.generator.throttled_ns = MS;
+        made.trial.generator.worker_cpu_ns = vec![9_900 * MS];
+        made.trial.generator.worker_run_queue_ns = vec![2_000 * MS];
+    });
+    assert!(summary.findings.iter().all(|finding| !finding.code.starts_with("generator-")));
+}
+
+#[test]
+fn a_busy_worker_of_a_closed_loop_bounds_the_throughput() {
+    let made = |cpu: u64| {
+        let load = "connections = 2\nduration = \"10s\"";
+        let mut made = simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(2 * MS));
+        made.trial.generator.worker_cpu_ns = vec![cpu];
+        made.summary()
+    };
+    assert!(has(&made(9_500 * MS), "generator-bound"));
+    assert!(!has(&made(5_000 * MS), "generator-bound"));
+}
+
+#[test]
+fn thinking_users_make_the_throughput() {
+    // 50 users thinking 2 s against 10 ms make 50/2.01 = 24.9/s.
+    let load = "users = 50\nspawn_rate = \"10/s\"\nthink = \"1s..3s\"\nduration = \"40s\"";
+    let users = |rate: u64| {
+        simulate(&file(load, &[]), rate, rate * 40, |_| One::answered(10 * MS)).summary()
+    };
+    let summary = users(25);
+    assert_eq!(summary.arms[0].trials[0].load.model, Model::Users);
+    let finding =
+        summary.findings.iter().find(|finding| finding.code == "think-time-ceiling").unwrap();
+    assert!(finding.claim.contains("the throughput is the users' think time"), "{}", finding.claim);
+    assert!(finding.claim.contains("24.9/s"), "{}", finding.claim);
+    assert!(!has(&users(20), "think-time-ceiling"), "far below N/(Z+R)");
+}
+
+#[test]
+fn a_pool_at_its_limit_says_when_and_for_how_long() {
+    let summary = open(|made| {
+        made.trial.pool.waited = 500;
+        made.trial.pool.saturated_ns = 700 * MS;
+        made.trial.pool.saturated_first_ns = Some(3_000 * MS);
+    });
+    let finding = summary.findings.iter().find(|finding| finding.code == "pool-limited").unwrap();
+    assert_eq!(
+        finding.claim,
+        "5.00 % of operations waited for one of 1,000 connections, which were all busy for 700 ms, \
+         first at 3.00 s"
+    );
+    assert!(!has(&open(|made| made.trial.pool.waited = 5), "pool-limited"));
+}
+
+#[test]
+fn an_idle_target_is_named() {
+    let load = "rate = \"10/s\"\nduration = \"10s\"";
+    let summary = simulate(&file(load, &[]), 10, 100, |_| One::answered(MS)).summary();
+    assert!(has(&summary, "idle-system"));
+}

@@ -1,0 +1,140 @@
+"use strict";
+(() => {
+  const all = JSON.parse(document.getElementById("data").textContent);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const palette = () => ["--c1", "--c2", "--c3", "--c4", "--c5"].map(colour);
+  const plots = [];
+
+  const digits = (value) => Number(value.toPrecision(3)).toString();
+  const time = (ms) => ms == null ? "–"
+    : ms < 0.001 ? digits(ms * 1e6) + " ns"
+    : ms < 1 ? digits(ms * 1e3) + " µs"
+    : ms < 1000 ? digits(ms) + " ms" : digits(ms / 1000) + " s";
+  const rate = (value) => value == null ? "–" : digits(value) + "/s";
+  const percentile = (x) => "p" + Number((100 * (1 - 1 / x)).toFixed(Math.max(0, Math.ceil(Math.log10(x)))));
+
+  const axis = (values, more) => Object.assign({
+    stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 },
+    font: "12px system-ui, sans-serif", size: 62, values: (_, splits) => splits.map((v) => v == null ? "" : values(v)),
+  }, more);
+  const logAxis = (format, more) => axis(format, Object.assign({
+    values: logLabels(format), grid: { stroke: colour("--line"), width: 1, filter: decades },
+    ticks: { stroke: colour("--line"), width: 1, filter: decades },
+  }, more));
+  const timeAxis = (scale) => scale.distr ? logAxis(time) : axis(time);
+  const seconds = () => axis((v) => v + " s", { size: 34 });
+  const line = (label, i, value, more) => Object.assign({
+    label, stroke: palette()[i % 5], width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : value(v),
+  }, more);
+
+  // A log axis where values spread widely, from 0 otherwise.
+  const timeScale = (series) => {
+    const values = series.flat().filter((v) => v > 0);
+    const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, 0]);
+    return high > 30 * low
+      ? { distr: 3, range: () => [Math.pow(10, Math.floor(Math.log10(low))), high * 1.15] }
+      : { range: () => [0, (high || 1) * 1.1] };
+  };
+  const fromZero = { range: (_, low, high) => [0, (high || 1) * 1.12] };
+  const decades = (_, splits) => splits.map((v) => v != null && Math.abs(Math.log10(v) % 1) < 1e-9 ? v : null);
+  const logLabels = (format) => (_, splits) =>
+    splits.map((v) => v != null && Math.abs(Math.log10(v) % 1) < 1e-9 ? format(v) : "");
+
+  function card(home, title, text) {
+    const node = document.createElement("section");
+    node.className = "chart";
+    const h = document.createElement("h3"), p = document.createElement("p");
+    h.textContent = title;
+    p.textContent = text;
+    node.append(h, p);
+    home.append(node);
+    return node;
+  }
+
+  function draw(node, options, data) {
+    const width = () => Math.max(240, node.clientWidth - 36);
+    const plot = new uPlot(Object.assign({ width: width(), height: 250, cursor: { drag: { x: true, y: false } } }, options), data, node);
+    const observer = new ResizeObserver(() => plot.setSize({ width: width(), height: 250 }));
+    observer.observe(node);
+    plots.push({ plot, observer });
+  }
+
+  function spectrum(home, trial) {
+    if (!trial.spectra.length) return;
+    const node = card(home, "Percentile spectrum",
+      "What share of operations took how long. Shaded: seen in this sample, too rare to be claimed.");
+    const data = uPlot.join(trial.spectra.map((s) => {
+      const last = new Map();
+      s.x.forEach((x, i) => last.set(x, s.ms[i]));
+      return [[...last.keys()], [...last.values()]];
+    }));
+    const end = Math.max(...data[0]);
+    const shade = (u) => {
+      const left = Math.max(u.valToPos(Math.min(trial.supported, end), "x", true), u.bbox.left);
+      u.ctx.save();
+      u.ctx.fillStyle = colour("--shade");
+      u.ctx.fillRect(left, u.bbox.top, u.bbox.left + u.bbox.width - left, u.bbox.height);
+      u.ctx.restore();
+    };
+    const scale = timeScale(data.slice(1));
+    draw(node, {
+      scales: { x: { time: false, distr: 3, range: () => [1, end] }, y: scale },
+      axes: [
+        logAxis(percentile, { size: 34 }),
+        timeAxis(scale),
+      ],
+      series: [{ label: "percentile", value: (_, x) => x == null ? "–" : percentile(x) }]
+        .concat(trial.spectra.map((s, i) => line(s.operation, i, time, { spanGaps: true }))),
+      hooks: { drawAxes: [shade] },
+    }, data);
+  }
+
+  function times(home, trial) {
+    const title = trial.what[0].toUpperCase() + trial.what.slice(1) + " over time";
+    const node = card(home, title, trial.what === "response time"
+      ? "By the window in which operations were due." : "By the window in which operations finished.");
+    const data = [trial.t, trial.p50, trial.p99];
+    const scale = timeScale(data.slice(1));
+    draw(node, {
+      scales: { x: { time: false }, y: scale },
+      axes: [seconds(), timeAxis(scale)],
+      series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }, line("p50", 0, time), line("p99", 1, time)],
+    }, data);
+  }
+
+  function rates(home, trial) {
+    const node = card(home, "Rates over time", "Planned, and of those succeeded.");
+    draw(node, {
+      scales: { x: { time: false }, y: fromZero },
+      axes: [seconds(), axis(rate)],
+      series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" },
+        line("planned", 3, rate, { dash: [5, 4] }), line("succeeded", 2, rate)],
+    }, [trial.t, trial.planned, trial.succeeded]);
+  }
+
+  function failures(home, trial) {
+    const kinds = Object.keys(trial.failures);
+    const node = card(home, "Failures over time", kinds.length ? "By kind." : "None.");
+    const bars = uPlot.paths.bars({ size: [0.8, 40], align: 1 });
+    draw(node, {
+      scales: { x: { time: false }, y: fromZero },
+      axes: [seconds(), axis(rate)],
+      series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }]
+        .concat(kinds.map((kind, i) => line(kind, i + 1, rate, { paths: bars, fill: palette()[(i + 1) % 5] }))),
+    }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
+  }
+
+  function drawAll() {
+    plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
+    for (const trial of all) {
+      const home = document.querySelector(`.charts[data-trial="${trial.trial}"]`);
+      home.replaceChildren();
+      spectrum(home, trial);
+      if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
+    }
+  }
+
+  drawAll();
+  dark.addEventListener("change", drawAll);
+})();

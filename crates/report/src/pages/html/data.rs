@@ -1,0 +1,102 @@
+//! What the charts are drawn from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::hgrm::SpectrumLine;
+use record::summary::{Grade, Model, Trial};
+use serde::Serialize;
+
+use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
+
+/// The charts of one trial. Times in milliseconds, instants in seconds.
+#[derive(Serialize)]
+struct Charts {
+    trial: u32,
+    what: &'static str,
+    /// Up to here, 1/(1−q), a quantile may be claimed.
+    supported: f64,
+    spectra: Vec<Spectrum>,
+    t: Vec<f64>,
+    p50: Vec<Option<f64>>,
+    p99: Vec<Option<f64>>,
+    planned: Vec<f64>,
+    succeeded: Vec<f64>,
+    failures: BTreeMap<String, Vec<f64>>,
+}
+
+#[derive(Serialize)]
+struct Spectrum {
+    operation: String,
+    x: Vec<f64>,
+    ms: Vec<f64>,
+}
+
+/// JSON that may stand in a script element: nothing in it can end the element.
+pub fn script(run: &RunRecord) -> String {
+    let trials = run.summary.arms.iter().flat_map(|arm| &arm.trials);
+    let charts: Vec<Charts> = trials
+        .filter_map(|trial| {
+            let record = run.trials.iter().find(|record| record.index == trial.index)?;
+            Some(charts(trial, record))
+        })
+        .collect();
+    let json = serde_json::to_string(&charts).unwrap_or_else(|_| "[]".to_owned());
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
+    let seconds = trial.window_ns as f64 / 1e9;
+    let rows: Vec<&WindowRow> =
+        record.windows.iter().filter(|row| row.operation == "all").collect();
+    let open = trial.load.model == Model::Open;
+    let times = |row: &WindowRow| if open { row.response_time } else { row.service_time };
+    let series = |part: fn(WindowTimes) -> u64| {
+        rows.iter().map(|row| times(row).map(|times| part(times) as f64 / 1e6)).collect()
+    };
+    let rate = |part: fn(&WindowRow) -> u64| {
+        rows.iter().map(|row| part(row) as f64 / seconds).collect::<Vec<_>>()
+    };
+    Charts {
+        trial: trial.index,
+        what: if open { "response time" } else { "service time" },
+        supported: supported(trial),
+        spectra: record.spectra.iter().map(|(name, lines)| spectrum(name, lines)).collect(),
+        t: rows.iter().map(|row| row.window as f64 * seconds).collect(),
+        p50: series(|times| times.p50_ns),
+        p99: series(|times| times.p99_ns),
+        planned: rate(|row| row.planned),
+        succeeded: rate(|row| row.succeeded),
+        failures: failures(&rows, seconds),
+    }
+}
+
+fn failures(rows: &[&WindowRow], seconds: f64) -> BTreeMap<String, Vec<f64>> {
+    let kinds: BTreeSet<&String> = rows.iter().flat_map(|row| row.failed.keys()).collect();
+    let over_time = |count: &dyn Fn(&WindowRow) -> u64| {
+        rows.iter().map(|row| count(row) as f64 / seconds).collect::<Vec<_>>()
+    };
+    let mut all: BTreeMap<String, Vec<f64>> = kinds
+        .into_iter()
+        .map(|kind| (kind.clone(), over_time(&|row| row.failed.get(kind).copied().unwrap_or(0))))
+        .collect();
+    if rows.iter().any(|row| row.missed > 0) {
+        all.insert("missed or abandoned".to_owned(), over_time(&|row| row.missed));
+    }
+    all
+}
+
+fn supported(trial: &Trial) -> f64 {
+    let quantiles = trial.total.response_time.quantiles.iter();
+    let claimed = quantiles.filter(|entry| entry.grade == Grade::Supported).map(|entry| entry.q);
+    1.0 / (1.0 - claimed.fold(0.0, f64::max))
+}
+
+fn spectrum(operation: &str, lines: &[SpectrumLine]) -> Spectrum {
+    let last = lines.last().map_or(1, |line| line.cumulative).max(1) as f64;
+    Spectrum {
+        operation: operation.to_owned(),
+        // The greatest value has nothing beyond it; it stands where one in all of them lies beyond.
+        x: lines.iter().map(|line| (1.0 / (1.0 - line.quantile)).min(last)).collect(),
+        ms: lines.iter().map(|line| line.value_ns as f64 / 1e6).collect(),
+    }
+}

@@ -1,0 +1,90 @@
+use super::*;
+use crate::example;
+
+/// Start and end tags must match, leaving out what stands in scripts and styles.
+fn assert_well_formed(page: &str) {
+    const VOID: [&str; 3] = ["meta", "link", "br"];
+    let mut open: Vec<String> = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start + 1..];
+        let end = rest.find('>').expect("tag ends");
+        let (tag, after) = (&rest[..end], &rest[end + 1..]);
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(|c| c.is_alphanumeric()).collect();
+        rest = after;
+        if tag.starts_with('!') || VOID.contains(&name.as_str()) {
+            continue;
+        }
+        if tag.starts_with('/') {
+            assert_eq!(open.pop().as_deref(), Some(name.as_str()), "before {:.80}", rest);
+            continue;
+        }
+        if name == "script" || name == "style" {
+            rest = &rest[rest.find(&format!("</{name}")).expect("raw text ends")..];
+        }
+        open.push(name);
+    }
+    assert_eq!(open, Vec::<String>::new());
+}
+
+#[test]
+fn page_is_well_formed_and_self_contained() {
+    let page = render(&example::record()).unwrap();
+    assert_well_formed(&page);
+    assert!(
+        !page.contains("src=\"http") && !page.contains("href=\"http") && !page.contains("@import")
+    );
+}
+
+#[test]
+fn every_table_and_its_figures_are_there_without_scripts() {
+    let run = example::record();
+    let page = render(&run).unwrap();
+    let body = page.split("<script").next().unwrap();
+    let summary = &run.summary;
+    let trial = &summary.arms[0].trials[0];
+    let all = tables::trial::all(trial).into_iter().chain(tables::run::criteria(summary));
+    let mut seen = 0;
+    for table in all.chain(tables::run::findings(summary)).chain([tables::run::provenance(summary)])
+    {
+        assert!(body.contains(&format!("id=\"{}\"", table.id)), "{}", table.id);
+        seen += table.rows.len();
+    }
+    assert_eq!(body.matches("<tr>").count(), seen + body.matches("<thead>").count());
+}
+
+#[test]
+fn nothing_from_outside_can_end_its_element() {
+    let mut run = example::record();
+    let hostile = "</script><script>alert(1)</script>";
+    run.summary.run.title = hostile.to_owned();
+    run.summary.arms[0].trials[0].systems[0].name = hostile.to_owned();
+    let spectrum = run.trials[0].spectra.remove("home").unwrap();
+    run.trials[0].spectra.insert(hostile.to_owned(), spectrum);
+    let page = render(&run).unwrap();
+    assert!(!page.contains("<script>alert"));
+    assert_well_formed(&page);
+}
+
+#[test]
+fn data_of_charts_are_those_of_the_windows() {
+    let run = example::record();
+    let data: serde_json::Value = serde_json::from_str(&data::script(&run)).unwrap();
+    let chart = &data[0];
+    assert_eq!(chart["t"].as_array().unwrap().len(), 40);
+    assert_eq!(chart["planned"][3], 500.0);
+    assert_eq!(chart["spectra"].as_array().unwrap().len(), 3);
+    let failed: f64 =
+        chart["failures"]["timeout"].as_array().unwrap().iter().filter_map(|v| v.as_f64()).sum();
+    assert_eq!(failed as u64, run.summary.arms[0].trials[0].total.failed);
+}
+
+#[test]
+fn text_between_backquotes_is_code_and_still_escaped() {
+    assert_eq!(
+        code("`p99 < 20ms` is not met").to_string(),
+        "<code>p99 &lt; 20ms</code> is not met"
+    );
+    assert_eq!(code("odd `one").to_string(), "odd <code>one</code>");
+}

@@ -1,0 +1,103 @@
+//! Markdown, ready for a pull request.
+
+use std::io::{self, Write};
+
+use record::folder::Folder;
+use record::summary::Summary;
+
+use super::tables::{self, Table};
+use crate::run_record::RunRecord;
+
+/// Format `markdown`.
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(render(&run.summary).as_bytes())
+}
+
+/// The page. Verdict and question first; what is looked up rather than read is folded.
+pub fn render(summary: &Summary) -> String {
+    let mut page = format!("# {}\n\n", text(&summary.run.title));
+    if summary.rehearsal {
+        page.push_str("**Rehearsal**: shortened, can never pass.\n\n");
+    }
+    if let Some(question) = &summary.run.question {
+        page.push_str(&format!("{}\n\n", text(question)));
+    }
+    let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
+    page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
+    [tables::run::criteria(summary), tables::run::findings(summary), tables::run::trials(summary)]
+        .into_iter()
+        .flatten()
+        .for_each(|table| push_table(&mut page, &table, 2));
+    for arm in &summary.arms {
+        for trial in &arm.trials {
+            page.push_str(&format!("\n## Trial {}, arm {}\n\n", trial.index, text(&arm.name)));
+            page.push_str(&format!("{}\n", text(&tables::trial::load(trial))));
+            let (read, folded): (Vec<_>, Vec<_>) =
+                tables::trial::all(trial).into_iter().partition(|table| READ.contains(&table.id));
+            read.iter().for_each(|table| push_table(&mut page, table, 3));
+            fold(&mut page, "Generator, systems and details", &folded);
+        }
+    }
+    fold(&mut page, "Provenance", &[tables::run::provenance(summary)]);
+    page
+}
+
+/// Tables that a reader of a pull request wants to see at once.
+const READ: [&str; 6] =
+    ["accounting", "rates", "response-time", "outcome-time", "failures", "observers"];
+
+fn fold(page: &mut String, title: &str, tables: &[Table]) {
+    page.push_str(&format!("\n<details>\n<summary>{title}</summary>\n"));
+    tables.iter().for_each(|table| push_table(page, table, 3));
+    page.push_str("\n</details>\n");
+}
+
+fn push_table(page: &mut String, table: &Table, level: usize) {
+    page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
+    let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    page.push_str(&cells(table.columns.iter().map(|column| column.title.to_owned()).collect()));
+    let rule = table.columns.iter().map(|column| if column.figures { "---:" } else { "---" });
+    page.push_str(&cells(rule.map(str::to_owned).collect()));
+    for row in &table.rows {
+        page.push_str(&cells(row.iter().map(|cell| text(cell)).collect()));
+    }
+    if let Some(note) = &table.note {
+        page.push_str(&format!("\n{}\n", text(note)));
+    }
+}
+
+/// Text that cannot end a cell, start a tag or become a heading. What stands between backquotes is
+/// left as it is, except for the end of a cell.
+fn text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    let mut code = false;
+    for c in raw.chars() {
+        match c {
+            '`' => code = !code,
+            '\n' | '\r' => {
+                safe.push(' ');
+                continue;
+            }
+            '|' => safe.push('\\'),
+            '<' if !code => {
+                safe.push_str("&lt;");
+                continue;
+            }
+            '*' | '_' | '[' | ']' | '#' if !code => safe.push('\\'),
+            _ => (),
+        }
+        safe.push(c);
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn cells_cannot_be_broken_out_of() {
+        assert_eq!(text("a|b\n<script>"), "a\\|b &lt;script>");
+        assert_eq!(text("`p99 < 20ms` first_byte"), "`p99 < 20ms` first\\_byte");
+    }
+}

@@ -1,0 +1,103 @@
+//! The line of the live display.
+
+use record::event::{Phase, Progress};
+use record::summary::Model;
+
+use crate::number;
+
+/// What the line is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// Which trial, and of how many.
+    pub trial: (u32, u32),
+    /// Name of the arm.
+    pub arm: &'a str,
+    /// Model of the load.
+    pub model: Model,
+    /// Since the phase began, and its whole length if that is known.
+    pub phase_ns: (u64, Option<u64>),
+    /// The last stretch.
+    pub progress: &'a Progress,
+    /// Length of that stretch.
+    pub stretch_ns: u64,
+    /// Failed since the measure phase began.
+    pub failed: u64,
+}
+
+impl Line<'_> {
+    /// One line, without its end.
+    pub fn render(&self) -> String {
+        let progress = self.progress;
+        let mut parts = Vec::new();
+        if self.trial.1 > 1 {
+            parts.push(format!("trial {}/{} {}", self.trial.0, self.trial.1, self.arm));
+        }
+        parts.push(self.phase());
+        let seconds = self.stretch_ns as f64 / 1e9;
+        if progress.phase != Some(Phase::Launch) && seconds > 0.0 {
+            let finished = progress.succeeded + progress.failed;
+            parts.push(number::rate(finished as f64 / seconds));
+        }
+        if let (Some(p50), Some(p99)) = (progress.p50_ns, progress.p99_ns) {
+            let what = if self.model == Model::Open { "response" } else { "service" };
+            parts.push(format!(
+                "{what} p50 {} p99 {}",
+                number::duration(p50),
+                number::duration(p99)
+            ));
+        }
+        parts.push(format!("{} in flight", number::count(progress.in_flight)));
+        if self.failed > 0 {
+            parts.push(format!("{} failed", number::count(self.failed)));
+        }
+        parts.join(" · ")
+    }
+
+    fn phase(&self) -> String {
+        let name = match self.progress.phase {
+            Some(Phase::Launch) | None => "starting",
+            Some(Phase::RampUp) => "ramp-up",
+            Some(Phase::WarmUp) => "warm-up",
+            Some(Phase::Measure) => "measuring",
+            Some(Phase::Drain) => "draining",
+        };
+        let seconds = |nanoseconds: u64| nanoseconds / 1_000_000_000;
+        match self.phase_ns {
+            (elapsed, Some(whole)) => {
+                format!("{name} {} of {} s", seconds(elapsed), seconds(whole))
+            }
+            (elapsed, None) => format!("{name} {} s", seconds(elapsed)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_phase_rate_times_and_failures() {
+        let progress = Progress {
+            phase: Some(Phase::Measure),
+            started: 505,
+            succeeded: 498,
+            failed: 2,
+            in_flight: 4,
+            p50_ns: Some(1_100_000),
+            p99_ns: Some(8_240_000),
+        };
+        let line = Line {
+            trial: (3, 20),
+            arm: "path=front",
+            model: Model::Closed,
+            phase_ns: (12_300_000_000, Some(60_000_000_000)),
+            progress: &progress,
+            stretch_ns: 1_000_000_000,
+            failed: 7,
+        };
+        insta::assert_snapshot!(
+            line.render(),
+            @"trial 3/20 path=front · measuring 12 of 60 s · 500/s · service p50 1.10 ms p99 8.24 ms · 4 in flight · 7 failed"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
+//! the same ones.
+//!
+//! In reading order: [`run`] tables of the whole run; [`trial`] tables of one trial; `times` what may
+//! be said of response and service time.
+
+pub mod run;
+mod times;
+pub mod trial;
+
+use serde::Serialize;
+
+/// A table with a title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Stable name, for links and tests.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: String,
+    /// What a reader must know to read it.
+    pub note: Option<String>,
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// As many cells as columns, each.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its heading.
+    pub title: &'static str,
+    /// Whether its cells are figures, which stand on the right.
+    pub figures: bool,
+}
+
+impl Table {
+    /// An empty table. Columns of figures start with `#`.
+    fn new(id: &'static str, title: impl Into<String>, columns: &[&'static str]) -> Self {
+        let column = |title: &&'static str| Column {
+            title: title.strip_prefix('#').unwrap_or(title),
+            figures: title.starts_with('#'),
+        };
+        Self {
+            id,
+            title: title.into(),
+            note: None,
+            columns: columns.iter().map(column).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
+    }
+
+    fn row<const N: usize>(&mut self, cells: [String; N]) {
+        debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
+        self.rows.push(cells.into());
+    }
+
+    /// Itself, unless it has no rows.
+    fn unless_empty(self) -> Option<Self> {
+        (!self.rows.is_empty()).then_some(self)
+    }
+}

@@ -1,0 +1,141 @@
+//! Tables of the whole run: criteria, arms, findings, provenance.
+
+use record::summary::{Criterion, Judgement, Severity, Summary};
+
+use super::Table;
+use crate::number;
+
+/// The one word of a verdict or of a criterion.
+pub fn judgement(result: Judgement) -> &'static str {
+    match result {
+        Judgement::Pass => "pass",
+        Judgement::Fail => "fail",
+        Judgement::Inconclusive => "inconclusive",
+        Judgement::Invalid => "invalid",
+    }
+}
+
+/// Judged criteria.
+pub fn criteria(summary: &Summary) -> Option<Table> {
+    let columns = ["criterion", "arm", "operation", "result", "#observed", "#95 % interval"];
+    let mut table = Table::new("criteria", "Criteria", &columns).note(
+        "Quantiles are judged by the share of operations beyond the bound; missed, failed and \
+               abandoned operations count as beyond. Counts are judged on this sample, and the \
+               interval says what such a run may show by chance (none seen: up to 3).",
+    );
+    for one in &summary.criteria {
+        let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
+        table.row([
+            one.text.clone(),
+            one.arm.clone(),
+            one.operation.clone(),
+            judgement(one.result).to_owned(),
+            figure(one.observed).unwrap_or_else(|| "–".to_owned()),
+            interval(one, figure),
+        ]);
+    }
+    table.unless_empty()
+}
+
+fn interval(criterion: &Criterion, figure: impl Fn(Option<f64>) -> Option<String>) -> String {
+    match (figure(criterion.low), figure(criterion.high)) {
+        (None, None) => "–".to_owned(),
+        (low, high) => {
+            let open = || "?".to_owned();
+            format!("{} – {}", low.unwrap_or_else(open), high.unwrap_or_else(open))
+        }
+    }
+}
+
+/// One line a trial, where there are several.
+pub fn trials(summary: &Summary) -> Option<Table> {
+    let columns =
+        ["arm", "#trial", "#block", "validity", "#goodput", "#mean in flight", "#not succeeded"];
+    let mut table = Table::new("trials", "Trials", &columns);
+    for arm in &summary.arms {
+        for trial in &arm.trials {
+            let accounting = &trial.accounting;
+            table.row([
+                arm.name.clone(),
+                trial.index.to_string(),
+                trial.block.to_string(),
+                super::trial::validity(trial.validity).to_owned(),
+                number::rate(trial.rates.goodput),
+                number::significant(trial.in_flight.mean),
+                number::count(accounting.planned - accounting.succeeded.min(accounting.planned)),
+            ]);
+        }
+    }
+    (table.rows.len() > 1).then_some(table)
+}
+
+/// What the analysis noticed. Equal findings of several trials stand once.
+pub fn findings(summary: &Summary) -> Option<Table> {
+    let mut table = Table::new("findings", "Findings", &["", "code", "finding", "what to do"])
+        .note("`proofload explain CODE` says more.");
+    for finding in &summary.findings {
+        let place = finding.trial.filter(|_| several_trials(summary));
+        let place = place.map_or(String::new(), |trial| format!(" (trial {trial})"));
+        table.row([
+            severity(finding.severity).to_owned(),
+            finding.code.clone(),
+            format!("{}{place}", finding.claim),
+            finding.advice.clone(),
+        ]);
+    }
+    table.unless_empty()
+}
+
+/// The word of a severity.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "info",
+    }
+}
+
+/// Where the numbers come from.
+pub fn provenance(summary: &Summary) -> Table {
+    let (run, machine) = (&summary.run, &summary.run.machine);
+    let mut table = Table::new("provenance", "Provenance", &["", "this run"]);
+    let placement = &machine.placement;
+    let lines = [
+        ("run", run.id.clone()),
+        ("started", run.started_at.clone()),
+        ("command", run.command.join(" ")),
+        ("seed", run.seed.to_string()),
+        ("plan", run.plan_hash.clone()),
+        ("version", format!("proofload {}", run.version)),
+        (
+            "machine",
+            format!(
+                "{}, {} cores, {} of memory, Linux {}, clock {}",
+                machine.cpu,
+                machine.cores,
+                number::bytes(machine.memory_bytes),
+                machine.kernel,
+                machine.clock_source
+            ),
+        ),
+        (
+            "placement",
+            format!(
+                "workers on {}, systems on {}",
+                cores(&placement.workers),
+                cores(&placement.systems)
+            ),
+        ),
+    ];
+    lines.into_iter().for_each(|(name, text)| table.row([name.to_owned(), text]));
+    table
+}
+
+fn cores(list: &[usize]) -> String {
+    let texts: Vec<_> = list.iter().map(usize::to_string).collect();
+    if texts.is_empty() { "any core".to_owned() } else { format!("core {}", texts.join(", ")) }
+}
+
+fn several_trials(summary: &Summary) -> bool {
+    summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>() > 1
+}

@@ -1,0 +1,286 @@
+//! Tables of one trial, in the order in which they are read.
+
+use record::summary::{Distribution, Generator, Operation, Trial, Validity};
+
+use super::{Table, times};
+use crate::number;
+
+/// Every table of a trial that has something to say: mix, accounting, rates, times, failures, spans,
+/// items, observers, generator, systems, kernel.
+pub fn all(trial: &Trial) -> Vec<Table> {
+    let tables = [
+        Some(mix(trial)),
+        Some(rates(trial)),
+        times::response(trial),
+        times::service(trial),
+        times::outcome(trial),
+        failures(trial),
+        statuses(trial),
+        spans(trial),
+        items(trial),
+        observers(trial),
+        Some(generator(trial)),
+        systems(trial),
+        kernel(trial),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+/// The word of a validity.
+pub fn validity(validity: Validity) -> &'static str {
+    match validity {
+        Validity::Valid => "valid",
+        Validity::Noted => "valid, with notes",
+        Validity::Invalid => "invalid",
+        Validity::NoSteadyState => "no steady state",
+        Validity::Overload => "overload",
+    }
+}
+
+/// The load in one line.
+pub fn load(trial: &Trial) -> String {
+    let load = &trial.load;
+    let offered = match (&load.arrivals, load.offered_rate) {
+        (Some(arrivals), Some(rate)) => format!("open load, {arrivals}, {}", number::rate(rate)),
+        (Some(arrivals), None) => format!("open load, {arrivals}"),
+        (None, _) => format!("closed load, {}", times::actors(trial)),
+    };
+    let phases = &trial.phases;
+    let workers = if load.workers == 1 { "worker" } else { "workers" };
+    format!(
+        "{offered}; {} {workers}; warm-up {}, measured {}, drained {}",
+        load.workers,
+        number::duration(phases.warm_up_ns + phases.ramp_up_ns),
+        number::duration(phases.measure_ns),
+        number::duration(phases.drain_ns)
+    )
+}
+
+fn mix(trial: &Trial) -> Table {
+    let columns = [
+        "operation",
+        "#planned",
+        "#started",
+        "#missed",
+        "#succeeded",
+        "#failed",
+        "#abandoned",
+        "#received",
+    ];
+    let mut table = Table::new("accounting", "Mix and accounting", &columns)
+        .note("planned = started + missed, started = succeeded + failed + abandoned");
+    let single = trial.operations.len() == 1;
+    for one in trial.operations.iter().filter(|_| !single).chain([&trial.total]) {
+        let started = one.succeeded + one.failed + one.abandoned;
+        table.row([
+            if single { trial.operations[0].name.clone() } else { one.name.clone() },
+            number::count(one.planned),
+            number::count(started),
+            number::count(one.planned.saturating_sub(started)),
+            number::count(one.succeeded),
+            number::count(one.failed),
+            number::count(one.abandoned),
+            number::bytes(one.bytes_received),
+        ]);
+    }
+    table
+}
+
+fn rates(trial: &Trial) -> Table {
+    let columns =
+        ["#offered", "#started", "#completed", "#goodput", "#mean in flight", "#most in flight"];
+    let mut table = Table::new("rates", "Rates", &columns);
+    let rates = &trial.rates;
+    table.row([
+        if trial.load.arrivals.is_some() { number::rate(rates.offered) } else { "–".to_owned() },
+        number::rate(rates.started),
+        number::rate(rates.completed),
+        number::rate(rates.goodput),
+        number::significant(trial.in_flight.mean),
+        number::count(trial.in_flight.max),
+    ]);
+    table
+}
+
+fn failures(trial: &Trial) -> Option<Table> {
+    let columns = ["operation", "kind", "#count", "#of its operations", "meaning"];
+    let mut table = Table::new("failures", "Failures by kind", &columns);
+    for operation in &trial.operations {
+        let share = |count: u64| number::percent(count as f64 / operation.planned.max(1) as f64);
+        for (kind, &count) in operation.failures.iter().filter(|(_, count)| **count > 0) {
+            let known = record::FailureKind::ALL.iter().find(|one| one.name() == kind);
+            table.row([
+                operation.name.clone(),
+                kind.clone(),
+                number::count(count),
+                share(count),
+                known.map_or(String::new(), |one| one.meaning().to_owned()),
+            ]);
+        }
+        if operation.abandoned > 0 {
+            table.row([
+                operation.name.clone(),
+                "abandoned".to_owned(),
+                number::count(operation.abandoned),
+                share(operation.abandoned),
+                "Unfinished at the drain deadline.".to_owned(),
+            ]);
+        }
+    }
+    table.unless_empty()
+}
+
+fn statuses(trial: &Trial) -> Option<Table> {
+    let mut table = Table::new("statuses", "Answers by status", &["operation", "status", "#count"]);
+    for operation in &trial.operations {
+        for (status, &count) in &operation.statuses {
+            table.row([operation.name.clone(), status.clone(), number::count(count)]);
+        }
+    }
+    table.unless_empty()
+}
+
+fn spans(trial: &Trial) -> Option<Table> {
+    let columns = ["operation", "span", "#count", "#least", "#mean", "#greatest"];
+    let mut table = Table::new("spans", "Spans", &columns)
+        .note("Facts about this sample. Means add up, quantiles do not.");
+    for operation in &trial.operations {
+        let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
+        for (name, span) in spans.chain([("queue_wait", &operation.queue_wait)]) {
+            if span.count > 0 && span.max_ns > 0 {
+                table.row([
+                    operation.name.clone(),
+                    name.replace('_', " "),
+                    number::count(span.count),
+                    number::duration(span.min_ns),
+                    number::duration(span.mean_ns),
+                    number::duration(span.max_ns),
+                ]);
+            }
+        }
+    }
+    table.unless_empty()
+}
+
+fn items(trial: &Trial) -> Option<Table> {
+    let mut table =
+        Table::new("items", "Numbers read from answers", &["operation", "item", "#sum", "#mean"]);
+    for operation in &trial.operations {
+        for (name, item) in &operation.items {
+            table.row([
+                operation.name.clone(),
+                name.clone(),
+                number::significant(item.sum),
+                number::significant(item.per_operation_mean),
+            ]);
+        }
+    }
+    table.unless_empty()
+}
+
+fn observers(trial: &Trial) -> Option<Table> {
+    let columns =
+        ["observer", "#received", "#duplicates", "#unexpected", "#lost", "expected", "holds"];
+    let mut table = Table::new("observers", "Counted where it arrives", &columns);
+    for one in &trial.observers {
+        let (text, holds) = match &one.expect {
+            Some(expect) => (expect.text.clone(), if expect.holds { "yes" } else { "no" }),
+            None => ("–".to_owned(), "–"),
+        };
+        table.row([
+            one.name.clone(),
+            number::count(one.received),
+            number::count(one.duplicates),
+            number::count(one.unexpected),
+            number::count(one.lost),
+            text,
+            holds.to_owned(),
+        ]);
+    }
+    table.unless_empty()
+}
+
+fn generator(trial: &Trial) -> Table {
+    let generator = &trial.generator;
+    let mut table = Table::new("generator", "Generator", &["", "this trial"]).note(
+        "Lateness is the generator's fault and decides validity; resources only name its cause.",
+    );
+    let mut line = |name: &str, text: String| table.row([name.to_owned(), text]);
+    line("validity", validity(trial.validity).to_owned());
+    for reason in &trial.reasons {
+        line("because", reason.clone());
+    }
+    if generator.dispatch_lag.count > 0 {
+        line("dispatch lag", lag(&generator.dispatch_lag));
+    }
+    line("parts of the slowest hundredth", tail(generator));
+    line("cpu", cpu(generator, &trial.total));
+    line("waited for a processor", number::percent(generator.run_queue_ratio));
+    line("taken by the hypervisor", number::percent(generator.steal_ratio));
+    line("throttled", number::duration(generator.throttled_ns));
+    if let Some(floor) = &generator.floor {
+        line("floor of the instrument", lag(floor));
+    }
+    for note in &generator.notes {
+        line("note", note.clone());
+    }
+    table
+}
+
+fn lag(distribution: &Distribution) -> String {
+    let at = |q: f64| {
+        let entry = distribution.quantiles.iter().find(|entry| entry.q == q);
+        number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
+    };
+    format!("p50 {}, p99 {}, max {}", at(0.5), at(0.99), number::duration(distribution.max_ns))
+}
+
+fn tail(generator: &Generator) -> String {
+    let share = &generator.tail_share;
+    let parts = [
+        ("dispatch lag", share.dispatch_lag),
+        ("queue wait", share.queue_wait),
+        ("prepare", share.prepare),
+        ("service time", share.service_time),
+    ];
+    let texts = parts.map(|(name, ratio)| format!("{name} {}", number::percent(ratio)));
+    texts.join(", ")
+}
+
+fn cpu(generator: &Generator, total: &Operation) -> String {
+    let finished = (total.succeeded + total.failed).max(1);
+    format!(
+        "{} in all, {} an operation, busiest worker {}",
+        number::duration(generator.cpu_ns),
+        number::duration(generator.cpu_ns / finished),
+        number::percent(generator.cpu_ratio)
+    )
+}
+
+fn systems(trial: &Trial) -> Option<Table> {
+    let columns = ["system", "version", "process", "#cpu", "#cpu an operation", "#peak memory"];
+    let mut table = Table::new("systems", "Systems", &columns);
+    let finished = (trial.total.succeeded + trial.total.failed).max(1);
+    for system in &trial.systems {
+        for process in &system.processes {
+            table.row([
+                system.name.clone(),
+                system.version.clone().unwrap_or_else(|| "–".to_owned()),
+                process.name.clone(),
+                number::duration(process.cpu_ns),
+                number::duration(process.cpu_ns / finished),
+                number::bytes(process.rss_peak_bytes),
+            ]);
+        }
+    }
+    table.unless_empty()
+}
+
+fn kernel(trial: &Trial) -> Option<Table> {
+    let mut table = Table::new("kernel", "Kernel counters that moved", &["counter", "#by"])
+        .note("Of the whole network namespace, so other programs may be in them.");
+    for (name, &delta) in trial.kernel.iter().filter(|(_, delta)| **delta != 0) {
+        table.row([name.clone(), delta.to_string()]);
+    }
+    table.unless_empty()
+}

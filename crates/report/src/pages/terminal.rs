@@ -1,0 +1,215 @@
+//! The final block on a terminal: at most 100 columns, colour only as an addition.
+
+use std::io::{self, Write};
+
+use record::folder::Folder;
+use record::summary::{Judgement, Severity, Summary};
+
+use super::tables::{self, Table};
+use crate::run_record::RunRecord;
+
+/// Whether escape sequences may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Plain text.
+    Off,
+    /// Words that carry a judgement are coloured.
+    On,
+}
+
+const WIDTH: usize = 100;
+const CELL: usize = 44;
+
+/// Format `text`.
+pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(render(&run.summary, Colour::Off).as_bytes())
+}
+
+/// The page. Verdict and question first.
+pub fn render(summary: &Summary, colour: Colour) -> String {
+    let mut page = String::new();
+    head(&mut page, summary, colour);
+    push_tables(&mut page, [tables::run::criteria(summary), tables::run::trials(summary)]);
+    let several = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>() > 1;
+    for arm in &summary.arms {
+        for trial in &arm.trials {
+            if several {
+                page.push_str(&format!("\n── trial {}, arm {} ──\n", trial.index, arm.name));
+            }
+            page.push('\n');
+            wrap(&mut page, &tables::trial::load(trial), "");
+            push_tables(&mut page, tables::trial::all(trial).into_iter().map(brief));
+        }
+    }
+    findings(&mut page, summary, colour);
+    foot(&mut page, summary);
+    page
+}
+
+fn head(page: &mut String, summary: &Summary, colour: Colour) {
+    page.push_str(&format!("\n{}\n", summary.run.title));
+    if let Some(question) = &summary.run.question {
+        wrap(page, question, "");
+    }
+    if summary.rehearsal {
+        page.push_str("REHEARSAL: shortened, can never pass\n");
+    }
+    let result = summary.verdict.result;
+    let word = super::verdict_word(summary).to_uppercase();
+    let paint = match result {
+        Judgement::Pass if summary.criteria.is_empty() => "1",
+        Judgement::Pass => "1;32",
+        Judgement::Fail => "1;31",
+        Judgement::Inconclusive | Judgement::Invalid => "1;33",
+    };
+    page.push_str(&format!("\n{}\n", painted(&word, paint, colour)));
+    for reason in &summary.verdict.reasons {
+        wrap(page, reason, "  ");
+    }
+}
+
+fn painted(text: &str, code: &str, colour: Colour) -> String {
+    match colour {
+        Colour::Off => text.to_owned(),
+        Colour::On => format!("\x1b[{code}m{text}\x1b[0m"),
+    }
+}
+
+/// The terminal leaves explanations of failure kinds to the other pages.
+fn brief(mut table: Table) -> Option<Table> {
+    if table.id == "failures" {
+        table.columns.pop();
+        table.rows.iter_mut().for_each(|row| drop(row.pop()));
+    }
+    Some(table)
+}
+
+fn push_tables(page: &mut String, tables: impl IntoIterator<Item = Option<Table>>) {
+    tables.into_iter().flatten().for_each(|table| push_table(page, &table));
+}
+
+fn push_table(page: &mut String, table: &Table) {
+    page.push_str(&format!("\n{}\n", table.title));
+    if let Some(note) = &table.note {
+        wrap(page, note, "  ");
+    }
+    let headings: Vec<String> =
+        table.columns.iter().map(|column| column.title.to_owned()).collect();
+    let shown: Vec<Vec<String>> =
+        table.rows.iter().map(|row| without_repeats(table, row)).collect();
+    if table.columns.len() == 2 && !table.columns[1].figures {
+        return shown.iter().for_each(|row| named_line(page, &shown, row));
+    }
+    let widths = widths(&headings, &shown);
+    if headings.iter().any(|heading| !heading.is_empty()) {
+        push_row(page, table, &headings, &widths);
+    }
+    shown.iter().for_each(|row| push_row(page, table, row, &widths));
+}
+
+fn without_repeats(table: &Table, row: &[String]) -> Vec<String> {
+    let place =
+        table.rows.iter().position(|other| std::ptr::eq(other.as_slice(), row)).unwrap_or(0);
+    let repeated = table.columns.len() > 2 && place > 0 && table.rows[place - 1][0] == row[0];
+    let mut cells: Vec<String> = row.iter().map(|cell| shortened(cell)).collect();
+    if table.columns.len() == 2 {
+        cells = row.to_vec();
+    }
+    if repeated {
+        cells[0].clear();
+    }
+    cells
+}
+
+fn shortened(cell: &str) -> String {
+    if cell.chars().count() <= CELL {
+        return cell.to_owned();
+    }
+    let kept: String = cell.chars().take(CELL - 1).collect();
+    format!("{kept}…")
+}
+
+fn widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
+    let width = |place: usize| {
+        let cells = rows.iter().map(|row| &row[place]).chain([&headings[place]]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    (0..headings.len()).map(width).collect()
+}
+
+fn push_row(page: &mut String, table: &Table, cells: &[String], widths: &[usize]) {
+    let mut line = String::new();
+    for ((cell, column), &width) in cells.iter().zip(&table.columns).zip(widths) {
+        line.push_str("  ");
+        if column.figures {
+            line.push_str(&format!("{cell:>width$}"));
+        } else {
+            line.push_str(&format!("{cell:<width$}"));
+        }
+    }
+    page.push_str(line.trim_end());
+    page.push('\n');
+}
+
+/// A line of a table of names and texts; long texts go on below themselves.
+fn named_line(page: &mut String, all: &[Vec<String>], row: &[String]) {
+    let width = all.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
+    let indent = " ".repeat(width + 4);
+    let mut text = String::new();
+    wrap(&mut text, &row[1], &indent);
+    let name = format!("  {:<width$}  ", row[0]);
+    page.push_str(&name);
+    page.push_str(text.trim_start());
+}
+
+fn findings(page: &mut String, summary: &Summary, colour: Colour) {
+    if summary.findings.is_empty() {
+        return;
+    }
+    page.push_str("\nFindings (`proofload explain CODE` says more)\n");
+    for finding in &summary.findings {
+        let paint = match finding.severity {
+            Severity::Error => "31",
+            Severity::Warning => "33",
+            Severity::Info => "36",
+        };
+        let word = painted(tables::run::severity(finding.severity), paint, colour);
+        page.push_str(&format!("  {word} {}\n", finding.code));
+        wrap(page, &finding.claim, "    ");
+        wrap(page, &format!("→ {}", finding.advice), "    ");
+    }
+}
+
+fn foot(page: &mut String, summary: &Summary) {
+    let run = &summary.run;
+    let plan: String = run.plan_hash.chars().take(12).collect();
+    page.push('\n');
+    let text = format!(
+        "run {} · seed {} · plan {plan} · proofload {} · {}, {} cores, Linux {}",
+        run.id, run.seed, run.version, run.machine.cpu, run.machine.cores, run.machine.kernel
+    );
+    wrap(page, &text, "");
+}
+
+/// Appends a text in lines of at most [`WIDTH`] columns. A longer word stays whole.
+fn wrap(page: &mut String, text: &str, indent: &str) {
+    let mut line = indent.to_owned();
+    let mut length = indent.chars().count();
+    let start = length;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if length > start && length + 1 + width > WIDTH {
+            page.push_str(&line);
+            page.push('\n');
+            (line, length) = (indent.to_owned(), start);
+        }
+        if length > start {
+            line.push(' ');
+            length += 1;
+        }
+        line.push_str(word);
+        length += width;
+    }
+    page.push_str(&line);
+    page.push('\n');
+}

@@ -1,0 +1,215 @@
+use std::io;
+
+use record::folder::{MemoryFolder, TrialHeader, TrialWriter};
+use record::summary::{Grade, Judgement, Model, Summary};
+use record::{FailureKind, Layout, RawSample, Totals};
+
+use super::*;
+use crate::example;
+
+/// A run folder with an interval log, spectra, and two samples.
+fn folder() -> MemoryFolder {
+    let folder = MemoryFolder::default();
+    let layout = Layout {
+        operations: vec!["home".into(), "search".into()],
+        items: vec![Vec::new(); 2],
+        spans: Vec::new(),
+    };
+    let totals = Totals::new(&layout);
+    let header = TrialHeader {
+        trial: 1,
+        start_ms: 1_795_246_210_000,
+        window_ns: 1_000_000_000,
+        layout,
+        samples: true,
+    };
+    let mut writer = TrialWriter::new(&folder, header).unwrap();
+    writer.samples(&[sample(0, None), sample(1, Some(FailureKind::Timeout))]).unwrap();
+    writer.finish(&totals).unwrap();
+    folder
+}
+
+fn sample(index: u64, failure: Option<FailureKind>) -> RawSample {
+    RawSample {
+        operation: 1,
+        index,
+        instants: [2_000_000, 2_010_000, 2_011_000, 2_012_000, 9_500_000],
+        status: if failure == Some(FailureKind::Timeout) { 0 } else { 200 },
+        failure,
+        abandoned: false,
+        bytes_sent: 96,
+        bytes_received: 2_312,
+        connect_ns: None,
+        first_byte_ns: Some(6_000_000),
+    }
+}
+
+fn written(format: &str) -> String {
+    let mut out = Vec::new();
+    Format::named(format).unwrap().write(&example::record(), &folder(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The same load, closed, with a quantile that may not be claimed and nothing judged.
+fn closed() -> Summary {
+    let mut summary = example::summary();
+    summary.criteria.clear();
+    summary.verdict.reasons = vec!["no criterion was set, so nothing was judged".into()];
+    let trial = &mut summary.arms[0].trials[0];
+    trial.load.model = Model::Closed;
+    trial.load.arrivals = None;
+    trial.load.connections = 50;
+    summary
+}
+
+#[test]
+fn terminal_says_everything_in_100_columns() {
+    let page = terminal::render(&example::summary(), terminal::Colour::Off);
+    for line in page.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn colour_is_only_an_addition() {
+    let summary = example::summary();
+    let coloured = terminal::render(&summary, terminal::Colour::On);
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some(start) = rest.find("\x1b[") {
+        let end = start + rest[start..].find('m').unwrap() + 1;
+        plain.push_str(&rest[..start]);
+        rest = &rest[end..];
+    }
+    plain.push_str(rest);
+    assert_ne!(coloured, plain);
+    assert_eq!(plain, terminal::render(&summary, terminal::Colour::Off));
+}
+
+#[test]
+fn a_closed_load_never_speaks_of_response_time_at_a_rate() {
+    let pages = [terminal::render(&closed(), terminal::Colour::Off), markdown::render(&closed())];
+    for page in pages {
+        assert!(!page.contains("Response time at"), "{page}");
+        assert!(page.contains("Service time at 50 connections (closed load)"), "{page}");
+    }
+}
+
+#[test]
+fn a_run_without_criteria_is_not_called_a_pass() {
+    let page = terminal::render(&closed(), terminal::Colour::Off);
+    assert!(page.contains("MEASURED") && !page.contains("PASS"), "{page}");
+}
+
+#[test]
+fn a_refused_quantile_is_only_observed() {
+    let page = markdown::render(&example::summary());
+    let table = page.split("### Response time at").nth(1).unwrap();
+    let row = table.lines().find(|line| line.contains("| all | p99.99 |")).unwrap();
+    let cells: Vec<_> = row.split('|').map(str::trim).collect();
+    assert_eq!((cells[3], cells[4]), ("–", "–"));
+    assert!(cells[5].ends_with(" ms") && cells[6].starts_with("about "), "{row}");
+}
+
+#[test]
+fn markdown_is_ready_for_a_pull_request() {
+    insta::assert_snapshot!(markdown::render(&example::summary()));
+}
+
+#[test]
+fn the_verdict_stands_first_and_a_rehearsal_says_so() {
+    let mut summary = example::summary();
+    summary.rehearsal = true;
+    summary.verdict.result = Judgement::Inconclusive;
+    let page = markdown::render(&summary);
+    let place = |text: &str| page.find(text).unwrap();
+    assert!(place("Rehearsal") < place("**inconclusive**"));
+    assert!(place("**inconclusive**") < place("## Criteria"));
+}
+
+#[test]
+fn every_format_has_a_unique_name_and_can_be_written() {
+    let names: std::collections::BTreeSet<_> = FORMATS.iter().map(|format| format.name).collect();
+    assert_eq!(names.len(), FORMATS.len());
+    for format in FORMATS {
+        assert!(written(format.name).len() > 40, "{}", format.name);
+    }
+}
+
+#[test]
+fn json_is_the_summary() {
+    let back: Summary = serde_json::from_str(&written("json")).unwrap();
+    assert_eq!(back, example::summary());
+}
+
+#[test]
+fn a_missing_file_is_an_error_and_no_empty_page() {
+    let mut run = example::record();
+    run.summary.arms[0].trials[0].operations[0].name = "gone".into();
+    let error = Format::named("hgrm").unwrap().write(&run, &folder(), &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn csv_has_a_line_for_each_window_and_operation() {
+    let text = written("csv");
+    let mut lines = text.lines();
+    let columns = lines.next().unwrap().split(',').count();
+    assert!(lines.clone().all(|line| line.split(',').count() == columns));
+    assert_eq!(lines.count(), 40 * 3);
+}
+
+#[test]
+fn jtl_counts_from_the_intended_start_by_the_calendar() {
+    let text = written("jtl");
+    let line = text.lines().nth(1).unwrap();
+    // The trial began at 07:30:05 and warmed up for 5 s.
+    assert_eq!(line, "1795246210002,7,search,200,OK,proofload 1-1,text,true,,2312,96,1,1,,6,0,0");
+    assert!(text.lines().nth(2).unwrap().contains(",timeout,proofload 1-1,text,false,timeout,"));
+}
+
+#[test]
+fn vegeta_csv_has_twelve_fields_and_no_header() {
+    let text = written("vegeta-csv");
+    assert_eq!(
+        text.lines().next().unwrap(),
+        "1795246210002000000,200,7500000,96,2312,,,Shop at 500 requests/s,0,,,"
+    );
+    assert!(text.lines().all(|line| line.split(',').count() == 12));
+}
+
+#[test]
+fn vegeta_json_has_the_keys_of_vegeta() {
+    let report: serde_json::Value = serde_json::from_str(&written("vegeta-json")).unwrap();
+    let summary = example::summary();
+    let total = &summary.arms[0].trials[0].total;
+    assert_eq!(report["requests"], 20_000);
+    assert_eq!(report["latencies"]["99th"], total.response_time.quantiles[4].observed_ns.unwrap());
+    assert_eq!(report["status_codes"]["0"], total.failed);
+    assert_eq!(report["earliest"], "2026-11-21T07:30:10Z");
+    assert_eq!(report["end"], "2026-11-21T07:30:50.012Z");
+    for key in ["bytes_in", "bytes_out", "rate", "throughput", "success", "wait", "errors"] {
+        assert!(!report[key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn no_page_grades_the_target() {
+    for format in ["text", "markdown", "html"] {
+        let page = written(format).to_lowercase();
+        let page = page.split("<script").next().unwrap();
+        let mut words = page.split(|c: char| !c.is_alphabetic() && c != '-');
+        let grading =
+            ["excellent", "good", "production-ready", "great", "poor", "bad", "impressive"];
+        assert_eq!(words.find(|word| grading.contains(word)), None, "{format}");
+    }
+}
+
+#[test]
+fn grades_of_the_example_cover_all_three() {
+    let summary = example::summary();
+    let grades: Vec<_> =
+        summary.arms[0].trials[0].total.response_time.quantiles.iter().map(|q| q.grade).collect();
+    assert!(grades.contains(&Grade::Supported) && grades.contains(&Grade::Refused));
+}

@@ -1,0 +1,193 @@
+//! Trials made from a list of operations, recorded as the engine records them: for tests of everything
+//! that follows from a record.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use plan::experiment::{Inputs, Known, Options, World};
+use plan::plan::Plan;
+use record::summary::{InFlight, Load, Model, Phases, Run, Summary};
+use record::{
+    GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, Trial, Window,
+    WindowAssembler,
+};
+
+use crate::example;
+use crate::summarize::{Input, Summariser};
+
+/// Start of the measure phase on the trial's clock.
+const START: u64 = 1_000_000_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// One operation, due at a whole multiple of the gap.
+#[derive(Debug, Clone, Copy)]
+pub struct One {
+    /// Released so much too late, in nanoseconds.
+    pub lag: u64,
+    /// From release to answer, in nanoseconds.
+    pub service: u64,
+    /// `None`: never begun.
+    pub outcome: Option<Outcome>,
+}
+
+impl One {
+    /// Released in time, and answered.
+    pub fn answered(service: u64) -> Self {
+        Self { lag: 10_000, service, outcome: Some(Outcome::Succeeded) }
+    }
+}
+
+/// A plan with one executed trial.
+pub struct Simulated {
+    /// The plan.
+    pub plan: Plan,
+    /// The trial; tests change its facts.
+    pub trial: Trial,
+    windows: Vec<Window>,
+}
+
+/// An experiment file with this load table and these criteria.
+pub fn file(load: &str, criteria: &[&str]) -> String {
+    format!(
+        "title = \"t\"\ncriteria = {criteria:?}\n[target]\nurl = \"http://127.0.0.1:1\"\n[load]\n{load}\n\
+         [[operation]]\nname = \"home\"\nhttp = {{ path = \"/\" }}\n\
+         expect = {{ status = 200 }}\nitems = {{ hits = \"$.n\" }}\n"
+    )
+}
+
+/// Carries out `count` operations at `rate` per second; each carries the item 2.
+pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> One) -> Simulated {
+    let options = Options { fresh_seed: 1, ..Options::default() };
+    let world = World { inputs: &Nowhere, known: &Http };
+    let plan = plan::experiment::load("t.toml", file, world, &options)
+        .map_err(|refused| refused.problems)
+        .unwrap()
+        .plan;
+    let (gap, length) = (SECOND / rate, count * SECOND / rate);
+    let window = if length < 30 * SECOND { SECOND / 10 } else { SECOND };
+    let phases = record::Phases { measure_from: START, measure_to: START + length, window };
+    let layout = Layout {
+        operations: vec!["home".into()],
+        items: vec![vec!["hits".into()]],
+        spans: vec!["connect".into()],
+    };
+    let mut recorder = Recorder::new(0, &layout, phases, false);
+    let mut assembler = WindowAssembler::new(1, 1);
+    let mut windows = Vec::new();
+    let mut busy = 0;
+    for index in 0..count {
+        let one = one(index);
+        carry_out(&mut recorder, index, START + index * gap, one);
+        busy += one.lag + one.service;
+        if index % rate == 0 {
+            windows.extend(assembler.add(&mut recorder.roll(START + index * gap)));
+        }
+    }
+    windows.extend(assembler.add(&mut recorder.roll(u64::MAX)));
+    windows.extend(assembler.finish());
+    let mean = busy as f64 / length as f64;
+    let trial = facts(&plan, recorder, phases, InFlight { mean, max: count });
+    Simulated { plan, trial, windows }
+}
+
+fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: One) {
+    let Some(outcome) = one.outcome else { return recorder.miss(0, intended_at) };
+    recorder.begin(0, intended_at);
+    let started_at = intended_at + one.lag;
+    let sample = Sample {
+        operation: 0,
+        index,
+        intended_at,
+        dispatched_at: started_at,
+        acquired_at: started_at,
+        started_at,
+        finished_at: started_at + one.service,
+        outcome,
+        status: if outcome == Outcome::Succeeded { 200 } else { 0 },
+        spans: Spans::none(),
+        items: &[2.0],
+        bytes_sent: 100,
+        bytes_received: 200,
+    };
+    recorder.end(&sample, None);
+}
+
+fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InFlight) -> Trial {
+    let open = matches!(plan.arms[0].load.model, plan::load::Model::Open { .. });
+    let length = phases.measure_to - phases.measure_from;
+    let users = match plan.arms[0].load.model {
+        plan::load::Model::Users { users, .. } => Some(users),
+        _ => None,
+    };
+    Trial {
+        index: 1,
+        block: 1,
+        order: 1,
+        arm: plan.arms[0].name.clone(),
+        started_at: "2026-11-21T07:30:05Z".into(),
+        window_ns: phases.window,
+        load: Load {
+            model: match users {
+                Some(_) => Model::Users,
+                None if open => Model::Open,
+                None => Model::Closed,
+            },
+            arrivals: open.then(|| "constant".into()),
+            offered_rate: None,
+            connections: plan.arms[0].load.connections,
+            users,
+            workers: 1,
+        },
+        timeout_ns: 30 * SECOND,
+        think_mean_ns: None,
+        phases: Phases { measure_ns: length, ..Phases::default() },
+        totals: recorder.finish(),
+        in_flight,
+        pool: PoolFacts::default(),
+        generator: GeneratorFacts { worker_cpu_ns: vec![length / 20], ..GeneratorFacts::default() },
+        systems: Vec::new(),
+        observers: Vec::new(),
+        kernel: BTreeMap::new(),
+        interrupted: false,
+        died: None,
+    }
+}
+
+impl Simulated {
+    /// The summary of a run that consists of this trial.
+    pub fn summary(&self) -> Summary {
+        let mut summariser = Summariser::new(&self.plan);
+        let windows = |show: &mut dyn FnMut(&Window)| {
+            self.windows.iter().for_each(show);
+            Ok(())
+        };
+        let spans = ["connect".to_owned()];
+        summariser.add(Input { trial: &self.trial, spans: &spans, windows: &windows }).unwrap();
+        summariser.finish(provenance())
+    }
+}
+
+fn provenance() -> Run {
+    example::run()
+}
+
+struct Nowhere;
+
+impl Inputs for Nowhere {
+    fn env(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+struct Http;
+
+impl Known for Http {
+    fn protocols(&self) -> &[&str] {
+        &["http"]
+    }
+}

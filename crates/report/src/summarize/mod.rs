@@ -1,0 +1,134 @@
+//! From the facts of trials to a summary.
+//!
+//! One [`Summariser`] a run: trials are added one by one, so that the histograms of one trial at a time
+//! are in memory. Windows are read once for each trial, after its totals are known, because dispersion
+//! counts the operations of each window beyond a quantile of the whole.
+//!
+//! In reading order: `series` counts windows; `distribution` makes quantiles with what may be claimed of
+//! them; `trial` puts a trial together; [`validity`] says whether it may be used.
+
+mod distribution;
+mod series;
+mod trial;
+pub mod validity;
+
+use plan::plan::Plan;
+use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, Verdict};
+use record::{RecordError, Window};
+
+pub(crate) use distribution::Values;
+
+use crate::audit::Context;
+use crate::criteria::Evidence;
+use crate::findings::{Case, Facts};
+use crate::{audit, criteria, findings, verdict};
+
+/// Shows the windows of a trial, in any order; a number may come several times, each time with what the
+/// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
+pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError> + 'a;
+
+/// What is known of an executed trial.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// Its facts.
+    pub trial: &'a record::Trial,
+    /// Names of its spans, as in the layout of its totals.
+    pub spans: &'a [String],
+    /// Its windows.
+    pub windows: &'a Windows<'a>,
+}
+
+/// Makes the summary of a run, trial by trial.
+pub struct Summariser<'p> {
+    plan: &'p Plan,
+    arms: Vec<Arm>,
+    findings: Vec<Finding>,
+    evidence: Vec<Evidence>,
+}
+
+impl<'p> Summariser<'p> {
+    /// Nothing executed yet.
+    pub fn new(plan: &'p Plan) -> Self {
+        let arm = |arm: &plan::plan::Arm| Arm {
+            name: arm.name.clone(),
+            factors: arm.factors.clone(),
+            trials: Vec::new(),
+        };
+        Self {
+            plan,
+            arms: plan.arms.iter().map(arm).collect(),
+            findings: Vec::new(),
+            evidence: criteria::questions(plan),
+        }
+    }
+
+    /// Adds an executed trial.
+    ///
+    /// A trial of an arm that the plan does not have is left out.
+    ///
+    /// Errors: of the windows' reader
+    pub fn add(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+        let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
+            return Ok(());
+        };
+        let arm = &self.plan.arms[place];
+        let mut facts = Facts::of(input.trial, arm);
+        let (mut trial, windows) = trial::summarise(&input, &mut self.evidence)?;
+        name_items(&mut trial, input.trial, arm);
+        (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
+        let context = Context { timeout_ns: Some(facts.timeout_ns), windows: Some(windows) };
+        let broken = audit::contradictions(&trial, &context);
+        facts.contradictions =
+            broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
+        let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
+        self.findings.extend(findings::of_trial(&case));
+        let course = criteria::Course::of(&trial, &facts);
+        let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
+        same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
+        self.arms[place].trials.push(trial);
+        Ok(())
+    }
+
+    /// The summary, judged.
+    pub fn finish(self, run: Run) -> Summary {
+        let rehearsal = self.plan.rehearsal;
+        let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
+        let mut findings = self.findings;
+        findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        findings.sort_by_key(|finding| severity_rank(finding.severity));
+        let mut summary = Summary {
+            format: FORMAT.to_owned(),
+            rehearsal,
+            verdict: Verdict { result: Judgement::Inconclusive, reasons: Vec::new() },
+            run,
+            arms: self.arms,
+            criteria: judged.into_iter().map(|one| one.criterion).collect(),
+            comparisons: Vec::new(),
+            capacity: None,
+            findings,
+        };
+        summary.verdict = verdict::of(&summary);
+        summary
+    }
+}
+
+/// Item names stand in the plan only.
+fn name_items(trial: &mut record::summary::Trial, facts: &record::Trial, arm: &plan::plan::Arm) {
+    for (operation, totals) in trial.operations.iter_mut().zip(&facts.totals.operations) {
+        let planned = arm.operations.iter().find(|planned| planned.name == totals.name);
+        let names = planned.iter().flat_map(|planned| &planned.items);
+        let names: Vec<String> = names.map(|item| item.name.clone()).collect();
+        trial::name_items(operation, totals, &names);
+    }
+}
+
+fn severity_rank(severity: Severity) -> u8 {
+    match severity {
+        Severity::Error => 0,
+        Severity::Warning => 1,
+        Severity::Info => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+use record::summary::{Grade, Summary, Trial, Validity};
+use record::{FailureKind, Outcome};
+
+use super::*;
+use crate::simulated::{One, file, simulate};
+use crate::verdict::exit_code;
+
+const MS: u64 = 1_000_000;
+const CONSTANT: &str = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+
+/// 1,000/s for 10 s against a target of 1 ms that freezes for 1 s after 5 s.
+fn stalled() -> crate::simulated::Simulated {
+    simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| {
+        let waits = if (5_000..6_000).contains(&index) { (6_000 - index) * MS } else { 0 };
+        One::answered(waits + MS)
+    })
+}
+
+/// A service time that varies without memory: exponential with this mean.
+fn drawn(index: u64, mean_ns: f64) -> u64 {
+    let mut bits = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let uniform = ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64;
+    1 + (-(1.0 - uniform).ln() * mean_ns) as u64
+}
+
+fn only(summary: &Summary) -> &Trial {
+    &summary.arms[0].trials[0]
+}
+
+fn codes(summary: &Summary) -> Vec<&str> {
+    summary.findings.iter().map(|finding| finding.code.as_str()).collect()
+}
+
+fn at(trial: &Trial, q: f64) -> &record::summary::Quantile {
+    trial.total.response_time.quantiles.iter().find(|entry| entry.q == q).unwrap()
+}
+
+fn near(seen: Option<u64>, known: f64, tolerance: f64) {
+    let seen = seen.unwrap() as f64;
+    assert!((seen - known).abs() <= known * tolerance, "{seen} is not {known}");
+}
+
+#[test]
+fn a_single_stall_is_seen_and_not_claimed() {
+    let summary = stalled().summary();
+    let trial = only(&summary);
+    near(at(trial, 0.95).observed_ns, 500e6, 0.03);
+    near(at(trial, 0.99).observed_ns, 900e6, 0.02);
+    for q in [0.95, 0.99] {
+        let entry = at(trial, q);
+        assert_eq!((entry.grade, entry.low_ns, entry.high_ns), (Grade::Refused, None, None));
+    }
+    assert_eq!(trial.accounting.started, 10_000);
+    // The last one ended 11 µs after the measure phase, which makes it no part of its goodput.
+    assert_eq!(trial.rates.goodput, 999.9);
+    assert_eq!(trial.operations[0].items["hits"].sum, 20_000.0);
+}
+
+#[test]
+fn our_own_summaries_survive_the_audit() {
+    for summary in [stalled().summary(), steady(&[]).summary()] {
+        assert!(!codes(&summary).contains(&findings::AUDIT_CONTRADICTION));
+    }
+}
+
+/// 500/s for a minute, exponential with mean 2 ms.
+fn steady(criteria: &[&str]) -> crate::simulated::Simulated {
+    let load = "rate = \"500/s\"\nduration = \"60s\"";
+    simulate(&file(load, criteria), 500, 30_000, |index| One::answered(drawn(index, 2e6)))
+}
+
+#[test]
+fn independent_operations_support_their_quantiles() {
+    let summary = steady(&[]).summary();
+    let trial = only(&summary);
+    // The p99 of an exponential is mean · ln 100; the generator adds 10 µs.
+    let p99 = at(trial, 0.99);
+    let truth = 2e6 * 100_f64.ln() + 1e4;
+    assert_eq!(p99.grade, Grade::Supported);
+    assert!((p99.low_ns.unwrap() as f64) < truth && truth < p99.high_ns.unwrap() as f64, "{p99:?}");
+    assert!(trial.total.response_time.dispersion < 3.0);
+    assert_eq!(trial.validity, Validity::Noted, "steady state is not tested: {:?}", trial.reasons);
+}
+
+#[test]
+fn a_steady_state_that_is_only_reported_needs_no_note() {
+    let load = "rate = \"500/s\"\nduration = \"60s\"\nsteady_state = \"reported\"";
+    let made = simulate(&file(load, &[]), 500, 30_000, |index| One::answered(drawn(index, 2e6)));
+    let summary = made.summary();
+    assert_eq!((only(&summary).validity, &only(&summary).reasons), (Validity::Valid, &Vec::new()));
+    assert_eq!(exit_code(&summary), 0);
+}
+
+#[test]
+fn failures_are_slower_than_everything_in_outcome_time() {
+    let made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| One {
+        outcome: Some(match index % 50 {
+            7 => Outcome::Failed(FailureKind::Reset),
+            _ => Outcome::Succeeded,
+        }),
+        ..One::answered(MS)
+    });
+    let summary = made.summary();
+    let total = &only(&summary).total;
+    let outcome = |q: f64| {
+        total.outcome_time.quantiles.iter().find(|entry| entry.q == q).unwrap().observed_ns
+    };
+    assert_eq!((total.failed, total.failures["reset"]), (200, 200));
+    assert!(outcome(0.95).is_some() && outcome(0.99).is_none());
+    assert!(codes(&summary).contains(&"failures"));
+}
+
+#[test]
+fn a_late_generator_spoils_the_trial_and_not_the_target() {
+    // Stopped for 400 ms of 8 s, as by SIGSTOP: what was due meanwhile leaves at its end.
+    let made = simulate(&file(CONSTANT, &["p99 < 20ms"]), 1_000, 8_000, |index| One {
+        lag: if (3_000..3_400).contains(&index) { (3_400 - index) * MS } else { 10_000 },
+        ..One::answered(MS)
+    });
+    let mut summary = made.summary();
+    assert_eq!(only(&summary).validity, Validity::Invalid);
+    assert_eq!(summary.criteria[0].result, Judgement::Invalid);
+    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Invalid, 3));
+    assert_eq!(codes(&summary)[0], "late-generator");
+    summary.findings.retain(|finding| finding.code.starts_with("generator-"));
+    assert_eq!(codes(&summary), Vec::<&str>::new(), "no resource was scarce");
+}
+
+#[test]
+fn a_resource_is_named_where_it_explains_an_effect() {
+    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 8_000, |index| One {
+        lag: if index % 20 == 0 { 50 * MS } else { 10_000 },
+        ..One::answered(MS)
+    });
+    made.trial.generator.steal_ratio = 0.2;
+    made.trial.generator.throttled_ns = 300 * MS;
+    let summary = made.summary();
+    assert!(codes(&summary).contains(&"generator-steal"));
+    assert!(codes(&summary).contains(&"generator-throttled"));
+}
+
+#[test]
+fn missed_operations_are_overload_and_fail() {
+    let made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| One {
+        outcome: (index < 9_000).then_some(Outcome::Succeeded),
+        ..One::answered(MS)
+    });
+    let summary = made.summary();
+    let trial = only(&summary);
+    assert_eq!((trial.validity, trial.accounting.missed), (Validity::Overload, 1_000));
+    assert_eq!(summary.criteria[0].result, Judgement::Fail);
+    assert_eq!((codes(&summary)[0], exit_code(&summary)), ("overload", 1));
+}
+
+#[test]
+fn an_interrupted_run_is_at_best_inconclusive() {
+    let mut made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| One {
+        outcome: (index < 9_000).then_some(Outcome::Succeeded),
+        ..One::answered(MS)
+    });
+    made.trial.interrupted = true;
+    let summary = made.summary();
+    assert_eq!(only(&summary).validity, Validity::Noted);
+    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Inconclusive, 3));
+    assert!(!codes(&summary).contains(&"overload"));
+}
+
+#[test]
+fn a_process_that_died_makes_the_trial_invalid() {
+    let mut made = stalled();
+    made.trial.died = Some("shop ended with status 1".into());
+    let summary = made.summary();
+    assert_eq!(only(&summary).validity, Validity::Invalid);
+    assert!(summary.verdict.reasons[0].contains("shop ended with status 1"));
+    assert_eq!(codes(&summary)[0], "process-died");
+}
+
+#[test]
+fn nothing_executed_is_no_pass() {
+    let made = steady(&["failed == 0"]);
+    let summary = Summariser::new(&made.plan).finish(crate::example::run());
+    assert_eq!(summary.criteria[0].result, Judgement::Inconclusive);
+    assert_eq!(exit_code(&summary), 3);
+}

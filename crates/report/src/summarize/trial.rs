@@ -1,0 +1,244 @@
+//! One trial: its facts, counted windows, and what follows from them by arithmetic alone.
+
+use std::collections::BTreeMap;
+
+use record::summary::{
+    Accounting, Distribution, Generator, Item, Operation, Rates, Trial, Validity,
+};
+use record::{OperationTotals, OperationWindow, RecordError, Window, WindowSpan};
+use stats::Histogram;
+use stats::dispersion::Dispersion;
+
+use super::Input;
+use super::distribution::{LISTED, Values};
+use super::series::Series;
+use crate::audit::WindowSums;
+use crate::criteria::Evidence;
+
+type Dispersions = [Dispersion; LISTED.len()];
+
+/// The three distributions of an operation that are followed over time.
+struct Followed {
+    response: Series,
+    service: Series,
+    outcome: Series,
+}
+
+/// The summary of a trial, still without validity, and sums over its windows. Adds to the evidence of
+/// criteria on the way.
+pub fn summarise(
+    input: &Input<'_>,
+    evidence: &mut [Evidence],
+) -> Result<(Trial, WindowSums), RecordError> {
+    let facts = input.trial;
+    let total = facts.totals.total();
+    let operations = &facts.totals.operations;
+    let mut followed: Vec<Followed> =
+        operations.iter().chain([&total]).map(Followed::new).collect();
+    let mut finished = FinishedInTime::of(facts);
+    let mut about: Vec<(Option<usize>, &mut Evidence)> = evidence
+        .iter_mut()
+        .filter(|evidence| evidence.is_about(&facts.arm))
+        .filter_map(|evidence| Some((evidence.place(&facts.totals)?, evidence)))
+        .collect();
+    about.iter_mut().for_each(|(_, evidence)| evidence.begin_trial());
+    (input.windows)(&mut |window| {
+        finished.add(window);
+        follow(&mut followed, window);
+        for (place, evidence) in &mut about {
+            evidence.add_window(window.number, &parts(window, *place));
+        }
+    })?;
+    for (place, evidence) in about {
+        evidence.end_trial(place.map_or(&total, |place| &operations[place]));
+    }
+    let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
+    Ok((put_together(input, &total, &followed, &finished), sums))
+}
+
+/// The part of one operation, or the parts of all.
+fn parts(window: &Window, place: Option<usize>) -> Vec<&OperationWindow> {
+    match place {
+        Some(place) => window.operations.get(place).into_iter().collect(),
+        None => window.operations.iter().collect(),
+    }
+}
+
+fn follow(followed: &mut [Followed], window: &Window) {
+    let Some((all, each)) = followed.split_last_mut() else { return };
+    for (series, part) in each.iter_mut().zip(&window.operations) {
+        series.add(window.number, part);
+        all.add(window.number, part);
+    }
+}
+
+impl Followed {
+    fn new(totals: &OperationTotals) -> Self {
+        Self {
+            response: Series::new(Values::all(&totals.response_time).thresholds()),
+            service: Series::new(Values::all(&totals.service_time).thresholds()),
+            outcome: Series::new(outcome_values(totals).thresholds()),
+        }
+    }
+
+    fn add(&mut self, number: u64, part: &OperationWindow) {
+        let response = part.histogram(WindowSpan::ResponseTime);
+        self.response.add(number, response, 0);
+        self.service.add(number, part.histogram(WindowSpan::ServiceTime), 0);
+        self.outcome.add(number, response, without_time(part));
+    }
+}
+
+/// Operations of a window that are slower than all others.
+pub fn without_time(part: &OperationWindow) -> u64 {
+    part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>()
+}
+
+fn outcome_values(totals: &OperationTotals) -> Values<'_> {
+    let without_time = totals.failed + totals.abandoned + totals.missed;
+    Values { times: &totals.response_time, without_time }
+}
+
+fn dispersions(series: &Series) -> Dispersions {
+    std::array::from_fn(|place| series.dispersion(place))
+}
+
+/// Operations that ended well before the measure phase did.
+struct FinishedInTime {
+    windows: u64,
+    succeeded: u64,
+}
+
+impl FinishedInTime {
+    fn of(facts: &record::Trial) -> Self {
+        let windows = facts.phases.measure_ns.div_ceil(facts.window_ns.max(1));
+        Self { windows, succeeded: 0 }
+    }
+
+    fn add(&mut self, window: &Window) {
+        if window.number < self.windows {
+            let times = window.operations.iter().filter_map(|part| part.service_time.as_ref());
+            self.succeeded += times.map(Histogram::count).sum::<u64>();
+        }
+    }
+}
+
+fn put_together(
+    input: &Input<'_>,
+    total: &OperationTotals,
+    followed: &[Followed],
+    finished: &FinishedInTime,
+) -> Trial {
+    let facts = input.trial;
+    let parts = facts.totals.operations.iter().zip(followed);
+    let operations = parts.map(|(totals, series)| operation(input.spans, totals, series)).collect();
+    let all = &followed[followed.len() - 1];
+    Trial {
+        index: facts.index,
+        block: facts.block,
+        order: facts.order,
+        started_at: facts.started_at.clone(),
+        validity: Validity::Valid,
+        reasons: Vec::new(),
+        window_ns: facts.window_ns,
+        load: facts.load.clone(),
+        phases: facts.phases,
+        accounting: accounting(total),
+        rates: rates(facts, total, finished),
+        in_flight: facts.in_flight,
+        operations,
+        total: operation(input.spans, total, all),
+        generator: generator(facts, total, &all.response),
+        systems: facts.systems.clone(),
+        observers: facts.observers.clone(),
+        kernel: facts.kernel.clone(),
+    }
+}
+
+fn accounting(total: &OperationTotals) -> Accounting {
+    Accounting {
+        planned: total.planned,
+        started: total.succeeded + total.failed + total.abandoned,
+        missed: total.missed,
+        succeeded: total.succeeded,
+        failed: total.failed,
+        abandoned: total.abandoned,
+    }
+}
+
+/// Rates of the measure phase. What ended well in the drain is not goodput of the measure phase; failed
+/// operations count as completed in it, since their ends are not kept by window.
+fn rates(facts: &record::Trial, total: &OperationTotals, finished: &FinishedInTime) -> Rates {
+    let seconds = facts.phases.measure_ns as f64 / 1e9;
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    let in_time = finished.succeeded.min(total.succeeded);
+    Rates {
+        offered: per_second(total.planned),
+        started: per_second(total.succeeded + total.failed + total.abandoned),
+        completed: per_second(in_time + total.failed),
+        goodput: per_second(in_time),
+    }
+}
+
+fn operation(spans: &[String], totals: &OperationTotals, followed: &Followed) -> Operation {
+    let service = dispersions(&followed.service);
+    let outcome = outcome_values(totals);
+    let named = spans.iter().zip(&totals.spans).filter(|(_, span)| span.count() > 0);
+    let kinds =
+        record::FailureKind::ALL.iter().map(|kind| (kind.name(), totals.failures_of(*kind)));
+    let failures = kinds.filter(|(_, count)| *count > 0);
+    Operation {
+        name: totals.name.clone(),
+        planned: totals.planned,
+        succeeded: totals.succeeded,
+        failed: totals.failed,
+        abandoned: totals.abandoned,
+        failures: failures.map(|(name, count)| (name.to_owned(), count)).collect(),
+        statuses: totals.statuses.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
+        response_time: Values::all(&totals.response_time)
+            .describe(&dispersions(&followed.response)),
+        service_time: Values::all(&totals.service_time).describe(&service),
+        queue_wait: borrowed(&totals.queue_wait, &service),
+        outcome_time: outcome.describe(&dispersions(&followed.outcome)),
+        spans: named.map(|(name, span)| (name.clone(), borrowed(span, &service))).collect(),
+        items: BTreeMap::new(),
+        bytes_sent: totals.bytes_sent,
+        bytes_received: totals.bytes_received,
+    }
+}
+
+/// A distribution that is not kept by window borrows the dispersion of one that is and shares its
+/// queue: better wide than taken for independent.
+fn borrowed(times: &Histogram, dispersions: &Dispersions) -> Distribution {
+    Values::all(times).describe(dispersions)
+}
+
+/// Names the items of an operation, in the order of its plan.
+pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[String]) {
+    let named = names.iter().zip(&totals.items);
+    operation.items = named
+        .map(|(name, item)| {
+            let per_operation_mean =
+                if item.count > 0 { item.sum / item.count as f64 } else { 0.0 };
+            (name.clone(), Item { sum: item.sum, per_operation_mean })
+        })
+        .collect();
+}
+
+fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
+    let seen = &facts.generator;
+    let measured = facts.phases.measure_ns.max(1) as f64;
+    let busiest = |values: &[u64]| values.iter().copied().max().unwrap_or(0) as f64 / measured;
+    let p99 = total.response_time.quantile(0.99);
+    Generator {
+        cpu_ns: seen.worker_cpu_ns.iter().sum(),
+        cpu_ratio: busiest(&seen.worker_cpu_ns),
+        dispatch_lag: borrowed(&facts.totals.dispatch_lag, &dispersions(response)),
+        tail_share: p99.map_or_else(Default::default, |p99| facts.totals.tail.share_from(p99)),
+        floor: None,
+        steal_ratio: seen.steal_ratio,
+        throttled_ns: seen.throttled_ns,
+        run_queue_ratio: busiest(&seen.worker_run_queue_ns),
+        notes: seen.notes.clone(),
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether a trial may be used: effects decide, resources do not.
+
+use plan::load::SteadyState;
+use record::summary::{Model, Trial, Validity};
+
+use crate::findings::Facts;
+use crate::number::{count, duration, percent};
+
+/// Share of dispatch lag in the slowest hundredth that moves a result.
+const TAIL_SHARE_LIMIT: f64 = 0.1;
+/// Lag below this moves no result, whatever its share.
+const LAG_LIMIT_NS: u64 = 1_000_000;
+/// Share of late operations that moves a result.
+const LATE_LIMIT: f64 = 0.01;
+/// Lag at p99 that is worth a note: a good pacer keeps 40 to 150 µs.
+const LAG_NOTED_NS: u64 = 250_000;
+/// Windows below which no steady state can be tested.
+const WINDOWS_FOR_STEADY_STATE: u64 = 60;
+
+/// The validity of a trial and the sentences behind it. The gravest one wins; every note is kept.
+pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validity, Vec<String>) {
+    let invalid = facts.died.iter().map(|why| format!("it ended before its time: {why}"));
+    let mut reasons: Vec<String> = invalid.chain(lateness(trial, facts)).collect();
+    let invalid = !reasons.is_empty();
+    let overload = overload(trial, facts);
+    let overloaded = overload.is_some();
+    reasons.extend(overload);
+    reasons.extend(notes(trial, facts, steady_state));
+    let validity = match () {
+        () if invalid => Validity::Invalid,
+        () if overloaded => Validity::Overload,
+        () if reasons.is_empty() => Validity::Valid,
+        () => Validity::Noted,
+    };
+    (validity, reasons)
+}
+
+/// Why the generator was too late for the trial to be used, if it was.
+pub fn lateness(trial: &Trial, facts: &Facts) -> Option<String> {
+    let generator = &trial.generator;
+    let share = generator.tail_share.dispatch_lag;
+    let p99 = lag_p99(trial);
+    if share > TAIL_SHARE_LIMIT && p99 > LAG_LIMIT_NS {
+        return Some(format!(
+            "the generator was late: {} of the time of the slowest hundredth was dispatch lag, \
+             whose p99 was {}",
+            percent(share),
+            duration(p99)
+        ));
+    }
+    (facts.late_ratio > LATE_LIMIT).then(|| {
+        format!(
+            "the generator was late: {} of operations were released later than the median response \
+             time (at least 1 ms), at most by {}",
+            percent(facts.late_ratio),
+            duration(generator.dispatch_lag.max_ns)
+        )
+    })
+}
+
+/// An overflown p99 is as late as can be.
+fn lag_p99(trial: &Trial) -> u64 {
+    let lag = &trial.generator.dispatch_lag;
+    let entry = lag.quantiles.iter().find(|entry| entry.q == 0.99);
+    entry.map_or(0, |entry| entry.observed_ns.unwrap_or(u64::MAX))
+}
+
+fn overload(trial: &Trial, facts: &Facts) -> Option<String> {
+    let accounting = &trial.accounting;
+    let missed = accounting.missed > 0 && !facts.interrupted && facts.died.is_none();
+    missed.then(|| {
+        format!(
+            "the target could not hold the rate: {} of {} planned operations were never begun, because \
+             too many were in flight",
+            count(accounting.missed),
+            count(accounting.planned)
+        )
+    })
+}
+
+fn notes(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> Vec<String> {
+    let mut notes = Vec::new();
+    if facts.interrupted {
+        notes.push(format!(
+            "it was interrupted: {} of {} planned operations were begun",
+            count(trial.accounting.started),
+            count(trial.accounting.planned)
+        ));
+    }
+    let p99 = lag_p99(trial);
+    if p99 > LAG_NOTED_NS && trial.load.model == Model::Open {
+        notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
+    }
+    if crate::findings::waited_share(trial, facts).is_some() {
+        notes
+            .push("operations waited for a connection: the pool was the limit at times".to_owned());
+    }
+    if steady_state == SteadyState::Required {
+        notes.push(steady_state_note(trial));
+    }
+    notes
+}
+
+fn steady_state_note(trial: &Trial) -> String {
+    let windows = trial.phases.measure_ns / trial.window_ns.max(1);
+    if windows < WINDOWS_FOR_STEADY_STATE {
+        format!(
+            "too short to test for a steady state: {windows} windows, {WINDOWS_FOR_STEADY_STATE} are needed"
+        )
+    } else {
+        "whether there was a steady state was not tested".to_owned()
+    }
+}

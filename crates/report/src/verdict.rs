@@ -1,0 +1,169 @@
+//! The verdict of a run, and what its exit code is.
+//!
+//! A broken measurement is never a pass, and neither is a rehearsal.
+
+use record::summary::{Criterion, Judgement, Summary, Trial, Validity, Verdict};
+
+use crate::findings;
+
+/// Ran; every criterion passed, or none was set.
+pub const PASSED: u8 = 0;
+/// A criterion failed, also by overload.
+pub const FAILED: u8 = 1;
+/// Inconclusive or invalid.
+pub const UNDECIDED: u8 = 3;
+
+/// The verdict from what has been judged already: validity of trials, criteria, findings.
+pub fn of(summary: &Summary) -> Verdict {
+    let trials = || summary.arms.iter().flat_map(|arm| &arm.trials);
+    let invalid = because(trials(), Validity::Invalid);
+    if !invalid.is_empty() {
+        return verdict(Judgement::Invalid, invalid);
+    }
+    let mut failed = because(trials(), Validity::Overload);
+    failed.extend(criteria(summary, Judgement::Fail, "is not met"));
+    if !failed.is_empty() {
+        return verdict(Judgement::Fail, failed);
+    }
+    let mut open = because(trials(), Validity::NoSteadyState);
+    open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
+    open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
+    if interrupted(summary) {
+        open.insert(0, "the run was interrupted".to_owned());
+    }
+    if trials().next().is_none() {
+        open.push("no trial was finished".to_owned());
+    }
+    if summary.rehearsal {
+        open.insert(0, "this was a rehearsal, which can never pass".to_owned());
+    }
+    if open.is_empty() { passed(summary) } else { verdict(Judgement::Inconclusive, open) }
+}
+
+/// The exit code that goes with a verdict.
+///
+/// A rehearsal that only lacks evidence did what it was asked to, so it exits 0.
+pub fn exit_code(summary: &Summary) -> u8 {
+    match summary.verdict.result {
+        Judgement::Pass => PASSED,
+        Judgement::Fail => FAILED,
+        Judgement::Invalid => UNDECIDED,
+        Judgement::Inconclusive if summary.rehearsal && !interrupted(summary) => PASSED,
+        Judgement::Inconclusive => UNDECIDED,
+    }
+}
+
+fn passed(summary: &Summary) -> Verdict {
+    let reason = match summary.criteria.len() {
+        0 => "no criterion was set, so nothing was judged".to_owned(),
+        1 => "the criterion is met".to_owned(),
+        several => format!("all {several} criteria are met"),
+    };
+    verdict(Judgement::Pass, vec![reason])
+}
+
+fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
+    Verdict { result, reasons }
+}
+
+fn because<'a>(trials: impl Iterator<Item = &'a Trial>, validity: Validity) -> Vec<String> {
+    let concerned = trials.filter(|trial| trial.validity == validity);
+    let reason = |trial: &Trial| {
+        let why = trial.reasons.first().map_or("see its findings", String::as_str);
+        format!("trial {}: {why}", trial.index)
+    };
+    concerned.map(reason).collect()
+}
+
+fn criteria<'a>(
+    summary: &'a Summary,
+    result: Judgement,
+    words: &'a str,
+) -> impl Iterator<Item = String> + 'a {
+    let concerned = summary.criteria.iter().filter(move |criterion| criterion.result == result);
+    concerned.map(move |criterion| format!("`{}` {words}{}", criterion.text, place(criterion)))
+}
+
+fn place(criterion: &Criterion) -> String {
+    if criterion.arm == "all" { String::new() } else { format!(" in arm {}", criterion.arm) }
+}
+
+fn interrupted(summary: &Summary) -> bool {
+    summary.findings.iter().any(|finding| finding.code == findings::INTERRUPTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    fn judged(change: impl FnOnce(&mut Summary)) -> (Judgement, u8) {
+        let mut summary = example::summary();
+        change(&mut summary);
+        summary.verdict = of(&summary);
+        (summary.verdict.result, exit_code(&summary))
+    }
+
+    fn first_trial(summary: &mut Summary) -> &mut Trial {
+        &mut summary.arms[0].trials[0]
+    }
+
+    fn interrupt(summary: &mut Summary) {
+        let mut finding = summary.findings[0].clone();
+        finding.code = findings::INTERRUPTED.to_owned();
+        summary.findings.push(finding);
+    }
+
+    #[test]
+    fn every_criterion_met_is_a_pass() {
+        assert_eq!(judged(|_| ()), (Judgement::Pass, 0));
+        assert_eq!(judged(|summary| summary.criteria.clear()), (Judgement::Pass, 0));
+    }
+
+    #[test]
+    fn a_criterion_that_is_not_met_fails_the_run() {
+        let change = |summary: &mut Summary| summary.criteria[0].result = Judgement::Fail;
+        assert_eq!(judged(change), (Judgement::Fail, 1));
+    }
+
+    #[test]
+    fn overload_fails_even_without_a_criterion() {
+        let change = |summary: &mut Summary| {
+            summary.criteria.clear();
+            first_trial(summary).validity = Validity::Overload;
+        };
+        assert_eq!(judged(change), (Judgement::Fail, 1));
+    }
+
+    #[test]
+    fn a_spoiled_trial_wins_over_a_failed_criterion() {
+        let change = |summary: &mut Summary| {
+            summary.criteria[0].result = Judgement::Fail;
+            first_trial(summary).validity = Validity::Invalid;
+        };
+        assert_eq!(judged(change), (Judgement::Invalid, 3));
+    }
+
+    #[test]
+    fn a_rehearsal_exits_0_without_passing_unless_something_failed() {
+        assert_eq!(judged(|summary| summary.rehearsal = true), (Judgement::Inconclusive, 0));
+        let failed = |summary: &mut Summary| {
+            summary.rehearsal = true;
+            summary.criteria[0].result = Judgement::Fail;
+        };
+        assert_eq!(judged(failed), (Judgement::Fail, 1));
+        let stopped = |summary: &mut Summary| {
+            summary.rehearsal = true;
+            interrupt(summary);
+        };
+        assert_eq!(judged(stopped), (Judgement::Inconclusive, 3));
+    }
+
+    #[test]
+    fn what_cannot_be_decided_is_no_pass() {
+        let open = |summary: &mut Summary| summary.criteria[0].result = Judgement::Inconclusive;
+        assert_eq!(judged(open), (Judgement::Inconclusive, 3));
+        assert_eq!(judged(interrupt), (Judgement::Inconclusive, 3));
+        assert_eq!(judged(|summary| summary.arms.clear()), (Judgement::Inconclusive, 3));
+    }
+}
