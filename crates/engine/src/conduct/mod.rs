@@ -4,8 +4,9 @@
 //! [`run_virtual`] does it in virtual time on one thread. What lies between pacing and record is the
 //! same code. Not here: the loop over trials, and any judgement.
 //!
-//! In reading order: what is asked for ([`setup`]), both ways to do it ([`real`], [`virtual_run`]),
-//! what is said meanwhile ([`desk`]), and what is left at the end ([`facts`], [`observers`]).
+//! In reading order: what is asked for (`setup`), both ways to do it (`real` with `threads` and
+//! `watch`, `virtual_run`), what is said meanwhile (`desk`), and what is left at the end (`facts`,
+//! `observers`).
 
 mod desk;
 mod error;
@@ -15,7 +16,9 @@ mod real;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod virtual_run;
+mod watch;
 
 use record::event::Event;
 use record::{RawSample, Window};

@@ -8,6 +8,7 @@ use plan::plan::{Arm, TrialPlan};
 use plan::schedule::Schedule;
 use plan::target::Target;
 use record::Layout;
+use record::event::EventKind;
 
 use super::ConductError;
 use crate::driver::{Compile, Driver};
@@ -58,6 +59,15 @@ impl<D: Driver> Setup<'_, D> {
     /// Nanoseconds from the start of the trial to that of the measure phase.
     pub fn lead_ns(&self) -> u64 {
         nanos(self.arm.load.ramp_up() + self.warm_up())
+    }
+
+    /// The event with which the trial begins.
+    pub(super) fn started(&self) -> EventKind {
+        EventKind::TrialStarted {
+            trial: self.trial.index,
+            arm: self.arm.name.clone(),
+            wall_clock: self.wall_clock.clone(),
+        }
     }
 
     /// Compiles the mix for these targets, whose placeholders are filled.

@@ -57,14 +57,7 @@ async fn execute<D: Driver, N: Network>(
 ) -> (Vec<Report>, Option<String>) {
     let (messages, said) = channel();
     let stops = Stops { user: setup.stop.clone(), conduct: StopSignal::new() };
-    desk.event(
-        clock.now(),
-        EventKind::TrialStarted {
-            trial: setup.trial.index,
-            arm: setup.arm.name.clone(),
-            wall_clock: setup.wall_clock.clone(),
-        },
-    );
+    desk.event(clock.now(), setup.started());
     let tasks: Vec<_> = (0..brief.workers)
         .map(|worker| {
             let (means, brief) = ((clock.clone(), network.clone()), Arc::clone(brief));

@@ -4,10 +4,10 @@
 //! performs them all. Everything here is generic over clock, network and driver, and runs on
 //! virtual time as it does on the real clock. Nothing is shared between workers.
 //!
-//! In reading order: what a worker is told ([`brief`]), whose turn it is ([`turns`]), the state that
-//! its tasks share ([`room`], with [`pool`], [`seat`], [`gauge`]), the sources of operations
-//! ([`pacer`], [`actors`]), the performing ([`lane`], [`watchdog`]), the hand-over of windows
-//! ([`roller`]), and the course of it all ([`shift`]).
+//! In reading order: what a worker is told (`brief`), whose turn it is (`turns`), the state that its
+//! tasks share (`room`, with `pool`, `seat`, `gauge`), the sources of operations (`pacer`, `actors`),
+//! the performing (`lane`, `watchdog`), the hand-over of windows (`roller`), and the course of it all
+//! (`shift`).
 
 mod actors;
 mod brief;
