@@ -1,3 +1,60 @@
-//! The binary.
+//! The binary: flags, subcommands, the conduct of a run, messages, exit codes.
+//!
+//! Only this crate prints, parses flags, chooses files and sets exit codes. Not here: measuring
+//! (see `engine`) and judging (see `report`).
 
-fn main() {}
+mod cli;
+mod commands;
+mod conduct;
+mod disk;
+mod exit;
+mod inputs;
+mod interrupt;
+mod live;
+mod loading;
+mod message;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use exit::Exit;
+use message::Problem;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(report_bug));
+    let outcome = std::panic::catch_unwind(|| dispatch(&Cli::parse()));
+    let exit = match outcome {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(problem)) => {
+            eprintln!("{problem}");
+            problem.exit
+        }
+        Err(_) => Exit::Bug,
+    };
+    exit.into()
+}
+
+fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
+    match &cli.command {
+        Command::Run(args) => commands::run::run(args),
+        Command::Check(args) => commands::check::check(args),
+        Command::Report(args) => commands::report::report(args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(args),
+        Command::Serve(args) => commands::serve::serve(args),
+        Command::Explain(args) => commands::explain::explain(args),
+    }
+}
+
+/// A panic is a bug of ours, and says so.
+fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
+    let message = panic.payload_as_str().unwrap_or("no message");
+    let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
+    eprintln!(
+        "error: a bug in proofload {}: {message}{place}\n  hint: please report it with the command \
+         line and, if there is one, the run folder",
+        env!("CARGO_PKG_VERSION")
+    );
+}

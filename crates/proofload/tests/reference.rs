@@ -26,7 +26,7 @@ fn findings_are_those_of_the_table() {
         let severity = serde_json::to_value(finding.severity).expect("a severity has a name");
         let severity = severity.as_str().unwrap_or_default();
         let (code, title) = (finding.code, finding.title);
-        write!(page, "\n## {code}\n\n{title} ({severity}).\n{}\n", finding.explain)
+        writeln!(page, "\n## {code}\n\n**{severity}**: {title}.\n\n{}", finding.explain)
             .expect("writing to memory does not fail");
     }
     compare("findings.md", &page);

@@ -56,7 +56,7 @@ impl<D: Driver> Setup<'_, D> {
     }
 
     /// Nanoseconds from the start of the trial to that of the measure phase.
-    pub(super) fn lead_ns(&self) -> u64 {
+    pub fn lead_ns(&self) -> u64 {
         nanos(self.arm.load.ramp_up() + self.warm_up())
     }
 
@@ -107,7 +107,8 @@ impl<D: Driver> Setup<'_, D> {
         }
     }
 
-    fn layout(&self) -> Layout {
+    /// Names that samples refer to.
+    pub fn layout(&self) -> Layout {
         let operations = &self.arm.operations;
         let spans = ["connect", "tls"].iter().chain(self.driver.span_names());
         Layout {
@@ -120,18 +121,23 @@ impl<D: Driver> Setup<'_, D> {
         }
     }
 
+    /// Length of a window, in nanoseconds.
+    pub fn window_ns(&self) -> u64 {
+        let short = self.measure_ns().is_none_or(|length| length < nanos(SHORT));
+        if short { 100_000_000 } else { 1_000_000_000 }
+    }
+
     fn timeline(&self, start: u64) -> Timeline {
         let load = &self.arm.load;
         let warm_from = start + nanos(load.ramp_up());
         let measure_from = warm_from + nanos(self.warm_up());
         let length = self.measure_ns();
-        let short = length.is_none_or(|length| length < nanos(SHORT));
         Timeline {
             start,
             warm_from,
             measure_from,
             measure_to: length.map_or(u64::MAX, |length| measure_from + length),
-            window: if short { 100_000_000 } else { 1_000_000_000 },
+            window: self.window_ns(),
             timeout: nanos(load.timeout),
         }
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-/// Folders that hold nothing of ours.
-const SKIPPED: &[&str] = &["target", "runs", "vendor", "node_modules"];
+/// Folders that hold nothing of ours: at the root, and anywhere.
+const MADE: &[&str] = &["target", "runs"];
+const FOREIGN: &[&str] = &["vendor", "node_modules"];
 
 /// Endings that checks look at.
 const READ: &[&str] = &["rs", "toml", "md", "html", "jinja"];
@@ -66,7 +67,8 @@ impl Tree {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
             if entry.path().is_dir() {
-                if !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
+                let made = prefix.is_empty() && MADE.contains(&name.as_str());
+                if !name.starts_with('.') && !made && !FOREIGN.contains(&name.as_str()) {
                     self.others.push(path.clone());
                     self.read(&entry.path(), &format!("{path}/"));
                 }

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""How fast and how exact the instrument is, beside its peers, in one run on one machine.
+
+Server and generator are pinned to a processor each. Generators alternate, so that a drift of the
+machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
+Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
+
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory]
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROOFLOAD = HERE.parent / "target" / "release" / "proofload"
+PROCESSORS = sorted(os.sched_getaffinity(0))
+SERVER, GENERATOR = PROCESSORS[0], PROCESSORS[-1]
+CONNECTIONS = 50
+
+NGINX = """
+daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log {dir}/error.log crit;
+events {{ worker_connections 1024; }}
+http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {dir}/body;
+  proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi; uwsgi_temp_path {dir}/uwsgi;
+  scgi_temp_path {dir}/scgi;
+  server {{ listen 127.0.0.1:{port}; location / {{ return 200 "hello\\n"; }} }} }}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def pinned(processor):
+    return lambda: os.sched_setaffinity(0, {processor})
+
+
+def run_counted(command):
+    """Runs a command on the generator's processor; its output and its own CPU seconds and memory."""
+    with tempfile.TemporaryFile() as out:
+        child = subprocess.Popen(
+            command, stdout=out, stderr=subprocess.STDOUT, preexec_fn=pinned(GENERATOR)
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    if child.returncode not in (0, 1, 3):
+        sys.exit(f"error: {' '.join(map(str, command))} ended with {child.returncode}\n{text}")
+    return text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+class Nginx:
+    """nginx with one worker on the server's processor, answering `return 200`."""
+
+    def __enter__(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.port = free_port()
+        config = pathlib.Path(self.dir.name) / "nginx.conf"
+        config.write_text(NGINX.format(dir=self.dir.name, port=self.port))
+        program = shutil.which("nginx") or "/usr/sbin/nginx"
+        self.child = subprocess.Popen(
+            [program, "-c", config, "-p", self.dir.name], preexec_fn=pinned(SERVER)
+        )
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 0.1).close()
+                return self
+            except OSError:
+                time.sleep(0.02)
+        sys.exit("error: nginx does not accept connections")
+
+    def __exit__(self, *_):
+        self.child.terminate()
+        self.child.wait()
+        self.dir.cleanup()
+
+
+def proofload_command(url, requests, out):
+    return [
+        PROOFLOAD, "run", url, "--requests", str(requests), "--connections", str(CONNECTIONS),
+        "--workers", "1", "--warm-up", "0s", "--out", out, "--quiet", "--json", "-",
+    ]
+
+
+def run_proofload(url, requests):
+    with tempfile.TemporaryDirectory() as scratch:
+        text, cpu, memory = run_counted(proofload_command(url, requests, f"{scratch}/run"))
+    summary = json.loads(text)
+    accounting = summary["arms"][0]["trials"][0]["accounting"]
+    assert accounting["succeeded"] == requests, accounting
+    return cpu, requests, memory
+
+
+def run_wrk(url, requests):
+    seconds = max(2, round(requests / 80_000))
+    text, cpu, memory = run_counted(["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", url])
+    return cpu, int(re.search(r"(\d+) requests in", text).group(1)), memory
+
+
+def run_h2load(url, requests):
+    text, cpu, memory = run_counted(
+        ["h2load", "--h1", "-t1", "-c", str(CONNECTIONS), "-n", str(requests), url]
+    )
+    return cpu, int(re.search(r"(\d+) succeeded", text).group(1)), memory
+
+
+def run_ab(url, requests):
+    text, cpu, memory = run_counted(["ab", "-q", "-k", "-c", str(CONNECTIONS), "-n", str(requests), url])
+    return cpu, int(re.search(r"Complete requests:\s+(\d+)", text).group(1)), memory
+
+
+def run_oha(url, requests):
+    _, cpu, memory = run_counted(["oha", "--no-tui", "-c", str(CONNECTIONS), "-n", str(requests), url])
+    return cpu, requests, memory
+
+
+def epoll_runner(scratch):
+    program = f"{scratch}/epoll_loop"
+    subprocess.run(["cc", "-O2", "-o", program, HERE / "epoll_loop.c"], check=True)
+
+    def run(url, requests):
+        host, port = re.match(r"http://([^:]+):(\d+)", url).groups()
+        text, cpu, memory = run_counted([program, host, port, str(CONNECTIONS), str(requests)])
+        return cpu, json.loads(text)["requests"], memory
+
+    return run
+
+
+def measure_cpu(rounds, requests):
+    """CPU of the generator process per request: proofload and each peer in turn, round by round."""
+    with tempfile.TemporaryDirectory() as scratch, Nginx() as nginx:
+        url = f"http://127.0.0.1:{nginx.port}/"
+        peers = {"epoll loop": epoll_runner(scratch), "wrk": run_wrk, "h2load": run_h2load, "ab": run_ab}
+        if shutil.which("oha"):
+            peers["oha"] = run_oha
+        run_proofload(url, requests // 4)  # warms nginx and the page cache
+        rows = {name: [] for name in peers}
+        for turn in range(rounds):
+            for name, peer in peers.items():
+                order = [("proofload", run_proofload), (name, peer)]
+                pair = {}
+                for who, run in order if turn % 2 == 0 else reversed(order):
+                    cpu, count, _ = run(url, requests)
+                    pair[who] = cpu / count * 1e6
+                rows[name].append((pair["proofload"], pair[name]))
+                print(f"  round {turn + 1}: proofload {pair['proofload']:.2f} us, "
+                      f"{name} {pair[name]:.2f} us", file=sys.stderr)
+    return {name: summarise_pairs(pairs) for name, pairs in rows.items()}
+
+
+def summarise_pairs(pairs):
+    ratios = sorted(ours / theirs for ours, theirs in pairs)
+    return {
+        "proofload_us": statistics.median(ours for ours, _ in pairs),
+        "peer_us": statistics.median(theirs for _, theirs in pairs),
+        "ratio_median": statistics.median(ratios),
+        "ratio_min": ratios[0],
+        "ratio_max": ratios[-1],
+        "pairs": len(pairs),
+    }
+
+
+def start_truth():
+    server = subprocess.Popen(
+        [PROOFLOAD, "serve", "truth", "--listen", "127.0.0.1:0", "--set", "mode=none"],
+        stdout=subprocess.PIPE, preexec_fn=pinned(SERVER),
+    )
+    return server, json.loads(server.stdout.readline())["listening"]["http"]
+
+
+def measure_schedule(rate, rounds):
+    """How exactly a constant rate is kept, as the server saw it."""
+    from urllib.request import urlopen
+
+    seen = []
+    for _ in range(rounds):
+        server, address = start_truth()
+        try:
+            with tempfile.TemporaryDirectory() as scratch:
+                run_counted([
+                    PROOFLOAD, "run", f"http://{address}/", "--rate", f"{rate}/s", "--arrivals", "constant",
+                    "--duration", "10s", "--warm-up", "0s", "--workers", "1", "--out", f"{scratch}/run", "--quiet",
+                ])
+            with urlopen(f"http://{address}/truth/report?rate={rate}") as answer:
+                seen.append(json.load(answer))
+        finally:
+            server.terminate()
+            server.wait()
+    return {
+        "rate": rate,
+        "p50_us": [round(one["schedule_error_ns"]["p50"] / 1e3, 1) for one in seen],
+        "p99_us": [round(one["schedule_error_ns"]["p99"] / 1e3, 1) for one in seen],
+        "received": [one["received"] for one in seen],
+        "started_rate": [one["started_rate"] for one in seen],
+    }
+
+
+def measure_memory(counts):
+    with Nginx() as nginx:
+        url = f"http://127.0.0.1:{nginx.port}/"
+        return {str(count): run_proofload(url, count)[2] for count in counts}
+
+
+def version(command, pattern=r"[\d.]+"):
+    text = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    found = re.search(pattern, text)
+    return found.group(0) if found else "?"
+
+
+def machine():
+    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), "?")
+    return {
+        "cpu": cpu, "processors": len(PROCESSORS), "kernel": platform.release(),
+        "proofload": version([PROOFLOAD, "--version"]),
+        "commit": subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"],
+                                 capture_output=True, text=True).stdout.strip(),
+        "nginx": version([shutil.which("nginx") or "/usr/sbin/nginx", "-v"], r"nginx/[\d.]+"),
+        "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"]),
+        "ab": version(["ab", "-V"], r"Version [\d.]+"),
+    }
+
+
+def page(results):
+    lines = ["# How fast and how exact", "", f"Date: {results['date']}.", ""]
+    lines += [f"- {key}: {value}" for key, value in results["machine"].items()]
+    lines += ["", f"Command: `benchmarks/run {' '.join(results['arguments'])}`", ""]
+    if "cpu" in results:
+        lines += ["## CPU per request", "",
+                  f"Closed loop, {CONNECTIONS} connections, nginx `return 200`; user and system time of the whole generator process; "
+                  "server and generator on a processor each, pairs in alternation.", "",
+                  "| peer | proofload µs | peer µs | ratio median | ratio min – max | pairs |", "|---|---|---|---|---|---|"]
+        lines += [f"| {name} | {row['proofload_us']:.2f} | {row['peer_us']:.2f} | {row['ratio_median']:.3f} | "
+                  f"{row['ratio_min']:.3f} – {row['ratio_max']:.3f} | {row['pairs']} |"
+                  for name, row in results["cpu"].items()]
+    if "schedule" in results:
+        lines += ["", "## Schedule error as the server saw it", "",
+                  "| rate | p50 µs, each run | p99 µs, each run | received, each run | started rate, each run |", "|---|---|---|---|---|"]
+        lines += [f"| {row['rate']}/s | {row['p50_us']} | {row['p99_us']} | {row['received']} | "
+                  f"{[round(rate, 2) for rate in row['started_rate']]} |" for row in results["schedule"]]
+    if "memory" in results:
+        lines += ["", "## Peak memory", "", "| operations | peak resident MiB |", "|---|---|"]
+        lines += [f"| {count} | {memory / 2**20:.1f} |" for count, memory in results["memory"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--requests", type=int, default=400_000)
+    options.add_argument("--only", choices=["cpu", "schedule", "memory"])
+    options.add_argument("--out", type=pathlib.Path)
+    asked = options.parse_args()
+    if len(PROCESSORS) < 2:
+        sys.exit("error: two processors are needed, one for the server and one for the generator")
+    results = {"date": datetime.date.today().isoformat(), "machine": machine(), "arguments": sys.argv[1:]}
+    if asked.only in (None, "cpu"):
+        results["cpu"] = measure_cpu(asked.rounds, asked.requests)
+    if asked.only in (None, "schedule"):
+        results["schedule"] = [measure_schedule(1_000, 3), measure_schedule(20_000, 3)]
+    if asked.only in (None, "memory"):
+        results["memory"] = measure_memory([100_000, 10_000_000])
+    out = asked.out or HERE / "results" / results["date"]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    (out / "README.md").write_text(page(results))
+    print(page(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+//! Flags: one table, from which help is derived. Values stay text here; `plan` gives them meaning.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "proofload",
+    version,
+    about = "Runs a load experiment and says what the system bears, in numbers that can be believed.",
+    max_term_width = 79,
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --criterion \"p99 < 20ms\"\n\nExit: 0 ran and passed, 1 a criterion failed, 2 usage, 3 inconclusive or invalid,\n      4 could not run, 101 a bug. `proofload explain exit-codes` says more."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an experiment file, or a URL with flags
+    Run(Box<RunArgs>),
+    /// Validate an experiment and print the whole plan; sends nothing
+    Check(CheckArgs),
+    /// Make any report again from a run folder
+    Report(ReportArgs),
+    /// Measure the instrument itself against a target of known behaviour
+    Calibrate(CalibrateArgs),
+    /// Start a bundled system
+    Serve(ServeArgs),
+    /// Say what a finding, a term or an exit code means
+    Explain(ExplainArgs),
+}
+
+/// `proofload run`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow"
+)]
+pub struct RunArgs {
+    /// An experiment file (TOML), or a URL to be loaded with the flags below
+    #[arg(value_name = "EXPERIMENT|URL")]
+    pub experiment: String,
+    #[command(flatten)]
+    pub load: LoadFlags,
+    #[command(flatten)]
+    pub request: RequestFlags,
+    #[command(flatten)]
+    pub connection: ConnectionFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// How much load; only with a URL.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Load (with a URL)")]
+pub struct LoadFlags {
+    /// Open load: operations a second, such as 500/s
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// Length of the measure phase [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Stop after so many operations instead
+    #[arg(long, value_name = "N")]
+    pub requests: Option<u64>,
+    /// Closed load over N connections [default: 50]; with --rate, the limit
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+    /// Closed load of N users who think between operations
+    #[arg(long, value_name = "N")]
+    pub users: Option<u32>,
+    /// Users a second until all are there, such as 10/s
+    #[arg(long, value_name = "RATE")]
+    pub spawn_rate: Option<String>,
+    /// Think time, such as 2s or 1s..3s
+    #[arg(long, value_name = "TIME")]
+    pub think: Option<String>,
+    /// Spacing of an open load: poisson or constant [default: poisson]
+    #[arg(long, value_name = "PROCESS")]
+    pub arrivals: Option<String>,
+    /// Fail an operation after this time [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
+}
+
+/// What is sent; only with a URL.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Request (with a URL)")]
+pub struct RequestFlags {
+    /// Method [default: GET, or POST with a body]
+    #[arg(long, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Header line "name: value"; may be repeated
+    #[arg(long, value_name = "LINE")]
+    pub header: Vec<String>,
+    /// Body text, may hold {{templates}}
+    #[arg(long, value_name = "TEXT")]
+    pub body: Option<String>,
+    /// Body from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "body")]
+    pub body_file: Option<PathBuf>,
+}
+
+/// How the target is reached; only with a URL.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Connection (with a URL)")]
+pub struct ConnectionFlags {
+    /// A new connection for each operation
+    #[arg(long)]
+    pub new_connections: bool,
+    /// Connect to this Unix socket
+    #[arg(long, value_name = "PATH")]
+    pub unix_socket: Option<PathBuf>,
+    /// Connect to this address instead of the URL's
+    #[arg(long, value_name = "HOST:PORT")]
+    pub connect_to: Option<String>,
+    /// Trust this certificate authority (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// Client certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+    /// Its key (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long)]
+    pub insecure: bool,
+}
+
+/// What changes the plan of a file or a URL.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Plan")]
+pub struct PlanFlags {
+    /// What must hold, such as "p99 < 20ms"; may be repeated
+    #[arg(long = "criterion", value_name = "TEXT")]
+    pub criteria: Vec<String>,
+    /// Run without judging before the measure phase [default: 5s]
+    #[arg(long, value_name = "TIME|auto")]
+    pub warm_up: Option<String>,
+    /// Seed of schedule and content
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Generator threads [default: one fewer than processors]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<u32>,
+    /// Override one value of the file, such as load.rate=200/s; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Rehearse: at most 15 s of measuring, and never a pass
+    #[arg(long)]
+    pub quick: bool,
+}
+
+/// What is written where.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputFlags {
+    /// Run folder [default: runs/<time>-<title>]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the summary as JSON to a file, or - for stdout and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<String>,
+    /// Keep every sample in samples.csv
+    #[arg(long)]
+    pub samples: bool,
+    /// No progress on stderr
+    #[arg(long)]
+    pub quiet: bool,
+    /// No colour
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// `proofload check`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload check experiment.toml\n  proofload check experiment.toml --try"
+)]
+pub struct CheckArgs {
+    /// The experiment file
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiment: String,
+    /// Send each operation once, and print request, answer and expectations
+    #[arg(long = "try")]
+    pub try_once: bool,
+    #[command(flatten)]
+    pub plan: PlanFlags,
+}
+
+/// `proofload report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload report runs/20260101T120000Z-home\n  proofload report runs/20260101T120000Z-home --format csv > windows.csv"
+)]
+pub struct ReportArgs {
+    /// The run folder
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Which form
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format_names())]
+    pub format: String,
+    /// No colour
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// `proofload calibrate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload calibrate\n  proofload calibrate --out runs/calibration"
+)]
+pub struct CalibrateArgs {
+    /// Keep the run folders below this one
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// No progress on stderr
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `proofload serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload serve truth --listen 127.0.0.1:8080\n  proofload serve truth --set mode=mm1 --set rate=1000/s"
+)]
+pub struct ServeArgs {
+    /// Which system: truth
+    #[arg(value_name = "SYSTEM")]
+    pub system: String,
+    /// Address to listen on; port 0 chooses a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: String,
+    /// One setting of the system; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// `proofload explain`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload explain late-generator\n  proofload explain \"response time\""
+)]
+pub struct ExplainArgs {
+    /// A finding's code, a term or an exit code; without it, everything that can be explained
+    #[arg(value_name = "CODE or TERM")]
+    pub term: Vec<String>,
+}
+
+fn format_names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(
+        report::pages::FORMATS.iter().map(|format| format.name),
+    )
+}

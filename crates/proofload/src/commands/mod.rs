@@ -1,0 +1,8 @@
+//! One file a subcommand.
+
+pub mod calibrate;
+pub mod check;
+pub mod explain;
+pub mod report;
+pub mod run;
+pub mod serve;

@@ -1,0 +1,249 @@
+//! `proofload run`: from the command line to a run folder, a report and a verdict.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine::preflight::{self, Demand};
+use engine::transport::{Endpoint, first_contact};
+use engine::{placement, selfcheck};
+use plan::plan::{Arm, Plan};
+use record::folder::{Folder, RunReader, names};
+use record::summary::{Placement, Run, Severity, Summary};
+use report::pages::{Format, terminal};
+use report::run_record::RunRecord;
+
+use crate::cli::{OutputFlags, RunArgs};
+use crate::conduct::{Conduct, launcher, now_text};
+use crate::disk::{Disk, unwritable};
+use crate::exit::Exit;
+use crate::live::Live;
+use crate::loading::{Loaded, load_run};
+use crate::message::Problem;
+use crate::{interrupt, output};
+
+/// How long a target that nobody started may take to accept one connection before the run.
+const CONTACT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Runs the experiment; the exit code is the verdict.
+pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
+    let loaded = load_run(args)?;
+    let mut live = Live::new(args.output.quiet);
+    if let Some(equivalent) = &loaded.equivalent {
+        live.say(&format!("the same as this file:\n\n{}", indented(equivalent)));
+    }
+    let summary = execute(&loaded, &args.output, &mut live)?;
+    Ok(exit(&summary.summary))
+}
+
+/// A finished run and where its record lies.
+#[derive(Debug)]
+pub struct Finished {
+    /// The judged numbers.
+    pub summary: Summary,
+    /// The run folder.
+    pub disk: Disk,
+}
+
+/// Checks what can be foreseen, runs every trial, writes the record and then shows the report.
+///
+/// Errors: it could not be run, or its record could not be written
+pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
+    let finished = measure(loaded, flags, live)?;
+    let record = read_back(&finished.disk)?;
+    write_pages(&record, &finished.disk)?;
+    live.clear();
+    show(&record, &finished.disk, flags)?;
+    Ok(finished)
+}
+
+/// The same without pages: for callers that only want the numbers.
+///
+/// Errors: as [`execute`]
+pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
+    let plan = &loaded.experiment.plan;
+    foresee(plan, live)?;
+    let stop = interrupt::listen()
+        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let started_at = now_text();
+    let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
+    write_json(&disk, names::PLAN, &plan.to_json())?;
+    let mut conduct = Conduct {
+        experiment: &loaded.experiment,
+        disk: &disk,
+        live,
+        stop,
+        launcher: launcher()?,
+        keep_samples: flags.samples,
+    };
+    let summary = conduct.run(provenance(plan, &disk, started_at))?;
+    let value = serde_json::to_value(&summary)
+        .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
+    write_json(&disk, names::SUMMARY, &value)?;
+    Ok(Finished { summary, disk })
+}
+
+fn exit(summary: &Summary) -> Exit {
+    match report::verdict::exit_code(summary) {
+        report::verdict::PASSED => Exit::Passed,
+        report::verdict::FAILED => Exit::Failed,
+        _ => Exit::Undecided,
+    }
+}
+
+/// Says what will go wrong, before anything is sent.
+fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
+    for arm in &plan.arms {
+        let endpoints = reachable(arm)?;
+        let cores = placement::allowed_cores().unwrap_or_default();
+        let wanted = arm.load.workers.map(|workers| workers as usize);
+        let workers = placement::place(&cores, wanted).workers.len();
+        for problem in preflight::prepare(&Demand::of(&arm.load, &endpoints, workers)) {
+            if problem.severity == Severity::Error {
+                let found = Problem::environment(problem.claim).during("looking at this machine");
+                return Err(match problem.hint {
+                    Some(hint) => found.hint(hint),
+                    None => found,
+                });
+            }
+            live.say(&format!("note: {}", problem.claim));
+        }
+    }
+    Ok(())
+}
+
+/// The targets that somebody else started, each of which must accept a connection.
+fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
+    let mut endpoints = Vec::new();
+    for target in &arm.targets {
+        if target.url.contains('{') {
+            // The launcher will know the address.
+            continue;
+        }
+        let endpoint = Endpoint::resolve(target).map_err(|error| {
+            let problem = Problem::environment(error.to_string());
+            match error.hint() {
+                Some(hint) => problem.hint(hint),
+                None => problem,
+            }
+        })?;
+        first_contact(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
+            Problem::environment(format!("{detail} ({})", kind.name()))
+                .during("making sure that somebody listens, before the run")
+                .hint("start the target, or name its address in `[target] url` or on the command line")
+        })?;
+        endpoints.push(endpoint);
+    }
+    Ok(endpoints)
+}
+
+fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
+    Run {
+        id: disk
+            .root()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        started_at,
+        seed: plan.seed,
+        plan_hash: plan.hash(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: plan.title.clone(),
+        question: plan.question.clone(),
+        machine: selfcheck::machine(Placement::default()),
+        command: command_line(plan),
+    }
+}
+
+/// The command line as given, values from the environment and header values left out.
+fn command_line(plan: &Plan) -> Vec<String> {
+    let mut words: Vec<String> = std::env::args().collect();
+    for index in 1..words.len() {
+        if words[index - 1] == "--header"
+            && let Some((name, _)) = words[index].split_once(':')
+        {
+            words[index] = format!("{name}: …");
+        }
+        words[index] = plan.secrets.redact(&words[index]);
+    }
+    words
+}
+
+/// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
+fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
+    if let Some(out) = out {
+        return out.to_owned();
+    }
+    let time: String = started_at.chars().filter(|one| !matches!(one, '-' | ':')).collect();
+    let name = format!("{time}-{}", slug(&plan.title));
+    let first = Path::new("runs").join(&name);
+    let later = (2_u32..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
+    std::iter::once(first).chain(later).find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// Letters and digits of the title, other stretches as one hyphen, at most 40 characters.
+fn slug(title: &str) -> String {
+    let lower = title.to_lowercase();
+    let words =
+        lower.split(|one: char| !one.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = String::new();
+    for word in words {
+        if slug.len() + word.len() > 40 {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(word);
+    }
+    if slug.is_empty() { "run".to_owned() } else { slug }
+}
+
+/// Reads a finished run from its folder.
+///
+/// Errors: it is not whole
+pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
+    RunRecord::read(&RunReader::new(disk)).map_err(|error| {
+        Problem::usage(format!("cannot read the run: {error}"))
+            .during(format!("reading {}", disk.root().display()))
+    })
+}
+
+fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
+    for (name, path) in [("markdown", names::REPORT_MARKDOWN), ("html", names::REPORT_HTML)] {
+        let Some(format) = Format::named(name) else { continue };
+        let written = disk.create(path).and_then(|mut file| {
+            format.write(record, disk, &mut file)?;
+            file.flush()
+        });
+        written.map_err(|error| unwritable(&disk.root().join(path), &error))?;
+    }
+    Ok(())
+}
+
+fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
+    let written = disk.create(path).and_then(|mut file| {
+        serde_json::to_writer_pretty(&mut file, value)?;
+        file.write_all(b"\n")?;
+        file.flush()
+    });
+    written.map_err(|error| unwritable(&disk.root().join(path), &error))
+}
+
+fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
+    let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
+    let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
+    match flags.json.as_deref() {
+        Some("-") => return output::print(&json().map_err(failed)?),
+        Some(file) => std::fs::write(file, json().map_err(failed)?)
+            .map_err(|error| unwritable(Path::new(file), &error))?,
+        None => {}
+    }
+    output::print(&terminal::render(&record.summary, output::colour(flags.no_color)))?;
+    let page = disk.root().join(names::REPORT_HTML);
+    output::print(&format!("\nreport  {}\n", page.display()))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}

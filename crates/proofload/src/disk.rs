@@ -1,0 +1,79 @@
+//! The run folder on disk. Nothing that exists is ever overwritten by a new run.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use record::folder::Folder;
+
+use crate::message::Problem;
+
+/// A folder on disk.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    root: PathBuf,
+}
+
+impl Disk {
+    /// A new, empty folder.
+    ///
+    /// Errors: it holds something already, or cannot be made
+    pub fn create(root: &Path) -> Result<Self, Problem> {
+        if is_occupied(root) {
+            return Err(Problem::environment(format!("{} already exists", root.display()))
+                .during("making the run folder")
+                .hint("name another folder with `--out`; nothing was overwritten"));
+        }
+        fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// A folder that an earlier run left.
+    ///
+    /// Errors: it is not there, or holds no run
+    pub fn open(root: &Path) -> Result<Self, Problem> {
+        if !root.join("plan.json").is_file() && !root.join("summary.json").is_file() {
+            return Err(Problem::usage(format!("{} is not a run folder", root.display())).hint(
+                "name a folder that `proofload run` made, such as the newest under `runs/`",
+            ));
+        }
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+fn is_occupied(root: &Path) -> bool {
+    match fs::read_dir(root) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => root.exists(),
+    }
+}
+
+/// What to say when the folder or a file in it cannot be written.
+pub fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    Problem::environment(format!("cannot write {}: {error}", path.display()))
+        .during("writing the record")
+        .hint("free some space or name another folder with `--out`")
+}
+
+impl Folder for Disk {
+    fn create(&self, path: &str) -> io::Result<Box<dyn Write + Send>> {
+        let path = self.root.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        Ok(Box::new(BufWriter::new(File::create(path)?)))
+    }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(BufReader::new(File::open(self.root.join(path))?)))
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+}

@@ -1,0 +1,175 @@
+//! What is seen while a trial runs: one line a second redrawn in place on a terminal, a line every
+//! five seconds elsewhere. Always on stderr. It reads events and never touches the measurement.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::Duration;
+
+use plan::load::{Model, Stop};
+use plan::plan::Arm;
+use record::event::{Event, EventKind, Phase, Progress};
+use record::summary;
+use report::pages::progress::Line;
+
+/// Elsewhere than on a terminal: a line for so many progress events, which come once a second.
+const LINES_EVERY: u64 = 5;
+/// Between two progress events.
+const STRETCH_NS: u64 = 1_000_000_000;
+
+/// The live view of one run.
+#[derive(Debug)]
+pub struct Live {
+    style: Style,
+    trial: TrialShown,
+    seen: u64,
+    dirty: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Redrawn,
+    Lines,
+    Silent,
+}
+
+/// What the line says of the trial itself.
+#[derive(Debug)]
+struct TrialShown {
+    number: (u32, u32),
+    arm: String,
+    model: summary::Model,
+    measure_ns: Option<u64>,
+    phase: (Phase, i64),
+    failed: u64,
+}
+
+impl Live {
+    /// On stderr, unless `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        let style = match (quiet, stderr().is_terminal()) {
+            (true, _) => Style::Silent,
+            (false, true) => Style::Redrawn,
+            (false, false) => Style::Lines,
+        };
+        Self { style, trial: TrialShown::default(), seen: 0, dirty: false }
+    }
+
+    /// The next trial begins, one of so many.
+    pub fn trial(&mut self, index: u32, of: usize, arm: &Arm) {
+        let measure_ns = match arm.load.stop {
+            Stop::Duration { after } => Some(nanos(after)),
+            Stop::Operations { .. } => None,
+        };
+        self.seen = 0;
+        self.trial = TrialShown {
+            number: (index, u32::try_from(of).unwrap_or(u32::MAX)),
+            arm: arm.name.clone(),
+            model: model(&arm.load.model),
+            measure_ns,
+            ..TrialShown::default()
+        };
+    }
+
+    /// Shows what the event changes.
+    pub fn event(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::PhaseEntered { phase } => self.trial.phase = (*phase, event.at_ns),
+            EventKind::Progress(progress) => self.progress(event.at_ns, progress),
+            EventKind::ProcessDied { name, status } => {
+                self.say(&format!("`{name}` ended by itself: {status}"));
+            }
+            EventKind::Interrupted => {
+                self.say("stopping: waiting for what is in flight (Ctrl-C again to give it up)");
+            }
+            EventKind::FailureSeen { operation, kind, detail } => {
+                self.say(&format!("first {kind} of `{operation}`: {detail}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// A line that stays.
+    pub fn say(&mut self, text: &str) {
+        self.clear();
+        if self.style != Style::Silent {
+            self.write(&format!("{text}\n"));
+        }
+    }
+
+    /// Takes the redrawn line away, so that other output can follow.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.dirty) {
+            self.write("\r\x1b[2K");
+        }
+    }
+
+    fn progress(&mut self, at_ns: i64, progress: &Progress) {
+        self.trial.failed += if self.trial.phase.0 >= Phase::Measure { progress.failed } else { 0 };
+        self.seen += 1;
+        let line = self.trial.line(at_ns, progress);
+        match self.style {
+            Style::Redrawn => {
+                self.write(&format!("\r\x1b[2K{line}"));
+                self.dirty = true;
+            }
+            Style::Lines if self.seen.is_multiple_of(LINES_EVERY) => {
+                self.write(&format!("{line}\n"));
+            }
+            Style::Lines | Style::Silent => {}
+        }
+    }
+
+    /// A screen that cannot be written to is no reason to stop measuring.
+    fn write(&self, text: &str) {
+        let _ = stderr().write_all(text.as_bytes());
+        let _ = stderr().flush();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl TrialShown {
+    fn line(&self, at_ns: i64, progress: &Progress) -> String {
+        let (phase, since) = self.phase;
+        let elapsed = u64::try_from(at_ns - since).unwrap_or(0);
+        let whole = self.measure_ns.filter(|_| phase == Phase::Measure);
+        let line = Line {
+            trial: self.number,
+            arm: &self.arm,
+            model: self.model,
+            phase_ns: (elapsed, whole),
+            progress,
+            stretch_ns: STRETCH_NS,
+            failed: self.failed,
+        };
+        line.render()
+    }
+}
+
+impl Default for TrialShown {
+    fn default() -> Self {
+        Self {
+            number: (1, 1),
+            arm: String::new(),
+            model: summary::Model::Open,
+            measure_ns: None,
+            phase: (Phase::Launch, 0),
+            failed: 0,
+        }
+    }
+}
+
+fn model(model: &Model) -> summary::Model {
+    match model {
+        Model::Open { .. } => summary::Model::Open,
+        Model::Closed => summary::Model::Closed,
+        Model::Users { .. } => summary::Model::Users,
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,167 @@
+//! From what stands on the command line to a checked experiment.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use plan::diagnostic::Colour;
+use plan::experiment::{self, Experiment, Options, World};
+use plan::url_run::{Secrecy, UrlRun};
+
+use crate::cli::{LoadFlags, PlanFlags, RunArgs};
+use crate::inputs::{Bundled, Surroundings};
+use crate::message::Problem;
+
+/// A checked experiment, and what is to be shown of how it came about.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The plan and its sources.
+    pub experiment: Experiment,
+    /// The file that says the same as a URL and flags, secrets hidden.
+    pub equivalent: Option<String>,
+}
+
+/// Loads a file, or a URL with flags.
+///
+/// Errors: everything that is wrong, at once
+pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
+    if args.experiment.contains("://") {
+        return load_url(args);
+    }
+    if let Some(flag) = url_flag(args) {
+        return Err(Problem::usage(format!("`--{flag}` goes with a URL, and this is a file"))
+            .hint("set it in the file, or override one value with `--set path=value`"));
+    }
+    load_file(&args.experiment, &args.plan)
+}
+
+/// Loads an experiment file.
+///
+/// Errors: it cannot be read, or everything that is wrong with it
+pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
+    let path = Path::new(name);
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Problem::usage(format!("cannot read the experiment {name}: {error}"))
+            .hint("name an experiment file, or a URL such as http://127.0.0.1:8080/")
+    })?;
+    let experiment = parse(name, &text, &Surroundings::beside(path), &options(flags))?;
+    Ok(Loaded { experiment, equivalent: None })
+}
+
+/// Loads an experiment that is part of this program.
+///
+/// Errors: none that a user could cause
+pub fn load_text(name: &str, text: &str) -> Result<Loaded, Problem> {
+    let options = Options { fresh_seed: fresh_seed(), ..Options::default() };
+    let experiment = parse(name, text, &Surroundings::here(), &options)?;
+    Ok(Loaded { experiment, equivalent: None })
+}
+
+fn load_url(args: &RunArgs) -> Result<Loaded, Problem> {
+    let run = url_run(args);
+    let text = run.equivalent(Secrecy::Plain).map_err(|problems| flags_refused(&problems))?;
+    let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
+    // Criteria and warm-up are part of the equivalent file already.
+    let options = Options { criteria: Vec::new(), warm_up: None, ..options(&args.plan) };
+    let experiment = parse("flags", &text, &Surroundings::here(), &options)?;
+    Ok(Loaded { experiment, equivalent: Some(shown) })
+}
+
+fn flags_refused(problems: &[String]) -> Problem {
+    let lines: Vec<String> = problems.iter().map(|problem| format!("error: {problem}")).collect();
+    Problem::experiment(lines.join("\n") + "\n  hint: `proofload run --help` shows every flag")
+}
+
+fn parse(
+    name: &str,
+    text: &str,
+    inputs: &Surroundings,
+    options: &Options,
+) -> Result<Experiment, Problem> {
+    let world = World { inputs, known: &Bundled };
+    experiment::load(name, text, world, options)
+        .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))
+}
+
+fn options(flags: &PlanFlags) -> Options {
+    Options {
+        overrides: flags.set.clone(),
+        criteria: flags.criteria.clone(),
+        seed: flags.seed,
+        fresh_seed: fresh_seed(),
+        quick: flags.quick,
+        warm_up: flags.warm_up.clone(),
+        workers: flags.workers.map(|workers| workers.to_string()),
+    }
+}
+
+/// A seed that differs from run to run; short, because people repeat it by hand.
+fn fresh_seed() -> u64 {
+    const SEEDS: u128 = 1_000_000;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos() / 1_000 % SEEDS).unwrap_or_default()
+}
+
+fn url_run(args: &RunArgs) -> UrlRun {
+    let (load, request, connection) = (&args.load, &args.request, &args.connection);
+    let number = |number: Option<u32>| number.map(|number| number.to_string());
+    UrlRun {
+        url: args.experiment.clone(),
+        rate: load.rate.clone(),
+        duration: load.duration.clone(),
+        requests: load.requests.map(|requests| requests.to_string()),
+        connections: number(load.connections),
+        users: number(load.users),
+        spawn_rate: load.spawn_rate.clone(),
+        think: load.think.clone(),
+        arrivals: load.arrivals.clone(),
+        method: request.method.clone(),
+        headers: request.header.clone(),
+        body: request.body.clone(),
+        body_file: request.body_file.as_deref().map(text),
+        timeout: load.timeout.clone(),
+        warm_up: args.plan.warm_up.clone(),
+        new_connections: connection.new_connections,
+        unix_socket: connection.unix_socket.as_deref().map(text),
+        connect_to: connection.connect_to.clone(),
+        cacert: connection.cacert.as_deref().map(text),
+        cert: connection.cert.as_deref().map(text),
+        key: connection.key.as_deref().map(text),
+        insecure: connection.insecure,
+        criteria: args.plan.criteria.clone(),
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The first flag that only a URL can take, if one was given.
+fn url_flag(args: &RunArgs) -> Option<&'static str> {
+    let LoadFlags { rate, duration, requests, connections, users, .. } = &args.load;
+    let LoadFlags { spawn_rate, think, arrivals, timeout, .. } = &args.load;
+    let (request, connection) = (&args.request, &args.connection);
+    let path = |path: &Option<PathBuf>| path.is_some();
+    let given = [
+        ("rate", rate.is_some()),
+        ("duration", duration.is_some()),
+        ("requests", requests.is_some()),
+        ("connections", connections.is_some()),
+        ("users", users.is_some()),
+        ("spawn-rate", spawn_rate.is_some()),
+        ("think", think.is_some()),
+        ("arrivals", arrivals.is_some()),
+        ("timeout", timeout.is_some()),
+        ("method", request.method.is_some()),
+        ("header", !request.header.is_empty()),
+        ("body", request.body.is_some()),
+        ("body-file", path(&request.body_file)),
+        ("new-connections", connection.new_connections),
+        ("unix-socket", path(&connection.unix_socket)),
+        ("connect-to", connection.connect_to.is_some()),
+        ("cacert", path(&connection.cacert)),
+        ("cert", path(&connection.cert)),
+        ("key", path(&connection.key)),
+        ("insecure", connection.insecure),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+}

@@ -1,0 +1,141 @@
+//! Real peers: nginx in several framings, Python's HTTP/1.0 server, a Unix socket.
+
+use std::process::{Command, Stdio};
+
+use crate::lab::nginx::{nginx, nginx_listening};
+use crate::lab::server::Served;
+use crate::lab::{Lab, assert_accounting, only_trial};
+
+const CLOSED: [&str; 6] = ["--requests", "2000", "--connections", "10", "--warm-up", "0s"];
+
+fn assert_all_succeed(lab: &Lab, arguments: &[&str]) -> record::summary::Trial {
+    let (ran, summary) = lab.run(&[arguments, &CLOSED].concat());
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let trial = only_trial(&summary).clone();
+    assert_accounting(&trial);
+    assert_eq!(trial.accounting.succeeded, 2_000, "{:?}", trial.total.failures);
+    trial
+}
+
+#[test]
+fn nginx_plain() {
+    let lab = Lab::new();
+    let (_nginx, port) = nginx(&lab, "plain", "location / { return 200 hello; }");
+    let trial = assert_all_succeed(&lab, &[&format!("http://127.0.0.1:{port}/")]);
+    assert_eq!(trial.total.statuses["200"], 2_000);
+    assert_eq!(trial.total.spans["connect"].count, 10, "ten connections kept alive");
+}
+
+#[test]
+fn nginx_over_ipv6_name_and_redirect_not_followed() {
+    let lab = Lab::new();
+    let (_nginx, port) = nginx(&lab, "redirect", "location / { return 302 /elsewhere; }");
+    let trial = assert_all_succeed(
+        &lab,
+        &[&format!("http://localhost:{port}/"), "--connect-to", &format!("127.0.0.1:{port}")],
+    );
+    assert_eq!(trial.total.statuses["302"], 2_000);
+}
+
+#[test]
+fn nginx_closing_every_tenth_answer() {
+    let lab = Lab::new();
+    let server = "keepalive_requests 10; location / { return 200 hello; }";
+    let (_nginx, port) = nginx(&lab, "ten", server);
+    let trial = assert_all_succeed(&lab, &[&format!("http://127.0.0.1:{port}/")]);
+    assert_eq!(trial.total.spans["connect"].count, 200, "a new connection for every ten");
+}
+
+#[test]
+fn nginx_chunked() {
+    let lab = Lab::new();
+    // Server-side includes make the length unknown beforehand, so that the answer is chunked.
+    let root = lab.path("site");
+    std::fs::create_dir_all(&root).expect("a site");
+    std::fs::write(root.join("index.html"), "<!--#echo var=\"request_uri\" -->".repeat(300))
+        .expect("a page");
+    let server = format!("root {}; location / {{ ssi on; }}", root.display());
+    let (_nginx, port) = nginx(&lab, "chunked", &server);
+    let url = format!("http://127.0.0.1:{port}/");
+    let trial = assert_all_succeed(&lab, &[&url, "--header", "accept: text/html"]);
+    let body = "/".len() as u64 * 300;
+    let per_answer = trial.total.bytes_received / 2_000;
+    assert!(per_answer > body, "{per_answer} bytes on the wire for a body of {body}");
+}
+
+#[test]
+fn nginx_tls_with_an_authority_of_its_own() {
+    let lab = Lab::new();
+    let (certificate, key) = self_signed();
+    let cert_file = lab.write("cert.pem", &certificate);
+    let key_file = lab.write("key.pem", &key);
+    let (cert, key) = (cert_file.display().to_string(), key_file.display());
+    let server = format!(
+        "ssl_certificate {cert}; ssl_certificate_key {key}; location / {{ return 200 hello; }}"
+    );
+    let (_nginx, port) = nginx_listening(&lab, "tls", &server, "ssl");
+    let connect = format!("127.0.0.1:{port}");
+    let url = format!("https://localhost:{port}/");
+    let trial = assert_all_succeed(&lab, &[&url, "--connect-to", &connect, "--cacert", &cert]);
+    assert_eq!(trial.total.spans["tls"].count, 10);
+}
+
+#[test]
+fn an_untrusted_certificate_is_a_tls_failure() {
+    let lab = Lab::new();
+    let (certificate, key) = self_signed();
+    let cert_file = lab.write("cert.pem", &certificate);
+    let key_file = lab.write("key.pem", &key);
+    let server = format!(
+        "ssl_certificate {}; ssl_certificate_key {}; location / {{ return 200 hello; }}",
+        cert_file.display(),
+        key_file.display()
+    );
+    let (_nginx, port) = nginx_listening(&lab, "untrusted", &server, "ssl");
+    let url = format!("https://localhost:{port}/");
+    let connect = format!("127.0.0.1:{port}");
+    let ran =
+        lab.proofload(&["run", &url, "--connect-to", &connect, "--requests", "5", "--out", "r"]);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("certificate"), "{}", ran.stderr);
+}
+
+#[test]
+fn python_http_server_speaks_http_1_0() {
+    let lab = Lab::new();
+    lab.write("index.html", "hello");
+    let mut child = Command::new("python3")
+        .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
+        .current_dir(lab.path(""))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("python3 starts");
+    let stdout = child.stdout.take().expect("its stdout");
+    let _served = Served { child };
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
+    // "Serving HTTP on 127.0.0.1 port 40123 (http://…) ..."
+    let port = line.split("port ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a port");
+    let url = format!("http://127.0.0.1:{port}/");
+    let (ran, summary) =
+        lab.run(&[&url, "--requests", "200", "--connections", "4", "--warm-up", "0s"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let trial = only_trial(&summary);
+    assert_eq!(trial.accounting.succeeded, 200, "{:?}", trial.total.failures);
+    assert_eq!(trial.total.spans["connect"].count, 200, "HTTP/1.0 closes after each answer");
+}
+
+#[test]
+fn a_unix_socket_server() {
+    let lab = Lab::new();
+    let socket = lab.path("sock").display().to_string();
+    let server = format!("listen unix:{socket}; location / {{ return 200 hello; }}");
+    let (_nginx, _) = nginx(&lab, "unix", &server);
+    assert_all_succeed(&lab, &["http://localhost/", "--unix-socket", &socket]);
+}
+
+fn self_signed() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
