@@ -19,6 +19,8 @@ pub enum Colour {
 
 const WIDTH: usize = 100;
 const CELL: usize = 44;
+/// Trials up to which each is printed whole; the other pages show all of them.
+const DETAILED: usize = 3;
 
 /// Format `text`.
 pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
@@ -30,10 +32,13 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     let mut page = String::new();
     head(&mut page, summary, colour);
     push_tables(&mut page, [tables::run::criteria(summary), tables::run::trials(summary)]);
-    let several = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>() > 1;
+    let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
     for arm in &summary.arms {
         for trial in &arm.trials {
-            if several {
+            if trials > DETAILED {
+                continue;
+            }
+            if trials > 1 {
                 page.push_str(&format!("\n── trial {}, arm {} ──\n", trial.index, arm.name));
             }
             page.push('\n');

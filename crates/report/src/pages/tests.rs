@@ -1,7 +1,7 @@
 use std::io;
 
 use record::folder::{MemoryFolder, TrialHeader, TrialWriter};
-use record::summary::{Grade, Judgement, Model, Summary};
+use record::summary::{Grade, Judgement, Model, Summary, Validity};
 use record::{FailureKind, Layout, RawSample, Totals};
 
 use super::*;
@@ -212,4 +212,20 @@ fn grades_of_the_example_cover_all_three() {
     let grades: Vec<_> =
         summary.arms[0].trials[0].total.response_time.quantiles.iter().map(|q| q.grade).collect();
     assert!(grades.contains(&Grade::Supported) && grades.contains(&Grade::Refused));
+}
+
+#[test]
+fn a_terminal_shows_a_line_for_each_of_many_trials() {
+    let mut summary = example::summary();
+    let trial = summary.arms[0].trials[0].clone();
+    summary.arms[0].name = "path=front,connections=10".into();
+    let validity = Validity::Noted;
+    let again = |index| Trial { index, validity, ..trial.clone() };
+    summary.arms[0].trials = (1..=20).map(again).collect();
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    let widest = page.lines().max_by_key(|line| line.chars().count()).unwrap();
+    assert!(widest.chars().count() <= 100, "{widest}");
+    assert!(page.lines().count() < 60, "{page}");
+    let lines = page.lines().filter(|line| line.contains("500/s  2.29 ms  37.1 ms")).count();
+    assert_eq!(lines, 20, "{page}");
 }

@@ -125,16 +125,29 @@
     }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
   }
 
+  const homeOf = (trial) => document.querySelector(`.charts[data-trial="${trial.trial}"]`);
+
+  function drawTrial(trial) {
+    const home = homeOf(trial);
+    home.replaceChildren();
+    spectrum(home, trial);
+    if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
+  }
+
+  // Many trials have their charts drawn when they come into sight.
+  const FEW = 6;
+  const seen = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => {
+    seen.unobserve(e.target);
+    drawTrial(all.find((trial) => homeOf(trial) === e.target));
+  }), { rootMargin: "600px" });
+
   function drawAll() {
     plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
-    for (const trial of all) {
-      const home = document.querySelector(`.charts[data-trial="${trial.trial}"]`);
-      home.replaceChildren();
-      spectrum(home, trial);
-      if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
-    }
+    if (all.length <= FEW) all.forEach(drawTrial);
+    else all.forEach((trial) => { homeOf(trial).replaceChildren(); seen.observe(homeOf(trial)); });
   }
 
   drawAll();
   dark.addEventListener("change", drawAll);
+  addEventListener("beforeprint", () => { if (all.length > FEW) all.forEach(drawTrial); });
 })();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::folder::names;
 use record::hgrm::SpectrumLine;
 use record::summary::{Grade, Model, Trial};
 use serde::Serialize;
@@ -60,7 +61,7 @@ fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
         trial: trial.index,
         what: if open { "response time" } else { "service time" },
         supported: supported(trial),
-        spectra: record.spectra.iter().map(|(name, lines)| spectrum(name, lines)).collect(),
+        spectra: spectra(record, trial.operations.len() == 1),
         t: rows.iter().map(|row| row.window as f64 * seconds).collect(),
         p50: series(|times| times.p50_ns),
         p99: series(|times| times.p99_ns),
@@ -68,6 +69,12 @@ fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
         succeeded: rate(|row| row.succeeded),
         failures: failures(&rows, seconds),
     }
+}
+
+/// The total is left out where it is the same as the only operation.
+fn spectra(record: &TrialRecord, single: bool) -> Vec<Spectrum> {
+    let shown = record.spectra.iter().filter(|(name, _)| !(single && *name == names::ALL));
+    shown.map(|(name, lines)| spectrum(name, lines)).collect()
 }
 
 fn failures(rows: &[&WindowRow], seconds: f64) -> BTreeMap<String, Vec<f64>> {

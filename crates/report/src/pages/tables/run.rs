@@ -1,6 +1,6 @@
 //! Tables of the whole run: criteria, arms, findings, provenance.
 
-use record::summary::{Criterion, Judgement, Severity, Summary};
+use record::summary::{Criterion, Judgement, Model, Severity, Summary, Trial};
 
 use super::Table;
 use crate::number;
@@ -50,8 +50,9 @@ fn interval(criterion: &Criterion, figure: impl Fn(Option<f64>) -> Option<String
 /// One line a trial, where there are several.
 pub fn trials(summary: &Summary) -> Option<Table> {
     let columns =
-        ["arm", "#trial", "#block", "validity", "#goodput", "#mean in flight", "#not succeeded"];
-    let mut table = Table::new("trials", "Trials", &columns);
+        ["arm", "#trial", "#block", "validity", "#goodput", "#p50", "#p99", "#unsuccessful"];
+    let mut table =
+        Table::new("trials", "Trials", &columns).note("p50 and p99 as observed in each trial.");
     for arm in &summary.arms {
         for trial in &arm.trials {
             let accounting = &trial.accounting;
@@ -61,12 +62,21 @@ pub fn trials(summary: &Summary) -> Option<Table> {
                 trial.block.to_string(),
                 super::trial::validity(trial.validity).to_owned(),
                 number::rate(trial.rates.goodput),
-                number::significant(trial.in_flight.mean),
+                observed(trial, 0.5),
+                observed(trial, 0.99),
                 number::count(accounting.planned - accounting.succeeded.min(accounting.planned)),
             ]);
         }
     }
     (table.rows.len() > 1).then_some(table)
+}
+
+/// A quantile of what the load is about: response time of an open one, service time of a closed one.
+fn observed(trial: &Trial, q: f64) -> String {
+    let open = trial.load.model == Model::Open;
+    let times = if open { &trial.total.response_time } else { &trial.total.service_time };
+    let entry = times.quantiles.iter().find(|entry| entry.q == q);
+    number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
 }
 
 /// What the analysis noticed. Equal findings of several trials stand once.

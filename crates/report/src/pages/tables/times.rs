@@ -14,7 +14,8 @@ pub fn response(trial: &Trial) -> Option<Table> {
     if trial.load.model != Model::Open {
         return None;
     }
-    let title = format!("Response time at {}", number::rate(trial.rates.offered));
+    let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
+    let title = format!("Response time at {}", number::rate(offered));
     let mut table = Table::new("response-time", title, &COLUMNS)
         .note("From the intended start to the complete answer, of operations that succeeded.");
     fill(&mut table, trial, |operation| &operation.response_time);

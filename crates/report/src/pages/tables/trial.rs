@@ -30,7 +30,7 @@ pub fn all(trial: &Trial) -> Vec<Table> {
 pub fn validity(validity: Validity) -> &'static str {
     match validity {
         Validity::Valid => "valid",
-        Validity::Noted => "valid, with notes",
+        Validity::Noted => "valid, noted",
         Validity::Invalid => "invalid",
         Validity::NoSteadyState => "no steady state",
         Validity::Overload => "overload",
