@@ -62,7 +62,8 @@ fn load_url(args: &RunArgs) -> Result<Loaded, Problem> {
     let shown = run.equivalent(Secrecy::Shown).map_err(|problems| flags_refused(&problems))?;
     // Criteria and warm-up are part of the equivalent file already.
     let options = Options { criteria: Vec::new(), warm_up: None, ..options(&args.plan) };
-    let experiment = parse("flags", &text, &Surroundings::here(), &options)?;
+    let mut experiment = parse("flags", &text, &Surroundings::here(), &options)?;
+    run.protect(&mut experiment.plan);
     Ok(Loaded { experiment, equivalent: Some(shown) })
 }
 

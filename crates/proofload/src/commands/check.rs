@@ -4,11 +4,24 @@ use crate::cli::CheckArgs;
 use crate::exit::Exit;
 use crate::loading::load_file;
 use crate::message::Problem;
-use crate::output;
+use crate::trying::try_arm;
+use crate::{interrupt, output};
 
 /// Prints the plan; sends nothing unless asked to.
 pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
-    let loaded = load_file(&args.experiment, &args.plan)?;
-    output::print(&loaded.experiment.plan.describe())?;
-    Ok(Exit::Passed)
+    let plan = load_file(&args.experiment, &args.plan)?.experiment.plan;
+    output::print(&plan.describe())?;
+    if !args.try_once {
+        return Ok(Exit::Passed);
+    }
+    let stop = interrupt::listen()
+        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let mut all_succeeded = true;
+    for (place, arm) in plan.arms.iter().enumerate() {
+        let Some(trial) = plan.trials.iter().find(|trial| trial.arm == place) else { continue };
+        let tried = try_arm(arm, trial, &stop)?;
+        all_succeeded &= tried.all_succeeded;
+        output::print(&format!("\narm {}\n\n{}", arm.name, plan.secrets.redact(&tried.text)))?;
+    }
+    Ok(if all_succeeded { Exit::Passed } else { Exit::Failed })
 }

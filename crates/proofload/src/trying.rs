@@ -1,0 +1,165 @@
+//! Each operation of an arm once, shown whole: what `check --try` sends and gets.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use drivers::AnyDriver;
+use drivers::probe::{Check, Probe};
+use engine::StopSignal;
+use engine::clock::{Clock, Real};
+use engine::driver::{Call, Compile, Driver, Exchange};
+use engine::process::Processes;
+use engine::transport::{Endpoint, Kernel, Network};
+use plan::mix::Mix;
+use plan::plan::{Arm, TrialPlan};
+use record::{FailureKind, Outcome};
+use tokio::runtime::{Builder, LocalOptions};
+
+use crate::conduct::{driver, launcher};
+use crate::message::Problem;
+
+/// Bytes of a body that are shown.
+const BODY_SHOWN: usize = 4096;
+/// Operations drawn from the mix until each one came up.
+const DRAWS: usize = 1_000_000;
+
+/// What was tried.
+#[derive(Debug)]
+pub struct Tried {
+    /// The text for people.
+    pub text: String,
+    /// Whether every operation succeeded.
+    pub all_succeeded: bool,
+}
+
+/// Starts what the arm needs, performs each operation once, and stops it again.
+///
+/// Errors: something could not be started, or an address cannot be used
+pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<Tried, Problem> {
+    let driver = driver(arm)?;
+    let processes = launcher()?
+        .start(arm, &|| stop.requests() > 0)
+        .map_err(|error| Problem::environment(error.to_string()).during("starting the system"))?;
+    let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default());
+    let runtime = runtime.map_err(|error| Problem::environment(error.to_string()))?;
+    let tried = runtime.block_on(try_all(&driver, arm, trial, &processes));
+    processes.stop();
+    tried
+}
+
+async fn try_all(
+    driver: &AnyDriver,
+    arm: &Arm,
+    trial: &TrialPlan,
+    processes: &Processes,
+) -> Result<Tried, Problem> {
+    let unusable = |error: &dyn std::fmt::Display| Problem::environment(error.to_string());
+    let targets = arm.targets.iter().map(|target| processes.places().fill_target(target));
+    let targets = targets.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
+    let clock = Real::start().map_err(|error| unusable(&error))?;
+    let mut tried = Tried { text: String::new(), all_succeeded: true };
+    for call in calls(arm, trial, clock.now()) {
+        let operation = &arm.operations[call.operation];
+        let target = &targets[operation.target.index(call.row)];
+        let endpoint = Endpoint::resolve(target).map_err(|error| unusable(&error))?;
+        let compiled = driver.compile(Compile { operation, targets: &targets });
+        let compiled = compiled.map_err(|_| Problem::usage("an operation cannot be compiled"))?;
+        let attempt = attempt(driver, &compiled, &endpoint, &call, &clock);
+        let _ = writeln!(tried.text, "operation {} at {endpoint}\n", operation.name);
+        match bounded(attempt, &clock, arm.load.timeout).await {
+            Ok(probe) => {
+                tried.all_succeeded &= probe.outcome == Outcome::Succeeded;
+                show(&probe, &mut tried.text);
+            }
+            Err((kind, detail)) => {
+                tried.all_succeeded = false;
+                let _ = writeln!(tried.text, "  failed: {} ({detail})\n", kind.name());
+            }
+        }
+    }
+    Ok(tried)
+}
+
+/// The first call of each operation, as the plan would make it.
+fn calls(arm: &Arm, trial: &TrialPlan, now: u64) -> Vec<Call> {
+    let mut calls: Vec<Option<Call>> = vec![None; arm.operations.len()];
+    for assignment in Mix::new(&arm.operations, trial.seed).take(DRAWS) {
+        calls[assignment.operation].get_or_insert(Call {
+            index: assignment.index,
+            operation: assignment.operation,
+            sequence: assignment.sequence,
+            row: assignment.row,
+            trial: trial.index,
+            seed: trial.seed,
+            now,
+        });
+        if calls.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    calls.into_iter().flatten().collect()
+}
+
+type Attempt = Result<Probe, (FailureKind, String)>;
+
+async fn attempt(
+    driver: &AnyDriver,
+    operation: &<AnyDriver as Driver>::Operation,
+    endpoint: &Endpoint,
+    call: &Call,
+    clock: &Real,
+) -> Attempt {
+    let mut exchange = Exchange::new(clock.clone());
+    let stream = Kernel.open(endpoint, &mut exchange).await?;
+    let mut connected = driver.connect(endpoint, stream, &mut exchange).await?;
+    let Some(mut stream) = driver.open_stream(&mut connected.connection) else {
+        return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
+    };
+    Ok(driver.probe(operation, &mut stream, call, &mut exchange).await)
+}
+
+async fn bounded(
+    attempt: impl Future<Output = Attempt>,
+    clock: &Real,
+    within: Duration,
+) -> Attempt {
+    let at = clock.now() + u64::try_from(within.as_nanos()).unwrap_or(u64::MAX / 2);
+    tokio::select! {
+        done = attempt => done,
+        () = clock.sleep_until(at) => {
+            Err((FailureKind::Timeout, "no complete answer within the time-out".to_owned()))
+        }
+    }
+}
+
+fn show(probe: &Probe, text: &mut String) {
+    quote(text, '>', &probe.request, false);
+    quote(text, '<', &probe.head, false);
+    quote(text, '<', &probe.body, probe.is_truncated);
+    for Check { text: expected, holds, seen } in &probe.checks {
+        let word = if *holds { "holds" } else { "DOES NOT HOLD" };
+        let _ = writeln!(text, "  {word}: {expected} (seen: {seen})");
+    }
+    let _ = match (&probe.outcome, &probe.detail) {
+        (Outcome::Succeeded, _) => writeln!(text, "  succeeded\n"),
+        (Outcome::Failed(kind), Some(detail)) => {
+            writeln!(text, "  failed: {} ({detail})\n", kind.name())
+        }
+        (Outcome::Failed(kind), None) => writeln!(text, "  failed: {}\n", kind.name()),
+        (Outcome::Abandoned, _) => writeln!(text, "  abandoned\n"),
+    };
+}
+
+/// Bytes as lines behind a mark; what is not text is shown as its replacement character.
+fn quote(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
+    let shown = &bytes[..bytes.len().min(BODY_SHOWN)];
+    for line in String::from_utf8_lossy(shown).lines() {
+        let _ = writeln!(text, "  {mark} {}", line.escape_debug());
+    }
+    if shown.len() < bytes.len() || is_truncated {
+        let _ = writeln!(text, "  {mark} … {} bytes in all", bytes.len());
+    }
+    if !bytes.is_empty() {
+        text.push('\n');
+    }
+}
