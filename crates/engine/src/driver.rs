@@ -29,6 +29,8 @@ pub struct Exchange<C: Clock> {
     pub bytes_sent: u64,
     /// Bytes read from the wire.
     pub bytes_received: u64,
+    /// Just before the operation was handed to the driver; spans of an operation count from here.
+    pub started_at: u64,
     /// Whether the stream may carry another operation; drivers set it to false otherwise.
     pub reusable: bool,
     /// What exactly failed, said once for each kind. Set only on failure.
@@ -52,6 +54,7 @@ impl<C: Clock> Exchange<C> {
             items: Vec::new(),
             bytes_sent: 0,
             bytes_received: 0,
+            started_at: 0,
             reusable: true,
             detail: None,
         }
@@ -65,6 +68,7 @@ impl<C: Clock> Exchange<C> {
         self.items.resize(items, f64::NAN);
         self.bytes_sent = 0;
         self.bytes_received = 0;
+        self.started_at = 0;
         self.reusable = true;
         self.detail = None;
     }

@@ -49,7 +49,7 @@ impl Operation {
         conversation: &mut Conversation,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
-        let question = self.question(conversation, exchange.now(), self.keep());
+        let question = self.question(conversation, exchange.started_at, self.keep());
         match conversation.ask(&question, exchange).await {
             Ok(answer) => self.judge(&answer, conversation, exchange),
             Err(failure) => exchange.fail(failure.kind, || failure.detail),

@@ -22,7 +22,8 @@ pub async fn probe<C: Clock>(
 ) -> Probe {
     operation.encode(conversation, call);
     let keep = Keep { head: true, body: KeepBody::Beginning };
-    let question = operation.question(conversation, exchange.now(), keep);
+    exchange.started_at = exchange.now();
+    let question = operation.question(conversation, exchange.started_at, keep);
     let request = [conversation.output.bytes.as_slice(), question.tail].concat();
     let result = conversation.ask(&question, exchange).await;
     let (outcome, checks) = match &result {

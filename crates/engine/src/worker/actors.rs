@@ -80,7 +80,9 @@ async fn act<C: Clock, N: Network, D: Driver>(
 ) {
     let room = Rc::clone(&lane.room);
     let mut intended_at = comes_at;
-    while wait_until(&mut lane, intended_at).await {
+    // The instant of the last answer, where nothing lies between it and the next operation.
+    let mut answered_at = None;
+    while comes_to_turn(&mut lane, intended_at, answered_at).await {
         let Some((assignment, seed)) = queue.take(&room, intended_at) else {
             let measure_from = room.brief.timeline.measure_from;
             if intended_at >= measure_from {
@@ -89,9 +91,11 @@ async fn act<C: Clock, N: Network, D: Driver>(
             }
             // Nothing is left for the warm-up.
             intended_at = measure_from;
+            answered_at = None;
             continue;
         };
-        let now = room.clock.now();
+        // One reading of the clock serves for the end of one operation and the start of the next.
+        let now = answered_at.unwrap_or_else(|| room.clock.now());
         let job = Job {
             assignment,
             target: room.brief.prepared[assignment.operation].target.index(assignment.row),
@@ -104,8 +108,23 @@ async fn act<C: Clock, N: Network, D: Driver>(
         let ended = lane.perform(job).await;
         let stuck = !ended.connected || ended.at == now;
         intended_at = ended.at + pauses.next(stuck);
+        answered_at = Some(ended.at).filter(|&at| at == intended_at);
     }
     room.actor_goes();
+}
+
+/// Waits for the intended start, unless it is now; false if there is nothing to begin then.
+async fn comes_to_turn<C: Clock, N: Network, D: Driver>(
+    lane: &mut Lane<C, N, D>,
+    intended_at: u64,
+    answered_at: Option<u64>,
+) -> bool {
+    let room = &lane.room;
+    if answered_at.is_none() {
+        return wait_until(lane, intended_at).await;
+    }
+    let is_over = room.stage() > Stage::Planning || room.is_exhausted();
+    !is_over && intended_at < room.phases().measure_to
 }
 
 /// Rests until the instant; false if there is nothing to begin then.

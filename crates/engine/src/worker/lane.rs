@@ -163,6 +163,7 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         };
         brief.driver.encode(operation, &mut line.stream, &call);
         let started_at = room.clock.now();
+        self.exchange.started_at = started_at;
         let deadline = started_at.saturating_add(brief.timeline.timeout);
         room.watchdog.watch(self.number, &self.seat, deadline);
         let performing = brief.driver.perform(operation, &mut line.stream, &mut self.exchange);
