@@ -8,7 +8,7 @@ use crate::lab::{Lab, assert_accounting, finding, only_trial};
 
 const LONG: [&str; 8] = ["--rate", "500/s", "--duration", "60s", "--warm-up", "0s", "--out", "run"];
 
-/// A run of a minute that has closed five windows.
+/// A long run, as far as its end is concerned, that has closed five windows.
 fn begun(lab: &Lab, url: &str) -> Running {
     let running = lab.start(&[&["run", url], &LONG[..]].concat());
     running.await_windows(lab, 5);
@@ -30,7 +30,11 @@ fn an_interrupt_leaves_a_whole_record_and_exits_3() {
         assert_accounting(trial);
         assert!(trial.accounting.succeeded > 0);
         assert_eq!(trial.accounting.abandoned, 0, "what was in flight was waited for");
-        assert!(finding(&summary, "interrupted").is_some());
+        assert!(
+            finding(&summary, "interrupted").is_some(),
+            "{signal:?}: {summary:?}\n{}",
+            ran.stderr
+        );
         assert!(lab.read("run/report.html").contains("was stopped"));
     }
 }

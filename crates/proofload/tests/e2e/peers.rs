@@ -107,7 +107,7 @@ fn an_untrusted_certificate_is_a_tls_failure() {
     assert_accounting(trial);
     assert_eq!(trial.total.failures["tls"], 5, "{:?}", trial.total.failures);
     assert!(ran.stderr.contains("invalid peer certificate"), "{}", ran.stderr);
-    let insecure = [&[url.as_str(), "--insecure"], &flags[..5]].concat();
+    let insecure = [&[url.as_str(), "--insecure"], &flags[..6]].concat();
     std::fs::remove_dir_all(lab.path("run")).expect("the first run");
     let (ran, summary) = lab.run(&insecure);
     assert_measured(&ran, &summary);

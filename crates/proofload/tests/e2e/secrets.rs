@@ -32,7 +32,7 @@ fn a_token_of_the_environment_arrives_and_is_written_nowhere() {
     let lab = Lab::new();
     let (url, received) = echo();
     let experiment = format!(
-        "title = \"with a token\"\n[target]\nurl = \"{url}\"\n\
+        "title = \"with a token\"\nquestion = \"Is {{{{env.PROOFLOAD_TEST_TOKEN}}}} kept?\"\n[target]\nurl = \"{url}\"\n\
          [load]\nconnections = 1\noperations = 3\nwarm_up = \"0s\"\n\
          [[operation]]\nname = \"home\"\n\
          http = {{ path = \"/{{{{env.PROOFLOAD_TEST_TOKEN}}}}\", \

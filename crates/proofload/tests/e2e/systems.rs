@@ -30,7 +30,7 @@ fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
     }
 }
 
-const SYSTEM: &str = "title = \"a system\"\n[load]\nconnections = 2\noperations = 50\nwarm_up = \"0s\"\n\
+const SYSTEM: &str = "title = \"a system\"\n[load]\nconnections = 2\noperations = 5000\nwarm_up = \"0s\"\n\
                       [[operation]]\nhttp = { path = \"/\" }\n";
 
 #[test]
@@ -43,7 +43,7 @@ fn a_system_of_the_experiment_is_started_and_ended_with_the_trial() {
     let (ran, summary) = lab.run(&["own.toml"]);
     crate::lab::assert_measured(&ran, &summary);
     let trial = crate::lab::only_trial(&summary);
-    assert_eq!(trial.accounting.succeeded, 50);
+    assert_eq!(trial.accounting.succeeded, 5_000);
     let process = &trial.systems[0].processes[0];
     assert!(process.rss_peak_bytes > 0 && process.cpu_ns > 0, "{process:?}");
     let left = std::path::Path::new("/proc").join(process.pid.to_string()).join("cmdline");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -87,10 +88,14 @@ pub fn pid(child: &Child) -> Pid {
 }
 
 /// Stops a process for so long: the length is the known answer, not a way to wait for something.
-pub fn stop_for(pid: Pid, milliseconds: u64) {
+///
+/// Gives the milliseconds that it lasted at most: whoever sleeps may be woken late.
+pub fn stop_for(pid: Pid, milliseconds: u64) -> f64 {
+    let from = Instant::now();
     kill_process(pid, Signal::STOP).expect("stops the process");
-    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+    std::thread::sleep(Duration::from_millis(milliseconds));
     kill_process(pid, Signal::CONT).expect("continues the process");
+    from.elapsed().as_secs_f64() * 1e3
 }
 
 /// Every file below a folder.
