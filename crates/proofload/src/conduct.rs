@@ -19,6 +19,7 @@ use report::summarize::{Input, Summariser};
 use crate::disk::{Disk, unwritable};
 use crate::live::Live;
 use crate::message::Problem;
+use crate::redaction;
 
 /// Everything that a run needs beside its experiment.
 pub struct Conduct<'a> {
@@ -90,10 +91,11 @@ impl Conduct<'_> {
         let trials = self.experiment.plan.trials.len();
         self.live.trial(planned.index, trials, arm);
         let (live, stop) = (&mut *self.live, &self.stop);
+        let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
         let executed = run_trial(&setup, &self.launcher, &mut |output| {
             if written.is_ok() {
-                written = store(&mut writer, live, output);
+                written = store(&mut writer, live, redaction::of_output(output, secrets));
                 if written.is_err() {
                     // There is nowhere to put what would still be measured.
                     stop.request();
@@ -108,7 +110,9 @@ impl Conduct<'_> {
         Ok((executed, setup.layout()))
     }
 
+    /// What keeps a trial from being executed; processes may have been told secrets and quote them.
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {
+        let secrets = &self.experiment.plan.secrets;
         let problem = match error {
             ConductError::Compile(problems) => {
                 let text = self.experiment.sources.render(problems, Colour::Off);
@@ -130,7 +134,9 @@ impl Conduct<'_> {
             }
             ConductError::Generator(_) => Problem::environment(error.to_string()),
         };
-        problem.during(format!("starting trial {}", planned.index))
+        let what = secrets.redact(&problem.what);
+        let hint = problem.hint.as_deref().map(|hint| secrets.redact(hint));
+        Problem { what, hint, ..problem }.during(format!("starting trial {}", planned.index))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::live::Live;
 use crate::loading::{Loaded, load_run};
 use crate::message::Problem;
-use crate::{interrupt, output};
+use crate::{interrupt, output, redaction};
 
 /// How long a target that nobody started may take to accept one connection before the run.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
@@ -79,7 +79,7 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
     let summary = conduct.run(provenance(plan, &disk, started_at))?;
     let value = serde_json::to_value(&summary)
         .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
-    write_json(&disk, names::SUMMARY, &value)?;
+    write_json(&disk, names::SUMMARY, &redaction::of_summary(value, &plan.secrets))?;
     Ok(Finished { summary, disk })
 }
 
