@@ -84,7 +84,7 @@ impl Conduct<'_> {
             driver: Arc::new(driver(arm)?),
             arm,
             trial: planned,
-            wall_clock: now_text(),
+            wall_clock: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
             keep_samples: self.keep_samples,
             stop: self.stop.clone(),
         };

@@ -27,7 +27,7 @@ const MUTATIONS: [Mutation; 18] = [
     ("A9", |trial| trial.in_flight.mean *= 20.0),
     ("A10", |trial| {
         trial.load.connections = 1;
-    trial.in_flight.max = 2;
+        trial.in_flight.max = 2;
         trial.rates.offered *= 2.0;
     }),
     ("A11", |trial| trial.accounting.started = trial.accounting.planned / 2),

@@ -96,7 +96,7 @@ const UNDECIDED: Row = Row {
 pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
     let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
-        format!("{executed} of {planned} planned trials were executed"),
+        format!("the run was stopped: {executed} of {planned} planned trials were executed"),
         "run it again to its end",
     )
     .with("executed", executed)

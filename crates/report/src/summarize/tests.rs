@@ -241,7 +241,7 @@ fn a_run_that_ended_before_its_last_trial_is_no_pass() {
     made.plan.trials.push(missing);
     let summary = made.summary();
     let finding = summary.findings.iter().find(|one| one.code == "interrupted").unwrap();
-    assert_eq!(finding.claim, "1 of 2 planned trials were executed");
+    assert_eq!(finding.claim, "the run was stopped: 1 of 2 planned trials were executed");
     assert_eq!(summary.verdict.result, Judgement::Inconclusive);
     assert_eq!(exit_code(&summary), 3);
 }
