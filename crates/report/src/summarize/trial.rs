@@ -215,7 +215,12 @@ fn observer(facts: &Observer) -> Observer {
 fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
     let seen = &facts.generator;
     let watched = seen.watched_ns.max(1) as f64;
-    let busiest = |values: &[u64]| values.iter().copied().max().unwrap_or(0) as f64 / watched;
+    // The kernel charges a thread at ticks, which matters if the phase is very short: more than
+    // always is always.
+    let busiest = |values: &[u64]| {
+        let most = values.iter().copied().max().unwrap_or(0);
+        (most as f64 / watched).min(1.0)
+    };
     let p99 = total.response_time.quantile(0.99);
     Generator {
         cpu_ns: seen.worker_cpu_ns.iter().sum(),
