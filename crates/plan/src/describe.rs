@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, Stage, Stop, Think, WarmUp};
+use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, Stage, Stop, Think};
 use crate::operation::{Operation, RowOrder, TargetOf};
 use crate::plan::{Arm, Plan};
 use crate::process::Start;
@@ -156,10 +156,7 @@ fn load(load: &Load) -> Vec<String> {
             write!(first, ", {count} operations").expect("text grows");
         }
     }
-    let warm_up = match load.warm_up {
-        WarmUp::Auto => "found by the analysis".to_owned(),
-        WarmUp::Fixed { length } => format_duration(length),
-    };
+    let warm_up = format_duration(load.warm_up.length());
     let reuse = match load.reuse {
         Reuse::KeepAlive => "kept alive",
         Reuse::NewPerOperation => "a new one for each operation",

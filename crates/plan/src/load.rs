@@ -163,8 +163,21 @@ pub enum WarmUp {
         /// Its length; zero for none.
         length: Duration,
     },
-    /// Found by the analysis.
+    /// Left to the instrument.
     Auto,
+}
+
+impl WarmUp {
+    /// Length of a warm-up that is left to the instrument, and of one of which nothing is said.
+    pub const USUAL: Duration = Duration::from_secs(5);
+
+    /// How long it lasts.
+    pub fn length(self) -> Duration {
+        match self {
+            Self::Fixed { length } => length,
+            Self::Auto => Self::USUAL,
+        }
+    }
 }
 
 /// What happens to a connection after an operation.
@@ -312,11 +325,8 @@ fn seconds(seconds: f64) -> Duration {
 impl Load {
     /// Length of ramp-up, warm-up and measure phase, if they are known beforehand.
     pub fn wall_time(&self) -> Option<Duration> {
-        let warm_up = match self.warm_up {
-            WarmUp::Fixed { length } => length,
-            WarmUp::Auto => return None,
-        };
-        Some(self.ramp_up().saturating_add(warm_up).saturating_add(self.measure_time()?))
+        let before = self.ramp_up().saturating_add(self.warm_up.length());
+        Some(before.saturating_add(self.measure_time()?))
     }
 
     /// Time until all users are there.

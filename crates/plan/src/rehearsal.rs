@@ -58,10 +58,7 @@ fn ends(plan: &Plan, factor: &str) -> (Value, Value) {
 
 fn cut(mut arm: Arm, length: Duration) -> Arm {
     let load = &mut arm.load;
-    load.warm_up = match load.warm_up {
-        WarmUp::Fixed { length } => WarmUp::Fixed { length: length.min(WARM_UP) },
-        WarmUp::Auto => WarmUp::Fixed { length: WARM_UP },
-    };
+    load.warm_up = WarmUp::Fixed { length: load.warm_up.length().min(WARM_UP) };
     if let Model::Open { arrivals: ArrivalProcess::Stages { stages, .. } } = &mut load.model {
         let total: Duration = stages.iter().map(|stage| stage.over).sum();
         if total > length {

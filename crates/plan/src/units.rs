@@ -144,22 +144,6 @@ pub fn format_rate(per_second: f64) -> String {
     format!("{rounded}/s")
 }
 
-/// `1KiB`, `300kB`, `17B`.
-pub fn format_size(bytes: u64) -> String {
-    let units = [
-        ("GiB", 1 << 30),
-        ("GB", 1_000_000_000),
-        ("MiB", 1 << 20),
-        ("MB", 1_000_000),
-        ("KiB", 1024),
-        ("kB", 1000),
-    ];
-    match units.iter().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor)) {
-        Some((unit, factor)) => format!("{}{unit}", bytes / factor),
-        None => format!("{bytes}B"),
-    }
-}
-
 impl Reader<'_> {
     /// A duration under `key`.
     pub fn duration(&mut self, key: &str) -> Option<(Duration, Span)> {
@@ -228,9 +212,6 @@ mod tests {
         for text in ["20", "1.5B", "1 XB", ""] {
             assert_eq!(parse_size(text), None, "{text}");
         }
-        assert_eq!(format_size(1024), "1KiB");
-        assert_eq!(format_size(300_000), "300kB");
-        assert_eq!(format_size(17), "17B");
     }
 
     #[test]

@@ -104,10 +104,16 @@ impl UrlRun {
         }));
         problems.extend(self.conflicts());
         problems.extend(self.criteria.iter().filter_map(|text| bad_criterion(text)));
-        if self.parsed_url().is_none() {
-            let url = &self.url;
-            problems
-                .push(format!("expected an address such as http://127.0.0.1:8080/, got \"{url}\""));
+        match self.parsed_url() {
+            None => problems.push(format!(
+                "expected an address such as http://127.0.0.1:8080/, got \"{}\"",
+                self.url
+            )),
+            // Not repeated: whoever reads this message need not know them.
+            Some(url) if !url.username().is_empty() || url.password().is_some() => problems.push(
+                "the address holds credentials: they go into --header \"Authorization: …\"".into(),
+            ),
+            Some(_) => {}
         }
         problems
     }

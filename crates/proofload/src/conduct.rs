@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use drivers::AnyDriver;
 use engine::StopSignal;
 use engine::conduct::{ConductError, Output, Setup, run_trial};
-use engine::process::Launcher;
+use engine::process::{Launcher, ProcessError};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::plan::{Arm, TrialPlan};
@@ -51,7 +51,7 @@ impl Conduct<'_> {
             if self.stop.requests() > 0 {
                 break;
             }
-            let (executed, layout) = self.trial(trial)?;
+            let Some((executed, layout)) = self.trial(trial)? else { break };
             run.machine.placement = executed.generator.placement.clone();
             self.add(&mut summariser, &executed, &layout)?;
         }
@@ -75,7 +75,8 @@ impl Conduct<'_> {
         })
     }
 
-    fn trial(&mut self, planned: &TrialPlan) -> Result<(record::Trial, Layout), Problem> {
+    /// One trial; `None` if the user stopped it before anything was sent.
+    fn trial(&mut self, planned: &TrialPlan) -> Result<Option<(record::Trial, Layout)>, Problem> {
         let arm = &self.experiment.plan.arms[planned.arm];
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
@@ -83,7 +84,7 @@ impl Conduct<'_> {
             driver: Arc::new(driver(arm)?),
             arm,
             trial: planned,
-            wall_clock: now_text(),
+            wall_clock: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
             keep_samples: self.keep_samples,
             stop: self.stop.clone(),
         };
@@ -105,9 +106,12 @@ impl Conduct<'_> {
         });
         self.live.clear();
         written.map_err(keep)?;
-        let executed = executed.map_err(|error| self.not_executed(&error, planned))?;
+        let executed = match executed {
+            Err(ConductError::Process(ProcessError::Interrupted { .. })) => return Ok(None),
+            other => other.map_err(|error| self.not_executed(&error, planned))?,
+        };
         writer.finish(&executed.totals).map_err(keep)?;
-        Ok((executed, setup.layout()))
+        Ok(Some((executed, setup.layout())))
     }
 
     /// What keeps a trial from being executed; processes may have been told secrets and quote them.

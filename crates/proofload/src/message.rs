@@ -31,6 +31,11 @@ impl Problem {
         Self::new(what, Exit::CouldNotRun)
     }
 
+    /// The user stopped it before there was anything to report.
+    pub fn interrupted() -> Self {
+        Self::new("stopped before its end", Exit::Undecided)
+    }
+
     /// Problems of an experiment file, rendered with line and caret.
     pub fn experiment(text: String) -> Self {
         Self { rendered: true, ..Self::new(text, Exit::Usage) }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::summary::Accounting;
 
@@ -127,9 +126,9 @@ pub struct WindowCounts {
     pub planned: u64,
     /// Of those, ended well.
     pub succeeded: u64,
-    /// Of those, ended badly or abandoned, by kind.
+    /// Of those, ended badly, by kind.
     pub failed: BTreeMap<String, u64>,
-    /// Of those, never begun.
+    /// Of those, never begun or abandoned.
     pub missed: u64,
     /// The same for each operation of the mix, in its order.
     #[serde(default)]
@@ -143,11 +142,8 @@ pub struct OperationCounts {
     pub planned: u64,
     /// Of those, ended well.
     pub succeeded: u64,
-    /// Of those, ended badly or abandoned, by kind.
+    /// Of those, ended badly, by kind.
     pub failed: BTreeMap<String, u64>,
-    /// Of those, never begun.
+    /// Of those, never begun or abandoned.
     pub missed: u64,
 }
-
-/// Anything an observer or a system says in its own words.
-pub type Detail = BTreeMap<String, Value>;

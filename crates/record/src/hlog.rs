@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
-use stats::{Bucket, COARSE, Histogram, RANGE_BITS};
+use stats::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
 
 use crate::RecordError;
 use crate::lines::Lines;
@@ -134,7 +134,7 @@ fn interval(line: &str, deserializer: &mut Deserializer) -> Result<Interval, Str
             columns.len()
         ));
     };
-    let mut histogram = decode(payload, deserializer)?;
+    let mut histogram = decode_as(COARSE, payload, deserializer)?;
     if let Ok(max) = f64::from_str(max) {
         histogram.tighten_max((max * MAX_UNIT + MAX_ROUNDING).round() as u64);
     }
@@ -146,14 +146,25 @@ fn nanoseconds(seconds: &str) -> Result<u64, String> {
     Ok((value * 1e9).round() as u64)
 }
 
-fn decode(payload: &str, deserializer: &mut Deserializer) -> Result<Histogram, String> {
+/// Reads one histogram of nanoseconds: HdrHistogram V2, compressed, in base64. Fine.
+///
+/// Errors: a sentence on what is wrong with it
+pub fn decode(payload: &str) -> Result<Histogram, String> {
+    decode_as(FINE, payload, &mut Deserializer::new())
+}
+
+fn decode_as(
+    grouping_power: u32,
+    payload: &str,
+    deserializer: &mut Deserializer,
+) -> Result<Histogram, String> {
     let bytes = STANDARD
         .decode(payload)
         .map_err(|error| format!("the histogram is not base64: {error}"))?;
     let hdr: Hdr<u64> = deserializer
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| format!("the histogram cannot be decoded: {error}"))?;
-    Ok(from_hdr(&hdr, COARSE))
+    Ok(from_hdr(&hdr, grouping_power))
 }
 
 /// The same counts in the geometry of HdrHistogram: 3 digits for a fine histogram, 2 for a coarse one.

@@ -112,7 +112,7 @@ impl Recorder {
         if !self.phases.measures(sample.intended_at) {
             return;
         }
-        self.totals.end(sample);
+        self.totals.end(sample, self.phases.measure_to);
         self.in_flight -= 1;
         let window = self.phases.window_of(sample.intended_at);
         self.open.end(window);

@@ -223,7 +223,7 @@ pub struct Accounting {
     pub planned: u64,
     /// Begun.
     pub started: u64,
-    /// Never begun, because the in-flight cap was reached or the run was interrupted.
+    /// Never begun, because the in-flight cap was reached.
     pub missed: u64,
     /// Ended well.
     pub succeeded: u64,

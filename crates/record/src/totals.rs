@@ -37,6 +37,10 @@ pub struct OperationTotals {
     pub failed: u64,
     /// Unfinished at the drain deadline.
     pub abandoned: u64,
+    /// Of the succeeded ones, ended before the measure phase did.
+    pub succeeded_in_time: u64,
+    /// Of the failed ones, ended before the measure phase did.
+    pub failed_in_time: u64,
     /// By [`FailureKind::index`].
     pub failures: Vec<u64>,
     /// By status code.
@@ -119,13 +123,19 @@ impl Totals {
         total
     }
 
-    /// Counts an operation that ended. No allocation once statuses and items have been seen.
-    pub(crate) fn end(&mut self, sample: &Sample<'_>) {
+    /// Counts an operation that ended, before or after `measure_to`. No allocation once statuses and
+    /// items have been seen.
+    pub(crate) fn end(&mut self, sample: &Sample<'_>, measure_to: u64) {
         self.dispatch_lag.record(sample.dispatch_lag());
         if sample.outcome == Outcome::Succeeded {
             self.tail.record(sample);
         }
-        self.operations[sample.operation].end(sample);
+        let operation = &mut self.operations[sample.operation];
+        operation.end(sample);
+        if sample.finished_at < measure_to {
+            operation.succeeded_in_time += u64::from(sample.outcome == Outcome::Succeeded);
+            operation.failed_in_time += u64::from(matches!(sample.outcome, Outcome::Failed(_)));
+        }
     }
 }
 
@@ -139,6 +149,8 @@ impl OperationTotals {
             succeeded: 0,
             failed: 0,
             abandoned: 0,
+            succeeded_in_time: 0,
+            failed_in_time: 0,
             failures: vec![0; FailureKind::ALL.len()],
             statuses: BTreeMap::new(),
             response_time: Histogram::new(FINE),
@@ -203,6 +215,8 @@ impl OperationTotals {
         self.succeeded += other.succeeded;
         self.failed += other.failed;
         self.abandoned += other.abandoned;
+        self.succeeded_in_time += other.succeeded_in_time;
+        self.failed_in_time += other.failed_in_time;
         for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
             *mine += theirs;
         }

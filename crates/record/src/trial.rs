@@ -68,6 +68,8 @@ pub struct PoolFacts {
 /// What the self-check saw. Effects decide, resources name the cause.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GeneratorFacts {
+    /// How long it looked: the measure phase, as exactly as it could tell its ends.
+    pub watched_ns: u64,
     /// Per worker: CPU time in the measure phase.
     pub worker_cpu_ns: Vec<u64>,
     /// Per worker: time waiting for a processor.

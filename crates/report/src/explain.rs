@@ -105,10 +105,7 @@ pub const GLOSSARY: &[Entry] = &[
     entry("started rate", "Operations begun a second."),
     entry("completed rate", "Operations finished a second, well or badly."),
     entry("goodput", "Operations finished well a second."),
-    entry(
-        "missed",
-        "Planned and never begun, because the in-flight cap was reached or the run was interrupted.",
-    ),
+    entry("missed", "Planned and never begun, because the in-flight cap was reached."),
     entry(
         "abandoned",
         "Begun, and unfinished at the drain deadline; slower than every finished operation.",

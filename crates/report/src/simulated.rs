@@ -145,7 +145,11 @@ fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InF
         totals: recorder.finish(),
         in_flight,
         pool: PoolFacts::default(),
-        generator: GeneratorFacts { worker_cpu_ns: vec![length / 20], ..GeneratorFacts::default() },
+        generator: GeneratorFacts {
+            watched_ns: length,
+            worker_cpu_ns: vec![length / 20],
+            ..GeneratorFacts::default()
+        },
         systems: Vec::new(),
         observers: Vec::new(),
         kernel: BTreeMap::new(),

@@ -22,6 +22,7 @@ pub fn of(summary: &Summary) -> Verdict {
     }
     let mut failed = because(trials(), Validity::Overload);
     failed.extend(criteria(summary, Judgement::Fail, "is not met"));
+    failed.extend(trials().flat_map(unmet_expectations));
     if !failed.is_empty() {
         return verdict(Judgement::Fail, failed);
     }
@@ -75,6 +76,13 @@ fn because<'a>(trials: impl Iterator<Item = &'a Trial>, validity: Validity) -> V
     concerned.map(reason).collect()
 }
 
+fn unmet_expectations(trial: &Trial) -> impl Iterator<Item = String> + '_ {
+    let expected = trial.observers.iter().filter_map(|one| Some((&one.name, one.expect.as_ref()?)));
+    expected.filter(|(_, expect)| !expect.holds).map(|(name, expect)| {
+        format!("trial {}: `{}` does not hold at observer {name}", trial.index, expect.text)
+    })
+}
+
 fn criteria<'a>(
     summary: &'a Summary,
     result: Judgement,
@@ -94,6 +102,8 @@ fn interrupted(summary: &Summary) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use record::summary::Expectation;
+
     use super::*;
     use crate::example;
 
@@ -133,6 +143,20 @@ mod tests {
             first_trial(summary).validity = Validity::Overload;
         };
         assert_eq!(judged(change), (Judgement::Fail, 1));
+    }
+
+    #[test]
+    fn an_expectation_of_an_observer_that_does_not_hold_fails_the_run() {
+        let observed = |holds: bool| {
+            move |summary: &mut Summary| {
+                let expect = Expectation { text: "received == sent".into(), holds };
+                let mut observer = example::observer();
+                observer.expect = Some(expect);
+                first_trial(summary).observers = vec![observer];
+            }
+        };
+        assert_eq!(judged(observed(false)), (Judgement::Fail, 1));
+        assert_eq!(judged(observed(true)), (Judgement::Pass, 0));
     }
 
     #[test]

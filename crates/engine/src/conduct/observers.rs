@@ -1,15 +1,19 @@
 //! What observers counted, held against what was sent.
 
+use record::Totals;
 use record::summary::{Expectation, Observer};
-use record::{OperationTotals, Totals};
 use serde_json::Value;
 
 use crate::process::{Observation, Observed};
 
-/// The observers of a trial, and a sentence for each that could not be read or judged.
+/// The observers of a trial, and a sentence for each that could not be read or judged. What cannot be
+/// judged does not hold.
+///
+/// Shape:  `items`: names of the items of each operation, as in the layout of the totals
 pub(super) fn observed(
     observations: Vec<Observation>,
     totals: &Totals,
+    items: &[Vec<String>],
 ) -> (Vec<Observer>, Vec<String>) {
     let mut notes = Vec::new();
     let mut observers = Vec::new();
@@ -17,16 +21,15 @@ pub(super) fn observed(
         match observation.answer {
             Err(reason) => notes.push(format!("observer {}: {reason}", observation.name)),
             Ok(observed) => {
-                let holds = observation.expect.as_ref().map(|text| holds(text, &observed, totals));
-                let expect = match (observation.expect, holds) {
-                    (Some(text), Some(Ok(holds))) => Some(Expectation { text, holds }),
-                    (Some(text), Some(Err(term))) => {
-                        let name = &observation.name;
+                let sent = Sent { totals, items };
+                let name = &observation.name;
+                let expect = observation.expect.map(|text| {
+                    let holds = holds(&text, &observed, &sent).unwrap_or_else(|term| {
                         notes.push(format!("observer {name}: {text:?}: {term:?} is not known"));
-                        None
-                    }
-                    _ => None,
-                };
+                        false
+                    });
+                    Expectation { text, holds }
+                });
                 observers.push(observer(observation.name, observed, expect));
             }
         }
@@ -52,23 +55,29 @@ fn observer(name: String, observed: Observed, expect: Option<Expectation>) -> Ob
     }
 }
 
+/// What operations sent.
+struct Sent<'a> {
+    totals: &'a Totals,
+    items: &'a [Vec<String>],
+}
+
 /// Judges `LEFT == RIGHT` (or `<=`, `>=`), where a side is a number, a count of the observer, or
 /// `operation.item` for the sum of an item.
 ///
 /// Errors: the term that nobody knows
-fn holds(text: &str, observed: &Observed, totals: &Totals) -> Result<bool, String> {
+fn holds(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<bool, String> {
     type Compare = fn(&f64, &f64) -> bool;
     let comparisons: [(&str, Compare); 3] = [("==", f64::eq), ("<=", f64::le), (">=", f64::ge)];
     for (sign, compare) in comparisons {
         if let Some((left, right)) = text.split_once(sign) {
-            let value = |term| value(term, observed, totals);
+            let value = |term| value(term, observed, sent);
             return Ok(compare(&value(left.trim())?, &value(right.trim())?));
         }
     }
     Err(text.to_owned())
 }
 
-fn value(term: &str, observed: &Observed, totals: &Totals) -> Result<f64, String> {
+fn value(term: &str, observed: &Observed, sent: &Sent<'_>) -> Result<f64, String> {
     let count = match term {
         "received" => Some(observed.received as f64),
         "duplicates" => Some(observed.duplicates as f64),
@@ -76,17 +85,63 @@ fn value(term: &str, observed: &Observed, totals: &Totals) -> Result<f64, String
         "lost" => Some(observed.lost as f64),
         _ => term.parse().ok().or_else(|| observed.detail.get(term).and_then(Value::as_f64)),
     };
-    count.or_else(|| sent(term, totals)).ok_or_else(|| term.to_owned())
+    count.or_else(|| sent.value(term)).ok_or_else(|| term.to_owned())
 }
 
-/// A count of an operation: `register.succeeded`.
-fn sent(term: &str, totals: &Totals) -> Option<f64> {
-    let (name, what) = term.rsplit_once('.')?;
-    let operation: &OperationTotals =
-        totals.operations.iter().find(|operation| operation.name == name)?;
-    match what {
-        "planned" => Some(operation.planned as f64),
-        "succeeded" => Some(operation.succeeded as f64),
-        _ => None,
+impl Sent<'_> {
+    /// A count of an operation, `register.succeeded`, or the sum of an item, `multicast.delivered`.
+    fn value(&self, term: &str) -> Option<f64> {
+        let (name, what) = term.rsplit_once('.')?;
+        let place = self.totals.operations.iter().position(|operation| operation.name == name)?;
+        let operation = &self.totals.operations[place];
+        match what {
+            "planned" => Some(operation.planned as f64),
+            "succeeded" => Some(operation.succeeded as f64),
+            item => {
+                let item = self.items.get(place)?.iter().position(|known| known == item)?;
+                Some(operation.items.get(item)?.sum)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{ItemTotals, Layout};
+
+    use super::*;
+
+    fn judged(expect: &str) -> (bool, Vec<String>) {
+        let layout = Layout {
+            operations: vec!["register".into(), "multicast".into()],
+            items: vec![vec![], vec!["targets".into(), "delivered".into()]],
+            spans: Vec::new(),
+        };
+        let mut totals = Totals::new(&layout);
+        totals.operations[0].succeeded = 7;
+        totals.operations[1].items[1] = ItemTotals { count: 3, sum: 12.0, ..Default::default() };
+        let answer = Ok(Observed { received: 12, ..Observed::default() });
+        let one = Observation { name: "sink".into(), expect: Some(expect.into()), answer };
+        let (observers, notes) = observed(vec![one], &totals, &layout.items);
+        (observers[0].expect.as_ref().unwrap().holds, notes)
+    }
+
+    #[test]
+    fn what_arrived_is_held_against_what_was_sent() {
+        for (expect, holds) in [
+            ("received == multicast.delivered", true),
+            ("received == multicast.targets", false),
+            ("received >= register.succeeded", true),
+            ("received <= 11", false),
+        ] {
+            assert_eq!(judged(expect), (holds, Vec::new()), "{expect}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_does_not_hold_and_is_a_note() {
+        let (holds, notes) = judged("received == multicast.deliverd");
+        assert!(!holds);
+        assert!(notes[0].contains("multicast.deliverd"), "{notes:?}");
     }
 }

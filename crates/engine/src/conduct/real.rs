@@ -59,7 +59,7 @@ pub fn run_trial<D: Driver>(
         (trial.generator, trial.kernel) = (generator, kernel);
     }
     trial.generator.notes.extend(harvest.notes);
-    add_processes(&mut trial, processes);
+    add_processes(&mut trial, processes, &brief.layout.items);
     let accounting = facts::accounting(&trial.totals.total());
     desk.event(monotonic(), EventKind::TrialFinished { accounting });
     Ok(trial)
@@ -96,10 +96,10 @@ fn prepare<D: Driver>(
 }
 
 /// What the processes used, and what the observers among them counted.
-fn add_processes(trial: &mut Trial, processes: &Processes) {
+fn add_processes(trial: &mut Trial, processes: &Processes, items: &[Vec<String>]) {
     trial.systems = processes.facts();
     let observations = processes.observe(OBSERVE_WITHIN);
-    let (counted, notes) = observers::observed(observations, &trial.totals);
+    let (counted, notes) = observers::observed(observations, &trial.totals, items);
     trial.observers = counted;
     trial.generator.notes.extend(notes);
 }

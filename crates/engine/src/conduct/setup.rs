@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plan::load::{Model, Stop, WarmUp};
+use plan::load::{Model, Stop};
 use plan::plan::{Arm, TrialPlan};
 use plan::schedule::Schedule;
 use plan::target::Target;
@@ -18,8 +18,6 @@ use crate::worker::{Brief, Prepared, Timeline};
 
 /// Windows of measure phases shorter than this are a tenth as long.
 const SHORT: Duration = Duration::from_secs(30);
-/// Length of the warm-up where the analysis is to find it: the least that it takes away.
-const AUTO_WARM_UP: Duration = Duration::from_secs(5);
 
 /// A trial to be executed.
 #[derive(Debug)]
@@ -50,10 +48,7 @@ impl<D: Driver> Setup<'_, D> {
 
     /// Length of the warm-up.
     pub(super) fn warm_up(&self) -> Duration {
-        match self.arm.load.warm_up {
-            WarmUp::Fixed { length } => length,
-            WarmUp::Auto => AUTO_WARM_UP,
-        }
+        self.arm.load.warm_up.length()
     }
 
     /// Nanoseconds from the start of the trial to that of the measure phase.

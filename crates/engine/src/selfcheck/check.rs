@@ -100,6 +100,7 @@ impl SelfCheck {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let tasks: Vec<Task> = self.workers.iter().map(Worker::used).collect();
         let facts = GeneratorFacts {
+            watched_ns: wall_ns,
             worker_cpu_ns: tasks.iter().map(|task| task.cpu_ns).collect(),
             worker_run_queue_ns: tasks.iter().map(|task| task.run_queue_ns).collect(),
             worker_involuntary_switches: tasks
@@ -181,6 +182,7 @@ mod tests {
         let begin = check.workers[0].begin.unwrap().cpu_ns;
         while Task::read(current_task()).unwrap().cpu_ns < begin + 1_000_000 {}
         let (facts, kernel) = check.end(2_000);
+        assert_eq!(facts.watched_ns, 1_000);
         assert!(facts.worker_cpu_ns[0] >= 1_000_000);
         assert!(facts.process_cpu_ns >= 1_000_000);
         assert!(facts.rss_peak_bytes > 0);

@@ -28,7 +28,6 @@ const COMPANIONS: [(&str, &[&str]); 4] = [
 
 /// Measure phase where the file names no end.
 const DURATION: Duration = Duration::from_secs(60);
-const WARM_UP: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Connections of an open load, at most.
 const OPEN_CONNECTIONS: u32 = 1000;
@@ -277,7 +276,7 @@ fn warm_up(reader: &mut Reader<'_>, model: &Model) -> WarmUp {
     let given = reader.parsed("warm_up", "a duration such as 5s, or \"auto\"", parse);
     let length = match model {
         Model::Open { arrivals } if arrivals.initial().is_none() => Duration::ZERO,
-        _ => WARM_UP,
+        _ => WarmUp::USUAL,
     };
     given.map_or(WarmUp::Fixed { length }, |(warm_up, _)| warm_up)
 }

@@ -147,7 +147,7 @@ fn every_load_model_is_understood() {
         burst.model,
         Model::Open { arrivals: ArrivalProcess::Burst { rate: 500.0, .. } }
     ));
-    assert_eq!((burst.warm_up, burst.wall_time()), (WarmUp::Auto, None));
+    assert_eq!((burst.warm_up, burst.wall_time()), (WarmUp::Auto, Some(Duration::from_secs(65))));
 
     let users = load("users = 50\nspawn_rate = \"10/s\"\nthink = \"1s..3s\"\nduration = \"2m\"");
     let think = Think::Uniform { low: second, high: 3 * second };

@@ -113,3 +113,10 @@ fn flags_are_named_in_problems() {
         ]
     );
 }
+
+#[test]
+fn credentials_in_the_address_are_refused_and_not_repeated() {
+    let problems = run("http://user:secret@127.0.0.1:8080/").problems();
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].contains("credentials") && !problems[0].contains("secret"));
+}

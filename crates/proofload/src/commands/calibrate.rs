@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use record::summary::Validity;
+use report::findings::INTERRUPTED;
 
 use crate::calibration::{CASES, Case, Finding, Seen};
 use crate::cli::{CalibrateArgs, OutputFlags};
@@ -47,8 +48,10 @@ fn examine(
     let loaded = load_text(case.name, &case.experiment())?;
     let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
     let finished = measure(&loaded, &flags, live)?;
-    let Some(seen) = Seen::of(&finished.summary, *floor_ns) else {
-        return Err(Problem::environment("interrupted").during(case.name));
+    let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);
+    let seen = Seen::of(&finished.summary, *floor_ns).filter(|_| is_whole);
+    let Some(seen) = seen else {
+        return Err(Problem::interrupted().during(format!("calibrating: {}", case.name)));
     };
     if *floor_ns == 0.0 {
         *floor_ns = seen.median_service_ns();

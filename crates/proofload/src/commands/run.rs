@@ -158,15 +158,21 @@ fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
 /// The command line as given, values from the environment and header values left out.
 fn command_line(plan: &Plan) -> Vec<String> {
     let mut words: Vec<String> = std::env::args().collect();
+    hide_headers(&mut words);
+    words.iter().map(|word| plan.secrets.redact(word)).collect()
+}
+
+/// Values of headers may authorise, whatever their names.
+fn hide_headers(words: &mut [String]) {
     for index in 1..words.len() {
-        if words[index - 1] == "--header"
-            && let Some((name, _)) = words[index].split_once(':')
+        let given = words[index].strip_prefix("--header=").map(|line| ("--header=", line));
+        let apart = (words[index - 1] == "--header").then(|| ("", words[index].as_str()));
+        if let Some((flag, line)) = given.or(apart)
+            && let Some((name, _)) = line.split_once(':')
         {
-            words[index] = format!("{name}: …");
+            words[index] = format!("{flag}{name}: …");
         }
-        words[index] = plan.secrets.redact(&words[index]);
     }
-    words
 }
 
 /// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
@@ -246,4 +252,18 @@ fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Prob
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_headers_are_hidden_however_they_are_given() {
+        let given = ["proofload", "--header", "X-Key: 1", "--header=X-Other: 2", "--rate", "5/s"];
+        let mut words: Vec<String> = given.map(str::to_owned).into();
+        hide_headers(&mut words);
+        let shown = ["proofload", "--header", "X-Key: …", "--header=X-Other: …", "--rate", "5/s"];
+        assert_eq!(words, shown);
+    }
 }

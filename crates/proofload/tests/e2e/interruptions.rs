@@ -85,3 +85,26 @@ fn a_killed_run_is_readable_up_to_its_last_closed_window() {
         assert!(made.stderr.contains("csv, hgrm, hlog"), "{format}: {}", made.stderr);
     }
 }
+
+#[test]
+fn a_stop_while_something_starts_is_no_failure_to_run() {
+    let lab = Lab::new();
+    // A service that never gets ready: it only uses its port as a number.
+    let file = lab.write(
+        "never-ready.toml",
+        "title = \"never ready\"\n\
+         [[service]]\nname = \"sleeper\"\ncommand = \"sleep {port}\"\nready = \"tcp\"\n\
+         [target]\nurl = \"http://{sleeper}\"\n[load]\nrate = \"10/s\"\nduration = \"1s\"\n\
+         [[operation]]\nhttp = { path = \"/\" }\n",
+    );
+    let file = file.to_str().expect("a path in UTF-8");
+    let running = lab.start(&["run", file, "--out", "run"]);
+    running.await_events(&lab, "phase_entered", 1);
+    running.signal(Signal::INT);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let summary = lab.summary("run").expect("a summary");
+    let claim = "the run was stopped: 0 of 1 planned trials were executed";
+    assert_eq!(finding(&summary, "interrupted"), Some(claim));
+    assert!(lab.read("run/report.html").contains(claim));
+}

@@ -3,7 +3,6 @@ use std::io::{BufReader, Cursor};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stats::FINE;
 
 use super::*;
 use crate::folder::{Folder, MemoryFolder};
@@ -172,4 +171,18 @@ fn reading_keeps_one_line_in_memory() {
     assert!(log.next().unwrap().is_ok());
     assert!(log.next().unwrap().is_ok());
     assert_eq!(log.next().unwrap().unwrap_err().to_string(), "windows.hlog: disk gone");
+}
+
+#[test]
+fn a_single_histogram_is_read_whatever_its_range() {
+    let mut hdr = Hdr::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+    hdr.record_n(1_000_000, 3).unwrap();
+    hdr.record(4_000_000).unwrap();
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(&hdr, &mut bytes).unwrap();
+    let text = STANDARD.encode(bytes);
+    let read = decode(&text).unwrap();
+    assert_eq!((read.count(), read.grouping_power()), (4, FINE));
+    assert!(read.quantile(0.5).unwrap().abs_diff(1_000_000) < 1_000);
+    assert!(decode("no histogram").is_err());
 }

@@ -312,3 +312,24 @@ fn items_are_counted_by_power_of_two_where_they_are_numbers() {
         item.response_time.iter().map(|(power, times)| (*power, times.count())).collect();
     assert_eq!(powers, [(2, 2), (4, 1)]);
 }
+
+#[test]
+fn what_ends_after_the_measure_phase_is_not_in_time() {
+    let mut recorder = Recorder::new(0, &layout(), PHASES, false);
+    let (from, to) = (PHASES.measure_from, PHASES.measure_to);
+    for (intended_at, length, outcome) in [
+        (from, 5, Outcome::Succeeded),
+        (to - 5, 5, Outcome::Succeeded),
+        (from, 5, Outcome::Failed(FailureKind::Reset)),
+        (to - 5, 6, Outcome::Failed(FailureKind::Timeout)),
+        (to - 5, 6, Outcome::Abandoned),
+    ] {
+        recorder.begin(1, intended_at);
+        let parts = [0, 0, 0, length];
+        Drawn { operation: 1, intended_at, parts, outcome: Some(outcome), item: 0.0 }
+            .end(&mut recorder);
+    }
+    let totals = recorder.finish().total();
+    assert_eq!((totals.succeeded, totals.succeeded_in_time), (2, 1));
+    assert_eq!((totals.failed, totals.failed_in_time), (2, 1));
+}

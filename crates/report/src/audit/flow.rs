@@ -47,11 +47,17 @@ fn slack(trial: &Trial) -> f64 {
     2.0 * trial.in_flight.max as f64 * longest / measured_seconds(trial)
 }
 
+/// Connections that may be busy at a time: an open load has a pool for each target.
+fn connections(trial: &Trial, context: &Context) -> f64 {
+    let pools = if trial.load.model == Model::Open { context.targets.max(1) } else { 1 };
+    f64::from(trial.load.connections) * f64::from(pools)
+}
+
 /// A9: Little's law, with connections as a bound and with the measured number in flight.
-pub fn little(trial: &Trial) -> Option<String> {
+pub fn little(trial: &Trial, context: &Context) -> Option<String> {
     let total = &trial.total;
     let busy = trial.rates.goodput * total.service_time.mean_ns as f64 / 1e9;
-    let connections = f64::from(trial.load.connections.max(trial.load.users.unwrap_or(0)));
+    let connections = connections(trial, context).max(trial.load.users.map_or(0.0, f64::from));
     if connections > 0.0 && busy > connections * 1.01 + slack(trial) {
         return Some(format!("{busy:.1} connections would be busy, of {connections}"));
     }
@@ -66,9 +72,9 @@ pub fn little(trial: &Trial) -> Option<String> {
 }
 
 /// A10: an open load that was in truth a closed loop at its limit, and does not say so.
-pub fn hidden_closed_loop(trial: &Trial) -> Option<String> {
+pub fn hidden_closed_loop(trial: &Trial, context: &Context) -> Option<String> {
     let busy = trial.rates.goodput * trial.total.service_time.mean_ns as f64 / 1e9;
-    let connections = f64::from(trial.load.connections);
+    let connections = connections(trial, context);
     let at_limit = connections > 0.0 && busy >= 0.95 * connections;
     let short = trial.rates.completed < 0.99 * trial.rates.offered;
     let silent = trial.validity == Validity::Valid && trial.load.model == Model::Open;

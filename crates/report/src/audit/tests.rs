@@ -3,7 +3,7 @@ use record::summary::{Grade, Trial, Validity};
 use super::*;
 use crate::example;
 
-const CONTEXT: Context = Context { timeout_ns: Some(2_000_000_000), windows: None };
+const CONTEXT: Context = Context { timeout_ns: Some(2_000_000_000), targets: 1, windows: None };
 
 fn rules(one: &Trial) -> Vec<&'static str> {
     contradictions(one, &CONTEXT).into_iter().map(|found| found.rule).collect()
@@ -27,6 +27,7 @@ const MUTATIONS: [Mutation; 18] = [
     ("A9", |trial| trial.in_flight.mean *= 20.0),
     ("A10", |trial| {
         trial.load.connections = 1;
+        trial.in_flight.max = 2;
         trial.rates.offered *= 2.0;
     }),
     ("A11", |trial| trial.accounting.started = trial.accounting.planned / 2),
@@ -110,4 +111,15 @@ fn a_shortfall_may_stand_in_the_headline() {
     trial.validity = Validity::Overload;
     trial.reasons = vec!["the target could not hold the rate".to_owned()];
     assert!(!rules(&trial).contains(&"A11"));
+}
+
+#[test]
+fn an_open_load_has_a_pool_for_each_target() {
+    let mut trial = sound(1);
+    trial.load.connections = 1;
+    trial.in_flight.max = 2;
+    trial.total.service_time.mean_ns = (1.6e9 / trial.rates.goodput) as u64;
+    let little = |targets| flow::little(&trial, &Context { targets, ..CONTEXT });
+    assert!(little(1).is_some_and(|claim| claim.contains("connections would be busy")));
+    assert!(little(2).is_none_or(|claim| !claim.contains("connections would be busy")));
 }

@@ -129,8 +129,8 @@ impl Evidence {
         let seen = match rate {
             Rate::Offered if single => of_one(sums.planned),
             Rate::Started if single => of_one(sums.planned - sums.missed),
-            Rate::Completed if single => of_one(sums.succeeded + sums.failed),
-            Rate::Goodput if single => of_one(sums.succeeded),
+            Rate::Completed if single => of_one(sums.succeeded_in_time + sums.failed_in_time),
+            Rate::Goodput if single => of_one(sums.succeeded_in_time),
             Rate::Offered => of_all(|rates| rates.offered),
             Rate::Started => of_all(|rates| rates.started),
             Rate::Completed => of_all(|rates| rates.completed),

@@ -67,6 +67,8 @@ struct Sums {
     succeeded: u64,
     failed: u64,
     abandoned: u64,
+    succeeded_in_time: u64,
+    failed_in_time: u64,
     beyond: u64,
 }
 
@@ -161,6 +163,8 @@ impl Evidence {
         self.sums.succeeded += totals.succeeded;
         self.sums.failed += totals.failed;
         self.sums.abandoned += totals.abandoned;
+        self.sums.succeeded_in_time += totals.succeeded_in_time;
+        self.sums.failed_in_time += totals.failed_in_time;
         self.sums.beyond += totals.response_time.count_above(self.bound_ns()) + lost;
         self.response_time.merge(&totals.response_time);
     }

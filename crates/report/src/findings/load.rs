@@ -13,8 +13,7 @@ pub const OVERLOAD: Row = Row {
     explain: "So many operations were in flight that a full time-out's worth of the planned rate (and \
               a fifth more) was outstanding. Operations beyond that cap were not begun: they are \
               counted as missed, and as slower than all others. From this point on the load is no \
-              longer open, and every criterion fails. Lower the rate; `proofload capacity` looks for \
-              the highest one that holds.",
+              longer open, and every criterion fails. Lower the rate.",
     check: |case| {
         let accounting = &case.trial.accounting;
         if accounting.missed == 0 || case.facts.interrupted || case.facts.died.is_some() {
@@ -60,16 +59,16 @@ pub const INTERRUPTED_ROW: Row = Row {
     title: "the run was stopped",
     explain: "Somebody stopped the run. Operations in flight were waited for, and everything measured \
               until then is in the record, but the plan was not carried out: the verdict is at best \
-              inconclusive. `proofload run --resume` goes on with the trials that are missing.",
+              inconclusive.",
     check: |case| {
         if !case.facts.interrupted {
             return None;
         }
         let accounting = &case.trial.accounting;
         let claim = format!(
-            "the run was stopped: {} of {} planned operations were begun",
-            count(accounting.started),
-            count(accounting.planned)
+            "the run was stopped: the measure phase ended after {}, with {} operations begun",
+            duration(case.trial.phases.measure_ns),
+            count(accounting.started)
         );
         Some(Noticed::new(claim, "run it again to its end").with("started", accounting.started))
     },

@@ -92,6 +92,27 @@ const UNDECIDED: Row = Row {
     check: |_| None,
 };
 
+/// The finding that the run ended before its last trial, which only its user can bring about.
+pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
+    let row = load::INTERRUPTED_ROW;
+    let noticed = Noticed::new(
+        format!("the run was stopped: {executed} of {planned} planned trials were executed"),
+        "run it again to its end",
+    )
+    .with("executed", executed)
+    .with("planned", planned);
+    (executed < planned).then(|| Finding {
+        code: row.code.to_owned(),
+        severity: row.severity,
+        arm: None,
+        trial: None,
+        operation: None,
+        claim: noticed.claim,
+        evidence: noticed.evidence,
+        advice: noticed.advice,
+    })
+}
+
 /// The finding that a criterion is undecided.
 pub(crate) fn undecided(arm: &str, operation: &str, claim: String, advice: String) -> Finding {
     Finding {

@@ -76,7 +76,11 @@ impl<'p> Summariser<'p> {
         let (mut trial, windows) = trial::summarise(&input, &mut self.evidence)?;
         name_items(&mut trial, input.trial, arm);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
-        let context = Context { timeout_ns: Some(facts.timeout_ns), windows: Some(windows) };
+        let context = Context {
+            timeout_ns: Some(facts.timeout_ns),
+            targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
+            windows: Some(windows),
+        };
         let broken = audit::contradictions(&trial, &context);
         facts.contradictions =
             broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
@@ -94,6 +98,8 @@ impl<'p> Summariser<'p> {
         let rehearsal = self.plan.rehearsal;
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
+        let executed = self.arms.iter().map(|arm| arm.trials.len()).sum();
+        findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {

@@ -195,3 +195,64 @@ fn nothing_executed_is_no_pass() {
     assert_eq!(summary.criteria[0].result, Judgement::Inconclusive);
     assert_eq!(exit_code(&summary), 3);
 }
+
+#[test]
+fn what_ends_in_the_drain_is_completed_in_no_measure_phase() {
+    // 1,000/s for 10 s; what is due in the last second ends a second later, each second one badly.
+    let made = simulate(&file(CONSTANT, &["home completed > 0/s"]), 1_000, 10_000, |index| {
+        let service = if index >= 9_000 { 1_000 * MS } else { MS };
+        let outcome = match index % 2 {
+            0 => Outcome::Succeeded,
+            _ => Outcome::Failed(FailureKind::Timeout),
+        };
+        One { service, outcome: Some(outcome), ..One::answered(MS) }
+    });
+    let summary = made.summary();
+    let rates = only(&summary).rates;
+    assert_eq!((rates.offered, rates.started), (1_000.0, 1_000.0));
+    assert_eq!((rates.completed, rates.goodput), (900.0, 450.0));
+    assert_eq!(summary.criteria[0].observed, Some(900.0));
+}
+
+#[test]
+fn resources_are_ratios_of_the_time_that_was_watched() {
+    // An interrupted phase is shorter than the time until somebody noticed.
+    let mut made = stalled();
+    made.trial.generator.watched_ns = 20_000 * MS;
+    made.trial.generator.worker_cpu_ns = vec![5_000 * MS];
+    made.trial.generator.worker_run_queue_ns = vec![1_000 * MS];
+    let summary = made.summary();
+    let generator = &only(&summary).generator;
+    assert_eq!((generator.cpu_ratio, generator.run_queue_ratio), (0.25, 0.05));
+}
+
+#[test]
+fn delivery_times_are_read_from_what_the_observer_sent() {
+    // Three times of 1 ms and one of 4 ms, in the geometry of an observer: up to an hour, 3 digits.
+    const SENT: &str = "HISTFAAAACh4nJNpmSzMwMDAzgABzFCaEch0M9ixgMH+A0Tg4DpGtr/yTAB6DQbm";
+    let mut made = stalled();
+    let mut sink = crate::example::observer();
+    sink.detail.insert("delivery_time".to_owned(), SENT.into());
+    made.trial.observers = vec![sink];
+    let summary = made.summary();
+    let observer = &only(&summary).observers[0];
+    let times = observer.delivery_time.as_ref().unwrap();
+    assert_eq!(times.count, 4);
+    near(times.quantiles[0].observed_ns, 1e6, 0.001);
+    near(Some(times.max_ns), 4e6, 0.001);
+    assert!(times.quantiles.iter().all(|entry| entry.grade != Grade::Supported));
+    assert!(observer.detail.is_empty());
+}
+
+#[test]
+fn a_run_that_ended_before_its_last_trial_is_no_pass() {
+    let mut made = stalled();
+    let mut missing = made.plan.trials[0].clone();
+    missing.index = 2;
+    made.plan.trials.push(missing);
+    let summary = made.summary();
+    let finding = summary.findings.iter().find(|one| one.code == "interrupted").unwrap();
+    assert_eq!(finding.claim, "the run was stopped: 1 of 2 planned trials were executed");
+    assert_eq!(summary.verdict.result, Judgement::Inconclusive);
+    assert_eq!(exit_code(&summary), 3);
+}

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use record::summary::{
-    Accounting, Distribution, Generator, Item, Operation, Rates, Trial, Validity,
+    Accounting, Distribution, Generator, Item, Observer, Operation, Rates, Trial, Validity,
 };
-use record::{OperationTotals, OperationWindow, RecordError, Window, WindowSpan};
+use record::{OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
 use stats::Histogram;
 use stats::dispersion::Dispersion;
 
@@ -14,6 +14,9 @@ use super::distribution::{LISTED, Values};
 use super::series::Series;
 use crate::audit::WindowSums;
 use crate::criteria::Evidence;
+
+/// Where an observer's histogram stands among its details until it is read.
+const DELIVERY_TIME: &str = "delivery_time";
 
 type Dispersions = [Dispersion; LISTED.len()];
 
@@ -35,7 +38,6 @@ pub fn summarise(
     let operations = &facts.totals.operations;
     let mut followed: Vec<Followed> =
         operations.iter().chain([&total]).map(Followed::new).collect();
-    let mut finished = FinishedInTime::of(facts);
     let mut about: Vec<(Option<usize>, &mut Evidence)> = evidence
         .iter_mut()
         .filter(|evidence| evidence.is_about(&facts.arm))
@@ -43,7 +45,6 @@ pub fn summarise(
         .collect();
     about.iter_mut().for_each(|(_, evidence)| evidence.begin_trial());
     (input.windows)(&mut |window| {
-        finished.add(window);
         follow(&mut followed, window);
         for (place, evidence) in &mut about {
             evidence.add_window(window.number, &parts(window, *place));
@@ -53,7 +54,7 @@ pub fn summarise(
         evidence.end_trial(place.map_or(&total, |place| &operations[place]));
     }
     let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
-    Ok((put_together(input, &total, &followed, &finished), sums))
+    Ok((put_together(input, &total, &followed), sums))
 }
 
 /// The part of one operation, or the parts of all.
@@ -103,32 +104,7 @@ fn dispersions(series: &Series) -> Dispersions {
     std::array::from_fn(|place| series.dispersion(place))
 }
 
-/// Operations that ended well before the measure phase did.
-struct FinishedInTime {
-    windows: u64,
-    succeeded: u64,
-}
-
-impl FinishedInTime {
-    fn of(facts: &record::Trial) -> Self {
-        let windows = facts.phases.measure_ns.div_ceil(facts.window_ns.max(1));
-        Self { windows, succeeded: 0 }
-    }
-
-    fn add(&mut self, window: &Window) {
-        if window.number < self.windows {
-            let times = window.operations.iter().filter_map(|part| part.service_time.as_ref());
-            self.succeeded += times.map(Histogram::count).sum::<u64>();
-        }
-    }
-}
-
-fn put_together(
-    input: &Input<'_>,
-    total: &OperationTotals,
-    followed: &[Followed],
-    finished: &FinishedInTime,
-) -> Trial {
+fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed]) -> Trial {
     let facts = input.trial;
     let parts = facts.totals.operations.iter().zip(followed);
     let operations = parts.map(|(totals, series)| operation(input.spans, totals, series)).collect();
@@ -144,13 +120,13 @@ fn put_together(
         load: facts.load.clone(),
         phases: facts.phases,
         accounting: accounting(total),
-        rates: rates(facts, total, finished),
+        rates: rates(facts, total),
         in_flight: facts.in_flight,
         operations,
         total: operation(input.spans, total, all),
         generator: generator(facts, total, &all.response),
         systems: facts.systems.clone(),
-        observers: facts.observers.clone(),
+        observers: facts.observers.iter().map(observer).collect(),
         kernel: facts.kernel.clone(),
     }
 }
@@ -166,17 +142,15 @@ fn accounting(total: &OperationTotals) -> Accounting {
     }
 }
 
-/// Rates of the measure phase. What ended well in the drain is not goodput of the measure phase; failed
-/// operations count as completed in it, since their ends are not kept by window.
-fn rates(facts: &record::Trial, total: &OperationTotals, finished: &FinishedInTime) -> Rates {
+/// Rates of the measure phase. What ended in the drain was not completed in it, well or badly.
+fn rates(facts: &record::Trial, total: &OperationTotals) -> Rates {
     let seconds = facts.phases.measure_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-    let in_time = finished.succeeded.min(total.succeeded);
     Rates {
         offered: per_second(total.planned),
         started: per_second(total.succeeded + total.failed + total.abandoned),
-        completed: per_second(in_time + total.failed),
-        goodput: per_second(in_time),
+        completed: per_second(total.succeeded_in_time + total.failed_in_time),
+        goodput: per_second(total.succeeded_in_time),
     }
 }
 
@@ -225,14 +199,27 @@ pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[
         .collect();
 }
 
+/// An observer whose delivery times are read from the histogram that it sent. They are not kept by
+/// window, so that a quantile of them is at most indicative.
+fn observer(facts: &Observer) -> Observer {
+    let mut observer = facts.clone();
+    let sent = observer.detail.get(DELIVERY_TIME).and_then(|value| value.as_str());
+    if let Some(Ok(times)) = sent.map(hlog::decode) {
+        let unknown = [Dispersion::independent(0); LISTED.len()];
+        observer.delivery_time = Some(Values::all(&times).describe(&unknown));
+        observer.detail.remove(DELIVERY_TIME);
+    }
+    observer
+}
+
 fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
     let seen = &facts.generator;
-    let measured = facts.phases.measure_ns.max(1) as f64;
-    // The readings are taken a little outside of the phase, which matters if that is very short:
-    // more than always is always.
+    let watched = seen.watched_ns.max(1) as f64;
+    // The kernel charges a thread at ticks, which matters if the phase is very short: more than
+    // always is always.
     let busiest = |values: &[u64]| {
         let most = values.iter().copied().max().unwrap_or(0);
-        (most as f64 / measured).min(1.0)
+        (most as f64 / watched).min(1.0)
     };
     let p99 = total.response_time.quantile(0.99);
     Generator {

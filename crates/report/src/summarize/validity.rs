@@ -82,9 +82,8 @@ fn notes(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> Vec<String>
     let mut notes = Vec::new();
     if facts.interrupted {
         notes.push(format!(
-            "it was interrupted: {} of {} planned operations were begun",
-            count(trial.accounting.started),
-            count(trial.accounting.planned)
+            "it was interrupted: the measure phase ended after {}",
+            duration(trial.phases.measure_ns)
         ));
     }
     let p99 = lag_p99(trial);

@@ -60,6 +60,9 @@ pub fn actors(trial: &Trial) -> String {
 fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution) {
     let single = trial.operations.len() == 1;
     let closed = trial.load.model != Model::Open;
+    // Only outcome time has operations that never succeeded; elsewhere the histogram ends.
+    let without_time =
+        if table.id == "outcome-time" { "never succeeded" } else { "beyond the range" };
     let main = (table.id == "response-time") || (closed && table.id == "service-time");
     let parts = trial.operations.iter().filter(|_| !single);
     for operation in [&trial.total].into_iter().chain(parts) {
@@ -71,7 +74,7 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
         for entry in &distribution.quantiles {
             let whole = main && (single || operation.name == "all");
             if whole || BRIEF.contains(&entry.q) {
-                table.row(line(name, entry, trial));
+                table.row(line(name, entry, trial, without_time));
             }
         }
         if table.id == "outcome-time" {
@@ -95,9 +98,9 @@ fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution
 /// several.
 const BRIEF: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-fn line(name: &str, entry: &Quantile, trial: &Trial) -> [String; 6] {
+fn line(name: &str, entry: &Quantile, trial: &Trial, without_time: &str) -> [String; 6] {
     let blank = || "–".to_owned();
-    let observed = number::duration_or(entry.observed_ns, "never succeeded");
+    let observed = number::duration_or(entry.observed_ns, without_time);
     let interval = match (entry.low_ns, entry.high_ns) {
         _ if entry.grade == Grade::Refused => blank(),
         (Some(low), Some(high)) => {
