@@ -7,18 +7,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use drivers::AnyDriver;
 use engine::StopSignal;
 use engine::conduct::{ConductError, Output, Setup, run_trial};
-use engine::process::Launcher;
+use engine::process::{Launcher, ProcessError};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::plan::{Arm, TrialPlan};
+use plan::secret::Secrets;
 use record::folder::{RunReader, TrialHeader, TrialWriter};
 use record::summary::{Run, Summary};
 use record::{Layout, Window};
 use report::summarize::{Input, Summariser};
 
 use crate::disk::{Disk, unwritable};
+use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
+use crate::redaction;
 
 /// Everything that a run needs beside its experiment.
 pub struct Conduct<'a> {
@@ -50,9 +53,15 @@ impl Conduct<'_> {
             if self.stop.requests() > 0 {
                 break;
             }
-            let (executed, layout) = self.trial(trial)?;
+            let (executed, layout) = match self.trial(trial) {
+                Err(stopped) if stopped.exit == Exit::Undecided => break,
+                other => other?,
+            };
             run.machine.placement = executed.generator.placement.clone();
             self.add(&mut summariser, &executed, &layout)?;
+        }
+        if self.stop.requests() > 0 {
+            summariser.interrupt();
         }
         Ok(summariser.finish(run))
     }
@@ -88,12 +97,14 @@ impl Conduct<'_> {
         };
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
         let trials = self.experiment.plan.trials.len();
-        self.live.trial(planned.index, trials, arm);
+        let name = self.experiment.plan.secrets.redact(&arm.name);
+        self.live.trial(planned.index, trials, name, &arm.load);
         let (live, stop) = (&mut *self.live, &self.stop);
+        let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
         let executed = run_trial(&setup, &self.launcher, &mut |output| {
             if written.is_ok() {
-                written = store(&mut writer, live, output);
+                written = store(&mut writer, live, secrets, output);
                 if written.is_err() {
                     // There is nowhere to put what would still be measured.
                     stop.request();
@@ -113,6 +124,9 @@ impl Conduct<'_> {
             ConductError::Compile(problems) => {
                 let text = self.experiment.sources.render(problems, Colour::Off);
                 return Problem::experiment(text);
+            }
+            ConductError::Process(process @ ProcessError::Interrupted { .. }) => {
+                Problem { exit: Exit::Undecided, ..Problem::environment(process.to_string()) }
             }
             ConductError::Process(process) => {
                 let problem = Problem::environment(process.to_string());
@@ -134,9 +148,15 @@ impl Conduct<'_> {
     }
 }
 
-fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::Result<()> {
+fn store(
+    writer: &mut TrialWriter<'_>,
+    live: &mut Live,
+    secrets: &Secrets,
+    output: Output,
+) -> io::Result<()> {
     match output {
         Output::Event(event) => {
+            let event = redaction::event(event, secrets);
             live.event(&event);
             writer.event(&event)
         }

@@ -15,6 +15,7 @@ mod live;
 mod loading;
 mod message;
 mod output;
+mod redaction;
 mod trying;
 
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use record::summary::Validity;
+use report::findings::INTERRUPTED;
 
 use crate::calibration::{CASES, Case, Finding, Seen};
 use crate::cli::{CalibrateArgs, OutputFlags};
@@ -47,9 +48,14 @@ fn examine(
     let loaded = load_text(case.name, &case.experiment())?;
     let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
     let finished = measure(&loaded, &flags, live)?;
-    let Some(seen) = Seen::of(&finished.summary, *floor_ns) else {
-        return Err(Problem::environment("interrupted").during(case.name));
+    let stopped = || {
+        let problem = Problem { exit: Exit::Undecided, ..Problem::environment("interrupted") };
+        problem.during(format!("measuring: {}", case.name)).hint("run it again to its end")
     };
+    if finished.summary.findings.iter().any(|finding| finding.code == INTERRUPTED) {
+        return Err(stopped());
+    }
+    let Some(seen) = Seen::of(&finished.summary, *floor_ns) else { return Err(stopped()) };
     if *floor_ns == 0.0 {
         *floor_ns = seen.median_service_ns();
     }

@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::live::Live;
 use crate::loading::{Loaded, load_run};
 use crate::message::Problem;
-use crate::{interrupt, output};
+use crate::{interrupt, output, redaction};
 
 /// How long a target that nobody started may take to accept one connection before the run.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
@@ -49,7 +49,8 @@ pub struct Finished {
 ///
 /// Errors: it could not be run, or its record could not be written
 pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
-    let finished = measure(loaded, flags, live)?;
+    let finished = measure(loaded, flags, live)
+        .map_err(|problem| redaction::problem(problem, &loaded.experiment.plan.secrets))?;
     let record = read_back(&finished.disk)?;
     write_pages(&record, &finished.disk)?;
     live.clear();
@@ -77,6 +78,7 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
         keep_samples: flags.samples,
     };
     let summary = conduct.run(provenance(plan, &disk, started_at))?;
+    let summary = redaction::summary(summary, &plan.secrets);
     let value = serde_json::to_value(&summary)
         .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
     write_json(&disk, names::SUMMARY, &value)?;
@@ -175,7 +177,7 @@ fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
         return out.to_owned();
     }
     let time: String = started_at.chars().filter(|one| !matches!(one, '-' | ':')).collect();
-    let name = format!("{time}-{}", slug(&plan.title));
+    let name = format!("{time}-{}", slug(&plan.secrets.redact(&plan.title)));
     let first = Path::new("runs").join(&name);
     let later = (2_u32..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
     std::iter::once(first).chain(later).find(|path| !path.exists()).unwrap_or_default()
