@@ -11,7 +11,6 @@ use engine::process::{Launcher, ProcessError};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::plan::{Arm, TrialPlan};
-use plan::secret::Secrets;
 use record::folder::{RunReader, TrialHeader, TrialWriter};
 use record::summary::{Run, Summary};
 use record::{Layout, Window};
@@ -104,7 +103,7 @@ impl Conduct<'_> {
         let mut written = Ok(());
         let executed = run_trial(&setup, &self.launcher, &mut |output| {
             if written.is_ok() {
-                written = store(&mut writer, live, secrets, output);
+                written = store(&mut writer, live, redaction::of_output(output, secrets));
                 if written.is_err() {
                     // There is nowhere to put what would still be measured.
                     stop.request();
@@ -148,15 +147,9 @@ impl Conduct<'_> {
     }
 }
 
-fn store(
-    writer: &mut TrialWriter<'_>,
-    live: &mut Live,
-    secrets: &Secrets,
-    output: Output,
-) -> io::Result<()> {
+fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::Result<()> {
     match output {
         Output::Event(event) => {
-            let event = redaction::event(event, secrets);
             live.event(&event);
             writer.event(&event)
         }

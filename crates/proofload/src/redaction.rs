@@ -1,75 +1,78 @@
-//! Secrets out of everything that leaves the program: what it writes, shows and complains about.
+//! Values of the environment in what targets, systems and observers say in their own words: these
+//! may have been told secrets, and quote them.
 //!
-//! Only free text is changed, never a word that has a meaning of its own: a variable whose value
-//! is `open` must not turn the model of a load into something unreadable.
+//! Not here: the plan, which never shows them.
 
+use engine::conduct::Output;
 use plan::secret::Secrets;
-use record::event::{Event, EventKind};
-use record::summary::{Finding, Summary, Trial};
+use record::event::EventKind;
 use serde_json::Value;
 
 use crate::message::Problem;
 
-/// The summary without secrets.
-pub fn summary(mut summary: Summary, secrets: &Secrets) -> Summary {
-    text(&mut summary.run.title, secrets);
-    summary.run.question.iter_mut().for_each(|question| text(question, secrets));
-    summary.verdict.reasons.iter_mut().for_each(|reason| text(reason, secrets));
-    for arm in &mut summary.arms {
-        text(&mut arm.name, secrets);
-        arm.factors.values_mut().for_each(|level| tree(level, secrets));
-        arm.trials.iter_mut().for_each(|one| trial(one, secrets));
-    }
-    for criterion in &mut summary.criteria {
-        text(&mut criterion.text, secrets);
-        text(&mut criterion.arm, secrets);
-    }
-    summary.comparisons.iter_mut().for_each(|comparison| tree(comparison, secrets));
-    summary.findings.iter_mut().for_each(|one| finding(one, secrets));
-    summary
-}
+/// Keys of the summary whose values are words of others, or of the user. Everywhere else stand
+/// words of ours, which other programs read: a secret may well be called `pass`.
+const WORDS: [&str; 14] = [
+    "advice",
+    "arm",
+    "claim",
+    "detail",
+    "effective",
+    "evidence",
+    "factors",
+    "notes",
+    "question",
+    "reasons",
+    "stratum",
+    "text",
+    "title",
+    "version",
+];
 
-fn trial(trial: &mut Trial, secrets: &Secrets) {
-    trial.reasons.iter_mut().for_each(|reason| text(reason, secrets));
-    trial.generator.notes.iter_mut().for_each(|note| text(note, secrets));
-    for system in &mut trial.systems {
-        system.effective.values_mut().for_each(|value| tree(value, secrets));
-    }
-    for observer in &mut trial.observers {
-        observer.expect.iter_mut().for_each(|expected| text(&mut expected.text, secrets));
-        observer.detail.values_mut().for_each(|value| tree(value, secrets));
-    }
-}
-
-fn finding(finding: &mut Finding, secrets: &Secrets) {
-    finding.arm.iter_mut().for_each(|arm| text(arm, secrets));
-    text(&mut finding.claim, secrets);
-    text(&mut finding.advice, secrets);
-    finding.evidence.values_mut().for_each(|value| tree(value, secrets));
-}
-
-/// The event without secrets: what a target answered may quote them.
-pub fn event(mut event: Event, secrets: &Secrets) -> Event {
+/// The event as it may be shown and stored.
+pub fn of_output(output: Output, secrets: &Secrets) -> Output {
+    let Output::Event(mut event) = output else { return output };
     match &mut event.kind {
-        EventKind::TrialStarted { arm, .. } => text(arm, secrets),
-        EventKind::FailureSeen { detail, .. } => text(detail, secrets),
+        EventKind::FailureSeen { detail: said, .. }
+        | EventKind::ProcessDied { status: said, .. }
+        | EventKind::TrialStarted { arm: said, .. } => *said = secrets.redact(said),
         _ => {}
     }
-    event
+    Output::Event(event)
 }
 
-/// The problem without secrets: what a process said may quote them.
-pub fn problem(mut problem: Problem, secrets: &Secrets) -> Problem {
-    text(&mut problem.what, secrets);
-    problem.place.iter_mut().for_each(|place| text(place, secrets));
-    problem.hint.iter_mut().for_each(|hint| text(hint, secrets));
-    problem
+/// The summary as it may be stored.
+pub fn of_summary(summary: Value, secrets: &Secrets) -> Value {
+    match summary {
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(key, value)| {
+                let value = match key.as_str() {
+                    "arms" => of_arms(value, secrets),
+                    key if WORDS.contains(&key) => secrets.redact_json(value),
+                    _ => of_summary(value, secrets),
+                };
+                (key, value)
+            })
+            .collect(),
+        Value::Array(items) => items.into_iter().map(|item| of_summary(item, secrets)).collect(),
+        other => other,
+    }
 }
 
-fn text(text: &mut String, secrets: &Secrets) {
-    *text = secrets.redact(text);
+/// Arms are named after their levels.
+fn of_arms(mut arms: Value, secrets: &Secrets) -> Value {
+    for arm in arms.as_array_mut().into_iter().flatten() {
+        if let Some(name) = arm.get_mut("name") {
+            *name = secrets.redact_json(name.take());
+        }
+    }
+    of_summary(arms, secrets)
 }
 
-fn tree(value: &mut Value, secrets: &Secrets) {
-    *value = secrets.redact_json(value.take());
+/// What ends the command: a process may have been told secrets, and quote them.
+pub fn of_problem(problem: Problem, secrets: &Secrets) -> Problem {
+    let redact = |text: &String| secrets.redact(text);
+    let (place, hint) = (problem.place.as_ref().map(redact), problem.hint.as_ref().map(redact));
+    Problem { what: secrets.redact(&problem.what), place, hint, ..problem }
 }

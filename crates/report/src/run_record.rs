@@ -94,7 +94,10 @@ impl RunRecord {
 }
 
 impl TrialRecord {
-    fn read(
+    /// Reads a trial, finished or not. `operations`: names in the order of the mix.
+    ///
+    /// Errors: of the folder
+    pub(crate) fn read(
         reader: &RunReader<'_>,
         index: u32,
         operations: &[String],

@@ -3,13 +3,13 @@
 //! Successive operations share a queue: a stall makes many of them slow at once. φ is the factor by which
 //! the counts of slow operations per window vary more than independent draws would.
 
-/// What one window says of a threshold.
+/// What one window says of a threshold. Small, because a long run has many: 32 bits hold any window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowCount {
     /// Operations due in it (m).
-    pub total: u64,
+    pub total: u32,
     /// Of those, above the threshold (N).
-    pub above: u64,
+    pub above: u32,
 }
 
 /// Dispersion of a sample at a threshold.
@@ -40,7 +40,7 @@ impl Dispersion {
     /// Shape:  windows in order of time, those without operations included
     /// Source: ours, after the index of dispersion of counts
     pub fn of(windows: &[WindowCount]) -> Self {
-        let sum = windows.iter().fold(WindowCount::default(), |sum, window| sum.plus(window));
+        let sum = Sum::of(windows);
         let share = sum.above as f64 / sum.total as f64;
         let filled = windows.iter().filter(|window| window.total > 0).count();
         let mut widest = Self::independent(filled);
@@ -62,7 +62,7 @@ impl Dispersion {
 fn phi_of_blocks<'a>(blocks: impl Iterator<Item = &'a [WindowCount]>, share: f64) -> (f64, usize) {
     let (mut sum, mut count) = (0.0, 0);
     for block in blocks {
-        let block = block.iter().fold(WindowCount::default(), |sum, window| sum.plus(window));
+        let block = Sum::of(block);
         if block.total > 0 {
             let expected = block.total as f64 * share;
             sum += (block.above as f64 - expected).powi(2) / (expected * (1.0 - share));
@@ -72,9 +72,28 @@ fn phi_of_blocks<'a>(blocks: impl Iterator<Item = &'a [WindowCount]>, share: f64
     (if count > 1 { sum / (count - 1) as f64 } else { 1.0 }, count)
 }
 
+/// Windows added up.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    total: u64,
+    above: u64,
+}
+
+impl Sum {
+    fn of(windows: &[WindowCount]) -> Self {
+        windows.iter().fold(Self::default(), |sum, window| Self {
+            total: sum.total + u64::from(window.total),
+            above: sum.above + u64::from(window.above),
+        })
+    }
+}
+
 impl WindowCount {
-    fn plus(&self, other: &Self) -> Self {
-        Self { total: self.total + other.total, above: self.above + other.above }
+    /// Adds to both counts; what 32 bits cannot hold stays at their end.
+    pub fn add(&mut self, total: u64, above: u64) {
+        let clipped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        self.total = self.total.saturating_add(clipped(total));
+        self.above = self.above.saturating_add(clipped(above));
     }
 }
 
@@ -82,7 +101,7 @@ impl WindowCount {
 mod tests {
     use super::*;
 
-    fn windows(above: impl IntoIterator<Item = u64>) -> Vec<WindowCount> {
+    fn windows(above: impl IntoIterator<Item = u32>) -> Vec<WindowCount> {
         above.into_iter().map(|above| WindowCount { total: 100, above }).collect()
     }
 

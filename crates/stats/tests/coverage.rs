@@ -40,8 +40,7 @@ fn run(seed: u64, arrival_rate: f64, seconds: f64) -> Vec<(usize, u64)> {
 fn windows(times: &[(usize, u64)], threshold: u64) -> Vec<WindowCount> {
     let mut windows = vec![WindowCount::default(); times.last().map_or(0, |last| last.0 + 1)];
     for &(second, time) in times {
-        windows[second].total += 1;
-        windows[second].above += u64::from(time > threshold);
+        windows[second].add(1, u64::from(time > threshold));
     }
     windows
 }

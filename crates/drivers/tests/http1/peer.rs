@@ -23,6 +23,7 @@ pub async fn perform(
 ) -> Outcome {
     exchange.clear(operation.items.len());
     operation.encode(conversation, &call(0));
+    exchange.started_at = exchange.now();
     operation.perform(conversation, exchange).await
 }
 

@@ -124,7 +124,10 @@ async fn comes_to_turn<C: Clock, N: Network, D: Driver>(
         return wait_until(lane, intended_at).await;
     }
     let is_over = room.stage() > Stage::Planning || room.is_exhausted();
-    !is_over && intended_at < room.phases().measure_to
+    let goes_on = !is_over && intended_at < room.phases().measure_to;
+    // The connection was read from just now; nothing new is known of it until the runtime looks again.
+    lane.trust_line();
+    goes_on
 }
 
 /// Rests until the instant; false if there is nothing to begin then.

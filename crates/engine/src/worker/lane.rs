@@ -90,6 +90,11 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         Ended { at: finished_at, connected: started_at.is_some() }
     }
 
+    /// The line of the last operation was used at this instant and need not be looked at again.
+    pub(super) fn trust_line(&mut self) {
+        self.checked = true;
+    }
+
     /// Waits for what `ready` gives, and notices meanwhile when the idle connection goes away.
     pub(super) async fn rest<T>(
         &mut self,

@@ -20,7 +20,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     for (place, arm) in plan.arms.iter().enumerate() {
         let Some(trial) = plan.trials.iter().find(|trial| trial.arm == place) else { continue };
         let tried = try_arm(arm, trial, &stop)
-            .map_err(|problem| redaction::problem(problem, &plan.secrets))?;
+            .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
         all_succeeded &= tried.all_succeeded;
         let (name, text) = (plan.secrets.redact(&arm.name), plan.secrets.redact(&tried.text));
         output::print(&format!("\narm {name}\n\n{text}"))?;

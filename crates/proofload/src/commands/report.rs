@@ -1,8 +1,9 @@
 //! `proofload report`: any page again, from the run folder.
 
-use std::io;
+use std::io::{self, Write};
 
-use report::pages::{Format, terminal};
+use record::folder::{Folder, names};
+use report::pages::{Format, terminal, unfinished};
 
 use crate::cli::ReportArgs;
 use crate::commands::run::read_back;
@@ -14,6 +15,9 @@ use crate::output;
 /// Writes the run in the wanted format to stdout.
 pub fn report(args: &ReportArgs) -> Result<Exit, Problem> {
     let disk = Disk::open(&args.run)?;
+    if !disk.exists(names::SUMMARY) {
+        return unfinished(args, &disk);
+    }
     let record = read_back(&disk)?;
     if args.format == "text" {
         output::print(&terminal::render(&record.summary, output::colour(args.no_color)))?;
@@ -22,11 +26,31 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Problem> {
     let Some(format) = Format::named(&args.format) else {
         return Err(Problem::usage(format!("no format is called \"{}\"", args.format)));
     };
+    finish(&args.format, |out| format.write(&record, &disk, out))
+}
+
+/// A run that was killed has no numbers that were judged, but all that it had stored by then.
+fn unfinished(args: &ReportArgs, disk: &Disk) -> Result<Exit, Problem> {
+    if !unfinished::FORMATS.contains(&args.format.as_str()) {
+        let run = args.run.display();
+        return Err(Problem::usage(format!("{run} did not finish: it has no {}", names::SUMMARY))
+            .during(format!("making `{}`", args.format))
+            .hint(format!(
+                "what it had measured by then is in these formats: {}",
+                unfinished::FORMATS.join(", ")
+            )));
+    }
+    finish(&args.format, |out| unfinished::write(&args.format, disk, out))
+}
+
+fn finish(
+    format: &str,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Exit, Problem> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let written = format.write(&record, &disk, &mut out).and_then(|()| io::Write::flush(&mut out));
-    match written {
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Problem::usage(error.to_string()).during(format!("making `{}`", args.format)))
+            Err(Problem::usage(error.to_string()).during(format!("making `{format}`")))
         }
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Problem::environment(format!("cannot write to stdout: {error}")))

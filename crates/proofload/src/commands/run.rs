@@ -50,7 +50,7 @@ pub struct Finished {
 /// Errors: it could not be run, or its record could not be written
 pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
     let finished = measure(loaded, flags, live)
-        .map_err(|problem| redaction::problem(problem, &loaded.experiment.plan.secrets))?;
+        .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     let record = read_back(&finished.disk)?;
     write_pages(&record, &finished.disk)?;
     live.clear();
@@ -78,10 +78,9 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
         keep_samples: flags.samples,
     };
     let summary = conduct.run(provenance(plan, &disk, started_at))?;
-    let summary = redaction::summary(summary, &plan.secrets);
     let value = serde_json::to_value(&summary)
         .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
-    write_json(&disk, names::SUMMARY, &value)?;
+    write_json(&disk, names::SUMMARY, &redaction::of_summary(value, &plan.secrets))?;
     Ok(Finished { summary, disk })
 }
 

@@ -1,9 +1,13 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
+mod bad_input;
 mod faults;
 mod formats;
+mod interruptions;
 mod lab;
 mod loads;
 mod page;
 mod peers;
+mod secrets;
 mod stalls;
+mod systems;

@@ -1,117 +1,132 @@
 //! Stalls of the target and of the generator: who is blamed, and with which numbers.
+//!
+//! A busy machine can only lengthen what is measured, so the lower bound of a known answer holds in
+//! every run, and the upper one in at least one of three.
 
-use std::process::Child;
+use record::summary::{Grade, Operation, Quantile, Summary, Validity};
 
-use crate::lab::server::truth;
-use crate::lab::{Lab, assert_accounting, only_trial};
-use record::summary::{Grade, Operation, Summary, Validity};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::lab::nginx::nginx;
+use crate::lab::process::{pid, stop_for};
+use crate::lab::server::Truth;
+use crate::lab::{Lab, Ran, assert_accounting, assert_measured, finding, only_trial};
 
+const ATTEMPTS: u32 = 3;
 const MILLISECOND: f64 = 1e6;
+/// A tenth of 10,000 operations is due in a freeze of 1 s and waits uniformly 0 – 1 s: quantile,
+/// milliseconds, tolerance.
+const FREEZE: [(f64, f64, f64); 2] = [(0.95, 500.0, 0.03), (0.99, 900.0, 0.02)];
+const LOAD: [&str; 8] =
+    ["--rate", "1000/s", "--arrivals", "constant", "--duration", "10s", "--warm-up", "0s"];
 
-/// The observed quantile in milliseconds.
-fn observed(operation: &Operation, q: f64) -> f64 {
+fn quantile(operation: &Operation, q: f64) -> &Quantile {
     let found = operation.response_time.quantiles.iter().find(|quantile| quantile.q == q);
-    let value = found.and_then(|quantile| quantile.observed_ns);
-    value.unwrap_or_else(|| panic!("no q{q}: {operation:?}")) as f64 / MILLISECOND
+    found.unwrap_or_else(|| panic!("no q{q}: {operation:?}"))
 }
 
-fn assert_near(seen: f64, expected: f64, tolerance: f64) {
-    assert!((seen / expected - 1.0).abs() <= tolerance, "saw {seen}, expected {expected}");
+fn observed(operation: &Operation, q: f64) -> f64 {
+    quantile(operation, q).observed_ns.expect("within the range") as f64 / MILLISECOND
 }
 
-/// A tenth of the requests are due in the freeze and wait uniformly 0 – 1 s.
-fn assert_one_second_freeze(summary: &Summary) {
+/// What holds on any machine; whether the upper bounds hold too if the target's own lateness
+/// (milliseconds) is allowed for.
+fn shows_the_freeze(summary: &Summary, late: f64) -> bool {
     let trial = only_trial(summary);
     assert_accounting(trial);
     assert_eq!(trial.accounting.planned, 10_000);
     assert_eq!(trial.accounting.started, 10_000);
     assert_eq!(trial.accounting.succeeded, 10_000);
-    assert_near(observed(&trial.total, 0.95), 500.0, 0.03);
-    assert_near(observed(&trial.total, 0.99), 900.0, 0.02);
-    let p95 = trial.total.response_time.quantiles.iter().find(|one| one.q == 0.95);
-    assert_eq!(p95.map(|one| one.grade), Some(Grade::Refused), "one stall supports no claim");
+    FREEZE.iter().all(|&(q, known, tolerance)| {
+        let seen = observed(&trial.total, q);
+        assert!(seen >= known * (1.0 - tolerance), "q{q}: saw {seen} ms of {known} ms");
+        assert_eq!(quantile(&trial.total, q).grade, Grade::Refused, "one stall is no claim");
+        let most = (known + late) * (1.0 + tolerance);
+        println!("q{q}: saw {seen} ms, {known} ms known, {most} ms at most");
+        seen <= most
+    })
 }
 
 #[test]
 fn a_freeze_of_one_second_shows_in_every_form_of_the_report() {
-    let lab = Lab::new();
-    let (_truth, url) = truth(&["mode=freeze", "at=4s", "length=1s", "service=50us"]);
-    let flags = ["--rate", "1000/s", "--arrivals", "constant", "--duration", "10s"];
-    let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..], &["--warm-up", "0s"]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_one_second_freeze(&summary);
-    // The same figure, as the pages print it, stands in the three forms for people.
-    let p95 = report::number::duration(p95_ns(&summary));
-    let html = lab.read("run/report.html");
-    let markdown = lab.read("run/report.md");
-    for (form, text) in [("text", &ran.stdout), ("Markdown", &markdown), ("HTML", &html)] {
-        assert!(text.contains(&p95), "{form} lacks {p95}:\n{text}");
-        assert!(text.contains("observed in this sample"), "{form} claims a refused quantile");
-    }
+    let shown = (0..ATTEMPTS).any(|_| {
+        let lab = Lab::alone();
+        let truth = Truth::start(&["mode=freeze", "at=4s", "length=1s", "service=50us"]);
+        let url = format!("http://{}/", truth.http);
+        let (ran, summary) = lab.run(&[&[url.as_str()], &LOAD[..]].concat());
+        assert_measured(&ran, &summary);
+        assert_every_form_says_the_same(&lab, &ran, &summary);
+        shows_the_freeze(&summary, truth.own_lateness_ns() / MILLISECOND)
+    });
+    assert!(shown, "too long in each of {ATTEMPTS} runs");
 }
 
-fn p95_ns(summary: &Summary) -> u64 {
-    let quantiles = &only_trial(summary).total.response_time.quantiles;
-    quantiles.iter().find(|one| one.q == 0.95).and_then(|one| one.observed_ns).expect("a p95")
+/// The p95 of the response time, as in the JSON: observed, and claimed nowhere.
+fn assert_every_form_says_the_same(lab: &Lab, ran: &Ran, summary: &Summary) {
+    let p95 = quantile(&only_trial(summary).total, 0.95).observed_ns.expect("a p95");
+    let shown = report::number::duration(p95);
+    let markdown = lab.read("run/report.md");
+    let row = first_after(&markdown, "### Response time", "| p95 |");
+    assert!(row.contains(&format!("| p95 | – | – | {shown} |")), "{row}");
+    let html = lab.read("run/report.html");
+    let row = first_after(&html, "<h3>Response time", "<td>p95</td>");
+    let cells: Vec<&str> = row.split("<td").skip(3).map(text_of_cell).collect();
+    assert_eq!(cells[..3], ["–", "–", &shown], "{row}");
+    let row = first_after(&ran.stdout, "\nResponse time", " p95 ");
+    let columns: Vec<&str> = row.split("  ").map(str::trim).filter(|one| !one.is_empty()).collect();
+    let at = columns.iter().position(|one| one.ends_with("p95")).expect("its name");
+    assert_eq!(columns[at + 1..at + 4], ["–", "–", &shown], "{row}");
+}
+
+/// The first line with `row` behind the first `heading`.
+fn first_after<'t>(text: &'t str, heading: &str, row: &str) -> &'t str {
+    let (_, below) = text.split_once(heading).unwrap_or_else(|| panic!("no {heading}: {text}"));
+    let found = below.lines().find(|line| line.contains(row));
+    found.unwrap_or_else(|| panic!("no {row} below {heading}: {below}"))
+}
+
+fn text_of_cell(cell: &str) -> &str {
+    let (_, text) = cell.split_once('>').expect("a cell");
+    text.split('<').next().expect("its text")
 }
 
 #[test]
 fn a_stopped_nginx_shows_the_same() {
-    let lab = Lab::new();
-    let (nginx, port) = crate::lab::nginx::nginx(&lab, "nginx", "location / { return 200 ok; }");
-    let url = format!("http://127.0.0.1:{port}/");
-    let flags = ["--rate", "1000/s", "--arrivals", "constant", "--duration", "10s"];
-    let mut arguments =
-        vec!["run", &url, "--warm-up", "0s", "--out", "run", "--connections", "2000"];
-    arguments.extend(flags);
-    let child = lab.start(&arguments);
-    after_start_of_measuring(&lab, || stop_for(nginx.child.id(), 1_000));
-    finish(child);
-    assert_one_second_freeze(&lab.summary("run").expect("a summary"));
+    let shown = (0..ATTEMPTS).any(|_| {
+        let lab = Lab::alone();
+        let (nginx, port) = nginx(&lab, "nginx", "location / { return 200 ok; }");
+        let url = format!("http://127.0.0.1:{port}/");
+        // The stop lasts for 1,000 connections, of which nginx allows 4,096.
+        let flags = ["--out", "run", "--quiet", "--connections", "2000"];
+        let generator = lab.start(&[&["run", &url], &LOAD[..], &flags].concat());
+        generator.await_windows(&lab, 3);
+        let lasted = stop_for(pid(&nginx.child), 1_000);
+        let ran = generator.finish();
+        let summary = lab.summary("run").expect("a summary");
+        assert_measured(&ran, &summary);
+        shows_the_freeze(&summary, lasted - 1_000.0)
+    });
+    assert!(shown, "too long in each of {ATTEMPTS} runs");
 }
 
 #[test]
 fn a_stopped_generator_makes_the_trial_invalid_and_blames_nobody_else() {
-    let lab = Lab::new();
-    let (_truth, url) = truth(&["mode=none"]);
+    let lab = Lab::alone();
+    let truth = Truth::start(&["mode=none"]);
+    let url = format!("http://{}/", truth.http);
     let flags = ["--rate", "1000/s", "--arrivals", "constant", "--duration", "8s"];
-    let mut arguments = vec!["run", &url, "--warm-up", "0s", "--out", "run"];
-    arguments.extend(flags);
-    let child = lab.start(&arguments);
-    after_start_of_measuring(&lab, || stop_for(child.id(), 400));
-    let ran = finish(child);
+    let generator = lab.start(
+        &[&["run", &url], &flags[..], &["--warm-up", "0s", "--out", "run", "--quiet"]].concat(),
+    );
+    generator.await_windows(&lab, 3);
+    stop_for(generator.pid(), 400);
+    let ran = generator.finish();
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let summary = lab.summary("run").expect("a summary");
     let trial = only_trial(&summary);
+    assert_accounting(trial);
     assert_eq!(trial.validity, Validity::Invalid);
     assert_eq!(trial.accounting.succeeded, 8_000);
-    assert!(trial.reasons.iter().any(|reason| reason.contains("lag")), "{:?}", trial.reasons);
-    let codes: Vec<_> = summary.findings.iter().map(|finding| finding.code.as_str()).collect();
-    assert!(codes.contains(&"late-generator"), "{codes:?}");
-    assert!(!codes.contains(&"overload"), "the target is not blamed: {codes:?}");
-}
-
-/// Runs `act` once the third window of the measure phase was stored: an event, not a guess.
-fn after_start_of_measuring(lab: &Lab, act: impl FnOnce()) {
-    let events = lab.path("run/trials/001/events.jsonl");
-    loop {
-        let text = std::fs::read_to_string(&events).unwrap_or_default();
-        if text.matches("window_closed").count() >= 3 {
-            return act();
-        }
-        std::thread::yield_now();
-    }
-}
-
-/// The length of the stop is the known answer here, not a way to wait for something.
-fn stop_for(pid: u32, milliseconds: u64) {
-    let pid = Pid::from_raw(i32::try_from(pid).expect("a process id")).expect("not zero");
-    kill_process(pid, Signal::STOP).expect("stops the process");
-    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
-    kill_process(pid, Signal::CONT).expect("continues the process");
-}
-
-fn finish(child: Child) -> crate::lab::Ran {
-    crate::lab::Ran::from(child.wait_with_output().expect("the binary ends"))
+    assert!(trial.generator.dispatch_lag.max_ns >= 390_000_000, "{:?}", trial.generator);
+    let said = finding(&summary, "late-generator").expect("the generator is blamed");
+    assert!(said.contains("dispatch lag") || said.contains("released late"), "{said}");
+    assert!(finding(&summary, "overload").is_none(), "the target is not blamed");
 }

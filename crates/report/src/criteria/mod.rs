@@ -149,8 +149,8 @@ impl Evidence {
         for part in parts {
             let lost = part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>();
             let times = part.response_time.as_ref();
-            count.total += times.map_or(0, Histogram::count) + lost;
-            count.above += times.map_or(0, |times| times.count_above(bound)) + lost;
+            let above = times.map_or(0, |times| times.count_above(bound));
+            count.add(times.map_or(0, Histogram::count) + lost, above + lost);
         }
     }
 

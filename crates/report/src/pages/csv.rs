@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use record::folder::Folder;
 
-use crate::run_record::{RunRecord, WindowRow, WindowTimes};
+use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 
 const HEADER: [&str; 16] = [
     "trial",
@@ -27,19 +27,48 @@ const HEADER: [&str; 16] = [
 
 /// Format `csv`.
 pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(HEADER)?;
+    let mut table = Table::new(out)?;
     for trial in &run.trials {
         let arms = run.summary.arms.iter();
         let mut all = arms.flat_map(|arm| arm.trials.iter().map(move |one| (arm, one)));
         let found = all.find(|(_, one)| one.index == trial.index);
         let (arm, window_ns) = found.map_or(("", 0), |(arm, one)| (&*arm.name, one.window_ns));
+        table.trial(trial, arm, window_ns)?;
+    }
+    table.finish()
+}
+
+/// The table, trial after trial.
+pub(super) struct Table<W: Write> {
+    csv: csv::Writer<W>,
+}
+
+impl<W: Write> Table<W> {
+    /// Begins it with its header.
+    pub(super) fn new(out: W) -> io::Result<Self> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(HEADER)?;
+        Ok(Self { csv })
+    }
+
+    /// Appends the windows of a trial of this arm, each so long.
+    pub(super) fn trial(
+        &mut self,
+        trial: &TrialRecord,
+        arm: &str,
+        window_ns: u64,
+    ) -> io::Result<()> {
         for row in &trial.windows {
             let place = [trial.index.to_string(), arm.to_owned()];
-            csv.write_record(place.into_iter().chain(cells(row, window_ns)))?;
+            self.csv.write_record(place.into_iter().chain(cells(row, window_ns)))?;
         }
+        Ok(())
     }
-    csv.flush()
+
+    /// Hands everything over.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.csv.flush()
+    }
 }
 
 fn cells(row: &WindowRow, window_ns: u64) -> impl Iterator<Item = String> {

@@ -3,7 +3,8 @@
 //! Not here: which files a run folder gets and what goes to the screen (see the binary).
 //!
 //! In reading order: [`tables`] what pages say; [`terminal`], [`markdown`], [`html`] how they look;
-//! [`progress`] the line of the live display; then the formats of other tools.
+//! [`progress`] the line of the live display; then the formats of other tools;
+//! [`unfinished`] what a killed run still yields.
 
 mod csv;
 mod hgrm;
@@ -15,6 +16,7 @@ pub mod markdown;
 pub mod progress;
 pub mod tables;
 pub mod terminal;
+pub mod unfinished;
 mod vegeta_csv;
 mod vegeta_json;
 mod wall_clock;

@@ -1,8 +1,9 @@
-use std::io;
+use std::io::{self, Read, Write};
 
-use record::folder::{MemoryFolder, TrialHeader, TrialWriter};
+use record::event::{Event, EventKind};
+use record::folder::{Folder, MemoryFolder, TrialHeader, TrialWriter, names};
 use record::summary::{Grade, Judgement, Model, Summary, Validity};
-use record::{FailureKind, Layout, RawSample, Totals};
+use record::{FailureKind, Layout, OperationWindow, RawSample, Totals, Window};
 
 use super::*;
 use crate::example;
@@ -228,4 +229,50 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
     assert!(page.lines().count() < 60, "{page}");
     let lines = page.lines().filter(|line| line.contains("500/s  2.29 ms  37.1 ms")).count();
     assert_eq!(lines, 20, "{page}");
+}
+
+#[test]
+fn a_killed_run_yields_its_closed_windows_and_nothing_that_was_judged() {
+    let folder = MemoryFolder::default();
+    let layout =
+        Layout { operations: vec!["home".into()], items: vec![Vec::new()], spans: Vec::new() };
+    let header =
+        TrialHeader { trial: 1, start_ms: 0, window_ns: 1_000_000_000, layout, samples: false };
+    let mut writer = TrialWriter::new(&folder, header).unwrap();
+    let kind = EventKind::TrialStarted { trial: 1, arm: "only".into(), wall_clock: String::new() };
+    writer.event(&Event { at_ns: 0, kind }).unwrap();
+    for number in 0..3 {
+        let mut histogram = stats::Histogram::new(stats::COARSE);
+        histogram.record(2_000_000 + number);
+        let part = OperationWindow {
+            planned: 1,
+            succeeded: 1,
+            response_time: Some(histogram),
+            ..OperationWindow::default()
+        };
+        let window = Window { number, operations: vec![part] };
+        writer.event(&Event { at_ns: 0, kind: EventKind::WindowClosed(window.counts()) }).unwrap();
+        writer.window(&window).unwrap();
+    }
+    drop(writer);
+    let plan = br#"{"arms":[{"name":"only","operations":[{"name":"home"}]}]}"#;
+    folder.create(names::PLAN).unwrap().write_all(plan).unwrap();
+    // The last line was cut by the kill.
+    let mut log = String::new();
+    folder.open(&names::windows(1)).unwrap().read_to_string(&mut log).unwrap();
+    let cut = &log[..log.len() - 10];
+    folder.create(&names::windows(1)).unwrap().write_all(cut.as_bytes()).unwrap();
+
+    let made = |format: &str| {
+        let mut out = Vec::new();
+        unfinished::write(format, &folder, &mut out).map(|()| String::from_utf8(out).unwrap())
+    };
+    let csv = made("csv").unwrap();
+    assert_eq!(csv.lines().count(), 1 + 2 * 3, "each window with its operation and all: {csv}");
+    assert!(csv.contains("1,only,1,1.0,home,1,1,0,0,1,"), "{csv}");
+    assert_eq!(made("hlog").unwrap().matches("Tag=home.response_time").count(), 2);
+    let spectrum = made("hgrm").unwrap();
+    assert!(spectrum.contains("operation home"), "{spectrum}");
+    assert!(spectrum.contains("Total count    =            2"), "{spectrum}");
+    assert_eq!(made("text").unwrap_err().kind(), io::ErrorKind::Unsupported);
 }

@@ -29,8 +29,7 @@ impl Series {
                 counts.resize(place + 1, WindowCount::default());
             }
             let above = times.map_or(0, |times| times.count_above(threshold));
-            counts[place].total += total;
-            counts[place].above += above + without_time;
+            counts[place].add(total, above + without_time);
         }
     }
 
@@ -41,6 +40,8 @@ impl Series {
 
     /// Values of all windows.
     pub fn total(&self) -> u64 {
-        self.windows.first().map_or(0, |counts| counts.iter().map(|count| count.total).sum())
+        self.windows
+            .first()
+            .map_or(0, |counts| counts.iter().map(|count| u64::from(count.total)).sum())
     }
 }

@@ -1,22 +1,40 @@
 //! The bench on which the binary is tried: a folder of its own for each test, the real binary,
 //! real servers as children that are always reaped.
+//!
+//! Tests share the machine, so a generator that is now and then late is no bug: a run that says so
+//! itself is accepted wherever only its counts matter ([`assert_measured`]). Tests that compare
+//! times take the bench for themselves ([`Lab::alone`]).
 
 pub mod nginx;
+pub mod process;
 pub mod server;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use process::Running;
 use record::summary::{Summary, Trial};
 
 /// The binary under test.
 pub const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
 
+/// Held shared by every test and alone by those that compare times.
+static BENCH: RwLock<()> = RwLock::new(());
+
 /// A folder that goes away with the test.
 #[derive(Debug)]
 pub struct Lab {
     root: PathBuf,
+    _place: Place,
+}
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "guards are held, not read")]
+enum Place {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
 }
 
 /// What the binary left.
@@ -28,13 +46,24 @@ pub struct Ran {
 }
 
 impl Lab {
+    /// A place on the bench beside others.
     pub fn new() -> Self {
+        // A test that failed elsewhere says nothing about this one.
+        Self::at(Place::Shared(BENCH.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The whole bench: nobody else of this suite runs meanwhile.
+    pub fn alone() -> Self {
+        Self::at(Place::Alone(BENCH.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn at(place: Place) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let root =
             std::env::temp_dir().join(format!("proofload-lab-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&root).expect("a folder for the test");
-        Self { root }
+        Self { root, _place: place }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -49,8 +78,19 @@ impl Lab {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROOFLOAD);
-        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
-        command.env_remove("NO_COLOR");
+        command.args(arguments);
+        self.prepare(command)
+    }
+
+    /// A shell that sets limits before it becomes the binary (`$PROOFLOAD`).
+    pub fn shell(&self, script: &str) -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).env("PROOFLOAD", PROOFLOAD);
+        Ran::from(self.prepare(command).output().expect("a shell"))
+    }
+
+    fn prepare(&self, mut command: Command) -> Command {
+        command.current_dir(&self.root).stdin(Stdio::null()).env_remove("NO_COLOR");
         command
     }
 
@@ -60,21 +100,22 @@ impl Lab {
     }
 
     /// Starts the binary and does not wait.
-    pub fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts")
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        let child = self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Running::new(child.expect("the binary starts"))
     }
 
     /// Runs `proofload run … --out run --quiet` and reads its summary.
+    ///
+    /// The exit code is the summary's verdict and no number contradicts another, whatever else the
+    /// test looks at.
     pub fn run(&self, arguments: &[&str]) -> (Ran, Summary) {
-        let mut all = vec!["run"];
-        all.extend(arguments);
-        all.extend(["--out", "run", "--quiet"]);
-        let ran = self.proofload(&all);
-        (ran.clone_text(), self.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}")))
+        let ran = self.proofload(&[&["run"], arguments, &["--out", "run", "--quiet"]].concat());
+        let summary = self.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
+        assert_eq!(ran.code, i32::from(report::verdict::exit_code(&summary)), "{ran:?}");
+        assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
+        assert_eq!(ran.stderr, "", "--quiet talks");
+        (ran, summary)
     }
 
     pub fn summary(&self, folder: &str) -> Option<Summary> {
@@ -94,12 +135,6 @@ impl Drop for Lab {
     }
 }
 
-impl Ran {
-    fn clone_text(&self) -> Self {
-        Self { code: self.code, stdout: self.stdout.clone(), stderr: self.stderr.clone() }
-    }
-}
-
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         Self {
@@ -115,6 +150,17 @@ pub fn only_trial(summary: &Summary) -> &Trial {
     assert_eq!(summary.arms.len(), 1, "one arm");
     assert_eq!(summary.arms[0].trials.len(), 1, "one trial");
     &summary.arms[0].trials[0]
+}
+
+/// Exit 0; or 3 because the machine was too busy for the generator, and then the run says so.
+pub fn assert_measured(ran: &Ran, summary: &Summary) {
+    let was_late = finding(summary, "late-generator").is_some();
+    assert_eq!(ran.code, if was_late { 3 } else { 0 }, "{ran:?}");
+}
+
+/// The claim of the first finding with this code.
+pub fn finding<'s>(summary: &'s Summary, code: &str) -> Option<&'s str> {
+    summary.findings.iter().find(|finding| finding.code == code).map(|found| found.claim.as_str())
 }
 
 /// The two identities of the accounting.

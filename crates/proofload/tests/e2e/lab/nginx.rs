@@ -1,7 +1,8 @@
 //! nginx in a folder of its own, on a free port.
 
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use super::Lab;
@@ -14,32 +15,58 @@ pub fn nginx(lab: &Lab, name: &str, server: &str) -> (Served, u16) {
 
 /// The same with words after the address in `listen`, such as `ssl`.
 pub fn nginx_listening(lab: &Lab, name: &str, server: &str, listen: &str) -> (Served, u16) {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a free port")
-        .port();
+    // Somebody may take the free port before nginx does; then another one is free.
+    for _ in 0..5 {
+        let port = free_port();
+        let config = configuration(lab, name, &format!("127.0.0.1:{port} {listen}"), server);
+        let mut served = Served { child: start(lab, name, &config) };
+        if accepts(&mut served.child, port) {
+            return (served, port);
+        }
+    }
+    panic!("nginx does not start: {}", lab.read(&format!("{name}/error.log")));
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+fn configuration(lab: &Lab, name: &str, listen: &str, server: &str) -> String {
     let root = lab.path(name);
     std::fs::create_dir_all(&root).expect("a folder for nginx");
     let dir = root.display();
-    let config = format!(
+    format!(
         "daemon off; master_process off; pid {dir}/pid; error_log {dir}/error.log notice;
 events {{ worker_connections 4096; }}
 http {{ access_log off; client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy;
   fastcgi_temp_path {dir}/fastcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
-  server {{ listen 127.0.0.1:{port} {listen} backlog=4096; {server} }} }}"
-    );
-    let file = lab.write(&format!("{name}.conf"), &config);
-    let program =
-        if std::path::Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
-    let child = Command::new(program)
-        .args(["-p", &dir.to_string(), "-c", &file.display().to_string()])
+  server {{ listen {listen} backlog=4096; {server} }} }}"
+    )
+}
+
+fn start(lab: &Lab, name: &str, config: &str) -> Child {
+    let file = lab.write(&format!("{name}.conf"), config);
+    let program = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
+    Command::new(program)
+        .arg("-p")
+        .arg(lab.path(name))
+        .arg("-c")
+        .arg(file)
         .stderr(Stdio::null())
         .spawn()
-        .expect("nginx starts (Debian: nginx-light)");
-    let served = Served { child };
-    // Readiness has no event to wait for; each refused attempt yields and tries again.
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        .expect("nginx starts (Debian: nginx-light)")
+}
+
+/// Readiness has no event to wait for: each refused attempt yields and tries again.
+fn accepts(child: &mut Child, port: u16) -> bool {
+    loop {
+        if child.try_wait().expect("a child").is_some() {
+            return false;
+        }
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return true;
+        }
         thread::yield_now();
     }
-    (served, port)
 }

@@ -1,7 +1,13 @@
-//! Children that serve: the bundled truth system, and anything else; always ended and reaped.
+//! Servers that the tests start: the bundled truth system as a child, always ended and reaped, and
+//! one of a few lines that shows what arrived.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use serde_json::Value;
 
 use super::PROOFLOAD;
 
@@ -18,24 +24,94 @@ impl Drop for Served {
     }
 }
 
+/// The truth system while it runs.
+#[derive(Debug)]
+pub struct Truth {
+    pub served: Served,
+    /// Where it takes load.
+    pub http: String,
+    control: String,
+}
+
+impl Truth {
+    /// Starts it with these settings and waits for its ready line.
+    pub fn start(settings: &[&str]) -> Self {
+        let mut command = Command::new(PROOFLOAD);
+        command.args(["serve", "truth", "--listen", "127.0.0.1:0"]);
+        settings.iter().for_each(|setting| {
+            command.args(["--set", setting]);
+        });
+        let child = command.stdout(Stdio::piped()).spawn().expect("the truth system starts");
+        let mut served = Served { child };
+        let mut line = String::new();
+        let stdout = served.child.stdout.take().expect("its stdout");
+        BufReader::new(stdout).read_line(&mut line).expect("its ready line");
+        let ready: Value = serde_json::from_str(&line).expect("a ready line in JSON");
+        let address = |name: &str| {
+            ready["listening"][name].as_str().expect("an address in the ready line").to_owned()
+        };
+        Self { http: address("http"), control: address("control"), served }
+    }
+
+    /// How late its own answers were at worst, in nanoseconds: what no generator can be blamed for.
+    pub fn own_lateness_ns(&self) -> f64 {
+        let answer = get(&self.control, "/truth/report");
+        let report: Value = serde_json::from_str(&answer).expect("a report in JSON");
+        report["answer_lateness_ns"]["max"].as_f64().expect("its lateness")
+    }
+}
+
 /// The truth system with these settings, and its URL.
 pub fn truth(settings: &[&str]) -> (Served, String) {
-    let mut command = Command::new(PROOFLOAD);
-    command.args(["serve", "truth", "--listen", "127.0.0.1:0"]);
-    for setting in settings {
-        command.args(["--set", setting]);
+    let truth = Truth::start(settings);
+    (truth.served, format!("http://{}/", truth.http))
+}
+
+/// The body of an answer.
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("the control address");
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: truth\r\nconnection: close\r\n\r\n")
+        .expect("asks");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    body.to_owned()
+}
+
+/// A server that answers every request with the request itself and passes its head on; it ends with
+/// the test process.
+pub fn echo() -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    let (heads, received) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let heads = heads.clone();
+            thread::spawn(move || echo_on(&stream, &heads));
+        }
+    });
+    (url, received)
+}
+
+fn echo_on(mut stream: &TcpStream, heads: &mpsc::Sender<String>) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{head}", head.len());
+        if stream.write_all(answer.as_bytes()).is_err() || heads.send(head).is_err() {
+            return;
+        }
     }
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("the truth system starts");
-    let mut line = String::new();
-    let stdout = child.stdout.take().expect("its stdout");
-    BufReader::new(stdout).read_line(&mut line).expect("its ready line");
-    let ready: serde_json::Value = serde_json::from_str(&line).expect("a ready line in JSON");
-    let address = ready["listening"]["http"].as_str().expect("an HTTP address").to_owned();
-    (Served { child }, format!("http://{address}/"))
 }
 
 /// An address of this machine where nobody listens.
 pub fn nobody() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").to_string()
 }

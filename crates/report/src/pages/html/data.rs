@@ -46,28 +46,32 @@ pub fn script(run: &RunRecord) -> String {
 }
 
 fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
-    let seconds = trial.window_ns as f64 / 1e9;
-    let rows: Vec<&WindowRow> =
-        record.windows.iter().filter(|row| row.operation == "all").collect();
+    // What finished in the drain has windows too, in which nothing was due: they are no dip in a rate.
+    let start = |row: &WindowRow| row.window * trial.window_ns;
+    let is_measured =
+        |row: &&WindowRow| row.operation == names::ALL && start(row) < trial.phases.measure_ns;
+    let rows: Vec<&WindowRow> = record.windows.iter().filter(is_measured).collect();
+    let seconds =
+        |row: &WindowRow| trial.window_ns.min(trial.phases.measure_ns - start(row)) as f64 / 1e9;
     let open = trial.load.model == Model::Open;
     let times = |row: &WindowRow| if open { row.response_time } else { row.service_time };
     let series = |part: fn(WindowTimes) -> u64| {
         rows.iter().map(|row| times(row).map(|times| part(times) as f64 / 1e6)).collect()
     };
     let rate = |part: fn(&WindowRow) -> u64| {
-        rows.iter().map(|row| part(row) as f64 / seconds).collect::<Vec<_>>()
+        rows.iter().map(|row| part(row) as f64 / seconds(row)).collect::<Vec<_>>()
     };
     Charts {
         trial: trial.index,
         what: if open { "response time" } else { "service time" },
         supported: supported(trial),
         spectra: spectra(record, trial.operations.len() == 1),
-        t: rows.iter().map(|row| row.window as f64 * seconds).collect(),
+        t: rows.iter().map(|row| start(row) as f64 / 1e9).collect(),
         p50: series(|times| times.p50_ns),
         p99: series(|times| times.p99_ns),
         planned: rate(|row| row.planned),
         succeeded: rate(|row| row.succeeded),
-        failures: failures(&rows, seconds),
+        failures: failures(&rows, &seconds),
     }
 }
 
@@ -77,10 +81,13 @@ fn spectra(record: &TrialRecord, single: bool) -> Vec<Spectrum> {
     shown.map(|(name, lines)| spectrum(name, lines)).collect()
 }
 
-fn failures(rows: &[&WindowRow], seconds: f64) -> BTreeMap<String, Vec<f64>> {
+fn failures(
+    rows: &[&WindowRow],
+    seconds: &dyn Fn(&WindowRow) -> f64,
+) -> BTreeMap<String, Vec<f64>> {
     let kinds: BTreeSet<&String> = rows.iter().flat_map(|row| row.failed.keys()).collect();
     let over_time = |count: &dyn Fn(&WindowRow) -> u64| {
-        rows.iter().map(|row| count(row) as f64 / seconds).collect::<Vec<_>>()
+        rows.iter().map(|row| count(row) as f64 / seconds(row)).collect::<Vec<_>>()
     };
     let mut all: BTreeMap<String, Vec<f64>> = kinds
         .into_iter()

@@ -81,6 +81,18 @@ fn data_of_charts_are_those_of_the_windows() {
 }
 
 #[test]
+fn a_window_after_the_measure_phase_is_no_dip_in_a_rate() {
+    let mut run = example::record();
+    let rows = &run.trials[0].windows;
+    let mut drained = rows.iter().rfind(|row| row.operation == "all").unwrap().clone();
+    drained.window += 1;
+    (drained.planned, drained.succeeded) = (0, 0);
+    run.trials[0].windows.push(drained);
+    let data: serde_json::Value = serde_json::from_str(&data::script(&run)).unwrap();
+    assert_eq!(data[0]["planned"].as_array().unwrap().len(), 40);
+}
+
+#[test]
 fn text_between_backquotes_is_code_and_still_escaped() {
     assert_eq!(
         code("`p99 < 20ms` is not met").to_string(),

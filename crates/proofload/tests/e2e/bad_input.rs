@@ -1,0 +1,135 @@
+//! Bad input and bad surroundings: said before anything is sent, with what to do.
+
+use crate::lab::Lab;
+use crate::lab::server::{nobody, truth};
+
+#[test]
+fn nobody_listens() {
+    let lab = Lab::new();
+    let url = format!("http://{}/", nobody());
+    let ran = lab.proofload(&["run", &url, "--rate", "10/s", "--duration", "60s", "--quiet"]);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("refused") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert!(!lab.path("runs").exists(), "nothing ran, nothing is left");
+}
+
+#[test]
+fn an_existing_folder_is_not_overwritten() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("mine")).expect("a folder");
+    lab.write("mine/precious.txt", "precious");
+    let (_truth, url) = truth(&["mode=none"]);
+    let ran = lab.proofload(&["run", &url, "--requests", "5", "--out", "mine"]);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("already exists"), "{}", ran.stderr);
+    assert_eq!(lab.read("mine/precious.txt"), "precious");
+    assert_eq!(std::fs::read_dir(lab.path("mine")).expect("readable").count(), 1);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_before_the_run() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    // /proc takes no new folders, not even from root.
+    let ran = lab.proofload(&["run", &url, "--requests", "5", "--out", "/proc/run"]);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot write"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_full_disk_is_a_clear_error() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    // Every file ends at 4 KiB, as it would on a full disk; the signal that comes first is ignored.
+    let ran = lab.shell(&format!(
+        "trap '' XFSZ; ulimit -f 8; exec \"$PROOFLOAD\" run {url} --requests 2000 --samples \
+         --warm-up 0s --out run --quiet"
+    ));
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot write"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
+    let full = lab.proofload(&[
+        "run",
+        &url,
+        "--requests",
+        "20",
+        "--warm-up",
+        "0s",
+        "--out",
+        "other",
+        "--quiet",
+        "--json",
+        "/dev/full",
+    ]);
+    assert_eq!(full.code, 4, "{}", full.stderr);
+    assert!(full.stderr.contains("/dev/full"), "{}", full.stderr);
+    assert!(lab.summary("other").is_some(), "the record is whole all the same");
+}
+
+#[test]
+fn too_few_file_descriptors_are_said_before_the_run() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let ran = lab.shell(&format!(
+        "ulimit -n 64; exec \"$PROOFLOAD\" run {url} --connections 500 --requests 1000 --out run \
+         --quiet"
+    ));
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("file descriptors"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert!(!lab.path("run").exists(), "nothing ran, nothing is left");
+}
+
+#[test]
+fn more_connections_than_ports_are_said_before_the_run() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    // More than there are ports at all, each of which is held for a second or longer.
+    let flags = ["--rate", "100000/s", "--duration", "60s", "--new-connections", "--quiet"];
+    let ran = lab.proofload(&[&["run", &url], &flags[..]].concat());
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("local ports"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
+}
+
+#[test]
+fn every_problem_of_a_file_at_once_with_line_and_caret() {
+    let lab = Lab::new();
+    lab.write(
+        "bad.toml",
+        "title = \"bad\"\n[target]\nurl = \"http://127.0.0.1:1\"\n[load]\nrate = \"500\"\n\
+         duratoin = \"10s\"\n[[operation]]\nname = \"a\"\nweight = \"two\"\n\
+         http = { path = \"/{{nonsense}}\" }\n",
+    );
+    for command in ["check", "run"] {
+        let ran = lab.proofload(&[command, "bad.toml"]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+        for said in ["bad.toml:5:", "bad.toml:6:", "bad.toml:9:", "bad.toml:10:", "duration", "^"] {
+            assert!(ran.stderr.contains(said), "{said} is missing:\n{}", ran.stderr);
+        }
+    }
+    assert!(!lab.path("runs").exists(), "nothing ran, nothing is left");
+}
+
+#[test]
+fn usage_errors_exit_2() {
+    let lab = Lab::new();
+    let cases: [(&[&str], &str); 7] = [
+        (&["run"], "<EXPERIMENT|URL>"),
+        (&["run", "missing.toml"], "missing.toml"),
+        (&["run", "http://127.0.0.1:1/", "--rate", "500"], "500"),
+        (&["run", "http://127.0.0.1:1/", "--criterion", "p99 <"], "p99 <"),
+        (&["serve", "truth", "--set", "mode=nonsense"], "nonsense"),
+        (&["report", "nowhere"], "nowhere"),
+        (&["report", ".", "--format", "pdf"], "pdf"),
+    ];
+    for (case, named) in cases {
+        let ran = lab.proofload(case);
+        assert_eq!(ran.code, 2, "{case:?}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{case:?}: {}", ran.stdout);
+        assert!(ran.stderr.contains("error"), "{case:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(named), "{case:?}: {}", ran.stderr);
+    }
+}

@@ -1,0 +1,86 @@
+//! Ended early: what an interrupted and a killed run leave behind.
+
+use rustix::process::Signal;
+
+use crate::lab::process::Running;
+use crate::lab::server::truth;
+use crate::lab::{Lab, assert_accounting, finding, only_trial};
+
+const LONG: [&str; 8] = ["--rate", "500/s", "--duration", "60s", "--warm-up", "0s", "--out", "run"];
+
+/// A long run, as far as its end is concerned, that has closed five windows.
+fn begun(lab: &Lab, url: &str) -> Running {
+    let running = lab.start(&[&["run", url], &LONG[..]].concat());
+    running.await_windows(lab, 5);
+    running
+}
+
+#[test]
+fn an_interrupt_leaves_a_whole_record_and_exits_3() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let lab = Lab::new();
+        let (_truth, url) = truth(&["mode=none"]);
+        let running = begun(&lab, &url);
+        running.signal(signal);
+        let ran = running.finish();
+        assert_eq!(ran.code, 3, "{}", ran.stderr);
+        assert!(ran.stdout.contains("Response time"), "the report of what was measured");
+        let summary = lab.summary("run").expect("a summary");
+        let trial = only_trial(&summary);
+        assert_accounting(trial);
+        assert!(trial.accounting.succeeded > 0);
+        assert_eq!(trial.accounting.abandoned, 0, "what was in flight was waited for");
+        assert!(
+            finding(&summary, "interrupted").is_some(),
+            "{signal:?}: {summary:?}\n{}",
+            ran.stderr
+        );
+        assert!(lab.read("run/report.html").contains("was stopped"));
+    }
+}
+
+#[test]
+fn a_second_interrupt_gives_up_what_is_in_flight() {
+    let lab = Lab::new();
+    // Nothing is ever answered, and only the second wish ends the waiting before the hour is over.
+    let (_truth, url) = truth(&["mode=hang", "share=0.2"]);
+    let flags = ["--timeout", "1h", "--quiet"];
+    let running = lab.start(&[&["run", &url], &LONG[..], &flags].concat());
+    running.await_events(&lab, "progress", 2);
+    running.signal(Signal::INT);
+    running.await_events(&lab, "interrupted", 1);
+    running.signal(Signal::INT);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let summary = lab.summary("run").expect("a summary");
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert!(trial.accounting.abandoned > 0, "{:?}", trial.accounting);
+}
+
+#[test]
+fn a_killed_run_is_readable_up_to_its_last_closed_window() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let running = begun(&lab, &url);
+    running.signal(Signal::KILL);
+    running.finish();
+    assert!(lab.summary("run").is_none(), "it was killed in time");
+
+    let csv = lab.proofload(&["report", "run", "--format", "csv"]);
+    assert_eq!(csv.code, 0, "{}", csv.stderr);
+    let windows: Vec<&str> = csv.stdout.lines().filter(|line| line.contains(",all,")).collect();
+    assert!(windows.len() >= 5, "{}", csv.stdout);
+    for (format, holds) in [("hlog", ".response_time"), ("hgrm", "#[Mean")] {
+        let made = lab.proofload(&["report", "run", "--format", format]);
+        assert_eq!(made.code, 0, "{format}: {}", made.stderr);
+        assert!(made.stdout.contains(holds), "{format}: {}", made.stdout);
+    }
+    for format in ["text", "markdown", "html", "json", "jtl"] {
+        let made = lab.proofload(&["report", "run", "--format", format]);
+        assert_eq!(made.code, 2, "{format}: {}", made.stderr);
+        assert!(made.stdout.is_empty(), "{format}: {}", made.stdout);
+        assert!(made.stderr.contains("did not finish"), "{format}: {}", made.stderr);
+        assert!(made.stderr.contains("csv, hgrm, hlog"), "{format}: {}", made.stderr);
+    }
+}

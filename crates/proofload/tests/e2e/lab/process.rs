@@ -1,0 +1,110 @@
+//! Running binaries: signals, and waiting for what they write without guessing how long it takes.
+
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use super::{Lab, Ran};
+
+/// The binary while it runs; ended and reaped with the test.
+#[derive(Debug)]
+pub struct Running {
+    child: Option<Child>,
+}
+
+impl Running {
+    pub fn new(child: Child) -> Self {
+        Self { child: Some(child) }
+    }
+
+    pub fn pid(&self) -> Pid {
+        pid(self.child.as_ref().expect("it runs"))
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("the process takes signals");
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Ran {
+        let child = self.child.take().expect("it runs");
+        Ran::from(child.wait_with_output().expect("the binary ends"))
+    }
+
+    /// Returns as soon as the first trial of the run in the folder `run` has closed so many windows.
+    pub fn await_windows(&self, lab: &Lab, many: usize) {
+        self.await_events(lab, "window_closed", many);
+    }
+
+    /// Returns as soon as its record has so many events of this name.
+    pub fn await_events(&self, lab: &Lab, name: &str, many: usize) {
+        let trial = lab.path("run/trials/001");
+        let events = trial.join("events.jsonl");
+        let name = format!("\"event\":\"{name}\"");
+        self.await_in(lab, &trial, || {
+            let text = std::fs::read_to_string(&events).unwrap_or_default();
+            text.matches(&name).count() >= many
+        });
+    }
+
+    /// Returns as soon as `holds`, which can only change when something is written in `folder`.
+    ///
+    /// The folder may be made meanwhile, so those above it are watched, too. Panics if the process ends.
+    pub fn await_in(&self, lab: &Lab, folder: &Path, holds: impl Fn() -> bool) {
+        let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).expect("inotify");
+        let end = pidfd_open(self.pid(), PidfdFlags::empty()).expect("the process is there");
+        loop {
+            // Watched before it is looked at: whatever happens from here on wakes the poll below.
+            for place in folder.ancestors().take_while(|place| place.starts_with(lab.path(""))) {
+                let _ = inotify::add_watch(&watch, place, WatchFlags::CREATE | WatchFlags::MODIFY);
+            }
+            if holds() {
+                return;
+            }
+            let mut events = [PollFd::new(&watch, PollFlags::IN), PollFd::new(&end, PollFlags::IN)];
+            poll(&mut events, None).expect("waits");
+            assert!(events[1].revents().is_empty(), "the binary ended early");
+            let mut buffer = [0_u8; 4096];
+            while rustix::io::read(&watch, &mut buffer).is_ok_and(|bytes| bytes > 0) {}
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub fn pid(child: &Child) -> Pid {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id")
+}
+
+/// Stops a process for so long: the length is the known answer, not a way to wait for something.
+///
+/// Gives the milliseconds that it lasted at most: whoever sleeps may be woken late.
+pub fn stop_for(pid: Pid, milliseconds: u64) -> f64 {
+    let from = Instant::now();
+    kill_process(pid, Signal::STOP).expect("stops the process");
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    kill_process(pid, Signal::CONT).expect("continues the process");
+    from.elapsed().as_secs_f64() * 1e3
+}
+
+/// Every file below a folder.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"))
+    {
+        let path = entry.path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
+}

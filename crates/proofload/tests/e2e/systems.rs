@@ -1,0 +1,71 @@
+//! Bundled systems and processes that a run starts: begun, ended, reaped, and clear when they fail.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use rustix::process::{Signal, kill_process};
+
+use crate::lab::Lab;
+use crate::lab::process::pid;
+use crate::lab::server::Truth;
+
+#[test]
+fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let _lab = Lab::new();
+        let mut truth = Truth::start(&["mode=slow_body", "over=500ms", "body=1000B"]);
+        let mut stream = TcpStream::connect(&truth.http).expect("connects");
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n").expect("asks");
+        // The head has come, so the body is under way.
+        let mut begun = [0_u8; 1];
+        stream.read_exact(&mut begun).expect("an answer begins");
+        kill_process(pid(&truth.served.child), signal).expect("signals");
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).expect("the answer is finished");
+        let (head, body) = rest.split_once("\r\n\r\n").expect("a head");
+        assert!(head.contains("200"), "{head}");
+        assert_eq!(body.len(), 1_000, "the whole body");
+        let status = truth.served.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0), "{status}");
+    }
+}
+
+const SYSTEM: &str = "title = \"a system\"\n[load]\nconnections = 2\noperations = 5000\nwarm_up = \"0s\"\n\
+                      [[operation]]\nhttp = { path = \"/\" }\n";
+
+#[test]
+fn a_system_of_the_experiment_is_started_and_ended_with_the_trial() {
+    let lab = Lab::new();
+    lab.write(
+        "own.toml",
+        &format!("{SYSTEM}[system]\nserve = \"truth\"\nset = {{ mode = \"none\" }}\n"),
+    );
+    let (ran, summary) = lab.run(&["own.toml"]);
+    crate::lab::assert_measured(&ran, &summary);
+    let trial = crate::lab::only_trial(&summary);
+    assert_eq!(trial.accounting.succeeded, 5_000);
+    let process = &trial.systems[0].processes[0];
+    assert!(process.rss_peak_bytes > 0 && process.cpu_ns > 0, "{process:?}");
+    let left = std::path::Path::new("/proc").join(process.pid.to_string()).join("cmdline");
+    let left = std::fs::read_to_string(left).unwrap_or_default();
+    assert!(!left.contains("truth"), "still there: {left}");
+}
+
+#[test]
+fn a_system_that_cannot_be_started_is_a_clear_error() {
+    let lab = Lab::new();
+    let cases = [
+        ("command = \"/nonexistent/program {port}\"\nready = \"tcp\"", "/nonexistent/program"),
+        ("command = \"sh -c 'echo no licence >&2; exit 7' {port}\"\nready = \"tcp\"", "no licence"),
+        ("serve = \"truth\"\nset = { mode = \"nonsense\" }", "nonsense"),
+    ];
+    for (number, (system, named)) in cases.into_iter().enumerate() {
+        lab.write("own.toml", &format!("{SYSTEM}[system]\n{system}\n"));
+        let out = format!("run-{number}");
+        let ran = lab.proofload(&["run", "own.toml", "--out", &out]);
+        assert_eq!(ran.code, 4, "{system}: {}", ran.stderr);
+        assert!(ran.stderr.contains("error: ") && ran.stderr.contains(named), "{}", ran.stderr);
+        assert!(ran.stderr.contains("starting trial 1"), "{}", ran.stderr);
+        assert!(lab.summary(&out).is_none(), "nothing was measured");
+    }
+}
