@@ -113,3 +113,21 @@ fn flags_are_named_in_problems() {
         ]
     );
 }
+
+#[test]
+fn problems_of_flags_quote_nothing_that_authorises() {
+    let headers = vec!["Authorization Bearer abc".into()];
+    let problems = UrlRun { headers, ..run("http://u:abc@h/") }.problems();
+    assert_eq!(
+        problems,
+        [
+            "--header: expected a header such as \"Accept: */*\", got \"Authorization …\"",
+            "credentials go into a header, such as --header \"Authorization: …\"",
+        ]
+    );
+    let problems = run("ftp://u:abc@h/").problems();
+    assert_eq!(
+        problems,
+        ["expected an address such as http://127.0.0.1:8080/, got \"ftp://…@h/\""]
+    );
+}
