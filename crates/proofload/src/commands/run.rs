@@ -207,6 +207,7 @@ pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
     RunRecord::read(&RunReader::new(disk)).map_err(|error| {
         Problem::usage(format!("cannot read the run: {error}"))
             .during(format!("reading {}", disk.root().display()))
+            .hint("the folder is damaged: take another copy of it, or run the experiment again")
     })
 }
 
