@@ -280,7 +280,7 @@ fn is_think(text: &str) -> bool {
 fn bad_criterion(criterion: &str) -> Option<String> {
     let span = Span::new(0, criterion.len());
     let problem = Criterion::parse(criterion, span, &Names::default()).err()?;
-    Some(format!("--criterion: {}", problem.message))
+    Some(format!("--criterion {criterion:?}: {}", problem.message))
 }
 
 fn split_header(header: &str) -> Option<(&str, &str)> {

@@ -163,7 +163,7 @@ pub struct PlanFlags {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
-    /// Run folder [default: runs/<time>-<title>]
+    /// Run folder [default: runs/TIME-TITLE]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write the summary as JSON to a file, or - for stdout and nothing else there

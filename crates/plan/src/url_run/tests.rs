@@ -108,7 +108,7 @@ fn flags_are_named_in_problems() {
             "--header: expected a header such as \"Accept: */*\", got \"nonsense\"",
             "--rate and --users exclude each other",
             "--cert needs --key",
-            "--criterion: expected a duration such as 20ms, 1.5s or 2m, got \"20\"",
+            "--criterion \"p99 < 20\": expected a duration such as 20ms, 1.5s or 2m, got \"20\"",
             "expected an address such as http://127.0.0.1:8080/, got \"localhost\"",
         ]
     );

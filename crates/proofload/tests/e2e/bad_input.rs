@@ -120,7 +120,7 @@ fn usage_errors_exit_2() {
         (&["run"], "<EXPERIMENT|URL>"),
         (&["run", "missing.toml"], "missing.toml"),
         (&["run", "http://127.0.0.1:1/", "--rate", "500"], "500"),
-        (&["run", "http://127.0.0.1:1/", "--criterion", "p99 <"], "p99 <"),
+        (&["run", "http://127.0.0.1:1/", "--criterion", "p99 < 20"], "\"p99 < 20\""),
         (&["serve", "truth", "--set", "mode=nonsense"], "nonsense"),
         (&["report", "nowhere"], "nowhere"),
         (&["report", ".", "--format", "pdf"], "pdf"),

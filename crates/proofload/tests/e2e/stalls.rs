@@ -1,9 +1,10 @@
 //! Stalls of the target and of the generator: who is blamed, and with which numbers.
 //!
 //! A busy machine can only lengthen what is measured, so the lower bound of a known answer holds in
-//! every run, and the upper one in at least one of three.
+//! every run, and the upper one in at least one of three; it is wider while others have the
+//! processors.
 
-use record::summary::{Grade, Operation, Quantile, Summary, Validity};
+use record::summary::{Grade, Operation, Quantile, Summary, Trial, Validity};
 
 use crate::lab::nginx::nginx;
 use crate::lab::process::{pid, stop_for};
@@ -15,8 +16,16 @@ const MILLISECOND: f64 = 1e6;
 /// A tenth of 10,000 operations is due in a freeze of 1 s and waits uniformly 0 – 1 s: quantile,
 /// milliseconds, tolerance.
 const FREEZE: [(f64, f64, f64); 2] = [(0.95, 500.0, 0.03), (0.99, 900.0, 0.02)];
+/// The tolerance above them while others have the processors.
+const CROWDED: f64 = 0.1;
 const LOAD: [&str; 8] =
     ["--rate", "1000/s", "--arrivals", "constant", "--duration", "10s", "--warm-up", "0s"];
+
+/// Whether others had the processors, as the kernel tells: then answers come late after a stall
+/// without any fault of the generator.
+fn is_crowded(trial: &Trial) -> bool {
+    trial.generator.run_queue_ratio > 0.01 || trial.generator.steal_ratio > 0.01
+}
 
 fn quantile(operation: &Operation, q: f64) -> &Quantile {
     let found = operation.response_time.quantiles.iter().find(|quantile| quantile.q == q);
@@ -39,8 +48,10 @@ fn shows_the_freeze(summary: &Summary, late: f64) -> bool {
         let seen = observed(&trial.total, q);
         assert!(seen >= known * (1.0 - tolerance), "q{q}: saw {seen} ms of {known} ms");
         assert_eq!(quantile(&trial.total, q).grade, Grade::Refused, "one stall is no claim");
-        let most = (known + late) * (1.0 + tolerance);
-        println!("q{q}: saw {seen} ms, {known} ms known, {most} ms at most");
+        let above = if is_crowded(trial) { CROWDED } else { tolerance };
+        let most = (known + late) * (1.0 + above);
+        let waited = trial.generator.run_queue_ratio;
+        println!("q{q}: saw {seen} ms, {known} ms known, {most} ms at most, waited {waited}");
         seen <= most
     })
 }
@@ -94,8 +105,9 @@ fn a_stopped_nginx_shows_the_same() {
         let lab = Lab::alone();
         let (nginx, port) = nginx(&lab, "nginx", "location / { return 200 ok; }");
         let url = format!("http://127.0.0.1:{port}/");
-        // The stop lasts for 1,000 connections, of which nginx allows 4,096.
-        let flags = ["--out", "run", "--quiet", "--connections", "2000"];
+        // A thousand operations come due, most of which wait for a connection: accepting as many
+        // new ones would keep nginx itself busy for some 20 ms after the stop.
+        let flags = ["--out", "run", "--quiet", "--connections", "50"];
         let generator = lab.start(&[&["run", &url], &LOAD[..], &flags].concat());
         generator.await_windows(&lab, 3);
         let lasted = stop_for(pid(&nginx.child), 1_000);

@@ -142,6 +142,17 @@ fn a_resource_is_named_where_it_explains_an_effect() {
 }
 
 #[test]
+fn readings_from_outside_of_a_short_phase_contradict_nothing() {
+    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10, |_| One::answered(MS));
+    made.trial.generator.worker_run_queue_ns = vec![60_000 * MS];
+    made.trial.generator.worker_cpu_ns = vec![60_000 * MS];
+    let summary = made.summary();
+    assert_eq!(only(&summary).generator.run_queue_ratio, 1.0);
+    assert_eq!(only(&summary).generator.cpu_ratio, 1.0);
+    assert!(!codes(&summary).contains(&"audit-contradiction"), "{:?}", summary.findings);
+}
+
+#[test]
 fn missed_operations_are_overload_and_fail() {
     let made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| One {
         outcome: (index < 9_000).then_some(Outcome::Succeeded),

@@ -228,7 +228,12 @@ pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[
 fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
     let seen = &facts.generator;
     let measured = facts.phases.measure_ns.max(1) as f64;
-    let busiest = |values: &[u64]| values.iter().copied().max().unwrap_or(0) as f64 / measured;
+    // The readings are taken a little outside of the phase, which matters if that is very short:
+    // more than always is always.
+    let busiest = |values: &[u64]| {
+        let most = values.iter().copied().max().unwrap_or(0);
+        (most as f64 / measured).min(1.0)
+    };
     let p99 = total.response_time.quantile(0.99);
     Generator {
         cpu_ns: seen.worker_cpu_ns.iter().sum(),

@@ -57,10 +57,14 @@ impl Running {
     pub fn await_in(&self, lab: &Lab, folder: &Path, holds: impl Fn() -> bool) {
         let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).expect("inotify");
         let end = pidfd_open(self.pid(), PidfdFlags::empty()).expect("the process is there");
+        let within = folder.ancestors().take_while(|place| place.starts_with(lab.path("")));
+        let mut places: Vec<&Path> = within.collect();
+        // The outermost first, so that whatever is made too late to be watched is an event above it.
+        places.reverse();
         loop {
             // Watched before it is looked at: whatever happens from here on wakes the poll below.
-            for place in folder.ancestors().take_while(|place| place.starts_with(lab.path(""))) {
-                let _ = inotify::add_watch(&watch, place, WatchFlags::CREATE | WatchFlags::MODIFY);
+            for place in &places {
+                let _ = inotify::add_watch(&watch, *place, WatchFlags::CREATE | WatchFlags::MODIFY);
             }
             if holds() {
                 return;
