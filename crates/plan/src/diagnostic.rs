@@ -49,6 +49,9 @@ impl From<Range<usize>> for Span {
     }
 }
 
+/// Problems that are written out; beyond, the file is not what it was taken for.
+const MOST_SHOWN: usize = 100;
+
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -143,8 +146,12 @@ impl Sources {
         };
         let mut sorted: Vec<&Diagnostic> = problems.iter().collect();
         sorted.sort_by_key(|problem| problem.span.start);
-        let texts: Vec<String> =
-            sorted.iter().map(|problem| self.render_one(problem, &renderer)).collect();
+        let shown = sorted.iter().take(MOST_SHOWN);
+        let mut texts: Vec<String> =
+            shown.map(|problem| self.render_one(problem, &renderer)).collect();
+        if sorted.len() > MOST_SHOWN {
+            texts.push(format!("error: and {} problems more", sorted.len() - MOST_SHOWN));
+        }
         texts.join("\n\n")
     }
 

@@ -12,6 +12,20 @@ use serde_json::Value as Json;
 /// anything.
 const SHORTEST: usize = 4;
 
+/// Header fields whose value lets somebody in.
+const AUTHORISING: [&str; 5] =
+    ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
+
+/// Whether the value of this header field is kept out of everything written.
+pub fn is_authorising(header: &str) -> bool {
+    AUTHORISING.iter().any(|known| header.eq_ignore_ascii_case(known))
+}
+
+/// The variable of the environment that stands for a header's value in what is shown.
+pub(crate) fn variable(header: &str) -> String {
+    header.to_ascii_uppercase().replace('-', "_")
+}
+
 /// All values that came from the environment.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets {
@@ -28,9 +42,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Notes a variable.
+    /// Notes a variable; also as messages and files write it, with escapes.
     pub(crate) fn add_value(&mut self, name: &str, value: &str) {
-        add(&mut self.values, value, format!("{{{{env.{name}}}}}"));
+        let written = format!("{{{{env.{name}}}}}");
+        add(&mut self.values, value, written.clone());
+        add(&mut self.values, &value.escape_debug().to_string(), written.clone());
+        let quoted = Json::from(value).to_string();
+        add(&mut self.values, &quoted[1..quoted.len() - 1], written);
     }
 
     /// Notes a text that was made of variables, and how it is written in the file.
@@ -40,7 +58,10 @@ impl Secrets {
 
     /// Placeholders of the variables in use.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().map(|(_, written)| written.as_str())
+        let mut names: Vec<&str> = self.values.iter().map(|(_, name)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter()
     }
 
     /// The text without secrets.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use url::Url;
 
 /// An address with what it takes to reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -21,4 +22,19 @@ pub struct Target {
     pub key: Option<PathBuf>,
     /// Accept any certificate.
     pub insecure: bool,
+}
+
+/// Whether user or password stand in an address, where every output would show them.
+pub(crate) fn has_credentials(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
+/// What was meant as an address, without what stands between the scheme and an `@`.
+pub(crate) fn without_credentials(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    match rest.rsplit_once('@') {
+        Some((_, host)) if scheme.is_empty() => format!("…@{host}"),
+        Some((_, host)) => format!("{scheme}://…@{host}"),
+        None => text.to_owned(),
+    }
 }

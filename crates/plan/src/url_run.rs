@@ -8,6 +8,8 @@ use url::{Position, Url};
 use crate::criterion::{Criterion, Names};
 use crate::diagnostic::Span;
 use crate::plan::Plan;
+use crate::secret::{is_authorising, variable};
+use crate::target::{has_credentials, without_credentials};
 use crate::units;
 
 /// Measure phase of a run of one address, where no flag says how long.
@@ -73,10 +75,6 @@ pub enum Secrecy {
     Shown,
 }
 
-/// Names of headers whose values authorise.
-const AUTHORISING: [&str; 5] =
-    ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
-
 impl UrlRun {
     /// What is wrong with the flags, each by its name: `--rate: expected a rate such as 500/s,
     /// got "500"`.
@@ -100,21 +98,16 @@ impl UrlRun {
         check("warm-up", &self.warm_up, "a duration such as 5s, or auto", is_warm_up);
         let headers = self.headers.iter().filter(|header| split_header(header).is_none());
         problems.extend(headers.map(|header| {
-            format!("--header: expected a header such as \"Accept: */*\", got \"{header}\"")
+            // What stands behind a blank may be a value that authorises.
+            let shown = match header.trim().split_once(' ') {
+                Some((first, _)) => format!("{first} …"),
+                None => header.clone(),
+            };
+            format!("--header: expected a header such as \"Accept: */*\", got \"{shown}\"")
         }));
         problems.extend(self.conflicts());
         problems.extend(self.criteria.iter().filter_map(|text| bad_criterion(text)));
-        match self.parsed_url() {
-            None => problems.push(format!(
-                "expected an address such as http://127.0.0.1:8080/, got \"{}\"",
-                self.url
-            )),
-            // Not repeated: whoever reads this message need not know them.
-            Some(url) if !url.username().is_empty() || url.password().is_some() => problems.push(
-                "the address holds credentials: they go into --header \"Authorization: …\"".into(),
-            ),
-            Some(_) => {}
-        }
+        problems.extend(self.bad_url());
         problems
     }
 
@@ -138,6 +131,19 @@ impl UrlRun {
             .map(|(a, _, b, _)| format!("--{a} and --{b} exclude each other"))
             .chain(orphan.map(|(a, _, b, _)| format!("--{a} needs --{b}")))
             .collect()
+    }
+
+    fn bad_url(&self) -> Option<String> {
+        match self.parsed_url() {
+            Some(url) if has_credentials(&url) => Some(
+                "credentials go into a header, such as --header \"Authorization: …\"".to_owned(),
+            ),
+            Some(_) => None,
+            None => {
+                let shown = without_credentials(&self.url);
+                Some(format!("expected an address such as http://127.0.0.1:8080/, got \"{shown}\""))
+            }
+        }
     }
 
     fn parsed_url(&self) -> Option<Url> {
@@ -294,13 +300,7 @@ fn header_field(header: &str, secrecy: Secrecy) -> Option<String> {
 
 /// Whether this value authorises; a template is no value yet.
 fn authorises(name: &str, value: &str) -> bool {
-    let known = AUTHORISING.iter().any(|secret| name.eq_ignore_ascii_case(secret));
-    known && !value.contains("{{")
-}
-
-/// The variable of the environment that stands for a header's value in what is shown.
-fn variable(name: &str) -> String {
-    name.to_ascii_uppercase().replace('-', "_")
+    is_authorising(name) && !value.contains("{{")
 }
 
 /// A key, bare where TOML allows it.

@@ -17,6 +17,7 @@ use record::{Layout, Window};
 use report::summarize::{Input, Summariser};
 
 use crate::disk::{Disk, unwritable};
+use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
 use crate::redaction;
@@ -55,6 +56,9 @@ impl Conduct<'_> {
             run.machine.placement = executed.generator.placement.clone();
             self.add(&mut summariser, &executed, &layout)?;
         }
+        if self.stop.requests() > 0 {
+            summariser.interrupt();
+        }
         Ok(summariser.finish(run))
     }
 
@@ -90,7 +94,8 @@ impl Conduct<'_> {
         };
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
         let trials = self.experiment.plan.trials.len();
-        self.live.trial(planned.index, trials, arm);
+        let name = self.experiment.plan.secrets.redact(&arm.name);
+        self.live.trial(planned.index, trials, name, &arm.load);
         let (live, stop) = (&mut *self.live, &self.stop);
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
@@ -114,13 +119,14 @@ impl Conduct<'_> {
         Ok(Some((executed, setup.layout())))
     }
 
-    /// What keeps a trial from being executed; processes may have been told secrets and quote them.
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {
-        let secrets = &self.experiment.plan.secrets;
         let problem = match error {
             ConductError::Compile(problems) => {
                 let text = self.experiment.sources.render(problems, Colour::Off);
                 return Problem::experiment(text);
+            }
+            ConductError::Process(process @ ProcessError::Interrupted { .. }) => {
+                Problem { exit: Exit::Undecided, ..Problem::environment(process.to_string()) }
             }
             ConductError::Process(process) => {
                 let problem = Problem::environment(process.to_string());
@@ -138,9 +144,7 @@ impl Conduct<'_> {
             }
             ConductError::Generator(_) => Problem::environment(error.to_string()),
         };
-        let what = secrets.redact(&problem.what);
-        let hint = problem.hint.as_deref().map(|hint| secrets.redact(hint));
-        Problem { what, hint, ..problem }.during(format!("starting trial {}", planned.index))
+        problem.during(format!("starting trial {}", planned.index))
     }
 }
 

@@ -4,8 +4,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use plan::load::{Model, Stop};
-use plan::plan::Arm;
+use plan::load::{Load, Model, Stop};
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary;
 use report::pages::progress::Line;
@@ -54,16 +53,16 @@ impl Live {
     }
 
     /// The next trial begins, one of so many.
-    pub fn trial(&mut self, index: u32, of: usize, arm: &Arm) {
-        let measure_ns = match arm.load.stop {
+    pub fn trial(&mut self, index: u32, of: usize, arm: String, load: &Load) {
+        let measure_ns = match load.stop {
             Stop::Duration { after } => Some(nanos(after)),
             Stop::Operations { .. } => None,
         };
         self.seen = 0;
         self.trial = TrialShown {
             number: (index, u32::try_from(of).unwrap_or(u32::MAX)),
-            arm: arm.name.clone(),
-            model: model(&arm.load.model),
+            arm,
+            model: model(&load.model),
             measure_ns,
             ..TrialShown::default()
         };

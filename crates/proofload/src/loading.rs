@@ -8,8 +8,11 @@ use plan::experiment::{self, Experiment, Options, World};
 use plan::url_run::{Secrecy, UrlRun};
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
-use crate::inputs::{Bundled, Surroundings};
+use crate::inputs::{Bundled, Surroundings, read_within};
 use crate::message::Problem;
+
+/// Bytes of the largest experiment file.
+const LARGEST: u64 = 16 << 20;
 
 /// A checked experiment, and what is to be shown of how it came about.
 #[derive(Debug)]
@@ -28,8 +31,12 @@ pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
         return load_url(args);
     }
     if let Some(flag) = url_flag(args) {
-        return Err(Problem::usage(format!("`--{flag}` goes with a URL, and this is a file"))
-            .hint("set it in the file, or override one value with `--set path=value`"));
+        let problem = Problem::usage(format!("`--{flag}` goes with a URL, and this is a file"));
+        return Err(if Path::new(&args.experiment).exists() {
+            problem.hint("set it in the file, or override one value with `--set path=value`")
+        } else {
+            problem.hint("a URL begins with http:// or https://")
+        });
     }
     load_file(&args.experiment, &args.plan)
 }
@@ -39,10 +46,12 @@ pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
 /// Errors: it cannot be read, or everything that is wrong with it
 pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
     let path = Path::new(name);
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Problem::usage(format!("cannot read the experiment {name}: {error}"))
+    let unreadable = |why: &dyn std::fmt::Display| {
+        Problem::usage(format!("cannot read the experiment {name}: {why}"))
             .hint("name an experiment file, or a URL such as http://127.0.0.1:8080/")
-    })?;
+    };
+    let bytes = read_within(path, LARGEST).map_err(|error| unreadable(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
     let experiment = parse(name, &text, &Surroundings::beside(path), &options(flags))?;
     Ok(Loaded { experiment, equivalent: None })
 }

@@ -8,14 +8,16 @@ use drivers::probe::{Check, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
 use engine::driver::{Call, Compile, Driver, Exchange};
-use engine::process::Processes;
+use engine::process::{ProcessError, Processes};
 use engine::transport::{Endpoint, Kernel, Network};
 use plan::mix::Mix;
 use plan::plan::{Arm, TrialPlan};
+use plan::secret::is_authorising;
 use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
 
 use crate::conduct::{driver, launcher};
+use crate::exit::Exit;
 use crate::message::Problem;
 
 /// Bytes of a body that are shown.
@@ -37,21 +39,28 @@ pub struct Tried {
 /// Errors: something could not be started, or an address cannot be used
 pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<Tried, Problem> {
     let driver = driver(arm)?;
-    let processes = launcher()?
-        .start(arm, &|| stop.requests() > 0)
-        .map_err(|error| Problem::environment(error.to_string()).during("starting the system"))?;
+    let processes = launcher()?.start(arm, &|| stop.requests() > 0).map_err(|error| {
+        if matches!(error, ProcessError::Interrupted { .. }) {
+            return stopped();
+        }
+        let problem = Problem::environment(error.to_string()).during("starting the system");
+        match error.hint() {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
+    })?;
     let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default());
     let runtime = runtime.map_err(|error| Problem::environment(error.to_string()))?;
-    let tried = runtime.block_on(try_all(&driver, arm, trial, &processes));
+    let tried = runtime.block_on(try_all(&driver, (arm, trial), &processes, stop));
     processes.stop();
     tried
 }
 
 async fn try_all(
     driver: &AnyDriver,
-    arm: &Arm,
-    trial: &TrialPlan,
+    (arm, trial): (&Arm, &TrialPlan),
     processes: &Processes,
+    stop: &StopSignal,
 ) -> Result<Tried, Problem> {
     let unusable = |error: &dyn std::fmt::Display| Problem::environment(error.to_string());
     let targets = arm.targets.iter().map(|target| processes.places().fill_target(target));
@@ -66,7 +75,12 @@ async fn try_all(
         let compiled = compiled.map_err(|_| Problem::usage("an operation cannot be compiled"))?;
         let attempt = attempt(driver, &compiled, &endpoint, &call, &clock);
         let _ = writeln!(tried.text, "operation {} at {endpoint}\n", operation.name);
-        match bounded(attempt, &clock, arm.load.timeout).await {
+        let attempt = bounded(attempt, &clock, arm.load.timeout);
+        let attempt = tokio::select! {
+            done = attempt => done,
+            () = stop.requested(1) => return Err(stopped()),
+        };
+        match attempt {
             Ok(probe) => {
                 tried.all_succeeded &= probe.outcome == Outcome::Succeeded;
                 show(&probe, &mut tried.text);
@@ -78,6 +92,10 @@ async fn try_all(
         }
     }
     Ok(tried)
+}
+
+fn stopped() -> Problem {
+    Problem { exit: Exit::Undecided, ..Problem::environment("stopped before everything was tried") }
 }
 
 /// The first call of each operation, as the plan would make it.
@@ -133,7 +151,7 @@ async fn bounded(
 }
 
 fn show(probe: &Probe, text: &mut String) {
-    quote(text, '>', &probe.request, false);
+    quote(text, '>', &without_authorisation(&probe.request), false);
     quote(text, '<', &probe.head, false);
     quote(text, '<', &probe.body, probe.is_truncated);
     for Check { text: expected, holds, seen } in &probe.checks {
@@ -148,6 +166,24 @@ fn show(probe: &Probe, text: &mut String) {
         (Outcome::Failed(kind), None) => writeln!(text, "  failed: {}\n", kind.name()),
         (Outcome::Abandoned, _) => writeln!(text, "  abandoned\n"),
     };
+}
+
+/// The request with the values of header fields that authorise left out.
+fn without_authorisation(request: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(request.len());
+    let mut in_head = true;
+    for line in request.split_inclusive(|byte| *byte == b'\n') {
+        in_head &= !line.trim_ascii().is_empty();
+        let name = line.split(|byte| *byte == b':').next().filter(|_| in_head);
+        match name.and_then(|name| std::str::from_utf8(name).ok()) {
+            Some(name) if is_authorising(name) => {
+                shown.extend_from_slice(name.as_bytes());
+                shown.extend_from_slice(": …\r\n".as_bytes());
+            }
+            _ => shown.extend_from_slice(line),
+        }
+    }
+    shown
 }
 
 /// Bytes as lines behind a mark; what is not text is shown as its replacement character.

@@ -87,7 +87,7 @@ pub(super) fn spawn<C: Clock, N: Network, D: Driver>(
     });
 }
 
-/// From the first operation to the last; gives whether it was stopped before its time.
+/// From the first operation to the last; gives whether somebody stopped it.
 async fn shift<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>, stops: &Stops) -> bool {
     let stopped = either(plan(room), stops.requested(1)).await;
     let interrupted = matches!(stopped, First::Right(()));
@@ -101,7 +101,7 @@ async fn shift<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>, stops:
     if let First::Right(_) = either(room.settled(), too_long).await {
         give_up(room).await;
     }
-    interrupted
+    interrupted || stops.user.requests() > 0
 }
 
 /// Begins operations until the measure phase is over.

@@ -3,7 +3,7 @@
 use super::arm::{Arms, duplicates};
 use super::factor::{self, Factor};
 use super::request::{Experiment, Options, Refused, World};
-use super::{comparison, load as load_table, overrides, resolve};
+use super::{comparison, confidential, load as load_table, overrides, resolve};
 use crate::comparison::Comparison;
 use crate::criterion::{Criterion, Names};
 use crate::diagnostic::{Diagnostic, Sources, Span};
@@ -31,17 +31,19 @@ pub fn load(
     let mut sources = Sources::new(file, text);
     let (mut root, mut problems) = document::parse(text);
     if !problems.is_empty() {
-        return Err(Refused { problems, sources });
+        return Err(Refused { problems, sources, secrets: Secrets::default() });
     }
     let criteria = with_flags(&mut root, options, &mut sources, &mut problems);
     let mut secrets = Secrets::default();
+    confidential::names(&root, &mut problems);
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
+    confidential::headers(&root, &mut secrets);
     let head = Head::read(&root, options, &mut problems);
     let built = Built::new(&root, world, &head, &mut problems);
     let criteria = judge(&head, &criteria, &built.arms, &mut problems);
     tidy(&mut problems);
     if !problems.is_empty() {
-        return Err(Refused { problems, sources });
+        return Err(Refused { problems, sources, secrets });
     }
     let trials = order::trials(built.arms.len(), built.blocks, head.seed);
     let plan = Plan {

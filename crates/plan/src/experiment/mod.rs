@@ -7,6 +7,7 @@
 mod arm;
 mod build;
 mod comparison;
+mod confidential;
 mod factor;
 mod load;
 mod operation;

@@ -314,12 +314,20 @@ fn name(reader: &mut Reader<'_>, place: usize) -> String {
     name.to_owned()
 }
 
+/// Characters of the longest name: files are called after it, with an item's name and an ending.
+const LONGEST_NAME: usize = 100;
+
 /// What is wrong with a name, if anything.
 pub(super) fn bad_name(name: &str, span: Span) -> Option<Diagnostic> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(fine) {
         let message = format!("name \"{name}\" holds other than letters, digits, `-`, `_`, `.`");
         return Some(Diagnostic::new(span, message, "expected a name such as home-page"));
+    }
+    if name.len() > LONGEST_NAME {
+        let message = format!("a name of {} characters, which is also that of files", name.len());
+        let label = format!("expected at most {LONGEST_NAME} characters");
+        return Some(Diagnostic::new(span, message, label));
     }
     (name == TOTAL).then(|| {
         let message = format!("the name `{TOTAL}` is reserved for all operations together");

@@ -3,6 +3,9 @@
 use crate::diagnostic::{Diagnostic, Sources, Span};
 use crate::document::{self, Entry, Node, Table, Value};
 
+/// Keys in the longest path: far more than any experiment nests.
+const DEEPEST: usize = 64;
+
 /// Applies one override; its text becomes a source of its own.
 ///
 /// A key that the file lacks is added: whether it may stand there is found when the table is
@@ -29,6 +32,11 @@ pub(super) fn apply(
         let span = Span::new(start, start + segment.len());
         segments.push((segment.trim(), span));
         start += segment.len() + 1;
+    }
+    if segments.len() > DEEPEST {
+        let span = Span::new(base, base + path.len());
+        let message = format!("a path of {} keys leads nowhere", segments.len());
+        return Err(Diagnostic::new(span, message, "expected a path such as load.rate"));
     }
     set_in_table(root, &segments, node)
 }

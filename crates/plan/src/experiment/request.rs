@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::operation::Operation;
 use crate::plan::Plan;
+use crate::secret::Secrets;
 use crate::target::Target;
 
 /// The outside world, as far as a plan may look at it.
@@ -85,11 +86,13 @@ pub struct Refused {
     pub problems: Vec<Diagnostic>,
     /// Texts that spans refer to.
     pub sources: Sources,
+    /// What the problems may quote and nobody is to read.
+    pub secrets: Secrets,
 }
 
 impl Refused {
-    /// All problems as a person reads them.
+    /// All problems as a person reads them, secrets redacted.
     pub fn render(&self, colour: Colour) -> String {
-        self.sources.render(&self.problems, colour)
+        self.secrets.redact(&self.sources.render(&self.problems, colour))
     }
 }

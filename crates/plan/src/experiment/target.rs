@@ -7,7 +7,7 @@ use url::Url;
 use super::request::Inputs;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
-use crate::target::Target;
+use crate::target::{Target, has_credentials, without_credentials};
 
 /// Reads a `target` table.
 pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Target {
@@ -23,7 +23,8 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     target.cacert = file("cacert", &mut reader);
     target.cert = file("cert", &mut reader);
     target.key = file("key", &mut reader);
-    target.connect_to = reader.string("connect_to").map(|(to, _)| to.to_owned());
+    let to = reader.parsed("connect_to", "a place such as 127.0.0.1:8080", place);
+    target.connect_to = to.map(|(to, _)| to);
     target.insecure = reader.boolean("insecure").unwrap_or(false);
     if target.cert.is_some() != target.key.is_some() {
         let message = "`cert` and `key` belong together";
@@ -82,20 +83,40 @@ fn address(text: &str, span: Span, reader: &mut Reader<'_>) -> String {
     if text.contains('{') {
         return trimmed.to_owned();
     }
-    let host = Url::parse(text).ok().filter(Url::has_host);
-    match host {
-        None => {
-            let message =
-                format!("expected an address such as http://127.0.0.1:8080, got \"{text}\"");
-            reader.problem(Diagnostic::new(span, message, "expected scheme, host and port"));
-        }
-        Some(url) if !matches!(url.path(), "" | "/") || url.query().is_some() => {
-            let message = format!("a target is scheme, host and port, got \"{text}\"");
-            let problem = Diagnostic::new(span, message, "has a path");
-            let path = &url[url::Position::BeforePath..];
-            reader.problem(problem.with_hint(format!("write path = \"{path}\" in the operation")));
-        }
-        Some(_) => {}
+    if let Some(problem) = bad_address(text, span) {
+        reader.problem(problem);
     }
     trimmed.to_owned()
+}
+
+/// What is wrong with an address that nobody has to fill in.
+fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
+    let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
+        let shown = without_credentials(text);
+        let message = format!("expected an address such as http://127.0.0.1:8080, got \"{shown}\"");
+        return Some(Diagnostic::new(span, message, "expected scheme, host and port"));
+    };
+    if has_credentials(&url) {
+        let problem = Diagnostic::new(span, "an address holds credentials", "user or password");
+        return Some(problem.with_hint("send a header such as authorization instead"));
+    }
+    if url.port() == Some(0) {
+        let message = format!("nobody listens at port 0, got \"{text}\"");
+        return Some(Diagnostic::new(span, message, "expected a port from 1 to 65535"));
+    }
+    let rest = &url[url::Position::BeforePath..];
+    (!matches!(rest, "" | "/")).then(|| {
+        let message = format!("a target is scheme, host and port, got \"{text}\"");
+        let problem = Diagnostic::new(span, message, "has a path");
+        problem.with_hint(format!("write path = \"{rest}\" in the operation"))
+    })
+}
+
+/// `connect_to`: host and port, or a placeholder of the launcher.
+fn place(text: &str) -> Option<String> {
+    let url = Url::parse(&format!("tcp://{text}")).ok().filter(Url::has_host);
+    let bare = url.is_some_and(|url| {
+        matches!(&url[url::Position::BeforePath..], "") && !has_credentials(&url)
+    });
+    (text.contains('{') || bare).then(|| text.to_owned())
 }

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::loading::load_file;
 use crate::message::Problem;
 use crate::trying::try_arm;
-use crate::{interrupt, output};
+use crate::{interrupt, output, redaction};
 
 /// Prints the plan; sends nothing unless asked to.
 pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
@@ -19,9 +19,11 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     let mut all_succeeded = true;
     for (place, arm) in plan.arms.iter().enumerate() {
         let Some(trial) = plan.trials.iter().find(|trial| trial.arm == place) else { continue };
-        let tried = try_arm(arm, trial, &stop)?;
+        let tried = try_arm(arm, trial, &stop)
+            .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
         all_succeeded &= tried.all_succeeded;
-        output::print(&format!("\narm {}\n\n{}", arm.name, plan.secrets.redact(&tried.text)))?;
+        let (name, text) = (plan.secrets.redact(&arm.name), plan.secrets.redact(&tried.text));
+        output::print(&format!("\narm {name}\n\n{text}"))?;
     }
     Ok(if all_succeeded { Exit::Passed } else { Exit::Failed })
 }

@@ -52,6 +52,12 @@ fn finish(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(Problem::usage(error.to_string()).during(format!("making `{format}`")))
         }
+        // Whoever writes a page gives errors of reading this kind; the system never does.
+        Err(error) if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::InvalidData) => {
+            Err(Problem::usage(format!("cannot read the run: {error}"))
+                .during(format!("making `{format}`"))
+                .hint("this file is damaged; formats that do not need it can still be made"))
+        }
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Problem::environment(format!("cannot write to stdout: {error}")))
         }

@@ -49,7 +49,8 @@ pub struct Finished {
 ///
 /// Errors: it could not be run, or its record could not be written
 pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
-    let finished = measure(loaded, flags, live)?;
+    let finished = measure(loaded, flags, live)
+        .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     let record = read_back(&finished.disk)?;
     write_pages(&record, &finished.disk)?;
     live.clear();
@@ -181,7 +182,7 @@ fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
         return out.to_owned();
     }
     let time: String = started_at.chars().filter(|one| !matches!(one, '-' | ':')).collect();
-    let name = format!("{time}-{}", slug(&plan.title));
+    let name = format!("{time}-{}", slug(&plan.secrets.redact(&plan.title)));
     let first = Path::new("runs").join(&name);
     let later = (2_u32..).map(|number| Path::new("runs").join(format!("{name}-{number}")));
     std::iter::once(first).chain(later).find(|path| !path.exists()).unwrap_or_default()
@@ -212,6 +213,7 @@ pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
     RunRecord::read(&RunReader::new(disk)).map_err(|error| {
         Problem::usage(format!("cannot read the run: {error}"))
             .during(format!("reading {}", disk.root().display()))
+            .hint("the folder is damaged: take another copy of it, or run the experiment again")
     })
 }
 

@@ -3,6 +3,7 @@
 mod bad_input;
 mod faults;
 mod formats;
+mod hostile;
 mod interruptions;
 mod lab;
 mod loads;

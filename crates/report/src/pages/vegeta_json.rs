@@ -58,7 +58,7 @@ fn times(distribution: &Distribution) -> Value {
         entry.and_then(|entry| entry.observed_ns).unwrap_or(distribution.max_ns)
     };
     json!({
-        "total": u128::from(distribution.mean_ns) * u128::from(distribution.count),
+        "total": distribution.mean_ns.saturating_mul(distribution.count),
         "mean": distribution.mean_ns,
         "50th": at(0.5),
         "90th": at(0.9),

@@ -313,3 +313,55 @@ targets = { file = "targets.txt" }
     }
     assert!(refused > 500, "{refused}");
 }
+
+#[test]
+fn no_complaint_quotes_a_secret() {
+    let rate = HOME.replace("\"500/s\"  ", "\"{{env.TOKEN}}\"");
+    let message = refused(&rate);
+    assert!(message.contains("got \"{{env.TOKEN}}\""), "{message}");
+    assert!(!message.contains("s3cr3t-token"), "{message}");
+    let header = "http = { path = \"/{{nope}}\", header = { cookie = \"id=h1dden\" } }";
+    let message = refused(&HOME.replace("http = { path = \"/\" }", header));
+    assert!(message.contains("{{env.COOKIE}}") && !message.contains("h1dden"), "{message}");
+}
+
+#[test]
+fn a_name_made_of_the_environment_is_refused() {
+    let message = refused(&HOME.replace("\"home\"", "\"{{env.TOKEN}}\""));
+    assert!(message.contains("a name is part of every output"), "{message}");
+    assert!(message.contains("hint: write the name out"), "{message}");
+}
+
+#[test]
+fn a_name_that_no_file_could_bear_is_refused() {
+    let named = |letters: usize| HOME.replace("\"home\"", &format!("\"{}\"", "a".repeat(letters)));
+    assert!(refused(&named(101)).contains("expected at most 100 characters"));
+    plan(&named(100));
+}
+
+#[test]
+fn an_address_that_cannot_be_is_refused() {
+    let at = |url: &str| refused(&HOME.replace("http://127.0.0.1:8080", url));
+    let credentials = at("http://u:p4ss@127.0.0.1:8080");
+    assert!(credentials.contains("an address holds credentials"), "{credentials}");
+    assert!(at("http://127.0.0.1:0").contains("nobody listens at port 0"));
+    assert!(at("http://127.0.0.1:8080/#top").contains("a target is scheme, host and port"));
+    let place = "http://127.0.0.1:8080\"\nconnect_to = \"127.0.0.1:99999";
+    assert!(at(place).contains("expected a place such as 127.0.0.1:8080"));
+    plan(&HOME.replace("http://127.0.0.1:8080", "http://a\"\nconnect_to = \"[::1]:80"));
+}
+
+#[test]
+fn a_path_without_end_leads_nowhere() {
+    let path = format!("{}=1", vec!["a"; 50_000].join("."));
+    let message = read(HOME, &set(&[&path])).unwrap_err();
+    assert!(message.contains("a path of 50000 keys leads nowhere"), "{message}");
+}
+
+#[test]
+fn of_very_many_problems_some_are_shown_and_all_are_counted() {
+    let keys: String = (0..5000).map(|number| format!("zz{number} = 1\n")).collect();
+    let message = refused(&(HOME.to_owned() + &keys));
+    assert_eq!(message.matches("error: ").count(), 101);
+    assert!(message.ends_with("error: and 4900 problems more"));
+}

@@ -50,7 +50,7 @@ pub fn load(trial: &Trial) -> String {
     format!(
         "{offered}; {} {workers}; warm-up {}, measured {}, drained {}",
         load.workers,
-        number::duration(phases.warm_up_ns + phases.ramp_up_ns),
+        number::duration(phases.warm_up_ns.saturating_add(phases.ramp_up_ns)),
         number::duration(phases.measure_ns),
         number::duration(phases.drain_ns)
     )

@@ -1,0 +1,52 @@
+//! What must not be read in any output: header values that let somebody in, and names made of
+//! the environment.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::{Table, Value};
+use crate::secret::{Secrets, is_authorising, variable};
+
+/// Notes the values of headers that authorise and are written out in the file.
+pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
+    let settings = tables(root, "operation").flat_map(|table| &table.entries);
+    let fields = settings
+        .filter_map(|entry| as_table(&entry.node.value)?.get("header"))
+        .filter_map(|header| as_table(&header.node.value))
+        .flat_map(|header| &header.entries);
+    for field in fields.filter(|field| is_authorising(&field.key)) {
+        let Some(value) = field.node.as_str() else { continue };
+        // A template is no value yet, and a variable of the environment is hidden already.
+        if !value.contains("{{") && secrets.redact(value) == value {
+            secrets.add_value(&variable(&field.key), value);
+        }
+    }
+}
+
+/// Refuses names made of the environment: they stand in every output and in names of files.
+pub(super) fn names(root: &Table, problems: &mut Vec<Diagnostic>) {
+    for kind in ["operation", "service", "observer"] {
+        for entry in tables(root, kind).filter_map(|table| table.get("name")) {
+            if entry.node.as_str().is_some_and(|name| name.contains("{{env.")) {
+                let message = "a name is part of every output, and {{env.…}} of none";
+                let problem =
+                    Diagnostic::new(entry.node.span, message, "taken from the environment");
+                problems.push(problem.with_hint("write the name out"));
+            }
+        }
+    }
+}
+
+/// The tables of a list of tables.
+fn tables<'a>(root: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
+    let items = match root.get(key).map(|entry| &entry.node.value) {
+        Some(Value::Array(items)) => items.as_slice(),
+        _ => &[],
+    };
+    items.iter().filter_map(|item| as_table(&item.value))
+}
+
+fn as_table(value: &Value) -> Option<&Table> {
+    match value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    }
+}

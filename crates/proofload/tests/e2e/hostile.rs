@@ -1,0 +1,169 @@
+//! Hostile input and surroundings: a clear end under the right code, and nothing that leaks.
+
+use std::net::TcpListener;
+
+use rustix::process::Signal;
+
+use crate::lab::process::files_below;
+use crate::lab::server::{echo, truth};
+use crate::lab::{Lab, Ran, assert_accounting, finding, only_trial};
+
+const TOKEN: &str = "h0stile-t0ken";
+
+/// An experiment of three operations with one more line for the operation.
+fn experiment(url: &str, operation: &str) -> String {
+    format!(
+        "title = \"hostile\"\nquestion = \"Does it hold?\"\n[target]\nurl = \"{url}\"\n\
+         [load]\nconnections = 1\noperations = 3\nwarm_up = \"0s\"\n\
+         [[operation]]\nname = \"home\"\n{operation}\n"
+    )
+}
+
+fn assert_unseen(ran: &Ran) {
+    assert!(!ran.stdout.contains(TOKEN), "on stdout:\n{}", ran.stdout);
+    assert!(!ran.stderr.contains(TOKEN), "on stderr:\n{}", ran.stderr);
+}
+
+fn assert_unwritten(lab: &Lab, folder: &str) {
+    for file in files_below(&lab.path(folder)) {
+        let bytes = std::fs::read(&file).expect("readable");
+        let found = bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes());
+        assert!(!found, "in {}", file.display());
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let lab = Lab::new();
+    let rows = "http = { path = \"/{{row.x}}\" }\nrows = { file = \"/dev/zero\" }";
+    lab.write("rows.toml", &experiment("http://127.0.0.1:9", rows));
+    for endless in ["rows.toml", "/dev/zero"] {
+        let ran = lab.proofload(&["check", endless]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("it is larger than"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_stop_while_something_starts_leaves_a_record_and_exits_3() {
+    let lab = Lab::new();
+    let begun = lab.path("begun");
+    let system = format!(
+        "[system]\ncommand = \"sh -c 'touch {}; exec sleep 3600'\"\nready = \"line\"\n[load]\n\
+         rate = \"5/s\"\nduration = \"1s\"\n[[operation]]\nhttp = {{ path = \"/\" }}\n",
+        begun.display()
+    );
+    lab.write("never.toml", &system);
+    let running = lab.start(&["run", "never.toml", "--out", "run", "--quiet"]);
+    running.await_in(&lab, &lab.path(""), || begun.exists());
+    running.signal(Signal::INT);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let summary = lab.summary("run").expect("a summary");
+    assert!(finding(&summary, "interrupted").is_some(), "{summary:?}");
+    assert!(lab.read("run/report.md").contains("stopped"));
+}
+
+#[test]
+fn a_stop_during_the_drain_is_no_pass() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=hang"]);
+    let load = ["--requests", "2", "--connections", "2", "--warm-up", "0s", "--timeout", "1h"];
+    let running = lab.start(&[&["run", &url, "--out", "run", "--quiet"], &load[..]].concat());
+    running.await_events(&lab, "progress", 1);
+    running.signal(Signal::INT);
+    running.await_events(&lab, "interrupted", 1);
+    running.signal(Signal::INT);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stdout);
+    let summary = lab.summary("run").expect("a summary");
+    assert_accounting(only_trial(&summary));
+    assert!(finding(&summary, "interrupted").is_some(), "{summary:?}");
+}
+
+#[test]
+fn one_stop_ends_a_calibration() {
+    let lab = Lab::new();
+    let running = lab.start(&["calibrate", "--quiet", "--out", "kept"]);
+    running.await_in(&lab, &lab.path("kept"), || {
+        let folder = std::fs::read_dir(lab.path("kept"));
+        folder.is_ok_and(|mut entries| entries.next().is_some())
+    });
+    running.signal(Signal::TERM);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: interrupted"), "{}", ran.stderr);
+}
+
+#[test]
+fn one_stop_ends_a_trying() {
+    let lab = Lab::new();
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", silent.local_addr().expect("its address"));
+    lab.write("try.toml", &experiment(&url, "http = { path = \"/\" }"));
+    let running = lab.start(&["check", "try.toml", "--try"]);
+    let _accepted = silent.accept().expect("it connects");
+    running.signal(Signal::INT);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("stopped before everything was tried"), "{}", ran.stderr);
+}
+
+/// Written out in the file it is the user's own risk there, and nowhere else.
+#[test]
+fn a_header_that_authorises_is_written_nowhere() {
+    let lab = Lab::new();
+    let (url, received) = echo();
+    let http =
+        format!("http = {{ path = \"/\", header = {{ authorization = \"Bearer {TOKEN}\" }} }}");
+    lab.write("open.toml", &experiment(&url, &http));
+    let ran = lab.proofload(&["run", "open.toml", "--out", "run", "--quiet", "--samples"]);
+    assert_unseen(&ran);
+    assert_unwritten(&lab, "run");
+    assert!(received.recv().expect("a request").contains(TOKEN), "it is sent");
+    for checked in [&["check", "open.toml"][..], &["check", "open.toml", "--try"][..]] {
+        assert_unseen(&lab.proofload(checked));
+    }
+}
+
+#[test]
+fn a_level_from_the_environment_is_shown_by_its_name() {
+    let lab = Lab::new();
+    let (url, _received) = echo();
+    let factors = "http = { path = \"/{{factor.x}}\" }\n[factors]\nx = [\"{{env.LEVEL}}\", \"b\"]";
+    lab.write("level.toml", &experiment(&url, factors));
+    for arguments in [
+        &["run", "level.toml", "--out", "run"][..],
+        &["check", "level.toml", "--try"][..],
+        &["check", "level.toml", "--set", "load.connections={{env.LEVEL}}"][..],
+    ] {
+        let output = lab.command(arguments).env("LEVEL", TOKEN).output();
+        assert_unseen(&Ran::from(output.expect("the binary starts")));
+    }
+    assert_unwritten(&lab, "run");
+}
+
+#[test]
+fn credentials_of_an_address_are_refused_unread() {
+    let lab = Lab::new();
+    let ran = lab.proofload(&["run", &format!("http://user:{TOKEN}@127.0.0.1:9/")]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("credentials go into a header"), "{}", ran.stderr);
+    assert_unseen(&ran);
+}
+
+#[test]
+fn a_damaged_file_is_not_taken_for_a_full_disk() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    lab.run(&[&url, "--requests", "5", "--warm-up", "0s", "--samples"]);
+    lab.write("run/trials/001/samples.csv", "not,samples\nat,all\n");
+    let ran = lab.proofload(&["report", "run", "--format", "jtl"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot read the run"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("samples.csv"), "{}", ran.stderr);
+    std::fs::remove_file(lab.path("run/trials/001/operation-1.hgrm")).expect("it was there");
+    let ran = lab.proofload(&["report", "run", "--format", "hgrm"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("operation-1.hgrm"), "{}", ran.stderr);
+}
