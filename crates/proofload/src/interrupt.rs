@@ -1,26 +1,15 @@
 //! Ctrl-C and SIGTERM become a wish to stop; the record stays whole.
 
 use std::io;
-use std::sync::OnceLock;
 use std::thread;
 
 use engine::StopSignal;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The one wish of this process: who asks again, gets what was wished before.
-static WISH: OnceLock<StopSignal> = OnceLock::new();
-
-/// Turns every SIGINT and SIGTERM from the first call on into one request of the signal returned.
+/// Turns every SIGINT and SIGTERM from now on into one request of the signal returned.
 ///
 /// Errors: the handlers cannot be installed
 pub fn listen() -> io::Result<StopSignal> {
-    match WISH.get() {
-        Some(wish) => Ok(wish.clone()),
-        None => install().map(|wish| WISH.get_or_init(|| wish).clone()),
-    }
-}
-
-fn install() -> io::Result<StopSignal> {
     let stop = StopSignal::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupts, mut terminations) = {
