@@ -36,6 +36,33 @@ pub fn pin(cores: &[usize]) -> io::Result<()> {
     Ok(())
 }
 
+/// The current thread, kept off the workers' processors until this is dropped.
+///
+/// Storing a window costs some hundred microseconds, which would be the lateness of whatever is due
+/// meanwhile on the same processor.
+#[derive(Debug)]
+pub struct Aside {
+    allowed: Vec<usize>,
+}
+
+impl Aside {
+    /// Goes where the systems are; where both sides share all processors, that changes nothing.
+    ///
+    /// Errors: what the kernel says
+    pub fn of(placement: &Placement) -> io::Result<Self> {
+        let allowed = allowed_cores()?;
+        pin(&placement.systems)?;
+        Ok(Self { allowed })
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // It was allowed before, so that only a change from outside can refuse it now.
+        let _ = pin(&self.allowed);
+    }
+}
+
 /// The set of these processors, as the kernel takes it.
 pub(crate) fn core_set(cores: &[usize]) -> CpuSet {
     let mut set = CpuSet::new();
@@ -71,6 +98,21 @@ mod tests {
         check(&[0, 1, 2, 3], Some(1), (&[3], &[0, 1, 2]));
         check(&[0, 1], Some(2), (&[0, 1], &[0, 1]));
         check(&[0, 1], Some(3), (&[1, 0, 1], &[0, 1]));
+    }
+
+    #[test]
+    fn a_thread_steps_aside_and_comes_back() {
+        let allowed = allowed_cores().unwrap();
+        let placement = place(&allowed, None);
+        let systems = placement.systems.clone();
+        std::thread::spawn(move || {
+            let aside = Aside::of(&placement).unwrap();
+            assert_eq!(allowed_cores().unwrap(), systems);
+            drop(aside);
+            assert_eq!(allowed_cores().unwrap(), allowed);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -117,7 +117,11 @@ impl Text {
 
     fn trials(&mut self, plan: &Plan) {
         self.line("");
-        self.line(&format!("{} trials, in this order", plan.trials.len()));
+        let trials = plan.trials.len();
+        self.line(&match trials {
+            1 => "1 trial".to_owned(),
+            _ => format!("{trials} trials, in this order"),
+        });
         for trial in plan.trials.iter().take(MOST_TRIALS) {
             let arm = &plan.arms[trial.arm].name;
             let (index, block) = (trial.index, trial.block);

@@ -14,7 +14,7 @@ use super::watch::{Check, Watch};
 use super::{ConductError, Output, facts, observers};
 use crate::clock::monotonic;
 use crate::driver::Driver;
-use crate::placement;
+use crate::placement::{self, Aside};
 use crate::process::{Launcher, Processes};
 use crate::stop::StopSignal;
 use crate::transport::Endpoint;
@@ -34,6 +34,7 @@ pub fn run_trial<D: Driver>(
     on: &mut dyn FnMut(Output),
 ) -> Result<Trial, ConductError> {
     let placement = place(setup)?;
+    let _aside = Aside::of(&placement)?;
     let launcher = Launcher { cores: placement.systems.clone(), ..launcher.clone() };
     announce(setup, on);
     let mut processes = launcher.start(setup.arm, &|| setup.stop.requests() > 0)?;

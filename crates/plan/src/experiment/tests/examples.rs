@@ -158,7 +158,7 @@ arm all
   operation  ask 100% to http://{{system.http}}
     http {{"path":"/"}}
 
-1 trials, in this order
+1 trial
      1  block   1  all  seed {}
 "#,
         plan.hash(),
