@@ -262,6 +262,12 @@ def page(results):
     return "\n".join(lines) + "\n"
 
 
+def told(arguments):
+    """The arguments without where the result goes, which is nobody else's business."""
+    at = arguments.index("--out") if "--out" in arguments else len(arguments)
+    return arguments[:at] + arguments[at + 2:]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
@@ -271,7 +277,7 @@ def main():
     asked = options.parse_args()
     if len(PROCESSORS) < 2:
         sys.exit("error: two processors are needed, one for the server and one for the generator")
-    results = {"date": datetime.date.today().isoformat(), "machine": machine(), "arguments": sys.argv[1:]}
+    results = {"date": datetime.date.today().isoformat(), "machine": machine(), "arguments": told(sys.argv[1:])}
     if asked.only in (None, "cpu"):
         results["cpu"] = measure_cpu(asked.rounds, asked.requests)
     if asked.only in (None, "schedule"):
