@@ -5,7 +5,7 @@ Server and generator are pinned to a processor each. Generators alternate, so th
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory] [--peer wrk]
 """
 
 import argparse
@@ -142,13 +142,14 @@ def epoll_runner(scratch):
     return run
 
 
-def measure_cpu(rounds, requests):
+def measure_cpu(rounds, requests, only):
     """CPU of the generator process per request: proofload and each peer in turn, round by round."""
     with tempfile.TemporaryDirectory() as scratch, Nginx() as nginx:
         url = f"http://127.0.0.1:{nginx.port}/"
         peers = {"epoll loop": epoll_runner(scratch), "wrk": run_wrk, "h2load": run_h2load, "ab": run_ab}
         if shutil.which("oha"):
             peers["oha"] = run_oha
+        peers = {name: peer for name, peer in peers.items() if only in (None, name)}
         run_proofload(url, requests // 4)  # warms nginx and the page cache
         rows = {name: [] for name in peers}
         for turn in range(rounds):
@@ -273,13 +274,14 @@ def main():
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
     options.add_argument("--only", choices=["cpu", "schedule", "memory"])
+    options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
     if len(PROCESSORS) < 2:
         sys.exit("error: two processors are needed, one for the server and one for the generator")
     results = {"date": datetime.date.today().isoformat(), "machine": machine(), "arguments": told(sys.argv[1:])}
     if asked.only in (None, "cpu"):
-        results["cpu"] = measure_cpu(asked.rounds, asked.requests)
+        results["cpu"] = measure_cpu(asked.rounds, asked.requests, asked.peer)
     if asked.only in (None, "schedule"):
         results["schedule"] = [measure_schedule(1_000, 3), measure_schedule(20_000, 3)]
     if asked.only in (None, "memory"):
