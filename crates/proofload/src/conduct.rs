@@ -56,9 +56,6 @@ impl Conduct<'_> {
             run.machine.placement = executed.generator.placement.clone();
             self.add(&mut summariser, &executed, &layout)?;
         }
-        if self.stop.requests() > 0 {
-            summariser.interrupt();
-        }
         Ok(summariser.finish(run))
     }
 

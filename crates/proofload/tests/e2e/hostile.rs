@@ -92,7 +92,7 @@ fn one_stop_ends_a_calibration() {
     running.signal(Signal::TERM);
     let ran = running.finish();
     assert_eq!(ran.code, 3, "{}", ran.stderr);
-    assert!(ran.stderr.contains("error: interrupted"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: stopped before its end"), "{}", ran.stderr);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Findings about the load and the course of the trial.
 
-use record::summary::{Finding, Model, Severity, Trial};
+use record::summary::{Model, Severity, Trial};
 
 use super::{Case, Facts, INTERRUPTED, Noticed, Row};
 use crate::number::{count, duration, percent, rate, significant};
@@ -73,20 +73,6 @@ pub const INTERRUPTED_ROW: Row = Row {
         Some(Noticed::new(claim, "run it again to its end").with("started", accounting.started))
     },
 };
-
-/// The same where no trial was under way.
-pub(crate) fn stopped() -> Finding {
-    Finding {
-        code: INTERRUPTED.to_owned(),
-        severity: Severity::Warning,
-        arm: None,
-        trial: None,
-        operation: None,
-        claim: "the run was stopped before all trials were executed".to_owned(),
-        evidence: std::collections::BTreeMap::new(),
-        advice: "run it again to its end".to_owned(),
-    }
-}
 
 /// Throughput is the users' think time.
 pub const THINK_TIME_CEILING: Row = Row {

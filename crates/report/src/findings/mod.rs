@@ -17,7 +17,7 @@ use record::summary::{Finding, Severity};
 use serde_json::Value;
 
 pub use case::{Case, Facts};
-pub(crate) use load::{stopped, waited_share};
+pub(crate) use load::waited_share;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";

@@ -93,13 +93,6 @@ impl<'p> Summariser<'p> {
         Ok(())
     }
 
-    /// The run was stopped, whether or not a trial was under way: said once.
-    pub fn interrupt(&mut self) {
-        if !self.findings.iter().any(|finding| finding.code == findings::INTERRUPTED) {
-            self.findings.push(findings::stopped());
-        }
-    }
-
     /// The summary, judged.
     pub fn finish(self, run: Run) -> Summary {
         let rehearsal = self.plan.rehearsal;
