@@ -31,6 +31,9 @@ pub struct Exchange<C: Clock> {
     pub bytes_received: u64,
     /// Just before the operation was handed to the driver; spans of an operation count from here.
     pub started_at: u64,
+    /// When the driver last read from the stream; 0 if it did not say. A complete answer ended then, and not
+    /// when the instrument had looked at it.
+    pub read_at: u64,
     /// Whether the stream may carry another operation; drivers set it to false otherwise.
     pub reusable: bool,
     /// What exactly failed, said once for each kind. Set only on failure.
@@ -55,6 +58,7 @@ impl<C: Clock> Exchange<C> {
             bytes_sent: 0,
             bytes_received: 0,
             started_at: 0,
+            read_at: 0,
             reusable: true,
             detail: None,
         }
@@ -69,6 +73,7 @@ impl<C: Clock> Exchange<C> {
         self.bytes_sent = 0;
         self.bytes_received = 0;
         self.started_at = 0;
+        self.read_at = 0;
         self.reusable = true;
         self.detail = None;
     }
@@ -76,6 +81,11 @@ impl<C: Clock> Exchange<C> {
     /// Nanoseconds on the trial's clock.
     pub fn now(&self) -> u64 {
         self.clock.now()
+    }
+
+    /// Stamps a read.
+    pub fn note_read(&mut self) {
+        self.read_at = self.now();
     }
 
     /// Notes a failure with what was seen; the connection is not used again.

@@ -69,7 +69,7 @@ pub struct Sample<'a> {
     pub acquired_at: u64,
     /// Just before the first byte was written.
     pub started_at: u64,
-    /// When the last byte of the answer was parsed, or the failure seen.
+    /// When the last byte of the answer was read, or the failure seen.
     pub finished_at: u64,
     /// How it ended.
     pub outcome: Outcome,

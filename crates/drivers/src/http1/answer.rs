@@ -180,8 +180,9 @@ impl Conversation {
     ) -> Result<usize, Failure> {
         let nothing_yet = exchange.bytes_received == 0;
         let read = self.fill(question.tail, exchange).await.map_err(Failure::from)?;
+        exchange.note_read();
         if nothing_yet && read > 0 {
-            exchange.spans.set(super::FIRST_BYTE, exchange.now() - question.began);
+            exchange.spans.set(super::FIRST_BYTE, exchange.read_at - question.began);
         }
         Ok(read)
     }

@@ -84,7 +84,10 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
             Ok(()) => self.converse(&job).await,
             Err(outcome) => (outcome, None),
         };
-        let finished_at = self.room.clock.now();
+        let finished_at = match (outcome, self.exchange.read_at) {
+            (Outcome::Succeeded, read_at) if read_at > 0 => read_at,
+            _ => self.room.clock.now(),
+        };
         self.record(&job, outcome, (started_at.unwrap_or(finished_at), finished_at));
         self.keep_or_close(job.target, outcome);
         Ended { at: finished_at, connected: started_at.is_some() }
