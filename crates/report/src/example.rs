@@ -57,6 +57,65 @@ pub fn flawless(seed: u64) -> Summary {
     summary_of(&draw(seed.wrapping_mul(FIRST_SEED), false))
 }
 
+/// A run of five arms over six blocks, whose levels are compared.
+pub fn designed() -> RunRecord {
+    const LEVELS: [u64; 5] = [0, 5, 10, 20, 40];
+    const BLOCKS: u32 = 6;
+    let mut made = record();
+    let mut index = 0;
+    let mut arms = Vec::new();
+    let mut trials = Vec::new();
+    for level in LEVELS {
+        let factors = BTreeMap::from([("messages".to_owned(), level.into())]);
+        let mut arm = Arm { name: format!("messages={level}"), factors, trials: Vec::new() };
+        for block in 1..=BLOCKS {
+            index += 1;
+            let trial = made.summary.arms[0].trials[0].clone();
+            arm.trials.push(Trial { index, block, order: 1, ..trial });
+            trials.push(TrialRecord { index, ..made.trials[0].clone() });
+        }
+        arms.push(arm);
+    }
+    made.summary.arms = arms;
+    made.trials = trials;
+    let metrics = [("goodput", 0.0), ("p50", 0.004), ("p99", 0.009)];
+    made.summary.comparisons = LEVELS[1..]
+        .iter()
+        .flat_map(|&level| {
+            metrics.map(|(metric, slope)| compared(level, metric, slope * level as f64))
+        })
+        .collect();
+    made
+}
+
+/// Six blocks about this relative difference.
+fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
+    const NOISE: [f64; 6] = [0.97, 1.02, 1.0, 0.99, 1.03, 0.985];
+    let middle = 1.0 + difference;
+    let points = (1..).zip(NOISE).map(|(block, noise)| Point { block, ratio: middle * noise });
+    let (low, high) = (middle * 0.975, middle * 1.024);
+    let result = match (low, high) {
+        (low, _) if low > 1.05 => "changed",
+        (_, high) if high < 1.05 => "equivalent",
+        _ => "undecided",
+    };
+    Comparison {
+        factor: "messages".into(),
+        baseline: 0.into(),
+        candidate: level.into(),
+        operation: "all".into(),
+        metric: metric.into(),
+        ratio: Some(middle),
+        low: Some(low),
+        high: Some(high),
+        margin: Some(0.05),
+        result: result.into(),
+        blocks: 6,
+        points: points.collect(),
+        ..Comparison::default()
+    }
+}
+
 fn summary_of(drawn: &[Drawn]) -> Summary {
     let trial = trial(drawn);
     Summary {

@@ -4,6 +4,7 @@
 //! The look is in `page.html`, `style.css` and `charts.js`, the data of the charts in `data`.
 
 mod data;
+mod forest;
 mod key;
 
 use std::io::{self, Write};
@@ -35,6 +36,7 @@ struct Page<'a> {
     word: &'static str,
     class: &'static str,
     key: Vec<key::Figure>,
+    forest: Option<forest::Forest>,
     criteria: Option<Table>,
     findings: Option<Table>,
     trials: Option<Table>,
@@ -77,6 +79,7 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         word: super::verdict_word(summary),
         class,
         key: key::figures(summary),
+        forest: forest::plot(summary),
         criteria: tables::run::criteria(summary),
         findings: tables::run::findings(summary),
         trials: tables::run::trials(summary),

@@ -100,3 +100,14 @@ fn text_between_backquotes_is_code_and_still_escaped() {
     );
     assert_eq!(code("odd `one").to_string(), "odd <code>one</code>");
 }
+
+#[test]
+fn comparisons_are_drawn_without_scripts() {
+    let page = render(&example::designed()).unwrap();
+    assert_well_formed(&page);
+    let body = page.split("<script").next().unwrap();
+    assert_eq!(body.matches("class=\"line ").count(), 12 + 1, "12 comparisons and the axis");
+    assert_eq!(body.matches("class=\"dot\"").count(), 12 * 6);
+    assert!(body.contains("<h4>messages: 40 against 0</h4>"));
+    assert!(body.contains("<b>changed</b> ×1.36"), "{body}");
+}
