@@ -112,8 +112,19 @@ fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
         result: result.into(),
         blocks: 6,
         points: points.collect(),
+        shift: if metric == "goodput" { Vec::new() } else { shift(level) },
         ..Comparison::default()
     }
+}
+
+/// The tail moves more than the middle.
+fn shift(level: u64) -> Vec<Shift> {
+    const PLACES: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
+    let point = |q: f64| {
+        let ratio = 1.0 + level as f64 * 0.002 * -(1.0 - q).ln();
+        Shift { q, ratio, low: Some(ratio - 0.02), high: Some(ratio + 0.03) }
+    };
+    PLACES.into_iter().map(point).collect()
 }
 
 fn summary_of(drawn: &[Drawn]) -> Summary {

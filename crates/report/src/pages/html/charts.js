@@ -1,6 +1,7 @@
 "use strict";
 (() => {
-  const all = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const all = data.trials;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const palette = () => ["--c1", "--c2", "--c3", "--c4", "--c5"].map(colour);
@@ -125,6 +126,29 @@
     }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
   }
 
+  function shift(home, chart) {
+    const node = card(home, chart.title, "Candidate over baseline at each percentile, with its band: where in the distribution they differ.");
+    const x = chart.labels.map((_, i) => i);
+    const ends = [...chart.ratio, ...chart.low, ...chart.high].filter((v) => v != null);
+    const ratio = (v) => "×" + v.toFixed(2);
+    draw(node, {
+      scales: { x: { time: false, range: [-0.4, x.length - 0.6] }, y: { range: () => [Math.min(0.95, ...ends) - 0.02, Math.max(1.05, ...ends) + 0.02] } },
+      axes: [axis((v) => chart.labels[v] || "", { size: 34, splits: () => x }), axis(ratio)],
+      bands: [{ series: [3, 2], fill: colour("--shade") }],
+      series: [{ label: "percentile", value: (_, v) => v == null ? "–" : chart.labels[v] },
+        line("ratio", 0, ratio, { points: { show: true, size: 6 } }),
+        line("low", 0, ratio, { width: 0.75 }), line("high", 0, ratio, { width: 0.75 }),
+        line("no difference", 3, ratio, { dash: [5, 4], width: 1 })],
+    }, [x, chart.ratio, chart.low, chart.high, x.map(() => 1)]);
+  }
+
+  function drawShifts() {
+    const home = document.getElementById("shifts");
+    if (!home) return;
+    home.replaceChildren();
+    data.shifts.forEach((chart) => shift(home, chart));
+  }
+
   const homeOf = (trial) => document.querySelector(`.charts[data-trial="${trial.trial}"]`);
 
   function drawTrial(trial) {
@@ -143,6 +167,7 @@
 
   function drawAll() {
     plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
+    drawShifts();
     if (all.length <= FEW) all.forEach(drawTrial);
     else all.forEach((trial) => { homeOf(trial).replaceChildren(); seen.observe(homeOf(trial)); });
   }

@@ -4,10 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::folder::names;
 use record::hgrm::SpectrumLine;
-use record::summary::{Grade, Model, Trial};
+use record::summary::{Grade, Model, Summary, Trial};
 use serde::Serialize;
 
+use super::forest;
+use crate::number;
 use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
+
+/// Everything that is drawn.
+#[derive(Serialize)]
+struct Data {
+    trials: Vec<Charts>,
+    shifts: Vec<ShiftChart>,
+}
+
+/// Ratio by quantile of two levels.
+#[derive(Serialize)]
+struct ShiftChart {
+    title: String,
+    labels: Vec<String>,
+    ratio: Vec<f64>,
+    low: Vec<Option<f64>>,
+    high: Vec<Option<f64>>,
+}
 
 /// The charts of one trial. Times in milliseconds, instants in seconds.
 #[derive(Serialize)]
@@ -35,14 +54,33 @@ struct Spectrum {
 /// JSON that may stand in a script element: nothing in it can end the element.
 pub fn script(run: &RunRecord) -> String {
     let trials = run.summary.arms.iter().flat_map(|arm| &arm.trials);
-    let charts: Vec<Charts> = trials
+    let trials = trials
         .filter_map(|trial| {
             let record = run.trials.iter().find(|record| record.index == trial.index)?;
             Some(charts(trial, record))
         })
         .collect();
-    let json = serde_json::to_string(&charts).unwrap_or_else(|_| "[]".to_owned());
+    let data = Data { trials, shifts: shifts(&run.summary) };
+    let json = serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned());
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+/// One for each pair of levels: its metrics of time share the shift function.
+fn shifts(summary: &Summary) -> Vec<ShiftChart> {
+    let mut charts: Vec<ShiftChart> = Vec::new();
+    for one in summary.comparisons.iter().filter(|one| !one.shift.is_empty()) {
+        let title = forest::title(one);
+        if charts.iter().all(|chart| chart.title != title) {
+            charts.push(ShiftChart {
+                title,
+                labels: one.shift.iter().map(|point| number::percentile(point.q)).collect(),
+                ratio: one.shift.iter().map(|point| point.ratio).collect(),
+                low: one.shift.iter().map(|point| point.low).collect(),
+                high: one.shift.iter().map(|point| point.high).collect(),
+            });
+        }
+    }
+    charts
 }
 
 fn charts(trial: &Trial, record: &TrialRecord) -> Charts {

@@ -133,7 +133,7 @@ impl Axis {
 }
 
 /// Which two levels, where, of what.
-fn title(one: &Comparison) -> String {
+pub(super) fn title(one: &Comparison) -> String {
     let stratum = one.stratum.iter().map(|(factor, level)| format!("{factor} = {}", plain(level)));
     let operation = (one.operation != TOTAL).then(|| one.operation.clone());
     let rest: Vec<String> = stratum.chain(operation).collect();

@@ -71,7 +71,7 @@ fn nothing_from_outside_can_end_its_element() {
 fn data_of_charts_are_those_of_the_windows() {
     let run = example::record();
     let data: serde_json::Value = serde_json::from_str(&data::script(&run)).unwrap();
-    let chart = &data[0];
+    let chart = &data["trials"][0];
     assert_eq!(chart["t"].as_array().unwrap().len(), 40);
     assert_eq!(chart["planned"][3], 500.0);
     assert_eq!(chart["spectra"].as_array().unwrap().len(), 3);
@@ -89,7 +89,7 @@ fn a_window_after_the_measure_phase_is_no_dip_in_a_rate() {
     (drained.planned, drained.succeeded) = (0, 0);
     run.trials[0].windows.push(drained);
     let data: serde_json::Value = serde_json::from_str(&data::script(&run)).unwrap();
-    assert_eq!(data[0]["planned"].as_array().unwrap().len(), 40);
+    assert_eq!(data["trials"][0]["planned"].as_array().unwrap().len(), 40);
 }
 
 #[test]
