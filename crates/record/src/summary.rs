@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod comparison;
+
+pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
+
 /// The `format` field of a summary written by this version.
 pub const FORMAT: &str = "proofload-summary/1";
 
@@ -457,63 +461,6 @@ pub struct Criterion {
     /// Lower end of its interval.
     pub low: Option<f64>,
     /// Upper end of its interval.
-    pub high: Option<f64>,
-}
-
-/// Two levels of a factor, held against each other in one metric.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Comparison {
-    /// The factor.
-    pub factor: String,
-    /// Levels of the other factors.
-    pub stratum: BTreeMap<String, Value>,
-    /// Level that is held against.
-    pub baseline: Value,
-    /// Level that is held against it.
-    pub candidate: Value,
-    /// The operation; `all` for the total.
-    pub operation: String,
-    /// What is compared.
-    pub metric: String,
-    /// Candidate over baseline, over all blocks.
-    pub ratio: Option<f64>,
-    /// Lower end of its interval.
-    pub low: Option<f64>,
-    /// Upper end of its interval.
-    pub high: Option<f64>,
-    /// Of no difference.
-    pub p_value: Option<f64>,
-    /// Within this ratio two levels count as equal.
-    pub margin: Option<f64>,
-    /// changed, equivalent or undecided.
-    pub result: String,
-    /// Blocks that were used.
-    pub blocks: u32,
-    /// By block.
-    pub points: Vec<Point>,
-    /// Ratio by quantile.
-    pub shift: Vec<Shift>,
-}
-
-/// One block.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Point {
-    /// Its number.
-    pub block: u32,
-    /// Candidate over baseline.
-    pub ratio: f64,
-}
-
-/// One quantile of a shift function.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Shift {
-    /// The fraction.
-    pub q: f64,
-    /// Candidate over baseline.
-    pub ratio: f64,
-    /// Lower end of the band.
-    pub low: Option<f64>,
-    /// Upper end of the band.
     pub high: Option<f64>,
 }
 

@@ -92,28 +92,44 @@ pub fn designed() -> RunRecord {
 fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
     const NOISE: [f64; 6] = [0.97, 1.02, 1.0, 0.99, 1.03, 0.985];
     let middle = 1.0 + difference;
-    let points = (1..).zip(NOISE).map(|(block, noise)| Point { block, ratio: middle * noise });
+    let points = (1..).zip(NOISE).map(|(block, noise)| Point {
+        block,
+        ratio: Some(middle * noise),
+        baseline: 100.0,
+        candidate: 100.0 * middle * noise,
+    });
     let (low, high) = (middle * 0.975, middle * 1.024);
     let result = match (low, high) {
-        (low, _) if low > 1.05 => "changed",
-        (_, high) if high < 1.05 => "equivalent",
-        _ => "undecided",
+        (low, _) if low > 1.05 => Change::Changed,
+        (_, high) if high < 1.05 => Change::Equivalent,
+        _ => Change::Undecided,
     };
     Comparison {
         factor: "messages".into(),
+        stratum: BTreeMap::new(),
         baseline: 0.into(),
         candidate: level.into(),
         operation: "all".into(),
         metric: metric.into(),
+        of: if metric == "goodput" { "rates" } else { "outcome_time" }.into(),
         ratio: Some(middle),
         low: Some(low),
         high: Some(high),
-        margin: Some(0.05),
-        result: result.into(),
+        robust_ratio: Some(middle),
+        difference: None,
+        p_value: None,
+        p_raw: None,
+        margin: 0.05,
+        size_certain: result != Change::Undecided,
+        result,
         blocks: 6,
+        needs_blocks: None,
+        detectable: None,
+        left_out: Vec::new(),
+        trials: None,
+        note: None,
         points: points.collect(),
         shift: if metric == "goodput" { Vec::new() } else { shift(level) },
-        ..Comparison::default()
     }
 }
 
@@ -122,7 +138,7 @@ fn shift(level: u64) -> Vec<Shift> {
     const PLACES: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
     let point = |q: f64| {
         let ratio = 1.0 + level as f64 * 0.002 * -(1.0 - q).ln();
-        Shift { q, ratio, low: Some(ratio - 0.02), high: Some(ratio + 0.03) }
+        Shift { q, ratio, low: Some(ratio - 0.02), high: Some(ratio + 0.03), p_value: 0.5 }
     };
     PLACES.into_iter().map(point).collect()
 }

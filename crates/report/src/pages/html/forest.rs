@@ -2,14 +2,13 @@
 //! blocks. Made of boxes with places in per cent, so that it needs no script and prints.
 
 use plan::criterion::TOTAL;
-use record::summary::{Comparison, Summary};
+use record::summary::{Change, Comparison, Summary};
 use serde::Serialize;
 use serde_json::Value;
 
 /// Ratios that may be labelled, from which those on the axis are taken.
-const TICKS: [f64; 17] = [
-    0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0,
-];
+const TICKS: [f64; 17] =
+    [0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
 /// Labels nearer than this, in per cent, would run into each other.
 const APART: f64 = 9.0;
 /// The axis shows at least this much to either side of no difference.
@@ -44,13 +43,12 @@ struct Group {
 #[derive(Debug, Serialize)]
 struct Line {
     metric: String,
-    class: &'static str,
-    word: String,
+    word: &'static str,
     text: String,
     ratio: f64,
     low: f64,
     high: f64,
-    margin: Option<(f64, f64)>,
+    margin: (f64, f64),
     points: Vec<f64>,
 }
 
@@ -82,9 +80,11 @@ pub fn plot(summary: &Summary) -> Option<Forest> {
 impl Axis {
     fn of(drawn: &[&Comparison]) -> Self {
         let ends = drawn.iter().flat_map(|one| {
-            let band = one.margin.map(|margin| 1.0 + margin);
             let blocks = one.points.iter().map(|point| point.ratio);
-            [one.ratio, one.low, one.high, band].into_iter().flatten().chain(blocks)
+            [one.ratio, one.low, one.high, Some(1.0 + one.margin)]
+                .into_iter()
+                .chain(blocks)
+                .flatten()
         });
         let far = ends.filter(|ratio| *ratio > 0.0).map(|ratio| ratio.max(1.0 / ratio));
         Self { end: far.fold(LEAST, f64::max).min(MOST) * 1.02 }
@@ -118,16 +118,16 @@ impl Axis {
             (Some(low), Some(high)) => format!("{} ({low:.2} – {high:.2})", times(ratio)),
             _ => times(ratio),
         };
+        let blocks = one.points.iter().filter_map(|point| point.ratio);
         Line {
             metric: one.metric.clone(),
-            class: class(&one.result),
-            word: one.result.clone(),
+            word: word(one.result),
             text,
             ratio: self.place(ratio),
             low: self.place(low),
             high: self.place(high),
-            margin: one.margin.map(|margin| (self.place(1.0 / (1.0 + margin)), self.place(1.0 + margin))),
-            points: one.points.iter().map(|point| self.place(point.ratio)).collect(),
+            margin: (self.place(1.0 / (1.0 + one.margin)), self.place(1.0 + one.margin)),
+            points: blocks.map(|ratio| self.place(ratio)).collect(),
         }
     }
 }
@@ -147,11 +147,11 @@ fn plain(level: &Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), str::to_owned)
 }
 
-fn class(result: &str) -> &'static str {
+fn word(result: Change) -> &'static str {
     match result {
-        "changed" => "changed",
-        "equivalent" => "equivalent",
-        _ => "undecided",
+        Change::Changed => "changed",
+        Change::Equivalent => "equivalent",
+        Change::Undecided => "undecided",
     }
 }
 
