@@ -85,6 +85,21 @@ fn independent_operations_support_their_quantiles() {
 }
 
 #[test]
+fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
+    // 500/s for 40 s; the slowest hundredth comes evenly, the rest may be slower in every other second.
+    let load = "rate = \"500/s\"\nduration = \"40s\"";
+    let p999 = |swing: u64| {
+        let time = |index: u64| {
+            let slow = if index % 100 == 0 { 50 * MS } else { index / 500 % 2 * swing };
+            slow + drawn(index, 1e6)
+        };
+        let made = simulate(&file(load, &[]), 500, 20_000, |index| One::answered(time(index)));
+        at(only(&made.summary()), 0.999).grade
+    };
+    assert_eq!((p999(0), p999(10 * MS)), (Grade::Supported, Grade::Refused));
+}
+
+#[test]
 fn a_steady_state_that_is_only_reported_needs_no_note() {
     let load = "rate = \"500/s\"\nduration = \"60s\"\nsteady_state = \"reported\"";
     let made = simulate(&file(load, &[]), 500, 30_000, |index| One::answered(drawn(index, 2e6)));
