@@ -90,7 +90,7 @@ fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
     let load = "rate = \"500/s\"\nduration = \"40s\"";
     let p999 = |swing: u64| {
         let time = |index: u64| {
-            let slow = if index % 100 == 0 { 50 * MS } else { index / 500 % 2 * swing };
+            let slow = if index.is_multiple_of(100) { 50 * MS } else { index / 500 % 2 * swing };
             slow + drawn(index, 1e6)
         };
         let made = simulate(&file(load, &[]), 500, 20_000, |index| One::answered(time(index)));

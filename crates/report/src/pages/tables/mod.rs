@@ -5,7 +5,7 @@
 //! be said of response and service time.
 
 pub mod run;
-mod times;
+pub mod times;
 pub mod trial;
 
 use serde::Serialize;
