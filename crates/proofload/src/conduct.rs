@@ -14,6 +14,7 @@ use plan::plan::{Arm, TrialPlan};
 use record::folder::{RunReader, TrialHeader, TrialWriter};
 use record::summary::{Run, Summary};
 use record::{Layout, Window};
+use report::pages::wall_clock::measure_start_of;
 use report::summarize::{Input, Summariser};
 
 use crate::disk::{Disk, unwritable};
@@ -85,7 +86,8 @@ impl Conduct<'_> {
             driver: Arc::new(driver(arm)?),
             arm,
             trial: planned,
-            wall_clock: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+            wall_clock: instant_text(),
+            calendar: instant_text,
             keep_samples: self.keep_samples,
             stop: self.stop.clone(),
         };
@@ -149,6 +151,9 @@ fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::R
     match output {
         Output::Event(event) => {
             live.event(&event);
+            if let Some(start_ns) = measure_start_of(&event) {
+                writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;
+            }
             writer.event(&event)
         }
         Output::Window(window) => writer.window(&window),
@@ -182,6 +187,11 @@ pub fn driver(arm: &Arm) -> Result<AnyDriver, Problem> {
 /// The wall clock, RFC 3339, UTC.
 pub fn now_text() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The same to the microsecond.
+fn instant_text() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 fn millis(duration: Duration) -> u64 {

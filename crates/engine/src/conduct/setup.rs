@@ -28,8 +28,10 @@ pub struct Setup<'a, D: Driver> {
     pub arm: &'a Arm,
     /// Which trial of it.
     pub trial: &'a TrialPlan,
-    /// Time of day, RFC 3339, UTC; the engine does not read the calendar.
+    /// Time of day at which the trial begins, RFC 3339, UTC.
     pub wall_clock: String,
+    /// Tells the same of the instant at which it is asked; the engine does not read the calendar.
+    pub calendar: fn() -> String,
     /// Whether raw samples are given out.
     pub keep_samples: bool,
     /// The user's wish to stop.

@@ -91,6 +91,7 @@ impl Trying {
             arm: &arm,
             trial: &trial,
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
+            calendar: String::new,
             keep_samples: false,
             stop: self.stop.clone(),
         };
