@@ -134,13 +134,7 @@ impl Conduct<'_> {
                     None => problem,
                 }
             }
-            ConductError::Target(target) => {
-                let problem = Problem::environment(target.to_string());
-                match target.hint() {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }
-            }
+            ConductError::Target(target) => Problem::target(target),
             ConductError::Generator(_) => Problem::environment(error.to_string()),
         };
         problem.during(format!("starting trial {}", planned.index))

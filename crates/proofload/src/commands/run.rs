@@ -1,5 +1,6 @@
 //! `proofload run`: from the command line to a run folder, a report and a verdict.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +32,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let mut live = Live::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the same as this file:\n\n{}", indented(equivalent)));
+    }
+    if let Some(file) = args.output.json.as_deref().filter(|file| *file != "-") {
+        probe(Path::new(file))?;
     }
     let summary = execute(&loaded, &args.output, &mut live)?;
     Ok(exit(&summary.summary))
@@ -121,13 +125,7 @@ fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
             // The launcher will know the address.
             continue;
         }
-        let endpoint = Endpoint::resolve(target).map_err(|error| {
-            let problem = Problem::environment(error.to_string());
-            match error.hint() {
-                Some(hint) => problem.hint(hint),
-                None => problem,
-            }
-        })?;
+        let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;
         first_contact(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
             Problem::environment(format!("{detail} ({})", kind.name()))
                 .during("making sure that somebody listens, before the run")
@@ -250,6 +248,21 @@ fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Prob
     output::print(&terminal::render(&record.summary, output::colour(flags.no_color)))?;
     let page = disk.root().join(names::REPORT_HTML);
     output::print(&format!("\nreport  {}\n", page.display()))
+}
+
+/// Makes sure that a file can be written once the run is over; leaves everything as it was.
+fn probe(file: &Path) -> Result<(), Problem> {
+    let is_there = file.exists();
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    opened.map_err(|error| {
+        Problem::environment(format!("cannot write {}: {error}", file.display()))
+            .during("making sure of it before the run")
+            .hint("name another file with `--json`, or `-` for stdout")
+    })?;
+    if !is_there {
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
 }
 
 fn indented(text: &str) -> String {

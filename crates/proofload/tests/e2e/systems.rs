@@ -5,9 +5,9 @@ use std::net::TcpStream;
 
 use rustix::process::{Signal, kill_process};
 
-use crate::lab::{Lab, PROOFLOAD};
 use crate::lab::process::pid;
 use crate::lab::server::Truth;
+use crate::lab::{Lab, PROOFLOAD};
 
 #[test]
 fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
