@@ -23,6 +23,9 @@ use crate::live::Live;
 use crate::message::Problem;
 use crate::redaction;
 
+/// Raw samples of a worker that may wait for the disk: some 60 MB.
+const SAMPLES_WAITING: u64 = 1 << 19;
+
 /// Everything that a run needs beside its experiment.
 pub struct Conduct<'a> {
     /// What is run.
@@ -88,7 +91,7 @@ impl Conduct<'_> {
             trial: planned,
             wall_clock: instant_text(),
             calendar: instant_text,
-            keep_samples: self.keep_samples,
+            keep_samples: self.keep_samples.then_some(SAMPLES_WAITING),
             stop: self.stop.clone(),
         };
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
@@ -163,7 +166,7 @@ fn header(setup: &Setup<'_, AnyDriver>) -> TrialHeader {
         start_ms: millis(since + Duration::from_nanos(setup.lead_ns())),
         window_ns: setup.window_ns(),
         layout: setup.layout(),
-        samples: setup.keep_samples,
+        samples: setup.keep_samples.is_some(),
     }
 }
 

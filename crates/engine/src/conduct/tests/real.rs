@@ -56,7 +56,7 @@ fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
         trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1 },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: || "2026-01-01T00:00:07Z".to_owned(),
-        keep_samples: false,
+        keep_samples: None,
         stop: trying.stop.clone(),
     };
     let launcher = Launcher::new(Vec::new(), std::env::temp_dir(), Vec::new());
