@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::driver::Driver;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
@@ -15,7 +16,7 @@ use report::pages::{Format, terminal};
 use report::run_record::RunRecord;
 
 use crate::cli::{OutputFlags, RunArgs};
-use crate::conduct::{Conduct, launcher, now_text};
+use crate::conduct::{Conduct, driver, launcher, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
@@ -25,6 +26,9 @@ use crate::{interrupt, output, redaction};
 
 /// How long a target that nobody started may take to accept one connection before the run.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Spans that every protocol has: connect and TLS.
+const CONNECTION_SPANS: usize = 2;
 
 /// Runs the experiment; the exit code is the verdict.
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
@@ -103,7 +107,9 @@ fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
         let cores = placement::allowed_cores().unwrap_or_default();
         let wanted = arm.load.workers.map(|workers| workers as usize);
         let workers = placement::place(&cores, wanted).workers.len();
-        for problem in preflight::prepare(&Demand::of(&arm.load, &endpoints, workers)) {
+        let spans = CONNECTION_SPANS + driver(arm)?.span_names().len();
+        let demand = Demand::of(&arm.load, &endpoints, workers);
+        for problem in preflight::prepare(&demand.recording(arm.operations.len(), spans)) {
             if problem.severity == Severity::Error {
                 let found = Problem::environment(problem.claim).during("looking at this machine");
                 return Err(match problem.hint {
