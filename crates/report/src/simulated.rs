@@ -154,6 +154,7 @@ fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InF
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         interrupted: false,
+        samples_dropped: 0,
         died: None,
     }
 }
