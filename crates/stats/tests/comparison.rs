@@ -40,7 +40,7 @@ impl Randomness {
 }
 
 fn decided(differences: &[f64], seed: u64) -> Decision {
-    let seen = paired(differences, seed).unwrap().difference;
+    let seen = paired(differences, seed).expect("there are blocks").difference;
     decide(&seen, seen.p, MARGIN)
 }
 

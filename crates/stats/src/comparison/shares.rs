@@ -169,7 +169,7 @@ mod tests {
         let seen = difference_of_shares(&trials(&[0; 2]), &trials(&[0; 2])).unwrap();
         assert_eq!((seen.estimate, seen.p), (0.0, 1.0));
         // Wilson's limit for 0 of 2,000 is z²/(n + z²).
-        near(seen.interval.unwrap().high, 3.8415 / 2_003.8415, 1e-6);
+        near(seen.interval.unwrap().high, 3.8415 / 2_003.841_5, 1e-6);
     }
 
     #[test]
