@@ -2,11 +2,12 @@
 //!
 //! Reading order: [`Histogram`] holds the values, [`quantile`] says what may be claimed of them once
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
-//! [`arrivals`] checks a schedule. Pure: no clock, no entropy, no files. Not here: names, verdicts,
+//! [`arrivals`] checks a schedule, [`capacity`] searches for the highest rate. Pure: no clock, no entropy, no files. Not here: names, verdicts,
 //! sentences (see `report`).
 
 pub mod arrivals;
 mod binomial;
+pub mod capacity;
 pub mod dispersion;
 mod histogram;
 pub mod proportion;
