@@ -11,6 +11,7 @@
 pub mod arrivals;
 mod binomial;
 pub mod bootstrap;
+pub mod capacity;
 pub mod comparison;
 pub mod dispersion;
 pub mod harrell_davis;
