@@ -85,6 +85,21 @@ fn independent_operations_support_their_quantiles() {
 }
 
 #[test]
+fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
+    // 500/s for 40 s; the slowest hundredth comes evenly, the rest may be slower in every other second.
+    let load = "rate = \"500/s\"\nduration = \"40s\"";
+    let p999 = |swing: u64| {
+        let time = |index: u64| {
+            let slow = if index.is_multiple_of(100) { 50 * MS } else { index / 500 % 2 * swing };
+            slow + drawn(index, 1e6)
+        };
+        let made = simulate(&file(load, &[]), 500, 20_000, |index| One::answered(time(index)));
+        at(only(&made.summary()), 0.999).grade
+    };
+    assert_eq!((p999(0), p999(10 * MS)), (Grade::Supported, Grade::Refused));
+}
+
+#[test]
 fn a_steady_state_that_is_only_reported_needs_no_note() {
     let load = "rate = \"500/s\"\nduration = \"60s\"\nsteady_state = \"reported\"";
     let made = simulate(&file(load, &[]), 500, 30_000, |index| One::answered(drawn(index, 2e6)));
@@ -186,6 +201,17 @@ fn a_process_that_died_makes_the_trial_invalid() {
     assert_eq!(only(&summary).validity, Validity::Invalid);
     assert!(summary.verdict.reasons[0].contains("shop ended with status 1"));
     assert_eq!(codes(&summary)[0], "process-died");
+}
+
+#[test]
+fn raw_samples_that_are_missing_are_told_of() {
+    let mut made = stalled();
+    made.trial.samples_dropped = 1_234;
+    let reasons = only(&made.summary()).reasons.clone();
+    assert!(
+        reasons.iter().any(|reason| reason.contains("1,234 raw samples are missing")),
+        "{reasons:?}"
+    );
 }
 
 #[test]
