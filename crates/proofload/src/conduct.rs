@@ -14,6 +14,7 @@ use plan::plan::{Arm, TrialPlan};
 use record::folder::{RunReader, TrialHeader, TrialWriter};
 use record::summary::{Run, Summary};
 use record::{Layout, Window};
+use report::pages::wall_clock::measure_start_of;
 use report::summarize::{Input, Summariser};
 
 use crate::disk::{Disk, unwritable};
@@ -21,6 +22,9 @@ use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
 use crate::redaction;
+
+/// Raw samples of a worker that may wait for the disk: some 60 MB.
+const SAMPLES_WAITING: u64 = 1 << 19;
 
 /// Everything that a run needs beside its experiment.
 pub struct Conduct<'a> {
@@ -85,8 +89,9 @@ impl Conduct<'_> {
             driver: Arc::new(driver(arm)?),
             arm,
             trial: planned,
-            wall_clock: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
-            keep_samples: self.keep_samples,
+            wall_clock: instant_text(),
+            calendar: instant_text,
+            keep_samples: self.keep_samples.then_some(SAMPLES_WAITING),
             stop: self.stop.clone(),
         };
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
@@ -132,13 +137,7 @@ impl Conduct<'_> {
                     None => problem,
                 }
             }
-            ConductError::Target(target) => {
-                let problem = Problem::environment(target.to_string());
-                match target.hint() {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }
-            }
+            ConductError::Target(target) => Problem::target(target),
             ConductError::Generator(_) => Problem::environment(error.to_string()),
         };
         problem.during(format!("starting trial {}", planned.index))
@@ -149,6 +148,9 @@ fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::R
     match output {
         Output::Event(event) => {
             live.event(&event);
+            if let Some(start_ns) = measure_start_of(&event) {
+                writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;
+            }
             writer.event(&event)
         }
         Output::Window(window) => writer.window(&window),
@@ -164,7 +166,7 @@ fn header(setup: &Setup<'_, AnyDriver>) -> TrialHeader {
         start_ms: millis(since + Duration::from_nanos(setup.lead_ns())),
         window_ns: setup.window_ns(),
         layout: setup.layout(),
-        samples: setup.keep_samples,
+        samples: setup.keep_samples.is_some(),
     }
 }
 
@@ -182,6 +184,11 @@ pub fn driver(arm: &Arm) -> Result<AnyDriver, Problem> {
 /// The wall clock, RFC 3339, UTC.
 pub fn now_text() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The same to the microsecond.
+fn instant_text() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -45,6 +45,12 @@ pub enum EventKind {
         /// RFC 3339, UTC.
         wall_clock: String,
     },
+    /// Everything that the trial needs is there, so that the instants of its phases are known: both
+    /// clocks at once.
+    Dated {
+        /// RFC 3339, UTC.
+        wall_clock: String,
+    },
     /// A phase begins.
     PhaseEntered {
         /// Which.

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod comparison;
+
+pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
+
 /// The `format` field of a summary written by this version.
 pub const FORMAT: &str = "proofload-summary/1";
 
@@ -27,7 +31,7 @@ pub struct Summary {
     /// Judged criteria.
     pub criteria: Vec<Criterion>,
     /// Comparisons between levels.
-    pub comparisons: Vec<Value>,
+    pub comparisons: Vec<Comparison>,
     /// Result of a capacity search.
     pub capacity: Option<Value>,
     /// What the analysis noticed.

@@ -98,6 +98,12 @@ impl Totals {
         }
     }
 
+    /// Memory of the histograms of one operation, in bytes.
+    pub(crate) fn memory(spans: usize) -> u64 {
+        const ALWAYS: usize = 3;
+        (ALWAYS + spans) as u64 * Histogram::memory(FINE)
+    }
+
     /// Adds another worker's.
     ///
     /// Panics: if the layouts differ

@@ -42,6 +42,8 @@ pub struct Trial {
     pub observers: Vec<Observer>,
     /// Kernel counters, as deltas over the measure phase.
     pub kernel: BTreeMap<String, i64>,
+    /// Raw samples that were not kept, because the disk could not keep up.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time, if it did.

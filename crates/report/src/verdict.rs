@@ -2,7 +2,7 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{Criterion, Judgement, Summary, Trial, Validity, Verdict};
+use record::summary::{Change, Criterion, Judgement, Summary, Trial, Validity, Verdict};
 
 use crate::findings;
 
@@ -60,7 +60,22 @@ fn passed(summary: &Summary) -> Verdict {
         1 => "the criterion is met".to_owned(),
         several => format!("all {several} criteria are met"),
     };
-    verdict(Judgement::Pass, vec![reason])
+    let mut reasons = vec![reason];
+    reasons.extend(comparisons(summary));
+    verdict(Judgement::Pass, reasons)
+}
+
+/// How many comparisons have an answer. None of them fails a run: that is what criteria are for.
+fn comparisons(summary: &Summary) -> Option<String> {
+    let all = summary.comparisons.len();
+    let open = summary.comparisons.iter().filter(|one| one.result == Change::Undecided).count();
+    match (all, open) {
+        (0, _) => None,
+        (1, 0) => Some("the comparison is decided".to_owned()),
+        (1, _) => Some("the comparison is undecided".to_owned()),
+        (_, 0) => Some(format!("all {all} comparisons are decided")),
+        _ => Some(format!("{open} of {all} comparisons are undecided")),
+    }
 }
 
 fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {

@@ -60,6 +60,11 @@ impl Histogram {
         }
     }
 
+    /// Memory of a histogram in bytes, whatever it holds.
+    pub fn memory(grouping_power: u32) -> u64 {
+        (Geometry::new(grouping_power).buckets() * size_of::<u64>()) as u64
+    }
+
     /// The bucket of a value, from 0; one common index past the last for every value out of range.
     pub fn bucket_index(grouping_power: u32, value: u64) -> usize {
         let geometry = Geometry::new(grouping_power);

@@ -1,9 +1,11 @@
 //! `proofload run`: from the command line to a run folder, a report and a verdict.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::driver::Driver;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
@@ -14,7 +16,7 @@ use report::pages::{Format, terminal};
 use report::run_record::RunRecord;
 
 use crate::cli::{OutputFlags, RunArgs};
-use crate::conduct::{Conduct, launcher, now_text};
+use crate::conduct::{Conduct, driver, launcher, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
@@ -25,12 +27,18 @@ use crate::{interrupt, output, redaction};
 /// How long a target that nobody started may take to accept one connection before the run.
 const CONTACT_WITHIN: Duration = Duration::from_secs(2);
 
+/// Spans that every protocol has: connect and TLS.
+const CONNECTION_SPANS: usize = 2;
+
 /// Runs the experiment; the exit code is the verdict.
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let loaded = load_run(args)?;
     let mut live = Live::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the same as this file:\n\n{}", indented(equivalent)));
+    }
+    if let Some(file) = args.output.json.as_deref().filter(|file| *file != "-") {
+        probe(Path::new(file))?;
     }
     let summary = execute(&loaded, &args.output, &mut live)?;
     Ok(exit(&summary.summary))
@@ -99,7 +107,9 @@ fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
         let cores = placement::allowed_cores().unwrap_or_default();
         let wanted = arm.load.workers.map(|workers| workers as usize);
         let workers = placement::place(&cores, wanted).workers.len();
-        for problem in preflight::prepare(&Demand::of(&arm.load, &endpoints, workers)) {
+        let spans = CONNECTION_SPANS + driver(arm)?.span_names().len();
+        let demand = Demand::of(&arm.load, &endpoints, workers);
+        for problem in preflight::prepare(&demand.recording(arm.operations.len(), spans)) {
             if problem.severity == Severity::Error {
                 let found = Problem::environment(problem.claim).during("looking at this machine");
                 return Err(match problem.hint {
@@ -121,13 +131,7 @@ fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
             // The launcher will know the address.
             continue;
         }
-        let endpoint = Endpoint::resolve(target).map_err(|error| {
-            let problem = Problem::environment(error.to_string());
-            match error.hint() {
-                Some(hint) => problem.hint(hint),
-                None => problem,
-            }
-        })?;
+        let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;
         first_contact(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
             Problem::environment(format!("{detail} ({})", kind.name()))
                 .during("making sure that somebody listens, before the run")
@@ -250,6 +254,21 @@ fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Prob
     output::print(&terminal::render(&record.summary, output::colour(flags.no_color)))?;
     let page = disk.root().join(names::REPORT_HTML);
     output::print(&format!("\nreport  {}\n", page.display()))
+}
+
+/// Makes sure that a file can be written once the run is over; leaves everything as it was.
+fn probe(file: &Path) -> Result<(), Problem> {
+    let is_there = file.exists();
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    opened.map_err(|error| {
+        Problem::environment(format!("cannot write {}: {error}", file.display()))
+            .during("making sure of it before the run")
+            .hint("name another file with `--json`, or `-` for stdout")
+    })?;
+    if !is_there {
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
 }
 
 fn indented(text: &str) -> String {

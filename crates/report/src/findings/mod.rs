@@ -4,9 +4,11 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`,
+//! `target` and `design`.
 
 pub mod case;
+pub(crate) mod design;
 mod generator;
 mod load;
 mod target;
@@ -55,6 +57,8 @@ pub const TABLE: &[Row] = &[
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
     UNDECIDED,
+    design::UNDECIDED_COMPARISON,
+    design::DOSE_ORDER,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -63,6 +67,7 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+    design::REPEATS_WORSE,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,

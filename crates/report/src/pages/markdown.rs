@@ -24,6 +24,9 @@ pub fn render(summary: &Summary) -> String {
     }
     let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
     page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
+    for table in tables::comparison::comparisons(summary) {
+        push_table(&mut page, &table, 2);
+    }
     [tables::run::criteria(summary), tables::run::findings(summary), tables::run::trials(summary)]
         .into_iter()
         .flatten()

@@ -19,7 +19,7 @@ pub mod terminal;
 pub mod unfinished;
 mod vegeta_csv;
 mod vegeta_json;
-mod wall_clock;
+pub mod wall_clock;
 
 use std::io::{self, Write};
 

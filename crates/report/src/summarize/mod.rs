@@ -17,8 +17,10 @@ use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, V
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
+pub(crate) use trial::outcome_values;
 
 use crate::audit::Context;
+use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
 use crate::findings::{Case, Facts};
 use crate::{audit, criteria, findings, verdict};
@@ -44,6 +46,7 @@ pub struct Summariser<'p> {
     arms: Vec<Arm>,
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
+    deciles: Deciles,
 }
 
 impl<'p> Summariser<'p> {
@@ -59,6 +62,7 @@ impl<'p> Summariser<'p> {
             arms: plan.arms.iter().map(arm).collect(),
             findings: Vec::new(),
             evidence: criteria::questions(plan),
+            deciles: Deciles::new(plan),
         }
     }
 
@@ -75,6 +79,7 @@ impl<'p> Summariser<'p> {
         let mut facts = Facts::of(input.trial, arm);
         let (mut trial, windows) = trial::summarise(&input, &mut self.evidence)?;
         name_items(&mut trial, input.trial, arm);
+        self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context {
             timeout_ns: Some(facts.timeout_ns),
@@ -101,6 +106,8 @@ impl<'p> Summariser<'p> {
         let executed = self.arms.iter().map(|arm| arm.trials.len()).sum();
         findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
+        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),
@@ -109,7 +116,7 @@ impl<'p> Summariser<'p> {
             run,
             arms: self.arms,
             criteria: judged.into_iter().map(|one| one.criterion).collect(),
-            comparisons: Vec::new(),
+            comparisons,
             capacity: None,
             findings,
         };

@@ -204,6 +204,17 @@ fn a_process_that_died_makes_the_trial_invalid() {
 }
 
 #[test]
+fn raw_samples_that_are_missing_are_told_of() {
+    let mut made = stalled();
+    made.trial.samples_dropped = 1_234;
+    let reasons = only(&made.summary()).reasons.clone();
+    assert!(
+        reasons.iter().any(|reason| reason.contains("1,234 raw samples are missing")),
+        "{reasons:?}"
+    );
+}
+
+#[test]
 fn nothing_executed_is_no_pass() {
     let made = steady(&["failed == 0"]);
     let summary = Summariser::new(&made.plan).finish(crate::example::run());
