@@ -1,9 +1,10 @@
 //! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
 //! the same ones.
 //!
-//! In reading order: [`run`] tables of the whole run; [`trial`] tables of one trial; `times` what may
+//! In reading order: [`run`] tables of the whole run; [`capacity`] those of a search; [`trial`] tables of one trial; `times` what may
 //! be said of response and service time.
 
+pub mod capacity;
 pub mod run;
 mod times;
 pub mod trial;
