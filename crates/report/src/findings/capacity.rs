@@ -1,9 +1,10 @@
 //! Findings about a search for capacity; made where its trials are put together.
 
+use plan::units::format_rate as offered;
 use record::summary::{Capacity, CapacityEnding, Finding, Severity, Stairs};
 
 use super::{Noticed, Row};
-use crate::number::{duration, duration_or, rate};
+use crate::number::{duration, duration_or};
 
 /// The target never came back.
 pub const METASTABLE: Row = Row {
@@ -79,7 +80,7 @@ fn metastable(stairs: &Stairs) -> Option<Noticed> {
     let highest = stairs.steps.last()?.rate;
     let claim = format!(
         "after {} the target did not come back to the response times of the way up, {} long",
-        rate(highest),
+        offered(highest),
         duration(stairs.step_ns * (stairs.steps.len() as u64 - 1))
     );
     let advice = "look for retries, emptied caches and work that nobody waits for any more";
@@ -91,7 +92,7 @@ fn hysteresis(stairs: &Stairs) -> Option<Noticed> {
     let worst = crate::capacity::stairs::well_below(stairs).rfind(|step| step.differs)?;
     let claim = format!(
         "{} after an overload has a p99 of {}, and had {} before it",
-        rate(worst.rate),
+        offered(worst.rate),
         duration_or(worst.down_p99_ns, "more than was answered"),
         duration_or(worst.up_p99_ns, "more than was answered"),
     );
@@ -106,7 +107,7 @@ fn hysteresis(stairs: &Stairs) -> Option<Noticed> {
 fn generator_limited(capacity: &Capacity) -> Option<Noticed> {
     let last = capacity.steps.last()?;
     let why = capacity.symptom.as_deref().unwrap_or("see the trial's reasons");
-    let claim = format!("the generator could not make {}: {why}", rate(last.rate));
+    let claim = format!("the generator could not make {}: {why}", offered(last.rate));
     (capacity.ending == CapacityEnding::GeneratorLimited).then(|| {
         Noticed::new(claim, "give the generator cores of its own, or more workers")
             .with("rate", last.rate)
@@ -115,7 +116,7 @@ fn generator_limited(capacity: &Capacity) -> Option<Noticed> {
 
 fn disorder(capacity: &Capacity) -> Option<Noticed> {
     let not_shown = capacity.not_shown?;
-    let claim = format!("a rate above {} passed, which itself did not", rate(not_shown));
+    let claim = format!("a rate above {} passed, which itself did not", offered(not_shown));
     capacity.in_disorder.then(|| {
         Noticed::new(claim, "use longer trials (`--longest`), or a quieter machine")
             .with("not_shown", not_shown)

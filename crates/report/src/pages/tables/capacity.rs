@@ -1,11 +1,12 @@
 //! Tables of a search for capacity: the answer, the steps to it, the way up and down.
 
+use plan::units::format_rate as offered;
 use record::summary::{
     Capacity, CapacityEnding, CapacityStep, Scalability, StepResult, Summary, Trial,
 };
 
 use super::Table;
-use crate::number::{count, duration, duration_or, percent, rate, significant};
+use crate::number::{count, duration, duration_or, percent, rate};
 
 /// All of them; none where nothing was searched.
 pub fn all(summary: &Summary) -> Vec<Table> {
@@ -33,7 +34,10 @@ fn answer(capacity: &Capacity) -> Table {
     line("criteria", capacity.criteria.join(", "));
     line("interval", interval(capacity));
     if let Some(not_shown) = capacity.not_shown.filter(|rate| Some(*rate) != capacity.high) {
-        line("undecided from", format!("{}: trials of this length cannot tell", rate(not_shown)));
+        line(
+            "undecided from",
+            format!("{}: trials of this length cannot tell", offered(not_shown)),
+        );
     }
     if let Some(achieved) = capacity.achieved {
         line("achieved at the low end", rate(achieved));
@@ -49,7 +53,7 @@ fn answer(capacity: &Capacity) -> Table {
         line("seen at the upper end", symptom.clone());
     }
     if let Some(power) = capacity.power_point {
-        line("power point", format!("{}: most throughput per response time", rate(power)));
+        line("power point", format!("{}: most throughput per response time", offered(power)));
     }
     if let Some(law) = &capacity.scalability {
         line("scalability", scalability(law));
@@ -58,13 +62,13 @@ fn answer(capacity: &Capacity) -> Table {
 }
 
 fn interval(capacity: &Capacity) -> String {
-    let Some(low) = capacity.low.map(rate) else {
+    let Some(low) = capacity.low.map(offered) else {
         let below = capacity.high.or(capacity.not_shown);
         return below
-            .map_or_else(|| "unknown".to_owned(), |rate| format!("below {}", self::rate(rate)));
+            .map_or_else(|| "unknown".to_owned(), |rate| format!("below {}", offered(rate)));
     };
     match (capacity.high, capacity.ending) {
-        (Some(high), _) => format!("{low} – {}", rate(high)),
+        (Some(high), _) => format!("{low} – {}", offered(high)),
         (None, CapacityEnding::GeneratorLimited) => format!("≥ {low}, generator-limited"),
         (None, _) => format!("≥ {low}"),
     }
@@ -109,7 +113,7 @@ fn steps(capacity: &Capacity) -> Option<Table> {
     for step in &capacity.steps {
         table.row([
             step.trial.to_string(),
-            rate(step.rate),
+            offered(step.rate),
             duration(step.duration_ns),
             step.purpose.clone(),
             result(step).to_owned(),
@@ -150,7 +154,7 @@ fn stairs(capacity: &Capacity) -> Option<Table> {
     for (place, step) in stairs.steps.iter().enumerate() {
         let down = duration_or(step.down_p99_ns, "–");
         table.row([
-            rate(step.rate),
+            offered(step.rate),
             duration_or(step.up_p99_ns, "–"),
             if place == highest { String::new() } else { down },
             if step.differs { "differs".to_owned() } else { String::new() },
@@ -164,15 +168,14 @@ pub fn told(step: &CapacityStep, capacity: &Capacity) -> String {
     let p99 = duration_or(step.p99_ns, "none");
     let mut line = format!(
         "{}: {}, p99 {p99}, {} achieved",
-        rate(step.rate),
+        offered(step.rate),
         result(step),
         rate(step.achieved)
     );
-    let known = |end: Option<f64>| end.map(significant);
-    match (known(capacity.low), known(capacity.not_shown)) {
-        (Some(low), Some(high)) => line += &format!("; between {low} and {high}/s"),
-        (Some(low), None) => line += &format!("; at least {low}/s"),
-        (None, Some(high)) => line += &format!("; below {high}/s"),
+    match (capacity.low.map(offered), capacity.not_shown.map(offered)) {
+        (Some(low), Some(high)) => line += &format!("; between {low} and {high}"),
+        (Some(low), None) => line += &format!("; at least {low}"),
+        (None, Some(high)) => line += &format!("; below {high}"),
         (None, None) => {}
     }
     line
