@@ -92,7 +92,8 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
     Ok(Finished { summary, disk })
 }
 
-fn exit(summary: &Summary) -> Exit {
+/// The exit code of a judged run.
+pub fn exit(summary: &Summary) -> Exit {
     match report::verdict::exit_code(summary) {
         report::verdict::PASSED => Exit::Passed,
         report::verdict::FAILED => Exit::Failed,
@@ -101,7 +102,9 @@ fn exit(summary: &Summary) -> Exit {
 }
 
 /// Says what will go wrong, before anything is sent.
-fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
+///
+/// Errors: it would stand in the way
+pub fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
     for arm in &plan.arms {
         let endpoints = reachable(arm)?;
         let cores = placement::allowed_cores().unwrap_or_default();
@@ -142,7 +145,8 @@ fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
     Ok(endpoints)
 }
 
-fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
+/// Where the numbers of this run come from.
+pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
     Run {
         id: disk
             .root()
@@ -181,7 +185,7 @@ fn hide_headers(words: &mut [String]) {
 }
 
 /// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
-fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
+pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
     if let Some(out) = out {
         return out.to_owned();
     }
@@ -221,7 +225,10 @@ pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
     })
 }
 
-fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
+/// Writes the pages that every run folder has.
+///
+/// Errors: one cannot be written
+pub fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
     for (name, path) in [("markdown", names::REPORT_MARKDOWN), ("html", names::REPORT_HTML)] {
         let Some(format) = Format::named(name) else { continue };
         let written = disk.create(path).and_then(|mut file| {
@@ -233,7 +240,10 @@ fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
     Ok(())
 }
 
-fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
+/// Writes one JSON document of the run folder.
+///
+/// Errors: it cannot be written
+pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
     let written = disk.create(path).and_then(|mut file| {
         serde_json::to_writer_pretty(&mut file, value)?;
         file.write_all(b"\n")?;
@@ -242,7 +252,10 @@ fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), 
     written.map_err(|error| unwritable(&disk.root().join(path), &error))
 }
 
-fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
+/// Shows the report as the flags want it.
+///
+/// Errors: it cannot be written
+pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
     let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
     let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
     match flags.json.as_deref() {
@@ -271,7 +284,8 @@ fn probe(file: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-fn indented(text: &str) -> String {
+/// The text, each line set in.
+pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 

@@ -4,9 +4,10 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`,
-//! `target` and `design`.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `target`, for
+//! comparisons in `design`, and for a search in `capacity`.
 
+mod capacity;
 pub mod case;
 pub(crate) mod design;
 mod generator;
@@ -18,11 +19,16 @@ use std::collections::BTreeMap;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that a process under test ended.
+pub const PROCESS_DIED: &str = "process-died";
+/// Code of the finding that a criterion could not be decided.
+pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
@@ -68,6 +74,10 @@ pub const TABLE: &[Row] = &[
     load::POOL_LIMITED,
     target::FAILURES,
     design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
@@ -88,7 +98,7 @@ pub fn row(code: &str) -> Option<&'static Row> {
 
 /// A criterion that the data cannot decide; made where criteria are judged.
 const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
+    code: UNDECIDED_CRITERION,
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \

@@ -29,7 +29,7 @@ pub struct Settings {
     pub start: f64,
     /// Rate that is never exceeded.
     pub most: Option<f64>,
-    /// Greatest ratio of the ends of the bracket, above 1.
+    /// Greatest ratio of the ends of the bracket, 1.005 or more.
     pub precision: f64,
     /// Shortest trial, in seconds.
     pub shortest: f64,
@@ -91,6 +91,8 @@ pub enum Ending {
     Bracketed,
     /// The generator can not make a rate above the low end.
     GeneratorLimited,
+    /// The generator spoiled trial after trial at a rate that it had made before.
+    Spoiled,
     /// The greatest rate that was allowed still passes.
     LimitReached,
     /// No rate passes.
@@ -125,11 +127,15 @@ pub struct Search {
     trials: usize,
     /// Spoiled in a row.
     spoiled: u32,
+    /// Greatest rate that the generator has made.
+    fastest: f64,
     ending: Option<Ending>,
 }
 
-/// Spoiled trials in a row after which the generator is the limit.
+/// Spoiled trials in a row after which the generator is the limit of a rate that it never made,
 const SPOILED: u32 = 3;
+/// and after which one that it did make is given up: whatever spoils them does not go away.
+const NOISE: u32 = 8;
 /// Rates are lowered by this when one is not confirmed.
 const STEP_DOWN: f64 = 0.97;
 /// Halvings of the first rate before nothing is held to pass.
@@ -148,6 +154,7 @@ impl Search {
             confirmed: None,
             trials: 0,
             spoiled: 0,
+            fastest: 0.0,
             ending: None,
         }
     }
@@ -181,13 +188,16 @@ impl Search {
         self.pending = None;
         if outcome == Outcome::Invalid {
             self.spoiled += 1;
-            if self.spoiled >= SPOILED {
-                self.ending = Some(Ending::GeneratorLimited);
+            let is_made = step.rate <= self.fastest;
+            if self.spoiled >= if is_made { NOISE } else { SPOILED } {
+                self.ending =
+                    Some(if is_made { Ending::Spoiled } else { Ending::GeneratorLimited });
             }
             self.pending = Some(step);
             return;
         }
         self.spoiled = 0;
+        self.fastest = self.fastest.max(step.rate);
         let is_longest = step.seconds >= self.settings.longest;
         if outcome == Outcome::Undecided && !is_longest {
             let seconds = (2.0 * step.seconds).min(self.settings.longest);
@@ -231,7 +241,7 @@ impl Search {
             Answer::Refused(verdict) => {
                 self.standings.hear(confirmation.rate, step.seconds, verdict);
                 let down = STEP_DOWN.max(1.0 / self.settings.precision);
-                self.begin_confirmation(confirmation.rate * down);
+                self.begin_confirmation(readable(confirmation.rate * down));
             }
             // A lower rate failed: the search goes on below it.
             Answer::Disproved => {}
@@ -315,8 +325,16 @@ impl Search {
         let share = (settings.precision - 1.0) / (ratio.sqrt() - 1.0);
         let wanted = (settings.longest * share * share).max(settings.operations / rate);
         let seconds = wanted.min(settings.longest).max(settings.shortest.min(settings.longest));
-        Step { rate, seconds, purpose }
+        let most = settings.most.unwrap_or(f64::INFINITY);
+        Step { rate: readable(rate).min(most), seconds, purpose }
     }
+}
+
+/// Four significant digits: rates are written down, and nobody can offer more.
+fn readable(rate: f64) -> f64 {
+    let digits = 3 - rate.log10().floor() as i32;
+    let unit = 10_f64.powi(digits.abs());
+    if digits > 0 { (rate * unit).round() / unit } else { (rate / unit).round() * unit }
 }
 
 #[cfg(test)]

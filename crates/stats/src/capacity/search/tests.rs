@@ -124,6 +124,18 @@ fn a_generator_that_cannot_make_the_rate_is_the_limit() {
 }
 
 #[test]
+fn noise_that_does_not_go_away_ends_the_search_without_blaming_the_rate() {
+    let mut trials = 0;
+    let limit = below(777.0);
+    let (search, _) = carry_out(settings(), |step| {
+        trials += 1;
+        if trials > 8 { Outcome::Invalid } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Spoiled));
+    assert!(search.bracket().high.is_some());
+}
+
+#[test]
 fn the_greatest_rate_allowed_is_never_exceeded() {
     let (search, steps) = carry_out(Settings { most: Some(1_000.0), ..settings() }, below(5_000.0));
     assert_eq!(search.ending(), Some(Ending::LimitReached));
@@ -174,4 +186,12 @@ fn the_number_of_trials_is_bounded() {
     });
     assert!(steps.len() <= 30);
     assert!(search.ending().is_some());
+}
+
+#[test]
+fn rates_have_four_digits() {
+    assert_eq!(readable(751.091_3), 751.1);
+    assert_eq!(readable(0.012_345_6), 0.012_35);
+    assert_eq!(readable(1_234_567.0), 1_235_000.0);
+    assert_eq!(readable(1_000.0), 1_000.0);
 }
