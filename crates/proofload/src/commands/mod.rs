@@ -4,5 +4,6 @@ pub mod calibrate;
 pub mod check;
 pub mod explain;
 pub mod report;
+pub mod resume;
 pub mod run;
 pub mod serve;

@@ -4,9 +4,11 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`,
+//! and in `course` those about a run as a whole.
 
 pub mod case;
+pub(crate) mod course;
 mod generator;
 mod load;
 mod target;
@@ -21,6 +23,10 @@ pub(crate) use load::waited_share;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that a trial could not begin, which ended the run.
+pub const NOT_EXECUTED: &str = "trial-not-executed";
+/// Code of the finding that a block was executed again.
+pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
@@ -52,8 +58,10 @@ pub const TABLE: &[Row] = &[
     generator::AUDIT,
     generator::LATE,
     load::PROCESS_DIED,
+    course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
+    course::REPEATED_ROW,
     UNDECIDED,
     generator::CPU,
     generator::RUN_QUEUE,
@@ -66,6 +74,7 @@ pub const TABLE: &[Row] = &[
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    course::RESUMED_ROW,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -97,7 +106,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
     let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "run it again to its end",
+        "go on with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);
