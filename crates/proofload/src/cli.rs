@@ -38,15 +38,22 @@ pub enum Command {
     Explain(ExplainArgs),
 }
 
+/// What the interrupted run decided already.
+const RESUME_TAKES_NONE: [&str; 7] =
+    ["experiment", "LoadFlags", "RequestFlags", "ConnectionFlags", "PlanFlags", "out", "samples"];
+
 /// `proofload run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow"
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow\n  proofload run --resume runs/slow"
 )]
 pub struct RunArgs {
     /// An experiment file (TOML), or a URL to be loaded with the flags below
-    #[arg(value_name = "EXPERIMENT|URL")]
-    pub experiment: String,
+    #[arg(value_name = "EXPERIMENT|URL", required_unless_present = "resume")]
+    pub experiment: Option<String>,
+    /// Go on with a run that was interrupted: its folder
+    #[arg(long, value_name = "RUN", conflicts_with_all = RESUME_TAKES_NONE)]
+    pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]

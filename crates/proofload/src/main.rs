@@ -3,6 +3,7 @@
 //! Only this crate prints, parses flags, chooses files and sets exit codes. Not here: measuring
 //! (see `engine`) and judging (see `report`).
 
+mod agenda;
 mod calibration;
 mod cli;
 mod commands;

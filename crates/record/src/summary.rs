@@ -155,6 +155,9 @@ pub struct Trial {
     pub validity: Validity,
     /// Sentences behind the validity.
     pub reasons: Vec<String>,
+    /// Whether its block was executed again, so that it is invalid and no longer counts.
+    #[serde(default)]
+    pub superseded: bool,
     /// Length of a window.
     pub window_ns: u64,
     /// What was offered.

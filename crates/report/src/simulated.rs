@@ -44,7 +44,7 @@ pub struct Simulated {
     pub plan: Plan,
     /// The trial; tests change its facts.
     pub trial: Trial,
-    windows: Vec<Window>,
+    pub(crate) windows: Vec<Window>,
 }
 
 /// An experiment file with this load table and these criteria.

@@ -114,6 +114,15 @@ impl Histogram {
         }
     }
 
+    /// Gives a restored histogram the exact moments that its buckets do not hold: extremes, sum and sum
+    /// of squares. An empty one has none.
+    pub fn restore_moments(&mut self, (min, max): (u64, u64), (sum, squares): (u128, u128)) {
+        if self.count > 0 {
+            (self.min, self.max) = (min, max);
+            (self.sum, self.sum_of_squares) = (sum, squares);
+        }
+    }
+
     /// Tells a restored histogram more of its greatest value: it lies in the last bucket and is at most `bound`.
     /// A bound outside that bucket says nothing.
     pub fn tighten_max(&mut self, bound: u64) {

@@ -5,5 +5,6 @@ pub mod capacity;
 pub mod check;
 pub mod explain;
 pub mod report;
+pub mod resume;
 pub mod run;
 pub mod serve;

@@ -5,10 +5,11 @@
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
 //! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `target`, for
-//! comparisons in `design`, and for a search in `capacity`.
+//! comparisons in `design`, for a search in `capacity`, and in `course` those about a run as a whole.
 
 mod capacity;
 pub mod case;
+pub(crate) mod course;
 pub(crate) mod design;
 mod generator;
 mod load;
@@ -29,6 +30,10 @@ pub const INTERRUPTED: &str = "interrupted";
 pub const PROCESS_DIED: &str = "process-died";
 /// Code of the finding that a criterion could not be decided.
 pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
+/// Code of the finding that a trial could not begin, which ended the run.
+pub const NOT_EXECUTED: &str = "trial-not-executed";
+/// Code of the finding that a block was executed again.
+pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
@@ -60,8 +65,10 @@ pub const TABLE: &[Row] = &[
     generator::AUDIT,
     generator::LATE,
     load::PROCESS_DIED,
+    course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
+    course::REPEATED_ROW,
     UNDECIDED,
     design::UNDECIDED_COMPARISON,
     design::DOSE_ORDER,
@@ -81,6 +88,7 @@ pub const TABLE: &[Row] = &[
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    course::RESUMED_ROW,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -112,7 +120,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
     let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "run it again to its end",
+        "go on with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);

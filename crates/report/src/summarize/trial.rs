@@ -117,6 +117,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         started_at: facts.started_at.clone(),
         validity: Validity::Valid,
         reasons: Vec::new(),
+        superseded: false,
         window_ns: facts.window_ns,
         load: facts.load.clone(),
         phases: facts.phases,
