@@ -4,11 +4,13 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `steady` and
+//! `target`.
 
 pub mod case;
 mod generator;
 mod load;
+mod steady;
 mod target;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
+pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
@@ -55,6 +58,11 @@ pub const TABLE: &[Row] = &[
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
     UNDECIDED,
+    steady::GROWING_BACKLOG,
+    steady::WARM_UP_TOO_SHORT,
+    steady::DRIFT,
+    steady::LEVEL_SHIFT,
+    steady::UNEVEN,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
