@@ -151,7 +151,7 @@ pub struct PlanFlags {
     /// What must hold, such as "p99 < 20ms"; may be repeated
     #[arg(long = "criterion", value_name = "TEXT")]
     pub criteria: Vec<String>,
-    /// Run without judging before the measure phase [default: 5s]
+    /// Run without judging before the measure phase; auto: 5s, and a finding if that was too short [default: 5s]
     #[arg(long, value_name = "TIME|auto")]
     pub warm_up: Option<String>,
     /// Seed of schedule and content

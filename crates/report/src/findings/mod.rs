@@ -4,8 +4,8 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `target`, for
-//! comparisons in `design`, for a search in `capacity`, and in `course` those about a run as a whole.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `steady`,
+//! `target`, for comparisons in `design`, for a search in `capacity`, and in `course` those about a run as a whole.
 
 mod capacity;
 pub mod case;
@@ -13,6 +13,7 @@ pub(crate) mod course;
 pub(crate) mod design;
 mod generator;
 mod load;
+mod steady;
 mod target;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use serde_json::Value;
 pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
+pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
@@ -72,6 +74,11 @@ pub const TABLE: &[Row] = &[
     UNDECIDED,
     design::UNDECIDED_COMPARISON,
     design::DOSE_ORDER,
+    steady::GROWING_BACKLOG,
+    steady::WARM_UP_TOO_SHORT,
+    steady::DRIFT,
+    steady::LEVEL_SHIFT,
+    steady::UNEVEN,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,

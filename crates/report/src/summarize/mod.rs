@@ -5,10 +5,12 @@
 //! counts the operations of each window beyond a quantile of the whole.
 //!
 //! In reading order: `series` counts windows; `distribution` makes quantiles with what may be claimed of
-//! them; `trial` puts a trial together; [`validity`] says whether it may be used.
+//! them; `steadiness` looks for a steady state; `trial` puts a trial together; [`validity`] says whether it
+//! may be used.
 
 mod distribution;
 mod series;
+mod steadiness;
 mod trial;
 pub mod validity;
 
@@ -18,6 +20,7 @@ use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
 pub(crate) use trial::outcome_values;
+pub use steadiness::Steady;
 
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
@@ -110,7 +113,8 @@ impl<'p> Summariser<'p> {
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
         let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
-        let (mut trial, windows) = trial::summarise(&input, evidence)?;
+        let (mut trial, windows, steady) = trial::summarise(&input, evidence)?;
+        facts.steady = steady;
         name_items(&mut trial, input.trial, arm);
         self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
@@ -118,6 +122,10 @@ impl<'p> Summariser<'p> {
             timeout_ns: Some(facts.timeout_ns),
             targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
             windows: Some(windows),
+            little: Some(audit::Little {
+                area_ns: input.trial.area_ns,
+                times_ns: input.trial.totals.total().time_ns(),
+            }),
         };
         let broken = audit::contradictions(&trial, &context);
         facts.contradictions =
