@@ -18,6 +18,8 @@ use crate::summarize::{Input, Summariser};
 
 /// Start of the measure phase on the trial's clock.
 const START: u64 = 1_000_000_000_000;
+/// Spans of its layout; no operation carries one, so that tests fill in their own.
+pub const SPANS: [&str; 2] = ["connect", "first_byte"];
 const SECOND: u64 = 1_000_000_000;
 
 /// One operation, due at a whole multiple of the gap.
@@ -70,7 +72,7 @@ pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> One) -> 
     let layout = Layout {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
-        spans: vec!["connect".into()],
+        spans: SPANS.map(Into::into).into(),
     };
     let mut recorder = Recorder::new(0, &layout, phases, false);
     let mut assembler = WindowAssembler::new(1, 1);
@@ -166,7 +168,7 @@ impl Simulated {
             self.windows.iter().for_each(show);
             Ok(())
         };
-        let spans = ["connect".to_owned()];
+        let spans = SPANS.map(Into::into);
         summariser.add(Input { trial: &self.trial, spans: &spans, windows: &windows }).unwrap();
         summariser.finish(provenance())
     }

@@ -2,6 +2,8 @@
 
 use statrs::function::gamma::ln_gamma;
 
+use crate::trend::{self, Point};
+
 /// Expected number of series of chance as regular as one that is called periodic.
 const CHANCE: f64 = 1e-3;
 /// Share of the places of a period at which an event must be.
@@ -42,31 +44,32 @@ pub fn period(events: &[u64], windows: u64) -> Option<Period> {
             if length < SHORTEST {
                 continue;
             }
-            let found = laid(events, first, length, places);
-            let Some(kept) = found else { continue };
+            let Some(on) = laid(events, first, length, places) else { continue };
+            let kept = on.len();
             let chance = chance(events.len(), kept, places, windows, length * grid as f64);
             if chance < CHANCE && best.is_none_or(|best| chance < best.chance) {
-                best = Some(Period { windows: length, places, kept, chance });
+                let windows = trend::line(&on).map_or(length, |line| line.slope);
+                best = Some(Period { windows, places, kept, chance });
             }
         }
     }
     best
 }
 
-/// Places with an event, if they are enough and most events stand on them.
-fn laid(events: &[u64], first: u64, length: f64, places: usize) -> Option<usize> {
-    let mut kept = vec![false; places];
+/// The first event of each place that has one, if they are enough and most events stand on places.
+fn laid(events: &[u64], first: u64, length: f64, places: usize) -> Option<Vec<Point>> {
+    let mut kept: Vec<Option<Point>> = vec![None; places];
     let mut on = 0;
     for &event in events {
         let since = (event - first) as f64;
         let place = (since / length).round();
         if (since - place * length).abs() <= 1.0 && (place as usize) < places {
-            kept[place as usize] = true;
+            kept[place as usize].get_or_insert(Point { x: place, y: event as f64, weight: 1.0 });
             on += 1;
         }
     }
-    let kept = kept.iter().filter(|&&kept| kept).count();
-    (kept as f64 >= KEPT * places as f64 && on * 3 >= events.len() * 2).then_some(kept)
+    let kept: Vec<Point> = kept.into_iter().flatten().collect();
+    (kept.len() as f64 >= KEPT * places as f64 && on * 3 >= events.len() * 2).then_some(kept)
 }
 
 fn chance(events: usize, kept: usize, places: usize, windows: u64, tried: f64) -> f64 {
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn events_of_chance_are_hardly_ever_periodic() {
-        let seeds = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 5_000 } else { 500 };
+        let seeds = if option_env!("PROOFLOAD_PROOF").is_some() { 5_000 } else { 500 };
         let mut false_alarms = 0;
         for seed in 0..seeds {
             let (many, windows) =

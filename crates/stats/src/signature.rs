@@ -47,9 +47,10 @@ pub fn wheel_width(at_ns: u64) -> u64 {
 /// Whether values gather just above `at_ns`: five or more, and more than b + 4·√(b+1) with b the mean of both
 /// neighbours.
 pub fn cluster(times: &Histogram, at_ns: u64, width_ns: u64) -> Option<Cluster> {
-    let count = between(times, at_ns, at_ns + width_ns);
-    let below = between(times, at_ns.saturating_sub(width_ns), at_ns);
-    let above = between(times, at_ns + width_ns, at_ns + 2 * width_ns);
+    // A bucket counts where its upper end lies: what is a little late is what is looked for.
+    let count = times.count_between(at_ns, at_ns + width_ns);
+    let below = times.count_between(at_ns.saturating_sub(width_ns), at_ns);
+    let above = times.count_between(at_ns + width_ns, at_ns + 2 * width_ns);
     let background = (below + above) as f64 / 2.0;
     stands_out(count, background).then_some(Cluster { at_ns, width_ns, count, background })
 }
@@ -80,8 +81,8 @@ pub fn comb(times: &Histogram, step_ns: u64) -> Option<Comb> {
     let mut folded = [[0_u64; TEETH as usize]; PHASES];
     let inside = times.buckets().filter(|bucket| bucket.high - bucket.low < step_ns / 16);
     for bucket in inside {
-        let middle = bucket.low + (bucket.high - bucket.low) / 2;
-        let (tooth, phase) = (middle / step_ns, middle % step_ns * PHASES as u64 / step_ns);
+        let (tooth, within) = (bucket.high / step_ns, bucket.high % step_ns);
+        let phase = within * PHASES as u64 / step_ns;
         if (1..=TEETH).contains(&tooth) {
             folded[phase as usize][tooth as usize - 1] += bucket.count;
         }
@@ -97,12 +98,6 @@ pub fn comb(times: &Histogram, step_ns: u64) -> Option<Comb> {
     let teeth = (0..TEETH as usize).filter(tooth).count() as u32;
     let share = on_teeth as f64 / times.count().max(1) as f64;
     (clear && teeth >= 3 && share >= 0.2).then_some(Comb { step_ns, teeth, share })
-}
-
-/// A bucket counts where its upper end lies: what is a little late is what is looked for.
-fn between(times: &Histogram, from: u64, to: u64) -> u64 {
-    let inside = times.buckets().filter(|bucket| (from..to).contains(&bucket.high));
-    inside.map(|bucket| bucket.count).sum()
 }
 
 #[cfg(test)]

@@ -4,12 +4,24 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+//! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
+//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
+//! `distribution`, `in_time` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes), and
+//! `of_run` (what needs several trials).
 
 pub mod case;
+mod distribution;
 mod generator;
+mod in_time;
+mod kernel;
 mod load;
+mod of_run;
+pub mod over_time;
+pub mod shape;
+mod signatures;
 mod target;
+mod under_test;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +30,9 @@ use serde_json::Value;
 
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
+pub(crate) use of_run::of_run;
+pub use over_time::OverTime;
+pub use shape::Shape;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
@@ -42,6 +57,7 @@ pub struct Row {
 /// What a row noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noticed {
+    operation: Option<String>,
     claim: String,
     evidence: BTreeMap<String, Value>,
     advice: String,
@@ -53,6 +69,7 @@ pub const TABLE: &[Row] = &[
     generator::LATE,
     load::PROCESS_DIED,
     load::OVERLOAD,
+    under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,
     UNDECIDED,
     generator::CPU,
@@ -63,9 +80,39 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+    kernel::ACCEPT_QUEUE,
+    kernel::SYN_QUEUE,
+    kernel::LISTEN_DROPS,
+    signatures::SYN_RETRANSMISSION,
+    signatures::REQUEST_RETRIES,
+    kernel::RETRANSMISSIONS,
+    signatures::RETRANSMISSION_TIMEOUT,
+    kernel::RESETS,
+    kernel::ABORTS,
+    kernel::RECEIVE_DROPS,
+    signatures::DELAYED_ACK,
+    signatures::QUOTA,
+    signatures::TIME_OUTS,
+    in_time::PERIODIC,
+    in_time::BURST,
+    in_time::AT_THE_END,
+    distribution::BIMODAL,
+    distribution::MEAN,
+    distribution::SURVIVORS,
+    distribution::GOODPUT,
+    distribution::STRAGGLERS,
+    work::ZERO_WORK,
+    of_run::MEMORY,
+    of_run::CONSTANT_FAILURES,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    signatures::COMB,
+    work::GROWS,
+    under_test::CPU_BOUND,
+    under_test::SHARED_MACHINE,
+    of_run::RACE,
+    of_run::FEW_TRIALS,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -134,7 +181,7 @@ impl Row {
             severity: self.severity,
             arm: Some(case.arm.to_owned()),
             trial: Some(case.trial.index),
-            operation: None,
+            operation: noticed.operation,
             claim: noticed.claim,
             evidence: noticed.evidence,
             advice: noticed.advice,
@@ -144,7 +191,18 @@ impl Row {
 
 impl Noticed {
     fn new(claim: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { claim: claim.into(), evidence: BTreeMap::new(), advice: advice.into() }
+        Self {
+            operation: None,
+            claim: claim.into(),
+            evidence: BTreeMap::new(),
+            advice: advice.into(),
+        }
+    }
+
+    /// It is about one operation of the mix.
+    fn about(mut self, operation: &str) -> Self {
+        self.operation = Some(operation.to_owned());
+        self
     }
 
     fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

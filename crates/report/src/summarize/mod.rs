@@ -17,10 +17,11 @@ use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, V
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
+pub(crate) use trial::without_time;
 
 use crate::audit::Context;
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts};
+use crate::findings::{Case, Facts, OverTime, Shape};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -73,7 +74,10 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
-        let (mut trial, windows) = trial::summarise(&input, &mut self.evidence)?;
+        facts.shape = Shape::of(&input, arm);
+        facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
+        let (mut trial, windows) =
+            trial::summarise(&input, &mut self.evidence, &mut facts.over_time)?;
         name_items(&mut trial, input.trial, arm);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context {
@@ -100,6 +104,7 @@ impl<'p> Summariser<'p> {
         let mut findings = self.findings;
         let executed = self.arms.iter().map(|arm| arm.trials.len()).sum();
         findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
+        findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {

@@ -14,6 +14,7 @@ use super::distribution::{LISTED, Values};
 use super::series::Series;
 use crate::audit::WindowSums;
 use crate::criteria::Evidence;
+use crate::findings::OverTime;
 
 /// Where an observer's histogram stands among its details until it is read.
 const DELIVERY_TIME: &str = "delivery_time";
@@ -32,6 +33,7 @@ struct Followed {
 pub fn summarise(
     input: &Input<'_>,
     evidence: &mut [Evidence],
+    over_time: &mut OverTime,
 ) -> Result<(Trial, WindowSums), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
@@ -46,6 +48,7 @@ pub fn summarise(
     about.iter_mut().for_each(|(_, evidence)| evidence.begin_trial());
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
+        over_time.add(window);
         for (place, evidence) in &mut about {
             evidence.add_window(window.number, &parts(window, *place));
         }
