@@ -2,6 +2,7 @@
 
 pub mod calibrate;
 pub mod check;
+pub mod compare;
 pub mod explain;
 pub mod report;
 pub mod run;
