@@ -168,10 +168,12 @@ fn note(summary: &Summary) -> String {
     } else {
         "Times are service times of a closed load."
     };
+    let corrected = match summary.comparisons.len() {
+        1 => String::new(),
+        several => format!(" p is corrected for all {several} comparisons."),
+    };
     let mut note = format!(
-        "Each level over the baseline, by blocks. p is corrected for all {} comparisons; a change also \
-         needs p ≤ 0.05. {times}",
-        summary.comparisons.len()
+        "Each level over the baseline, by blocks. A change needs p ≤ 0.05.{corrected} {times}"
     );
     let mut left_out: Vec<u32> =
         summary.comparisons.iter().flat_map(|one| one.left_out.iter().copied()).collect();
