@@ -103,7 +103,7 @@ struct Case {
 fn the_search_brackets_a_known_capacity() {
     let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
     let short = ["--trial", "1s", "--longest", "2s", "--precision", "25%", "--confirm", "1"];
-    let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--max", "2000/s"];
+    let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--from", "200/s"];
     let (flags, slack) = if is_proof { (&long, 1.0) } else { (&short, 1.5) };
     for case in cases(is_proof) {
         let lab = Lab::alone();
@@ -131,9 +131,9 @@ fn the_search_brackets_a_known_capacity() {
 fn cases(is_proof: bool) -> Vec<Case> {
     let case = |mode, served, criterion, truth| Case { mode, served, criterion, truth };
     if is_proof {
-        let mm1 = 1_000.0 - 100_f64.ln() / 0.020;
-        let md1 = md1(1_000.0, 0.010, 0.01);
-        vec![case("mm1", 1_000, "p99 < 20ms", mm1), case("md1", 1_000, "p99 < 10ms", md1)]
+        let mm1 = 500.0 - 100_f64.ln() / 0.040;
+        let md1 = md1(500.0, 0.020, 0.01);
+        vec![case("mm1", 500, "p99 < 40ms", mm1), case("md1", 500, "p99 < 20ms", md1)]
     } else {
         vec![case("md1", 200, "p90 < 15ms", md1(200.0, 0.015, 0.1))]
     }

@@ -17,6 +17,7 @@ fn settings() -> Settings {
         longest: 60.0,
         operations: 1_000.0,
         confirmations: 5,
+        noisy_host: false,
         most_trials: 100,
         seed: 1,
     }
