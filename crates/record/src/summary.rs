@@ -4,16 +4,15 @@
 //! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
 
 mod capacity;
-
-use std::collections::BTreeMap;
-
-pub use capacity::*;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 mod comparison;
 mod system;
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use capacity::*;
 pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
 pub use system::{Expectation, Observer, Process, System};
 
