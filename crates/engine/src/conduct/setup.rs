@@ -117,16 +117,7 @@ impl<D: Driver> Setup<'_, D> {
 
     /// Names that samples refer to.
     pub fn layout(&self) -> Layout {
-        let operations = &self.arm.operations;
-        let spans = ["connect", "tls"].iter().chain(self.driver.span_names());
-        Layout {
-            operations: operations.iter().map(|operation| operation.name.clone()).collect(),
-            items: operations
-                .iter()
-                .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
-                .collect(),
-            spans: spans.map(|name| (*name).to_owned()).collect(),
-        }
+        layout(self.arm, &*self.driver)
     }
 
     /// Length of a window, in nanoseconds.
@@ -167,6 +158,20 @@ impl<D: Driver> Setup<'_, D> {
             }
             (Stop::Operations { .. }, Model::Closed | Model::Users { .. }) => None,
         }
+    }
+}
+
+/// Names that the samples of an arm refer to.
+pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {
+    let spans = ["connect", "tls"].iter().chain(driver.span_names());
+    Layout {
+        operations: arm.operations.iter().map(|operation| operation.name.clone()).collect(),
+        items: arm
+            .operations
+            .iter()
+            .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
+            .collect(),
+        spans: spans.map(|name| (*name).to_owned()).collect(),
     }
 }
 

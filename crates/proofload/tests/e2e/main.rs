@@ -1,6 +1,8 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
 mod bad_input;
+mod capacity;
+mod comparing;
 mod faults;
 mod formats;
 mod hostile;
@@ -9,6 +11,7 @@ mod lab;
 mod loads;
 mod page;
 mod peers;
+mod resumption;
 mod secrets;
 mod stalls;
 mod systems;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{Folder, names, samples};
 use crate::event::Event;
 use crate::hlog::IntervalLogWriter;
-use crate::{ItemTotals, Layout, RawSample, Totals, Window, WindowSpan, hgrm};
+use crate::{ItemTotals, Layout, RawSample, Totals, Trial, Window, WindowSpan, hgrm};
 
 /// What the files of a trial begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,4 +116,12 @@ impl<'f> TrialWriter<'f> {
         }
         log.flush()
     }
+}
+
+/// Writes the facts of a trial that has ended; last of all its files, since they say that it has.
+pub fn write_facts(folder: &dyn Folder, trial: &Trial) -> io::Result<()> {
+    let mut file = folder.create(&names::facts(trial.index))?;
+    serde_json::to_writer(&mut file, trial)?;
+    file.write_all(b"\n")?;
+    file.flush()
 }

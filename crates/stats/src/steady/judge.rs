@@ -12,9 +12,9 @@ const DRIFT_MARGIN: f64 = 0.05;
 /// Change of the median and of the 95th percentile from which a step matters.
 const STEP_MARGINS: [f64; 2] = [0.05, 0.10];
 /// Level of a slope's interval.
-const SLOPE_LEVEL: f64 = 0.005;
+const SLOPE_LEVEL: f64 = 0.001;
 /// Chance below which parts differ.
-const SPREAD_LEVEL: f64 = 0.001;
+const SPREAD_LEVEL: f64 = 0.0001;
 /// Operations by which a backlog must have grown at least.
 const BACKLOG_LEAST: f64 = 2.0;
 /// Relative width of a bucket of a window's histogram.
@@ -105,7 +105,8 @@ pub fn judge(points: &[WindowPoint], floor: Floor, seed: u64) -> Steadiness {
         Series::of(points, Measure::Median, floor.median_ns),
         Series::of(points, Measure::Tail, floor.tail_ns),
     ];
-    let starts = series.iter().filter_map(|one| one.start().map(|step| (one, step)));
+    // Of two that end together the median's stands.
+    let starts = series.iter().rev().filter_map(|one| one.start().map(|step| (one, step)));
     let start = starts.max_by_key(|(_, step)| step.at);
     let from = start.map_or(0, |(_, step)| step.at);
     let mut alarms = Vec::new();
@@ -117,8 +118,11 @@ pub fn judge(points: &[WindowPoint], floor: Floor, seed: u64) -> Steadiness {
         ratio: (-step.change).exp(),
     }));
     let changes = series.iter().filter_map(|one| one.from(from).departure(from, seed));
-    // What waits longer and longer because more and more waits is told once.
-    alarms.extend(changes.filter(|alarm| backlog.is_none() || alarm.ratio() < 1.0));
+    // What waits longer because more and more waits is told once, and so is a start that fades slowly.
+    alarms.extend(changes.filter(|alarm| match alarm.ratio() > 1.0 {
+        true => backlog.is_none(),
+        false => start.is_none(),
+    }));
     if alarms.is_empty() {
         alarms.extend(uneven(points));
     }

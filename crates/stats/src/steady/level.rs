@@ -6,7 +6,7 @@ use crate::bootstrap::variance_of_blocks;
 
 /// Standard errors by which two levels must differ. The place was chosen to make them differ, so that the usual two or
 /// three would not do.
-const CERTAIN: f64 = 4.5;
+const CERTAIN: f64 = 5.0;
 /// Standard deviations of a normal distribution in its median absolute deviation.
 const NORMAL_PER_MAD: f64 = 1.4826;
 /// Correlation of neighbours beyond which a series is too short to say how far it reaches.

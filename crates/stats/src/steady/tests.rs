@@ -141,7 +141,7 @@ fn a_rate_above_capacity_is_a_growing_backlog() {
 #[test]
 fn a_leak_of_a_tenth_is_a_drift() {
     let light = |time: f64| 1e-4 * (1.0 + 0.1 * time / 60.0);
-    let light = Queue { seconds: 60, rate: 1_000.0, service: light };
+    let light = Queue { seconds: 60, rate: 2_000.0, service: light };
     let seen = light.share(seeds(40, 1_000), is_slower);
     assert!(seen > 0.95, "without waiting: {seen}");
     let queue = |time: f64| 1e-3 * (1.0 + 0.1 * time / 180.0);

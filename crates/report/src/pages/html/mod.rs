@@ -38,8 +38,10 @@ struct Page<'a> {
     key: Vec<key::Figure>,
     forest: Option<forest::Forest>,
     comparisons: Vec<Table>,
+    capacity: Vec<Table>,
     criteria: Option<Table>,
     findings: Option<Table>,
+    links: Vec<Option<u32>>,
     trials: Option<Table>,
     sections: Vec<Section>,
     provenance: Table,
@@ -82,8 +84,10 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         key: key::figures(summary),
         forest: forest::plot(summary),
         comparisons: tables::comparison::comparisons(summary),
+        capacity: tables::capacity::all(summary),
         criteria: tables::run::criteria(summary),
         findings: tables::run::findings(summary),
+        links: links(summary),
         trials: tables::run::trials(summary),
         sections: sections(run),
         provenance: tables::run::provenance(summary),
@@ -111,6 +115,15 @@ fn code(text: &str) -> Value {
     Value::from_safe_string(html)
 }
 
+/// Where each finding leads: to its trial, if the page shows that.
+fn links(summary: &Summary) -> Vec<Option<u32>> {
+    let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
+    let shown = trials.filter(|trial| tables::capacity::shows(summary, trial));
+    let shown: Vec<u32> = shown.map(|trial| trial.index).collect();
+    let places = tables::run::places_of_findings(summary).into_iter();
+    places.map(|place| place.filter(|trial| shown.contains(trial))).collect()
+}
+
 fn sections(run: &RunRecord) -> Vec<Section> {
     /// What is looked up rather than read.
     const DETAILS: [&str; 4] = ["statuses", "spans", "kernel", "systems"];
@@ -128,7 +141,8 @@ fn sections(run: &RunRecord) -> Vec<Section> {
             charts: run.trials.iter().any(|record| record.index == trial.index),
         }
     };
-    trials.map(section).collect()
+    let shown = trials.filter(|(_, trial)| tables::capacity::shows(&run.summary, trial));
+    shown.map(section).collect()
 }
 
 #[cfg(test)]

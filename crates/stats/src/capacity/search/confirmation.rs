@@ -4,7 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::standing::Verdict;
-use super::{Outcome, Purpose, Step};
+use super::{Outcome, Purpose, Step, readable};
 
 /// Four of five must pass.
 const SHARE: f64 = 0.8;
@@ -41,8 +41,8 @@ impl Confirmation {
     pub(super) fn new(rate: f64, seconds: f64, many: u32, seed: u64) -> Self {
         let step = |rate, purpose| Step { rate, seconds, purpose };
         let mut queue = vec![step(rate, Purpose::Confirm); many as usize];
-        queue.push(step(rate * BELOW, Purpose::Check));
-        queue.push(step(rate * ABOVE, Purpose::Check));
+        queue.push(step(readable(rate * BELOW), Purpose::Check));
+        queue.push(step(readable(rate * ABOVE), Purpose::Check));
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
         for last in (1..queue.len()).rev() {
             queue.swap(last, (chance.next_u64() % (last as u64 + 1)) as usize);

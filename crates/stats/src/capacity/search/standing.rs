@@ -68,8 +68,8 @@ impl Standings {
     /// Largest rate below `high` that neither passed nor failed.
     pub(super) fn largest_undecided(&self, high: Option<f64>) -> Option<f64> {
         let open = self.rates.iter().filter(|known| known.verdict == Verdict::Undecided);
-        let below = open.filter(|known| high.is_none_or(|high| known.rate < high));
-        below.last().map(|known| known.rate)
+        let mut below = open.filter(|known| high.is_none_or(|high| known.rate < high));
+        below.next_back().map(|known| known.rate)
     }
 }
 

@@ -9,6 +9,7 @@ fn settings() -> Settings {
         longest: 60.0,
         operations: 0.0,
         confirmations: 5,
+        noisy_host: false,
         most_trials: 100,
         seed: 1,
     }
@@ -124,6 +125,18 @@ fn a_generator_that_cannot_make_the_rate_is_the_limit() {
 }
 
 #[test]
+fn noise_that_does_not_go_away_ends_the_search_without_blaming_the_rate() {
+    let mut trials = 0;
+    let limit = below(777.0);
+    let (search, _) = carry_out(settings(), |step| {
+        trials += 1;
+        if trials > 8 { Outcome::Invalid } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Spoiled));
+    assert!(search.bracket().high.is_some());
+}
+
+#[test]
 fn the_greatest_rate_allowed_is_never_exceeded() {
     let (search, steps) = carry_out(Settings { most: Some(1_000.0), ..settings() }, below(5_000.0));
     assert_eq!(search.ending(), Some(Ending::LimitReached));
@@ -174,4 +187,32 @@ fn the_number_of_trials_is_bounded() {
     });
     assert!(steps.len() <= 30);
     assert!(search.ending().is_some());
+}
+
+#[test]
+fn on_a_noisy_host_many_short_trials_outvote_the_noise() {
+    let noisy = Settings { noisy_host: true, shortest: 5.0, most_trials: 1_000, ..settings() };
+    let mut trials = 0;
+    let limit = below(777.0);
+    let (search, steps) = carry_out(noisy, |step| {
+        trials += 1;
+        // Every third trial is spoiled by noise that looks like the target's.
+        if trials % 3 == 0 { Outcome::Failed } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+    let bracket = search.bracket();
+    let (low, high) = (bracket.low.unwrap(), bracket.high.unwrap());
+    assert!(low < 777.0 && 777.0 <= high && high / low <= 1.05 + 1e-6, "{bracket:?}");
+    assert!(steps.iter().all(|step| step.seconds == 5.0));
+    // Six good trials of 5 s are half of the longest; seven bad ones are more.
+    let at = |rate| steps.iter().filter(|step| step.rate == rate).count();
+    assert!((6..=12).contains(&at(low)) && (7..=12).contains(&at(high)), "{steps:?}");
+}
+
+#[test]
+fn rates_have_four_digits() {
+    assert_eq!(readable(751.091_3), 751.1);
+    assert_eq!(readable(0.012_345_6), 0.012_35);
+    assert_eq!(readable(1_234_567.0), 1_235_000.0);
+    assert_eq!(readable(1_000.0), 1_000.0);
 }
