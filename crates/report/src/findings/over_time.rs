@@ -178,7 +178,7 @@ impl Moment {
 
 impl Parted {
     fn add(&mut self, part: &OperationWindow) {
-        let Some(times) = part.histogram(WindowSpan::ResponseTime) else { return };
+        let Some(times) = part.histogram(WindowSpan::ServiceTime) else { return };
         self.windows += u32::from(times.count_above(self.above_ns) > 0);
         self.expected += 1.0 - (1.0 - self.share).powf(times.count() as f64);
     }

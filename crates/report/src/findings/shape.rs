@@ -36,7 +36,7 @@ pub struct Shape {
 pub struct OperationShape {
     /// Its name.
     pub name: String,
-    /// Two modes of its response time (of its service time in a closed load).
+    /// Two modes of its service time.
     pub modes: Option<Modes>,
     /// Its declared items, in the order of the plan.
     pub items: Vec<ItemShape>,
@@ -65,7 +65,6 @@ impl Shape {
         };
         let retries = signature::syn_retries(input.trial.generator.syn_linear_timeouts);
         let service = &total.service_time;
-        let open = matches!(arm.load.model, plan::load::Model::Open { .. });
         let operations = input.trial.totals.operations.iter();
         Self {
             syn_retries: span("connect").map_or_else(Vec::new, |connect| {
@@ -80,19 +79,22 @@ impl Shape {
             time_outs: time_outs(service),
             quota: quota(&total.response_time),
             comb: [10, 4, 1].iter().find_map(|ms| signature::comb(service, ms * MILLISECOND)),
-            operations: operations.map(|one| OperationShape::of(one, arm, open)).collect(),
+            operations: operations.map(|one| OperationShape::of(one, arm)).collect(),
         }
     }
 }
 
 impl OperationShape {
-    fn of(totals: &OperationTotals, arm: &Arm, open: bool) -> Self {
-        let times = if open { &totals.response_time } else { &totals.service_time };
+    fn of(totals: &OperationTotals, arm: &Arm) -> Self {
         let planned = arm.operations.iter().find(|planned| planned.name == totals.name);
         let names = planned.iter().flat_map(|planned| &planned.items);
         let items =
             names.zip(&totals.items).map(|(item, totals)| ItemShape::of(&item.name, totals));
-        Self { name: totals.name.clone(), modes: modes::two(times), items: items.collect() }
+        Self {
+            name: totals.name.clone(),
+            modes: modes::two(&totals.service_time),
+            items: items.collect(),
+        }
     }
 }
 
