@@ -13,6 +13,8 @@ use serde_json::Value;
 use super::over_time::OverTime;
 use super::shape::Shape;
 
+use crate::summarize::Steady;
+
 /// One trial under examination.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
@@ -37,12 +39,16 @@ pub struct Facts {
     pub pressure_ratio: f64,
     /// Time-out of an operation.
     pub timeout_ns: u64,
+    /// Raw samples that were not kept.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time.
     pub died: Option<String>,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
+    /// Whether there was a steady state.
+    pub steady: Steady,
     /// Whether targets are on this machine, so that its kernel's counters hold both sides.
     pub target_is_local: bool,
     /// Processors left to processes that we start.
@@ -69,9 +75,11 @@ impl Facts {
             pool: trial.pool,
             pressure_ratio: trial.generator.pressure_ratio,
             timeout_ns: trial.timeout_ns,
+            samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             status_only: status_only(&arm.operations),
+            steady: Steady::default(),
             target_is_local: arm.targets.iter().all(is_local),
             system_cores: trial.generator.placement.systems.len(),
             declared: arm.system.iter().flat_map(|system| system.set.clone()).collect(),

@@ -5,11 +5,15 @@
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
-//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
-//! `distribution`, `in_time` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes), and
-//! `of_run` (what needs several trials).
+//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `steady`, `target`,
+//! `distribution`, `in_time` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes), `of_run`
+//! (what needs several trials), for comparisons in `design`, for a search in `capacity`, and in `course` those about
+//! a run as a whole.
 
+mod capacity;
 pub mod case;
+pub(crate) mod course;
+pub(crate) mod design;
 mod distribution;
 mod generator;
 mod in_time;
@@ -19,6 +23,7 @@ mod of_run;
 pub mod over_time;
 pub mod shape;
 mod signatures;
+mod steady;
 mod target;
 mod under_test;
 mod work;
@@ -28,14 +33,24 @@ use std::collections::BTreeMap;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
 pub(crate) use of_run::of_run;
 pub use over_time::OverTime;
 pub use shape::Shape;
+pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that a process under test ended.
+pub const PROCESS_DIED: &str = "process-died";
+/// Code of the finding that a criterion could not be decided.
+pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
+/// Code of the finding that a trial could not begin, which ended the run.
+pub const NOT_EXECUTED: &str = "trial-not-executed";
+/// Code of the finding that a block was executed again.
+pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
@@ -68,10 +83,19 @@ pub const TABLE: &[Row] = &[
     generator::AUDIT,
     generator::LATE,
     load::PROCESS_DIED,
+    course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
     under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,
+    course::REPEATED_ROW,
     UNDECIDED,
+    design::UNDECIDED_COMPARISON,
+    design::DOSE_ORDER,
+    steady::GROWING_BACKLOG,
+    steady::WARM_UP_TOO_SHORT,
+    steady::DRIFT,
+    steady::LEVEL_SHIFT,
+    steady::UNEVEN,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -104,6 +128,11 @@ pub const TABLE: &[Row] = &[
     work::ZERO_WORK,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
+    design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
@@ -113,6 +142,7 @@ pub const TABLE: &[Row] = &[
     under_test::SHARED_MACHINE,
     of_run::RACE,
     of_run::FEW_TRIALS,
+    course::RESUMED_ROW,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -130,7 +160,7 @@ pub fn row(code: &str) -> Option<&'static Row> {
 
 /// A criterion that the data cannot decide; made where criteria are judged.
 const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
+    code: UNDECIDED_CRITERION,
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
@@ -144,7 +174,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
     let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "run it again to its end",
+        "go on with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);
