@@ -14,3 +14,4 @@ pub mod quantile;
 mod special;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
+pub use special::normal_quantile;
