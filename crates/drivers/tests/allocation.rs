@@ -130,6 +130,7 @@ fn allocations_of_trial(operations: u64) -> u64 {
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         keep_samples: false,
         stop: StopSignal::new(),
+        end: engine::EndSignal::new(),
     };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let trial = run_virtual(&setup, (&clock, network), 1, &mut |_| {}).expect("it runs");

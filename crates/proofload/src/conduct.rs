@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
-use engine::StopSignal;
 use engine::conduct::{ConductError, Output, Setup, run_trial};
 use engine::process::{Launcher, ProcessError};
+use engine::{EndSignal, StopSignal};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::plan::{Arm, TrialPlan};
@@ -17,6 +17,7 @@ use record::{Layout, Window};
 use report::summarize::{Input, Summariser};
 
 use crate::disk::{Disk, unwritable};
+use crate::early_end::{self, EarlyEnd};
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
@@ -48,13 +49,17 @@ impl Conduct<'_> {
         let plan = &self.experiment.plan;
         let mut run = run;
         let mut summariser = Summariser::new(plan);
+        let mut early_end = EarlyEnd::new(plan);
         for trial in &plan.trials {
             if self.stop.requests() > 0 {
                 break;
             }
-            let Some((executed, layout)) = self.trial(trial)? else { break };
+            let Some((executed, layout)) = self.trial(trial, &mut early_end)? else { break };
             run.machine.placement = executed.generator.placement.clone();
             self.add(&mut summariser, &executed, &layout)?;
+            if early_end::gave_up(&executed) {
+                break;
+            }
         }
         Ok(summariser.finish(run))
     }
@@ -77,7 +82,11 @@ impl Conduct<'_> {
     }
 
     /// One trial; `None` if the user stopped it before anything was sent.
-    fn trial(&mut self, planned: &TrialPlan) -> Result<Option<(record::Trial, Layout)>, Problem> {
+    fn trial(
+        &mut self,
+        planned: &TrialPlan,
+        early_end: &mut EarlyEnd<'_>,
+    ) -> Result<Option<(record::Trial, Layout)>, Problem> {
         let arm = &self.experiment.plan.arms[planned.arm];
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
@@ -88,7 +97,9 @@ impl Conduct<'_> {
             wall_clock: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
             keep_samples: self.keep_samples,
             stop: self.stop.clone(),
+            end: EndSignal::new(),
         };
+        let mut watch = early_end.watch(planned, setup.window_ns(), &setup.end);
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
         let trials = self.experiment.plan.trials.len();
         let name = self.experiment.plan.secrets.redact(&arm.name);
@@ -97,6 +108,7 @@ impl Conduct<'_> {
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
         let executed = run_trial(&setup, &self.launcher, &mut |output| {
+            watch.see(&output);
             if written.is_ok() {
                 written = store(&mut writer, live, redaction::of_output(output, secrets));
                 if written.is_err() {
@@ -108,10 +120,11 @@ impl Conduct<'_> {
         });
         self.live.clear();
         written.map_err(keep)?;
-        let executed = match executed {
+        let mut executed = match executed {
             Err(ConductError::Process(ProcessError::Interrupted { .. })) => return Ok(None),
             other => other.map_err(|error| self.not_executed(&error, planned))?,
         };
+        executed.confidence = early_end.confidence().unwrap_or(executed.confidence);
         writer.finish(&executed.totals).map_err(keep)?;
         Ok(Some((executed, setup.layout())))
     }

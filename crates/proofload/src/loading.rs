@@ -99,6 +99,8 @@ fn options(flags: &PlanFlags) -> Options {
         seed: flags.seed,
         fresh_seed: fresh_seed(),
         quick: flags.quick,
+        fail_fast: flags.fail_fast,
+        adaptive: flags.adaptive,
         warm_up: flags.warm_up.clone(),
         workers: flags.workers.map(|workers| workers.to_string()),
     }

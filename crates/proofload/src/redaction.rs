@@ -5,6 +5,7 @@
 
 use engine::conduct::Output;
 use plan::secret::Secrets;
+use record::EarlyEnd;
 use record::event::EventKind;
 use serde_json::Value;
 
@@ -36,6 +37,9 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
         EventKind::FailureSeen { detail: said, .. }
         | EventKind::ProcessDied { status: said, .. }
         | EventKind::TrialStarted { arm: said, .. } => *said = secrets.redact(said),
+        EventKind::EndedEarly(EarlyEnd { why, criteria, .. }) => {
+            criteria.iter_mut().chain([why]).for_each(|said| *said = secrets.redact(said));
+        }
         _ => {}
     }
     Output::Event(event)

@@ -155,21 +155,36 @@ fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InF
         kernel: BTreeMap::new(),
         interrupted: false,
         died: None,
+        early_end: None,
+        confidence: stats::quantile::CONFIDENCE,
     }
 }
 
 impl Simulated {
     /// The summary of a run that consists of this trial.
     pub fn summary(&self) -> Summary {
-        let mut summariser = Summariser::new(&self.plan);
+        summary_of(&[self])
+    }
+
+    /// The windows in the order in which they closed.
+    pub fn windows(&self) -> &[Window] {
+        &self.windows
+    }
+}
+
+/// The summary of a run that consists of these trials, numbered from 1; the plan is the first one's.
+pub fn summary_of(trials: &[&Simulated]) -> Summary {
+    let mut summariser = Summariser::new(&trials[0].plan);
+    for (index, simulated) in (1..).zip(trials) {
         let windows = |show: &mut dyn FnMut(&Window)| {
-            self.windows.iter().for_each(show);
+            simulated.windows.iter().for_each(show);
             Ok(())
         };
         let spans = ["connect".to_owned()];
-        summariser.add(Input { trial: &self.trial, spans: &spans, windows: &windows }).unwrap();
-        summariser.finish(provenance())
+        let trial = Trial { index, block: index, ..simulated.trial.clone() };
+        summariser.add(Input { trial: &trial, spans: &spans, windows: &windows }).unwrap();
     }
+    summariser.finish(provenance())
 }
 
 fn provenance() -> Run {

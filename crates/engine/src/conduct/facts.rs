@@ -46,6 +46,8 @@ pub(super) fn join<D: Driver>(
         kernel: BTreeMap::new(),
         interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
         died,
+        early_end: setup.end.reason(),
+        confidence: stats::quantile::CONFIDENCE,
     }
 }
 

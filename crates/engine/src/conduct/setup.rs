@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plan::load::{Model, Stop};
+use plan::operation::CONNECTING;
 use plan::plan::{Arm, TrialPlan};
 use plan::schedule::Schedule;
 use plan::target::Target;
@@ -12,12 +13,9 @@ use record::event::EventKind;
 
 use super::ConductError;
 use crate::driver::{Compile, Driver};
-use crate::stop::StopSignal;
+use crate::stop::{EndSignal, StopSignal};
 use crate::transport::Endpoint;
 use crate::worker::{Brief, Prepared, Timeline};
-
-/// Windows of measure phases shorter than this are a tenth as long.
-const SHORT: Duration = Duration::from_secs(30);
 
 /// A trial to be executed.
 #[derive(Debug)]
@@ -34,6 +32,8 @@ pub struct Setup<'a, D: Driver> {
     pub keep_samples: bool,
     /// The user's wish to stop.
     pub stop: StopSignal,
+    /// The wish to end the measure phase because enough is known.
+    pub end: EndSignal,
 }
 
 impl<D: Driver> Setup<'_, D> {
@@ -115,7 +115,7 @@ impl<D: Driver> Setup<'_, D> {
     /// Names that samples refer to.
     pub fn layout(&self) -> Layout {
         let operations = &self.arm.operations;
-        let spans = ["connect", "tls"].iter().chain(self.driver.span_names());
+        let spans = CONNECTING.iter().chain(self.driver.span_names());
         Layout {
             operations: operations.iter().map(|operation| operation.name.clone()).collect(),
             items: operations
@@ -128,8 +128,7 @@ impl<D: Driver> Setup<'_, D> {
 
     /// Length of a window, in nanoseconds.
     pub fn window_ns(&self) -> u64 {
-        let short = self.measure_ns().is_none_or(|length| length < nanos(SHORT));
-        if short { 100_000_000 } else { 1_000_000_000 }
+        nanos(self.arm.load.window())
     }
 
     fn timeline(&self, start: u64) -> Timeline {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use plan::load::{Model, Think};
 use plan::operation::Operation;
-use record::PoolFacts;
 use record::summary::Trial;
+use record::{EarlyEnd, PoolFacts};
 
 /// One trial under examination.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,10 @@ pub struct Facts {
     pub interrupted: bool,
     /// Why it ended before its time.
     pub died: Option<String>,
+    /// Why whoever conducted the run ended the measure phase.
+    pub early_end: Option<EarlyEnd>,
+    /// Confidence of its intervals.
+    pub confidence: f64,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
     /// Rules of the audit that our own numbers break, with what they say.
@@ -55,6 +59,8 @@ impl Facts {
             timeout_ns: trial.timeout_ns,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
+            early_end: trial.early_end.clone(),
+            confidence: trial.confidence,
             status_only: status_only(&arm.operations),
             contradictions: Vec::new(),
         }

@@ -4,9 +4,10 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `target` and `criterion`.
 
 pub mod case;
+pub(crate) mod criterion;
 mod generator;
 mod load;
 mod target;
@@ -54,7 +55,9 @@ pub const TABLE: &[Row] = &[
     load::PROCESS_DIED,
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
-    UNDECIDED,
+    criterion::FAIL_FAST,
+    criterion::UNDECIDED,
+    criterion::MISSED_WINDOWS,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -66,6 +69,8 @@ pub const TABLE: &[Row] = &[
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    criterion::FAILED_ALONE,
+    criterion::ADAPTIVE,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -80,17 +85,6 @@ pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
 pub fn row(code: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.code == code)
 }
-
-/// A criterion that the data cannot decide; made where criteria are judged.
-const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
-    severity: Severity::Warning,
-    title: "a criterion could not be decided",
-    explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
-              for a run of this length and with windows that vary as much as these did; or the run was \
-              not carried out to its end. An undecided criterion is not a pass.",
-    check: |_| None,
-};
 
 /// The finding that the run ended before its last trial, which only its user can bring about.
 pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
@@ -111,20 +105,6 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
         evidence: noticed.evidence,
         advice: noticed.advice,
     })
-}
-
-/// The finding that a criterion is undecided.
-pub(crate) fn undecided(arm: &str, operation: &str, claim: String, advice: String) -> Finding {
-    Finding {
-        code: UNDECIDED.code.to_owned(),
-        severity: UNDECIDED.severity,
-        arm: Some(arm.to_owned()),
-        trial: None,
-        operation: Some(operation.to_owned()),
-        claim,
-        evidence: BTreeMap::new(),
-        advice,
-    }
 }
 
 impl Row {

@@ -17,6 +17,7 @@ use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, V
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
+pub(crate) use trial::without_time;
 
 use crate::audit::Context;
 use crate::criteria::Evidence;
@@ -88,7 +89,7 @@ impl<'p> Summariser<'p> {
         self.findings.extend(findings::of_trial(&case));
         let course = criteria::Course::of(&trial, &facts);
         let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
-        same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
+        same_arm.for_each(|evidence| evidence.close_trial(course.clone()));
         self.arms[place].trials.push(trial);
         Ok(())
     }
@@ -99,8 +100,10 @@ impl<'p> Summariser<'p> {
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
         let executed = self.arms.iter().map(|arm| arm.trials.len()).sum();
-        findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
-        findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        if !findings.iter().any(|one| one.code == findings::criterion::FAIL_FAST.code) {
+            findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
+        }
+        findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),
