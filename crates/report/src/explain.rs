@@ -121,6 +121,10 @@ pub const GLOSSARY: &[Entry] = &[
     entry("baseline", "What a candidate is compared with."),
     entry("candidate", "What is compared with the baseline."),
     entry("criterion", "A statement that the run either meets or does not, such as `p99 < 20ms`."),
+    entry(
+        "look",
+        "An instant at which an adaptive measure phase (`--adaptive`) may end, if its intervals are narrow enough by then.",
+    ),
     entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
     entry(
         "grade",
