@@ -14,10 +14,11 @@ use plan::plan::{Arm, TrialPlan};
 use record::folder::{RunReader, TrialHeader, TrialWriter};
 use record::summary::{Run, Summary};
 use record::{Layout, Window};
+use report::criteria::gave_up;
 use report::summarize::{Input, Summariser};
 
 use crate::disk::{Disk, unwritable};
-use crate::early_end::{self, EarlyEnd};
+use crate::early_end::EarlyEnd;
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
@@ -57,7 +58,7 @@ impl Conduct<'_> {
             let Some((executed, layout)) = self.trial(trial, &mut early_end)? else { break };
             run.machine.placement = executed.generator.placement.clone();
             self.add(&mut summariser, &executed, &layout)?;
-            if early_end::gave_up(&executed) {
+            if gave_up(executed.early_end.as_ref()) {
                 break;
             }
         }

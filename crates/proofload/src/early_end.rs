@@ -7,7 +7,7 @@ use engine::EndSignal;
 use engine::conduct::Output;
 use plan::adaptive::{Adaptive, CONFIDENCE};
 use plan::plan::{Plan, TrialPlan};
-use record::{EndReason, Trial, Window};
+use record::{EndReason, Window};
 use report::criteria::precision::Precision;
 use report::criteria::prospect::Prospect;
 
@@ -56,11 +56,6 @@ impl<'p> EarlyEnd<'p> {
     pub fn confidence(&self) -> Option<f64> {
         self.plan.adaptive.as_ref().map(|_| CONFIDENCE)
     }
-}
-
-/// Whether the run has given up, so that no further trial is worth its time.
-pub fn gave_up(trial: &Trial) -> bool {
-    trial.early_end.as_ref().is_some_and(|early| early.reason == EndReason::FailFast)
 }
 
 /// The window with which each look but the last is reached.

@@ -1,8 +1,8 @@
 //! How a trial went, as far as criteria care.
 
 use plan::criterion::Criterion;
-use record::EndReason;
 use record::summary::{Judgement, Trial, Validity};
+use record::{EarlyEnd, EndReason};
 
 use crate::findings::Facts;
 
@@ -26,18 +26,22 @@ pub struct Course {
     pub(super) alone: Judgement,
 }
 
+/// Whether a measure phase ended because the run gave up (`--fail-fast`).
+pub fn gave_up(early_end: Option<&EarlyEnd>) -> bool {
+    early_end.is_some_and(|early| early.reason == EndReason::FailFast)
+}
+
 impl Course {
     /// The course of a trial.
     pub fn of(trial: &Trial, facts: &Facts) -> Self {
         let accounting = &trial.accounting;
-        let early = facts.early_end.as_ref();
-        let hopeless = early.filter(|end| end.reason == EndReason::FailFast);
+        let early = facts.early_end.as_ref().filter(|early| gave_up(Some(early)));
         Self {
             trial: trial.index,
             validity: trial.validity,
             interrupted: facts.interrupted,
-            given_up: hopeless.map(|end| end.criteria.clone()).unwrap_or_default(),
-            cut_short: hopeless.is_some(),
+            given_up: early.map(|early| early.criteria.clone()).unwrap_or_default(),
+            cut_short: early.is_some(),
             reached: accounting.started as f64 >= REACHED * accounting.planned as f64,
             alone: Judgement::Inconclusive,
         }

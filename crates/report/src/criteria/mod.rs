@@ -29,7 +29,7 @@ use record::{OperationTotals, Trial, Window};
 use stats::{COARSE, Histogram};
 
 use answer::Sample;
-pub use course::Course;
+pub use course::{Course, gave_up};
 use gather::{All, Gathered, Places, parts};
 use stretches::{Lens, Tally};
 

@@ -114,6 +114,41 @@ fn a_rate_that_was_not_reached_is_no_pass() {
     assert_eq!(made.summary().criteria[0].result, Inconclusive);
 }
 
+/// What becomes of a criterion that the sample meets, after a trial with this course.
+fn after(change: impl FnOnce(&mut Course)) -> Judgement {
+    let made = run(&["p50 < 1s"], 10, 500);
+    let mut evidence = questions(&made.plan).remove(0);
+    let total = made.trial.totals.total();
+    evidence.begin_trial(&made.trial, &total);
+    made.windows().iter().for_each(|window| evidence.add_window(window));
+    evidence.end_trial(&made.trial, &total, &[]);
+    let mut course = Course {
+        trial: 1,
+        validity: Validity::Valid,
+        interrupted: false,
+        given_up: Vec::new(),
+        cut_short: false,
+        reached: true,
+        alone: Inconclusive,
+    };
+    change(&mut course);
+    evidence.close_trial(course);
+    evidence.judge(false).criterion.result
+}
+
+#[test]
+fn the_course_of_a_trial_limits_what_may_be_concluded() {
+    assert_eq!(after(|_| ()), Pass);
+    assert_eq!(after(|course| course.reached = false), Inconclusive);
+    assert_eq!(after(|course| course.interrupted = true), Inconclusive);
+    assert_eq!(after(|course| course.cut_short = true), Inconclusive);
+    assert_eq!(after(|course| course.given_up = vec!["p50 < 1s".to_owned()]), Fail);
+    assert_eq!(after(|course| course.validity = Validity::Noted), Pass);
+    assert_eq!(after(|course| course.validity = Validity::NoSteadyState), Inconclusive);
+    assert_eq!(after(|course| course.validity = Validity::Overload), Fail);
+    assert_eq!(after(|course| course.validity = Validity::Invalid), Judgement::Invalid);
+}
+
 #[test]
 fn a_rehearsal_never_passes_and_may_fail() {
     let mut made = run(&["p99 < 20ms", "p99 < 1us"], 60, 500);
@@ -408,7 +443,7 @@ fn a_run_that_gave_up_fails_what_it_gave_up_on() {
     let claim =
         "the run was given up after 60.0 s: `p99 < 20ms` can no longer be met: so it was said";
     assert_eq!(finding(&summary, "fail-fast").unwrap().claim, claim);
-    assert_eq!(finding(&summary, "interrupted"), None);
+    assert_eq!((finding(&summary, "interrupted"), finding(&summary, "short-run")), (None, None));
 }
 
 #[test]

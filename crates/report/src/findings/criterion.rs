@@ -7,6 +7,7 @@ use record::EndReason;
 use record::summary::{Finding, Judgement, Severity};
 
 use super::{Noticed, Row};
+use crate::criteria::gave_up;
 use crate::number::{count, duration};
 
 /// A criterion that the data cannot decide.
@@ -54,8 +55,7 @@ pub const FAIL_FAST: Row = Row {
               quantile allows among all that are planned. That criterion fails. Everything else is known \
               from a shorter run than planned, and later trials were not executed.",
     check: |case| {
-        let early = case.facts.early_end.as_ref();
-        let early = early.filter(|early| early.reason == EndReason::FailFast)?;
+        let early = case.facts.early_end.as_ref().filter(|early| gave_up(Some(early)))?;
         let measured = case.trial.phases.measure_ns;
         let claim = format!("the run was given up after {}: {}", duration(measured), early.why);
         Some(
