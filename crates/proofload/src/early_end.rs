@@ -11,6 +11,9 @@ use record::{EndReason, Window};
 use report::criteria::precision::Precision;
 use report::criteria::prospect::Prospect;
 
+/// Shows the windows of a stored trial whose operations have these names.
+pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
+
 /// What may end the measure phases of a run.
 pub struct EarlyEnd<'p> {
     plan: &'p Plan,
@@ -37,6 +40,16 @@ impl<'p> EarlyEnd<'p> {
     pub fn new(plan: &'p Plan) -> Self {
         let prospect = plan.fail_fast.then(|| Prospect::new(plan));
         Self { plan, prospect }
+    }
+
+    /// A trial of the plan was executed before, by an earlier invocation: `windows` shows what it left, given the
+    /// names of its operations.
+    pub fn recall(&mut self, trial: &TrialPlan, windows: &Stored<'_>) {
+        let Some(prospect) = &mut self.prospect else { return };
+        prospect.begin(trial, 0);
+        let operations = self.plan.arms[trial.arm].operations.iter();
+        let names: Vec<String> = operations.map(|operation| operation.name.clone()).collect();
+        windows(&names, &mut |window| prospect.recall(window));
     }
 
     /// The next trial begins, whose windows have this length; `end` ends its measure phase.

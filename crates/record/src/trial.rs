@@ -8,7 +8,7 @@ use crate::Totals;
 use crate::summary::{InFlight, Load, Observer, Phases, Placement, System};
 
 /// The facts of one executed trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trial {
     /// Number in the run, from 1.
     pub index: u32,
@@ -34,6 +34,9 @@ pub struct Trial {
     pub totals: Totals,
     /// Operations begun and not finished.
     pub in_flight: InFlight,
+    /// Operations due in the measure phase and not finished, times nanoseconds, until the last had ended: counted apart
+    /// from the totals, whose [`time_ns`](crate::OperationTotals::time_ns) it must equal.
+    pub area_ns: i128,
     /// Operations that waited for a connection, and time with every connection busy.
     pub pool: PoolFacts,
     /// What the self-check saw.
@@ -44,11 +47,14 @@ pub struct Trial {
     pub observers: Vec<Observer>,
     /// Kernel counters, as deltas over the measure phase.
     pub kernel: BTreeMap<String, i64>,
+    /// Raw samples that were not kept, because the disk could not keep up.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time, if it did.
     pub died: Option<String>,
     /// Why its measure phase was ended before the plan's end, with nothing being wrong.
+    #[serde(default)]
     pub early_end: Option<EarlyEnd>,
     /// Confidence of each of its intervals: above 0.95 where it was looked at several times (`--adaptive`),
     /// so that what was found at any of the looks holds with 0.95.
@@ -77,7 +83,7 @@ pub enum EndReason {
 }
 
 /// The connection pool of an open load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PoolFacts {
     /// Greatest number of connections at a time.
     pub connections_max: u64,
@@ -94,7 +100,7 @@ pub struct PoolFacts {
 }
 
 /// What the self-check saw. Effects decide, resources name the cause.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GeneratorFacts {
     /// How long it looked: the measure phase, as exactly as it could tell its ends.
     pub watched_ns: u64,

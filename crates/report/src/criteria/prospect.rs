@@ -104,6 +104,15 @@ impl Prospect {
         }
     }
 
+    /// A window of a trial that was executed before, as it was stored: it may come several times, each time with what
+    /// the others lack. Nothing is given up with it, since that trial was not.
+    pub fn recall(&mut self, window: &Window) {
+        for question in self.questions.iter_mut().filter(|one| one.current) {
+            let (criterion, places) = (&question.criterion, question.places);
+            question.seen.add(&Tally::of(window, criterion, places, question.lens));
+        }
+    }
+
     /// A window of the trial has closed; gives the criteria that were lost with it.
     pub fn add(&mut self, window: &Window) -> Vec<Lost> {
         let current = self.questions.iter_mut().filter(|one| one.current && !one.lost);

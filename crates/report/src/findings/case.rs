@@ -7,6 +7,8 @@ use plan::operation::Operation;
 use record::summary::Trial;
 use record::{EarlyEnd, PoolFacts};
 
+use crate::summarize::Steady;
+
 /// One trial under examination.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
@@ -31,6 +33,8 @@ pub struct Facts {
     pub pressure_ratio: f64,
     /// Time-out of an operation.
     pub timeout_ns: u64,
+    /// Raw samples that were not kept.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time.
@@ -41,6 +45,8 @@ pub struct Facts {
     pub confidence: f64,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
+    /// Whether there was a steady state.
+    pub steady: Steady,
     /// Rules of the audit that our own numbers break, with what they say.
     pub contradictions: Vec<String>,
 }
@@ -57,11 +63,13 @@ impl Facts {
             pool: trial.pool,
             pressure_ratio: trial.generator.pressure_ratio,
             timeout_ns: trial.timeout_ns,
+            samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             early_end: trial.early_end.clone(),
             confidence: trial.confidence,
             status_only: status_only(&arm.operations),
+            steady: Steady::default(),
             contradictions: Vec::new(),
         }
     }

@@ -12,7 +12,7 @@ use crate::number::{count, duration};
 
 /// A criterion that the data cannot decide.
 pub const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
+    code: super::UNDECIDED_CRITERION,
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
