@@ -1,6 +1,5 @@
 //! Findings about criteria; made where criteria are judged, since they look at all trials of an arm.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use record::EndReason;
@@ -124,7 +123,7 @@ impl About<'_> {
 /// The finding that a criterion is undecided.
 pub(crate) fn undecided(about: &About<'_>, advice: String) -> Finding {
     let claim = format!("`{}` cannot be decided by this run", about.text);
-    about.found(&UNDECIDED, Noticed { claim, evidence: BTreeMap::new(), advice })
+    about.found(&UNDECIDED, Noticed::new(claim, advice))
 }
 
 /// The finding that so many of so many windows do not meet a criterion; the first and the worst begin there.
