@@ -38,8 +38,8 @@ blocks = 10
 url = "http://server"
 [load]
 rate = "150/s"
-duration = "3s"
-warm_up = "1s"
+duration = "2s"
+warm_up = "500ms"
 steady_state = "reported"
 [[operation]]
 name = "get"
@@ -126,7 +126,8 @@ fn execute(
         arm,
         trial: planned,
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
-        keep_samples: false,
+        calendar: String::new,
+        keep_samples: None,
         stop: StopSignal::new(),
     };
     let mut windows = Vec::new();

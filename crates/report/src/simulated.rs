@@ -44,7 +44,7 @@ pub struct Simulated {
     pub plan: Plan,
     /// The trial; tests change its facts.
     pub trial: Trial,
-    windows: Vec<Window>,
+    pub(crate) windows: Vec<Window>,
 }
 
 /// An experiment file with this load table and these criteria.
@@ -106,11 +106,12 @@ fn execute(
     let mut recorder = Recorder::new(0, &layout, phases, false);
     let mut assembler = WindowAssembler::new(1, 1);
     let mut windows = Vec::new();
-    let mut busy = 0;
+    let (mut busy, mut area) = (0, 0);
     for index in 0..count {
         let one = one(index);
         carry_out(&mut recorder, index, START + index * gap, one);
         busy += one.lag + one.service;
+        area += i128::from(one.lag + one.service) * i128::from(one.outcome.is_some());
         if index % rate == 0 {
             windows.extend(assembler.add(&mut recorder.roll(START + index * gap)));
         }
@@ -118,7 +119,8 @@ fn execute(
     windows.extend(assembler.add(&mut recorder.roll(u64::MAX)));
     windows.extend(assembler.finish());
     let mean = busy as f64 / length as f64;
-    let trial = facts((plan, planned), recorder, phases, InFlight { mean, max: count });
+    let in_flight = InFlight { mean, max: count };
+    let trial = Trial { area_ns: area, ..facts((plan, planned), recorder, phases, in_flight) };
     (trial, windows)
 }
 
@@ -181,6 +183,7 @@ fn facts(
         phases: Phases { measure_ns: length, ..Phases::default() },
         totals: recorder.finish(),
         in_flight,
+        area_ns: 0,
         pool: PoolFacts::default(),
         generator: GeneratorFacts {
             watched_ns: length,
@@ -191,6 +194,7 @@ fn facts(
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         interrupted: false,
+        samples_dropped: 0,
         died: None,
     }
 }

@@ -7,6 +7,8 @@ use plan::operation::Operation;
 use record::PoolFacts;
 use record::summary::Trial;
 
+use crate::summarize::Steady;
+
 /// One trial under examination.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
@@ -31,12 +33,16 @@ pub struct Facts {
     pub pressure_ratio: f64,
     /// Time-out of an operation.
     pub timeout_ns: u64,
+    /// Raw samples that were not kept.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time.
     pub died: Option<String>,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
+    /// Whether there was a steady state.
+    pub steady: Steady,
     /// Rules of the audit that our own numbers break, with what they say.
     pub contradictions: Vec<String>,
 }
@@ -53,9 +59,11 @@ impl Facts {
             pool: trial.pool,
             pressure_ratio: trial.generator.pressure_ratio,
             timeout_ns: trial.timeout_ns,
+            samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             status_only: status_only(&arm.operations),
+            steady: Steady::default(),
             contradictions: Vec::new(),
         }
     }

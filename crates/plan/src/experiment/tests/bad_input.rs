@@ -379,3 +379,26 @@ fn of_very_many_problems_some_are_shown_and_all_are_counted() {
     assert_eq!(message.matches("error: ").count(), 101);
     assert!(message.ends_with("error: and 4900 problems more"));
 }
+
+#[test]
+fn an_address_that_nobody_will_fill_is_refused() {
+    assert_eq!(
+        refused(&HOME.replace("http://127.0.0.1:8080", "http://{nosuch}")),
+        r#"error: unknown placeholder `nosuch`
+ --> test.toml:7:15
+  |
+7 | url = "http://{nosuch}"
+  |               ^^^^^^^^ not a known placeholder
+  |
+  = hint: nothing is started that could be `{nosuch}`"#
+    );
+    let started = "[[service]]\nname = \"redis\"\ncommand = \"redis-server --port {port}\"\n[[operation]]\n\
+                   target = { url = \"http://{redsi}\" }\n";
+    let message = refused(&HOME.replace("[[operation]]\n", started));
+    assert!(message.contains("did you mean `redis`?"), "{message}");
+    assert!(message.contains("started here: redis"), "{message}");
+    let known = HOME
+        .replace("127.0.0.1:8080", "{redis}")
+        .replace("[[operation]]\n", &started.replace("redsi", "redis"));
+    assert!(read(&known, &Options { fresh_seed: 1, ..Options::default() }).is_ok());
+}
