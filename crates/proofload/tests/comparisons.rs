@@ -38,8 +38,8 @@ blocks = 10
 url = "http://server"
 [load]
 rate = "150/s"
-duration = "3s"
-warm_up = "1s"
+duration = "2s"
+warm_up = "500ms"
 steady_state = "reported"
 [[operation]]
 name = "get"
