@@ -5,12 +5,13 @@
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
 //! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`,
-//! and in `course` those about a run as a whole.
+//! and in `course` and `noise` those about a run as a whole.
 
 pub mod case;
 pub(crate) mod course;
 mod generator;
 mod load;
+pub(crate) mod noise;
 mod target;
 
 use std::collections::BTreeMap;
@@ -75,6 +76,7 @@ pub const TABLE: &[Row] = &[
     load::SHORT,
     target::STATUS_ONLY,
     course::RESUMED_ROW,
+    noise::NOISE,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.

@@ -20,7 +20,7 @@ pub(crate) use distribution::Values;
 
 use crate::audit::Context;
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, course};
+use crate::findings::{Case, Facts, course, noise};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -105,7 +105,9 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
-        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
+        // Trials that count for nothing, or for the noise alone.
+        let is_aside = superseded || self.plan.is_aa(input.trial.block);
+        let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
         let (mut trial, windows) = trial::summarise(&input, evidence)?;
         name_items(&mut trial, input.trial, arm);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
@@ -123,7 +125,8 @@ impl<'p> Summariser<'p> {
             trial.superseded = true;
             trial.validity = Validity::Invalid;
             trial.reasons.insert(0, "its block was executed again".to_owned());
-        } else {
+        }
+        if !is_aside {
             let course = criteria::Course::of(&trial, &facts);
             let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
             same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
@@ -141,6 +144,7 @@ impl<'p> Summariser<'p> {
         if findings.iter().all(|finding| finding.code != findings::NOT_EXECUTED) {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
+        findings.extend(noise::of_pairs(self.plan, &self.arms));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
