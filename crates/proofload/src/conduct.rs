@@ -4,7 +4,7 @@
 //! on with; which trial is next is decided by [`crate::agenda`]. The summary is made from the folder
 //! alone, one trial at a time, whether all of it was measured just now or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -73,7 +73,14 @@ impl Conduct<'_> {
             let Some(next) = agenda.trials.first() else { break };
             match self.trial(next, &agenda)? {
                 Ended::Stopped => break,
-                Ended::As(state) => _ = states.insert(next.index, state),
+                Ended::As(state) => {
+                    states.insert(next.index, state);
+                    if !agenda.repeated.contains(&next.block)
+                        && Agenda::of(plan, &states).repeated.contains(&next.block)
+                    {
+                        self.live.say(&format!("block {} is executed again", next.block));
+                    }
+                }
                 Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
                 Ended::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
@@ -87,10 +94,13 @@ impl Conduct<'_> {
         self.summary(run, &states, kept)
     }
 
-    /// What became of the trials that the folder holds.
+    /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
     fn states(&self) -> BTreeMap<u32, State> {
         let reader = RunReader::new(self.disk);
-        let begun = reader.trials().into_iter().map(|trial| {
+        let planned: BTreeSet<u32> =
+            agenda::all(&self.experiment.plan).map(|trial| trial.index).collect();
+        let begun = reader.trials().into_iter().filter(|trial| planned.contains(trial));
+        let begun = begun.map(|trial| {
             let state = match reader.facts(trial) {
                 Ok(facts) => state(&facts),
                 Err(_) if refusal(&reader, trial).is_some() => State::NotExecuted,

@@ -42,6 +42,8 @@ pub struct OperationTotals {
     pub succeeded_in_time: u64,
     /// Of the failed ones, ended before the measure phase did.
     pub failed_in_time: u64,
+    /// Failed and abandoned ones, intended start to end, summed.
+    pub unsuccessful_ns: u128,
     /// By [`FailureKind::index`].
     pub failures: Vec<u64>,
     /// By status code.
@@ -164,6 +166,7 @@ impl OperationTotals {
             abandoned: 0,
             succeeded_in_time: 0,
             failed_in_time: 0,
+            unsuccessful_ns: 0,
             failures: vec![0; FailureKind::ALL.len()],
             statuses: BTreeMap::new(),
             response_time: Histogram::new(FINE),
@@ -186,7 +189,15 @@ impl OperationTotals {
         self.planned - self.missed
     }
 
+    /// All begun ones, intended start to end, summed.
+    pub fn time_ns(&self) -> u128 {
+        self.response_time.sum() + self.unsuccessful_ns
+    }
+
     fn end(&mut self, sample: &Sample<'_>) {
+        if sample.outcome != Outcome::Succeeded {
+            self.unsuccessful_ns += u128::from(sample.response_time());
+        }
         self.bytes_sent += sample.bytes_sent;
         self.bytes_received += sample.bytes_received;
         match sample.outcome {
@@ -230,6 +241,7 @@ impl OperationTotals {
         self.abandoned += other.abandoned;
         self.succeeded_in_time += other.succeeded_in_time;
         self.failed_in_time += other.failed_in_time;
+        self.unsuccessful_ns += other.unsuccessful_ns;
         for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
             *mine += theirs;
         }

@@ -34,6 +34,9 @@ pub struct Trial {
     pub totals: Totals,
     /// Operations begun and not finished.
     pub in_flight: InFlight,
+    /// Operations due in the measure phase and not finished, times nanoseconds, until the last had ended: counted apart
+    /// from the totals, whose [`time_ns`](crate::OperationTotals::time_ns) it must equal.
+    pub area_ns: i128,
     /// Operations that waited for a connection, and time with every connection busy.
     pub pool: PoolFacts,
     /// What the self-check saw.

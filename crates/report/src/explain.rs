@@ -116,7 +116,15 @@ pub const GLOSSARY: &[Entry] = &[
     ),
     entry(
         "steady state",
-        "A tested property of the measure phase: no trend, no shift, no growing queue.",
+        "A tested property of the measure phase: no slow start left over, no drift, no step to another level, no growing backlog, no uneven parts.",
+    ),
+    entry(
+        "warm-up",
+        "Load that runs before the measure phase and is not judged. Whether it was long enough is tested.",
+    ),
+    entry(
+        "backlog",
+        "Operations due and not finished. At rest it stays within bounds; it grows when more is offered than the target can do.",
     ),
     entry("baseline", "What a candidate is compared with."),
     entry("candidate", "What is compared with the baseline."),

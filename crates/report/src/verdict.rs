@@ -2,7 +2,7 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{Criterion, Judgement, Summary, Trial, Validity, Verdict};
+use record::summary::{Change, Criterion, Judgement, Summary, Trial, Validity, Verdict};
 
 use crate::findings;
 
@@ -66,7 +66,20 @@ fn passed(summary: &Summary) -> Verdict {
     };
     let repeated = summary.findings.iter().filter(|one| one.code == findings::REPEATED);
     let reasons = std::iter::once(reason).chain(repeated.map(|one| one.claim.clone()));
-    verdict(Judgement::Pass, reasons.collect())
+    verdict(Judgement::Pass, reasons.chain(comparisons(summary)).collect())
+}
+
+/// How many comparisons have an answer. None of them fails a run: that is what criteria are for.
+fn comparisons(summary: &Summary) -> Option<String> {
+    let all = summary.comparisons.len();
+    let open = summary.comparisons.iter().filter(|one| one.result == Change::Undecided).count();
+    match (all, open) {
+        (0, _) => None,
+        (1, 0) => Some("the comparison is decided".to_owned()),
+        (1, _) => Some("the comparison is undecided".to_owned()),
+        (_, 0) => Some(format!("all {all} comparisons are decided")),
+        _ => Some(format!("{open} of {all} comparisons are undecided")),
+    }
 }
 
 fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {

@@ -39,6 +39,7 @@ pub(super) fn join<D: Driver>(
         phases,
         totals,
         in_flight: in_flight(reports, phases.measure_ns),
+        area_ns: reports.iter().map(|report| report.area).sum(),
         pool: pool(reports),
         generator: GeneratorFacts::default(),
         systems: Vec::new(),

@@ -147,13 +147,13 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
     /// Counts an operation as taken up.
     pub(super) fn begin(&self, job: &Job) {
         self.with_recorder(|recorder| recorder.begin(job.assignment.operation, job.intended_at));
-        self.gauge.up(job.dispatched_at, &self.phases.get());
+        self.gauge.begin((job.intended_at, job.dispatched_at), &self.phases.get());
     }
 
     /// Records how an operation ended.
     pub(super) fn end(&self, sample: &Sample<'_>, detail: Option<&str>) {
         self.with_recorder(|recorder| recorder.end(sample, detail));
-        self.gauge.down(sample.finished_at, &self.phases.get());
+        self.gauge.end((sample.intended_at, sample.finished_at), &self.phases.get());
         if self.gauge.count() == 0 && self.stage.get() > Stage::Planning {
             self.call_foreman();
         }

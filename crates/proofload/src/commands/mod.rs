@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub mod calibrate;
+pub mod capacity;
 pub mod check;
 pub mod explain;
 pub mod report;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::StopSignal;
 use engine::conduct::layout;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
@@ -81,6 +82,7 @@ pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut Live) -> Result<(), 
 pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
     let plan = &loaded.experiment.plan;
     foresee(plan, live)?;
+    let stop = interrupt::listen()?;
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
@@ -92,7 +94,7 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
         }
         None => None,
     };
-    let summary = carry_out(loaded, &disk, run, (flags.samples, live))?;
+    let summary = carry_out(loaded, &disk, run, stop, (flags.samples, live))?;
     Ok(Finished { summary, disk })
 }
 
@@ -103,11 +105,10 @@ pub fn carry_out(
     loaded: &Loaded,
     disk: &Disk,
     run: Run,
+    stop: StopSignal,
     (keep_samples, live): (bool, &mut Live),
 ) -> Result<Summary, Problem> {
     let experiment = &loaded.experiment;
-    let stop = interrupt::listen()
-        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
     let launcher = launcher()?;
     let mut conduct = Conduct { experiment, disk, live, stop, launcher, keep_samples };
     let summary = conduct.run(run)?;
@@ -231,7 +232,7 @@ fn hide_headers(words: &mut [String]) {
 }
 
 /// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
-fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
+pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
     if let Some(out) = out {
         return out.to_owned();
     }
@@ -271,7 +272,10 @@ pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
     })
 }
 
-fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
+/// Writes the pages that every run folder has.
+///
+/// Errors: one cannot be written
+pub fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
     for (name, path) in [("markdown", names::REPORT_MARKDOWN), ("html", names::REPORT_HTML)] {
         let Some(format) = Format::named(name) else { continue };
         let written = disk.create(path).and_then(|mut file| {
@@ -283,7 +287,10 @@ fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
     Ok(())
 }
 
-fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
+/// Writes one JSON document of the run folder.
+///
+/// Errors: it cannot be written
+pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
     let written = disk.create(path).and_then(|mut file| {
         serde_json::to_writer_pretty(&mut file, value)?;
         file.write_all(b"\n")?;
@@ -292,7 +299,10 @@ fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), 
     written.map_err(|error| unwritable(&disk.root().join(path), &error))
 }
 
-fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
+/// Shows the report as the flags want it.
+///
+/// Errors: it cannot be written
+pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
     let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
     let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
     match flags.json.as_deref() {
@@ -321,7 +331,8 @@ fn probe(file: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-fn indented(text: &str) -> String {
+/// The text, each line set in.
+pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 

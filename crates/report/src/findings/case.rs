@@ -7,6 +7,8 @@ use plan::operation::Operation;
 use record::PoolFacts;
 use record::summary::Trial;
 
+use crate::summarize::Steady;
+
 /// One trial under examination.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
@@ -39,6 +41,8 @@ pub struct Facts {
     pub died: Option<String>,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
+    /// Whether there was a steady state.
+    pub steady: Steady,
     /// Rules of the audit that our own numbers break, with what they say.
     pub contradictions: Vec<String>,
 }
@@ -59,6 +63,7 @@ impl Facts {
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             status_only: status_only(&arm.operations),
+            steady: Steady::default(),
             contradictions: Vec::new(),
         }
     }

@@ -4,14 +4,18 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`,
-//! and in `course` and `noise` those about a run as a whole.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `steady`,
+//! `target`, for comparisons in `design`, for a search in `capacity`, and in `course` and `noise` those about a
+//! run as a whole.
 
+mod capacity;
 pub mod case;
 pub(crate) mod course;
+pub(crate) mod design;
 mod generator;
 mod load;
 pub(crate) mod noise;
+mod steady;
 mod target;
 
 use std::collections::BTreeMap;
@@ -19,11 +23,17 @@ use std::collections::BTreeMap;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
+pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that a process under test ended.
+pub const PROCESS_DIED: &str = "process-died";
+/// Code of the finding that a criterion could not be decided.
+pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
 /// Code of the finding that a trial could not begin, which ended the run.
 pub const NOT_EXECUTED: &str = "trial-not-executed";
 /// Code of the finding that a block was executed again.
@@ -64,6 +74,13 @@ pub const TABLE: &[Row] = &[
     load::INTERRUPTED_ROW,
     course::REPEATED_ROW,
     UNDECIDED,
+    design::UNDECIDED_COMPARISON,
+    design::DOSE_ORDER,
+    steady::GROWING_BACKLOG,
+    steady::WARM_UP_TOO_SHORT,
+    steady::DRIFT,
+    steady::LEVEL_SHIFT,
+    steady::UNEVEN,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -72,6 +89,11 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+    design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
@@ -94,7 +116,7 @@ pub fn row(code: &str) -> Option<&'static Row> {
 
 /// A criterion that the data cannot decide; made where criteria are judged.
 const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
+    code: UNDECIDED_CRITERION,
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \

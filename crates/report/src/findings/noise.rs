@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use plan::plan::Plan;
-use record::summary::{Arm, Finding, Operation, Severity, Trial, Validity};
+use record::folder::names;
+use record::summary::{Arm, Finding, Severity, Trial, Validity};
 
 use super::{Noticed, Row, course};
+use crate::comparison::metric::Metric;
 use crate::number::percent;
 
 /// A/A pairs were executed.
@@ -34,8 +36,12 @@ pub(crate) fn of_pairs(plan: &Plan, arms: &[Arm]) -> Option<Finding> {
         Noticed::new("", "hold the comparisons against it").with("pairs", pairs.len());
     let mut parts = Vec::new();
     for (operation, metric) in compared {
+        let Some(known) = Metric::named(metric).filter(|one| *one != Metric::Failed) else {
+            continue;
+        };
+        let value = |trial: &Trial| known.value(trial, operation.unwrap_or(names::ALL));
         let ratio = |[first, second]: &[&Trial; 2]| {
-            let ratio = value(second, operation, metric)? / value(first, operation, metric)?;
+            let ratio = value(second)? / value(first)?;
             Some(ratio.ln()).filter(|ratio| ratio.is_finite())
         };
         let ratios: Vec<f64> = pairs.iter().filter_map(ratio).collect();
@@ -70,29 +76,6 @@ fn pairs<'a>(plan: &Plan, arms: &'a [Arm]) -> Vec<[&'a Trial; 2]> {
     blocks.into_iter().filter(|block| plan.is_aa(*block)).filter_map(pair).collect()
 }
 
-/// A metric of a comparison, in its own unit.
-fn value(trial: &Trial, operation: Option<&str>, metric: &str) -> Option<f64> {
-    let of = match operation {
-        Some(name) => trial.operations.iter().find(|one| one.name == name)?,
-        None => &trial.total,
-    };
-    match (metric, operation) {
-        ("goodput", None) => Some(trial.rates.goodput),
-        ("completed", None) => Some(trial.rates.completed),
-        // Over the same time in both trials of a pair.
-        ("goodput", Some(_)) => Some(of.succeeded as f64),
-        ("completed", Some(_)) => Some((of.succeeded + of.failed) as f64),
-        ("mean", _) => Some(of.response_time.mean_ns as f64),
-        (metric, _) => quantile(of, metric.strip_prefix('p')?.parse().ok()?),
-    }
-}
-
-fn quantile(operation: &Operation, percent: f64) -> Option<f64> {
-    let entries = &operation.response_time.quantiles;
-    let entry = entries.iter().find(|entry| (entry.q * 100.0 - percent).abs() < 1e-6)?;
-    entry.observed_ns.map(|observed| observed as f64)
-}
-
 /// Standard deviation about the mean, of two values or more.
 fn deviation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
@@ -111,6 +94,7 @@ mod tests {
 
     use super::*;
     use crate::example;
+    use crate::simulated::{One, file, simulate};
 
     /// Pairs whose second trial is faster and slower by turns, by these factors.
     fn found(factors: &[f64], spoil: bool) -> Option<Finding> {
@@ -130,13 +114,8 @@ mod tests {
         if spoil {
             arm.trials[0].validity = Validity::Invalid;
         }
-        let mut plan = crate::simulated::simulate(
-            &crate::simulated::file("rate = \"10/s\"\nduration = \"1s\"", &[]),
-            10,
-            10,
-            |_| crate::simulated::One::answered(1),
-        )
-        .plan;
+        let text = file("rate = \"10/s\"\nduration = \"1s\"", &[]);
+        let mut plan = simulate(&text, 10, 10, |_| One::answered(1)).plan;
         plan.trials = planned;
         plan.comparisons = vec![Comparison {
             factor: "path".into(),

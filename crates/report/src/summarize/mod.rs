@@ -5,10 +5,12 @@
 //! counts the operations of each window beyond a quantile of the whole.
 //!
 //! In reading order: `series` counts windows; `distribution` makes quantiles with what may be claimed of
-//! them; `trial` puts a trial together; [`validity`] says whether it may be used.
+//! them; `steadiness` looks for a steady state; `trial` puts a trial together; [`validity`] says whether it
+//! may be used.
 
 mod distribution;
 mod series;
+mod steadiness;
 mod trial;
 pub mod validity;
 
@@ -17,8 +19,11 @@ use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, V
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
+pub use steadiness::Steady;
+pub(crate) use trial::outcome_values;
 
 use crate::audit::Context;
+use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
 use crate::findings::{Case, Facts, course, noise};
 use crate::{audit, criteria, findings, verdict};
@@ -44,6 +49,7 @@ pub struct Summariser<'p> {
     arms: Vec<Arm>,
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
+    deciles: Deciles,
 }
 
 impl<'p> Summariser<'p> {
@@ -59,6 +65,7 @@ impl<'p> Summariser<'p> {
             arms: plan.arms.iter().map(arm).collect(),
             findings: Vec::new(),
             evidence: criteria::questions(plan),
+            deciles: Deciles::new(plan),
         }
     }
 
@@ -108,13 +115,19 @@ impl<'p> Summariser<'p> {
         // Trials that count for nothing, or for the noise alone.
         let is_aside = superseded || self.plan.is_aa(input.trial.block);
         let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
-        let (mut trial, windows) = trial::summarise(&input, evidence)?;
+        let (mut trial, windows, steady) = trial::summarise(&input, evidence)?;
+        facts.steady = steady;
         name_items(&mut trial, input.trial, arm);
+        self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context {
             timeout_ns: Some(facts.timeout_ns),
             targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
             windows: Some(windows),
+            little: Some(audit::Little {
+                area_ns: input.trial.area_ns,
+                times_ns: input.trial.totals.total().time_ns(),
+            }),
         };
         let broken = audit::contradictions(&trial, &context);
         facts.contradictions =
@@ -146,6 +159,8 @@ impl<'p> Summariser<'p> {
         }
         findings.extend(noise::of_pairs(self.plan, &self.arms));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
+        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),
@@ -154,7 +169,7 @@ impl<'p> Summariser<'p> {
             run,
             arms: self.arms,
             criteria: judged.into_iter().map(|one| one.criterion).collect(),
-            comparisons: Vec::new(),
+            comparisons,
             capacity: None,
             findings,
         };

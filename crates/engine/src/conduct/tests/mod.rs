@@ -107,6 +107,11 @@ impl Trying {
         };
         let means = (&self.clock, self.network.clone());
         let trial = run_virtual(&setup, means, self.workers, &mut on).unwrap();
+        if trial.died.is_none() {
+            // Little's law: whatever happens to operations, their time is counted alike by both.
+            let times = trial.totals.total().time_ns();
+            assert_eq!(u128::try_from(trial.area_ns), Ok(times), "time in flight");
+        }
         Tried { trial, events, windows, samples }
     }
 }

@@ -236,6 +236,20 @@ fn too_few_blocks_to_decide_are_refused() {
 }
 
 #[test]
+fn margins_that_nothing_could_keep_are_refused() {
+    for margin in ["0%", "100%", "250%"] {
+        let text = format!(
+            "[factors]\nx = [1, 2]\n[[comparison]]\nfactor = \"x\"\nbaseline = 1\n\
+             metrics = [\"failed\", \"p50\"]\nmargin = {{ failed = \"0.1%\", p50 = \"{margin}\" }}\n{}",
+            with_load("rate = \"5/s\"")
+        );
+        let message = refused(&text);
+        assert!(message.contains("error: no margin of `p50` can be"), "{margin}: {message}");
+        assert!(!message.contains("`failed`"), "{message}");
+    }
+}
+
+#[test]
 fn an_empty_file_says_what_is_missing() {
     let message = refused("");
     assert!(message.contains("missing `[[operation]]`"), "{message}");
