@@ -20,12 +20,12 @@ use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
 pub use steadiness::Steady;
-pub(crate) use trial::outcome_values;
+pub(crate) use trial::{outcome_values, without_time};
 
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, course, noise};
+use crate::findings::{Case, Facts, OverTime, Shape, course, noise};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -115,7 +115,10 @@ impl<'p> Summariser<'p> {
         // Trials that count for nothing, or for the noise alone.
         let is_aside = superseded || self.plan.is_aa(input.trial.block);
         let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
-        let (mut trial, windows, steady) = trial::summarise(&input, evidence)?;
+        facts.shape = Shape::of(&input, arm);
+        facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
+        let (mut trial, windows, steady) =
+            trial::summarise(&input, evidence, &mut facts.over_time)?;
         facts.steady = steady;
         name_items(&mut trial, input.trial, arm);
         self.deciles.add(input.trial);
@@ -158,6 +161,7 @@ impl<'p> Summariser<'p> {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
         findings.extend(noise::of_pairs(self.plan, &self.arms));
+        findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
