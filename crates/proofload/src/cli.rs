@@ -30,6 +30,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Make any report again from a run folder
     Report(ReportArgs),
+    /// Hold stored runs against each other
+    Compare(CompareArgs),
     /// Measure the instrument itself against a target of known behaviour
     Calibrate(CalibrateArgs),
     /// Start a bundled system
@@ -38,15 +40,22 @@ pub enum Command {
     Explain(ExplainArgs),
 }
 
+/// What the interrupted run decided already.
+const RESUME_TAKES_NONE: [&str; 7] =
+    ["experiment", "LoadFlags", "RequestFlags", "ConnectionFlags", "PlanFlags", "out", "samples"];
+
 /// `proofload run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow"
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow\n  proofload run --resume runs/slow"
 )]
 pub struct RunArgs {
     /// An experiment file (TOML), or a URL to be loaded with the flags below
-    #[arg(value_name = "EXPERIMENT|URL")]
-    pub experiment: String,
+    #[arg(value_name = "EXPERIMENT|URL", required_unless_present = "resume")]
+    pub experiment: Option<String>,
+    /// Go on with a run that was interrupted: its folder
+    #[arg(long, value_name = "RUN", conflicts_with_all = RESUME_TAKES_NONE)]
+    pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]
@@ -144,7 +153,7 @@ pub struct PlanFlags {
     /// What must hold, such as "p99 < 20ms"; may be repeated
     #[arg(long = "criterion", value_name = "TEXT")]
     pub criteria: Vec<String>,
-    /// Run without judging before the measure phase [default: 5s]
+    /// Run without judging before the measure phase; auto: 5s, and a finding if that was too short [default: 5s]
     #[arg(long, value_name = "TIME|auto")]
     pub warm_up: Option<String>,
     /// Seed of schedule and content
@@ -281,6 +290,35 @@ pub struct ReportArgs {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// `proofload compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload compare runs/monday runs/tuesday\n  proofload compare runs/old runs/new --criterion \"p99 < 110%\"\n\nExit: 0 compared, and every criterion is met; 1 a criterion is not met; 2 the runs are\n      unlike, or usage; 3 a criterion cannot be decided."
+)]
+pub struct CompareArgs {
+    /// The run folder that the other is held against
+    #[arg(value_name = "BASELINE-RUN")]
+    pub baseline: PathBuf,
+    /// The run folder that is held against it
+    #[arg(value_name = "CANDIDATE-RUN")]
+    pub candidate: PathBuf,
+    /// One more run on the baseline's side; may be repeated
+    #[arg(long = "baseline", value_name = "RUN")]
+    pub more_baselines: Vec<PathBuf>,
+    /// One more run on the candidate's side; may be repeated
+    #[arg(long = "candidate", value_name = "RUN")]
+    pub more_candidates: Vec<PathBuf>,
+    /// Compare even runs of other plans, machines or versions
+    #[arg(long)]
+    pub unlike: bool,
+    /// What must hold of candidate over baseline, such as "p99 < 110%"; may be repeated
+    #[arg(long = "criterion", value_name = "TEXT")]
+    pub criteria: Vec<String>,
+    /// Which form
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = report::pages::stored::FORMATS)]
+    pub format: String,
 }
 
 /// `proofload calibrate`.

@@ -11,6 +11,10 @@ pub use capacity::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod comparison;
+
+pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
+
 /// The `format` field of a summary written by this version.
 pub const FORMAT: &str = "proofload-summary/1";
 
@@ -30,7 +34,7 @@ pub struct Summary {
     /// Judged criteria.
     pub criteria: Vec<Criterion>,
     /// Comparisons between levels.
-    pub comparisons: Vec<Value>,
+    pub comparisons: Vec<Comparison>,
     /// Result of a search for capacity.
     pub capacity: Option<Capacity>,
     /// What the analysis noticed.
@@ -151,6 +155,9 @@ pub struct Trial {
     pub validity: Validity,
     /// Sentences behind the validity.
     pub reasons: Vec<String>,
+    /// Whether its block was executed again, so that it is invalid and no longer counts.
+    #[serde(default)]
+    pub superseded: bool,
     /// Length of a window.
     pub window_ns: u64,
     /// What was offered.

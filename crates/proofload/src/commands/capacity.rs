@@ -85,7 +85,8 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
     let is_url = args.experiment.contains("://");
     let load = if is_url { url_load(args) } else { file_load(args) };
     let mut loaded = load_run(&RunArgs {
-        experiment: args.experiment.clone(),
+        experiment: Some(args.experiment.clone()),
+        resume: None,
         load,
         request: args.request.clone(),
         connection: args.connection.clone(),

@@ -364,6 +364,8 @@ impl Search {
         let most = settings.most.unwrap_or(f64::INFINITY);
         let share = (settings.precision - 1.0) / (ratio.sqrt() - 1.0);
         let wanted = (settings.longest * share * share).max(settings.operations / rate);
+        // Whole tenths of a second: lengths are written down, too.
+        let wanted = (10.0 * wanted).ceil() / 10.0;
         let within = wanted.min(settings.longest).max(settings.shortest);
         let seconds = if settings.noisy_host { settings.shortest } else { within };
         Step { rate: readable(rate).min(most), seconds, purpose }
