@@ -313,8 +313,8 @@ impl Search {
         if above / low > precision {
             return Some(self.step((low * above).sqrt(), above / low, Purpose::Narrow));
         }
-        let longest =
-            |rate| Step { rate, seconds: self.settings.longest, purpose: Purpose::Retest };
+        let seconds = self.settings.longest;
+        let longest = |rate| Step { rate: readable(rate), seconds, purpose: Purpose::Retest };
         if self.standings.seconds(above) < self.settings.longest {
             return Some(longest(above));
         }
