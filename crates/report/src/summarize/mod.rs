@@ -77,7 +77,11 @@ impl<'p> Summariser<'p> {
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
         let (mut trial, windows, steady) = trial::summarise(&input, &mut self.evidence)?;
-        facts.steady = steady;
+        // Windows of a late generator show its own course.
+        facts.steady = match validity::lateness(&trial, &facts) {
+            Some(_) => Steady::untested("the generator was late"),
+            None => steady,
+        };
         name_items(&mut trial, input.trial, arm);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context {

@@ -149,3 +149,15 @@ fn too_short_is_a_note() {
     assert_eq!(validity, Validity::Noted);
     assert_eq!(reasons, ["too short to test for a steady state: 50 windows, 60 are needed"]);
 }
+
+#[test]
+fn a_late_generator_is_not_laid_at_the_targets_door() {
+    let summary = minute_with(REQUIRED, |_, second| {
+        let late = if second < 30.0 { 10_000 } else { 20 * MS };
+        One { lag: late, ..One::answered(4 * MS) }
+    });
+    let (validity, reasons) = validity(&summary);
+    assert_eq!(validity, Validity::Invalid);
+    assert!(reasons.last().unwrap().ends_with("not tested: the generator was late"), "{reasons:?}");
+    assert!(found(&summary).is_empty());
+}
