@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Run an experiment file, or a URL with flags
     Run(Box<RunArgs>),
+    /// Search the highest rate that meets the criteria
+    Capacity(Box<CapacityArgs>),
     /// Validate an experiment and print the whole plan; sends nothing
     Check(CheckArgs),
     /// Make any report again from a run folder
@@ -36,15 +38,22 @@ pub enum Command {
     Explain(ExplainArgs),
 }
 
+/// What the interrupted run decided already.
+const RESUME_TAKES_NONE: [&str; 7] =
+    ["experiment", "LoadFlags", "RequestFlags", "ConnectionFlags", "PlanFlags", "out", "samples"];
+
 /// `proofload run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow"
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow\n  proofload run --resume runs/slow"
 )]
 pub struct RunArgs {
     /// An experiment file (TOML), or a URL to be loaded with the flags below
-    #[arg(value_name = "EXPERIMENT|URL")]
-    pub experiment: String,
+    #[arg(value_name = "EXPERIMENT|URL", required_unless_present = "resume")]
+    pub experiment: Option<String>,
+    /// Go on with a run that was interrupted: its folder
+    #[arg(long, value_name = "RUN", conflicts_with_all = RESUME_TAKES_NONE)]
+    pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]
@@ -91,7 +100,7 @@ pub struct LoadFlags {
 }
 
 /// What is sent; only with a URL.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Request (with a URL)")]
 pub struct RequestFlags {
     /// Method [default: GET, or POST with a body]
@@ -109,7 +118,7 @@ pub struct RequestFlags {
 }
 
 /// How the target is reached; only with a URL.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Connection (with a URL)")]
 pub struct ConnectionFlags {
     /// A new connection for each operation
@@ -136,7 +145,7 @@ pub struct ConnectionFlags {
 }
 
 /// What changes the plan of a file or a URL.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Plan")]
 pub struct PlanFlags {
     /// What must hold, such as "p99 < 20ms"; may be repeated
@@ -160,7 +169,7 @@ pub struct PlanFlags {
 }
 
 /// What is written where.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     /// Run folder [default: runs/TIME-TITLE]
@@ -178,6 +187,71 @@ pub struct OutputFlags {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// `proofload capacity`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload capacity http://127.0.0.1:8080/ --criterion \"p99 < 20ms\"\n  proofload capacity experiment.toml --precision 2% --longest 10m\n\nExit: 0 both ends of the interval are known, 3 they are not, 2 usage, 4 could not run."
+)]
+pub struct CapacityArgs {
+    /// An experiment file (TOML) with one arm, or a URL to be loaded with the flags below
+    #[arg(value_name = "EXPERIMENT|URL")]
+    pub experiment: String,
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub load: OpenFlags,
+    #[command(flatten)]
+    pub request: RequestFlags,
+    #[command(flatten)]
+    pub connection: ConnectionFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// How the capacity is searched.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub struct SearchFlags {
+    /// How near the ends of the interval are brought to each other
+    #[arg(long, value_name = "PERCENT", default_value = "5%")]
+    pub precision: String,
+    /// First rate [default: the experiment's, or 100/s]
+    #[arg(long, value_name = "RATE")]
+    pub from: Option<String>,
+    /// Never offer more
+    #[arg(long, value_name = "RATE")]
+    pub max: Option<String>,
+    /// Shortest trial
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub trial: String,
+    /// Longest trial: precision is bought with length
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub longest: String,
+    /// Fresh trials that confirm the low end, four of five of which must pass; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub confirm: u32,
+    /// Then go up in steps to above the capacity and down again, each as long as --trial
+    #[arg(long)]
+    pub descend: bool,
+}
+
+/// The open load whose rate is searched; only with a URL.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Load (with a URL)")]
+pub struct OpenFlags {
+    /// Most connections [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+    /// Spacing: poisson or constant [default: poisson]
+    #[arg(long, value_name = "PROCESS")]
+    pub arrivals: Option<String>,
+    /// Fail an operation after this time [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
 }
 
 /// `proofload check`.

@@ -4,6 +4,7 @@ mod tail;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use stats::{COARSE, FINE, Histogram};
 
 use crate::{FailureKind, Outcome, Sample};
@@ -23,7 +24,7 @@ pub struct Layout {
 /// Counts and histograms of one operation.
 ///
 /// Shape:  `planned = missed + succeeded + failed + abandoned` once everything has ended
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationTotals {
     /// Its name.
     pub name: String,
@@ -48,12 +49,16 @@ pub struct OperationTotals {
     /// By status code.
     pub statuses: BTreeMap<u16, u64>,
     /// Succeeded ones, intended start to complete answer.
+    #[serde(with = "crate::stored::one")]
     pub response_time: Histogram,
     /// Succeeded ones, first byte out to last byte in.
+    #[serde(with = "crate::stored::one")]
     pub service_time: Histogram,
     /// All finished ones.
+    #[serde(with = "crate::stored::one")]
     pub queue_wait: Histogram,
     /// By span index of the layout; all finished ones that carried it.
+    #[serde(with = "crate::stored::several")]
     pub spans: Vec<Histogram>,
     /// By item index of the layout.
     pub items: Vec<ItemTotals>,
@@ -64,7 +69,7 @@ pub struct OperationTotals {
 }
 
 /// A declared number read from answers.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ItemTotals {
     /// Succeeded operations that carried it.
     pub count: u64,
@@ -72,15 +77,17 @@ pub struct ItemTotals {
     pub sum: f64,
     /// Response time by power of two of the item: entry k for values in [2^(k−1), 2^k), entry 0 for values below 1.
     /// Coarse, since an item may span many powers.
+    #[serde(with = "crate::stored::by_power")]
     pub response_time: BTreeMap<u32, Histogram>,
 }
 
 /// Everything of a trial.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// By operation index of the layout.
     pub operations: Vec<OperationTotals>,
     /// All dispatched operations.
+    #[serde(with = "crate::stored::one")]
     pub dispatch_lag: Histogram,
     /// Parts of response time, by bucket of response time.
     pub tail: TailBreakdown,
@@ -98,6 +105,12 @@ impl Totals {
             dispatch_lag: Histogram::new(FINE),
             tail: TailBreakdown::default(),
         }
+    }
+
+    /// Memory of the histograms of one operation, in bytes.
+    pub(crate) fn memory(spans: usize) -> u64 {
+        const ALWAYS: usize = 3;
+        (ALWAYS + spans) as u64 * Histogram::memory(FINE)
     }
 
     /// Adds another worker's.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Totals;
 use crate::summary::{InFlight, Load, Observer, Phases, Placement, System};
 
 /// The facts of one executed trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trial {
     /// Number in the run, from 1.
     pub index: u32,
@@ -45,6 +47,8 @@ pub struct Trial {
     pub observers: Vec<Observer>,
     /// Kernel counters, as deltas over the measure phase.
     pub kernel: BTreeMap<String, i64>,
+    /// Raw samples that were not kept, because the disk could not keep up.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time, if it did.
@@ -52,7 +56,7 @@ pub struct Trial {
 }
 
 /// The connection pool of an open load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PoolFacts {
     /// Greatest number of connections at a time.
     pub connections_max: u64,
@@ -69,7 +73,7 @@ pub struct PoolFacts {
 }
 
 /// What the self-check saw. Effects decide, resources name the cause.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GeneratorFacts {
     /// How long it looked: the measure phase, as exactly as it could tell its ends.
     pub watched_ns: u64,

@@ -14,6 +14,11 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)
 }
 
+/// Share of the standard normal distribution below `x`.
+pub(crate) fn normal_cdf(x: f64) -> f64 {
+    Normal::standard().cdf(x)
+}
+
 /// Quantile of Student's t distribution.
 pub(crate) fn student_quantile(freedom: f64, p: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {

@@ -45,6 +45,7 @@ pub(super) fn join<D: Driver>(
         systems: Vec::new(),
         observers: Vec::new(),
         kernel: BTreeMap::new(),
+        samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
         interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
         died,
     }

@@ -46,6 +46,8 @@ pub(crate) struct Report {
     pub(crate) measure_to: u64,
     /// When the last operation had ended.
     pub(crate) drained_at: u64,
+    /// Raw samples that were not kept, because the disk could not keep up.
+    pub(crate) samples_dropped: u64,
     /// Whether it was stopped before its time.
     pub(crate) interrupted: bool,
 }
@@ -171,6 +173,7 @@ fn finish<C: Clock, N: Network, D: Driver>(
         pool: *room.facts.borrow(),
         measure_to: room.phases().measure_to,
         drained_at,
+        samples_dropped: room.dropped.get(),
         interrupted,
     })
 }

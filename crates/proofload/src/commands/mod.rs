@@ -1,8 +1,10 @@
 //! One file a subcommand.
 
 pub mod calibrate;
+pub mod capacity;
 pub mod check;
 pub mod explain;
 pub mod report;
+pub mod resume;
 pub mod run;
 pub mod serve;

@@ -9,6 +9,7 @@ mod lab;
 mod loads;
 mod page;
 mod peers;
+mod resumption;
 mod secrets;
 mod stalls;
 mod systems;

@@ -33,6 +33,8 @@ pub struct Facts {
     pub pressure_ratio: f64,
     /// Time-out of an operation.
     pub timeout_ns: u64,
+    /// Raw samples that were not kept.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time.
@@ -57,6 +59,7 @@ impl Facts {
             pool: trial.pool,
             pressure_ratio: trial.generator.pressure_ratio,
             timeout_ns: trial.timeout_ns,
+            samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             status_only: status_only(&arm.operations),

@@ -4,10 +4,13 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `steady` and
-//! `target`.
+//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `steady`, `target`, for
+//! comparisons in `design`, for a search in `capacity`, and in `course` those about a run as a whole.
 
+mod capacity;
 pub mod case;
+pub(crate) mod course;
+pub(crate) mod design;
 mod generator;
 mod load;
 mod steady;
@@ -18,12 +21,21 @@ use std::collections::BTreeMap;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
 pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that a process under test ended.
+pub const PROCESS_DIED: &str = "process-died";
+/// Code of the finding that a criterion could not be decided.
+pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
+/// Code of the finding that a trial could not begin, which ended the run.
+pub const NOT_EXECUTED: &str = "trial-not-executed";
+/// Code of the finding that a block was executed again.
+pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
@@ -55,14 +67,18 @@ pub const TABLE: &[Row] = &[
     generator::AUDIT,
     generator::LATE,
     load::PROCESS_DIED,
+    course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
     load::INTERRUPTED_ROW,
+    course::REPEATED_ROW,
     UNDECIDED,
     steady::GROWING_BACKLOG,
     steady::WARM_UP_TOO_SHORT,
     steady::DRIFT,
     steady::LEVEL_SHIFT,
     steady::UNEVEN,
+    design::UNDECIDED_COMPARISON,
+    design::DOSE_ORDER,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -71,9 +87,15 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+    design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    course::RESUMED_ROW,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -91,7 +113,7 @@ pub fn row(code: &str) -> Option<&'static Row> {
 
 /// A criterion that the data cannot decide; made where criteria are judged.
 const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
+    code: UNDECIDED_CRITERION,
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
@@ -105,7 +127,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
     let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "run it again to its end",
+        "go on with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);

@@ -19,7 +19,7 @@ pub mod terminal;
 pub mod unfinished;
 mod vegeta_csv;
 mod vegeta_json;
-mod wall_clock;
+pub mod wall_clock;
 
 use std::io::{self, Write};
 
@@ -86,10 +86,14 @@ impl Format {
 
 /// The word at the top of a page.
 ///
+/// A search for capacity has found an interval or not; it passes nothing.
+///
 /// A run without criteria that went well is `pass` in JSON (it exits 0), but on a page it is not
 /// called so: nothing was judged.
 pub fn verdict_word(summary: &Summary) -> &'static str {
     match summary.verdict.result {
+        Judgement::Pass if summary.capacity.is_some() => "bracketed",
+        _ if summary.capacity.is_some() => "not bracketed",
         Judgement::Pass if summary.criteria.is_empty() => "measured",
         result => tables::run::judgement(result),
     }

@@ -99,7 +99,8 @@ pub fn without_time(part: &OperationWindow) -> u64 {
     part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>()
 }
 
-fn outcome_values(totals: &OperationTotals) -> Values<'_> {
+/// Response times, with operations that never succeeded slower than all others.
+pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
     let without_time = totals.failed + totals.abandoned + totals.missed;
     Values { times: &totals.response_time, without_time }
 }
@@ -120,6 +121,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         started_at: facts.started_at.clone(),
         validity: Validity::Valid,
         reasons: Vec::new(),
+        superseded: false,
         window_ns: facts.window_ns,
         load: facts.load.clone(),
         phases: facts.phases,

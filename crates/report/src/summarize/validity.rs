@@ -103,6 +103,12 @@ fn notes(trial: &Trial, facts: &Facts) -> Vec<String> {
             duration(trial.phases.measure_ns)
         ));
     }
+    if facts.samples_dropped > 0 {
+        notes.push(format!(
+            "the disk could not keep up: {} raw samples are missing in samples.csv, and nowhere else",
+            count(facts.samples_dropped)
+        ));
+    }
     let p99 = lag_p99(trial);
     if p99 > LAG_NOTED_NS && trial.load.model == Model::Open {
         notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
