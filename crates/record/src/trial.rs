@@ -97,6 +97,9 @@ pub struct GeneratorFacts {
     pub timer_grain_ns: u64,
     /// Cost of one reading of the clock.
     pub clock_read_ns: u64,
+    /// Retries of a SYN that are a second apart before their distances double (`tcp_syn_linear_timeouts`); kernels
+    /// that do not have the setting double from the first.
+    pub syn_linear_timeouts: u32,
     /// File descriptors: greatest number in use and the limit.
     pub file_descriptors: (u64, u64),
     /// Which processors each side had.

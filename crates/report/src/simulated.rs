@@ -18,6 +18,8 @@ use crate::summarize::{Input, Summariser};
 
 /// Start of the measure phase on the trial's clock.
 const START: u64 = 1_000_000_000_000;
+/// Spans of its layout; no operation carries one, so that tests fill in their own.
+pub const SPANS: [&str; 2] = ["connect", "first_byte"];
 const SECOND: u64 = 1_000_000_000;
 
 /// One operation, due at a whole multiple of the gap.
@@ -101,7 +103,7 @@ fn execute(
     let layout = Layout {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
-        spans: vec!["connect".into()],
+        spans: SPANS.map(Into::into).into(),
     };
     let mut recorder = Recorder::new(0, &layout, phases, false);
     let mut assembler = WindowAssembler::new(1, 1);
@@ -213,7 +215,7 @@ fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {
         windows.iter().for_each(show);
         Ok(())
     };
-    let spans = ["connect".to_owned()];
+    let spans = SPANS.map(Into::into);
     summariser.add(Input { trial, spans: &spans, windows: &show }).unwrap();
 }
 

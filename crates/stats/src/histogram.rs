@@ -267,6 +267,12 @@ impl Histogram {
         self.overflow + self.counts[first..].iter().sum::<u64>()
     }
 
+    /// Values of the buckets whose upper ends lie in [`from`, `to`), without overflow.
+    pub fn count_between(&self, from: u64, to: u64) -> u64 {
+        let place = |bound| self.geometry.index(bound).min(self.counts.len());
+        self.counts[place(from)..place(to.max(from))].iter().sum()
+    }
+
     /// Non-empty buckets in ascending order, without overflow. Their ends are those of the geometry,
     /// not capped by the exact extremes.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {

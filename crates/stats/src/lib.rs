@@ -16,9 +16,13 @@ pub mod comparison;
 pub mod dispersion;
 pub mod harrell_davis;
 mod histogram;
+pub mod modes;
+pub mod periodic;
 pub mod proportion;
 pub mod quantile;
+pub mod signature;
 mod special;
 pub mod steady;
+pub mod trend;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};

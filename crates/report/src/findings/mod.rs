@@ -4,17 +4,28 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load`, `steady`, `target`, for
-//! comparisons in `design`, for a search in `capacity`, and in `course` those about a run as a whole.
+//! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
+//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
+//! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
+//! `of_run` (what needs several trials), `design` (comparisons), `capacity` (a search) and `course` (how the run went).
 
 mod capacity;
 pub mod case;
 pub(crate) mod course;
 pub(crate) mod design;
+mod distribution;
 mod generator;
+mod in_time;
+mod kernel;
 mod load;
+mod of_run;
+pub mod over_time;
+pub mod shape;
+mod signatures;
 mod steady;
 mod target;
+mod under_test;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +35,9 @@ use serde_json::Value;
 pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
+pub(crate) use of_run::of_run;
+pub use over_time::OverTime;
+pub use shape::Shape;
 pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
@@ -57,6 +71,7 @@ pub struct Row {
 /// What a row noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noticed {
+    operation: Option<String>,
     claim: String,
     evidence: BTreeMap<String, Value>,
     advice: String,
@@ -69,16 +84,17 @@ pub const TABLE: &[Row] = &[
     load::PROCESS_DIED,
     course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
+    under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,
     course::REPEATED_ROW,
     UNDECIDED,
+    design::UNDECIDED_COMPARISON,
+    design::DOSE_ORDER,
     steady::GROWING_BACKLOG,
     steady::WARM_UP_TOO_SHORT,
     steady::DRIFT,
     steady::LEVEL_SHIFT,
     steady::UNEVEN,
-    design::UNDECIDED_COMPARISON,
-    design::DOSE_ORDER,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -92,9 +108,39 @@ pub const TABLE: &[Row] = &[
     capacity::HYSTERESIS,
     capacity::GENERATOR_LIMITED,
     capacity::DISORDER,
+    kernel::ACCEPT_QUEUE,
+    kernel::SYN_QUEUE,
+    kernel::LISTEN_DROPS,
+    signatures::SYN_RETRANSMISSION,
+    signatures::REQUEST_RETRIES,
+    kernel::RETRANSMISSIONS,
+    signatures::RETRANSMISSION_TIMEOUT,
+    kernel::RESETS,
+    kernel::ABORTS,
+    kernel::RECEIVE_DROPS,
+    signatures::DELAYED_ACK,
+    signatures::QUOTA,
+    signatures::TIME_OUTS,
+    in_time::PERIODIC,
+    in_time::BURST,
+    in_time::AT_THE_END,
+    distribution::BIMODAL,
+    distribution::MEAN,
+    distribution::SURVIVORS,
+    distribution::GOODPUT,
+    distribution::STRAGGLERS,
+    work::ZERO_WORK,
+    of_run::MEMORY,
+    of_run::CONSTANT_FAILURES,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    signatures::COMB,
+    work::GROWS,
+    under_test::CPU_BOUND,
+    under_test::SHARED_MACHINE,
+    of_run::RACE,
+    of_run::FEW_TRIALS,
     course::RESUMED_ROW,
 ];
 
@@ -164,7 +210,7 @@ impl Row {
             severity: self.severity,
             arm: Some(case.arm.to_owned()),
             trial: Some(case.trial.index),
-            operation: None,
+            operation: noticed.operation,
             claim: noticed.claim,
             evidence: noticed.evidence,
             advice: noticed.advice,
@@ -174,7 +220,18 @@ impl Row {
 
 impl Noticed {
     fn new(claim: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { claim: claim.into(), evidence: BTreeMap::new(), advice: advice.into() }
+        Self {
+            operation: None,
+            claim: claim.into(),
+            evidence: BTreeMap::new(),
+            advice: advice.into(),
+        }
+    }
+
+    /// It is about one operation of the mix.
+    fn about(mut self, operation: &str) -> Self {
+        self.operation = Some(operation.to_owned());
+        self
     }
 
     fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

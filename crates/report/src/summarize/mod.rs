@@ -20,12 +20,12 @@ use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
 pub use steadiness::Steady;
-pub(crate) use trial::outcome_values;
+pub(crate) use trial::{outcome_values, without_time};
 
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, course};
+use crate::findings::{Case, Facts, OverTime, Shape, course};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -113,7 +113,10 @@ impl<'p> Summariser<'p> {
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
         let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
-        let (mut trial, windows, steady) = trial::summarise(&input, evidence)?;
+        facts.shape = Shape::of(&input, arm);
+        facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
+        let (mut trial, windows, steady) =
+            trial::summarise(&input, evidence, &mut facts.over_time)?;
         // Windows of a late generator show its own course.
         facts.steady = match validity::lateness(&trial, &facts) {
             Some(_) => Steady::untested("the generator was late"),
@@ -158,6 +161,7 @@ impl<'p> Summariser<'p> {
         if findings.iter().all(|finding| finding.code != findings::NOT_EXECUTED) {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
+        findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));

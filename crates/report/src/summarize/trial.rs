@@ -15,6 +15,7 @@ use super::series::Series;
 use super::steadiness::{Points, Steady};
 use crate::audit::WindowSums;
 use crate::criteria::Evidence;
+use crate::findings::OverTime;
 
 /// Where an observer's histogram stands among its details until it is read.
 const DELIVERY_TIME: &str = "delivery_time";
@@ -33,6 +34,7 @@ struct Followed {
 pub fn summarise(
     input: &Input<'_>,
     evidence: &mut [Evidence],
+    over_time: &mut OverTime,
 ) -> Result<(Trial, WindowSums, Steady), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
@@ -49,6 +51,7 @@ pub fn summarise(
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
         points.add(window);
+        over_time.add(window);
         for (place, evidence) in &mut about {
             evidence.add_window(window.number, &parts(window, *place));
         }
