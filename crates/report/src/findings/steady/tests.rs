@@ -101,7 +101,11 @@ fn a_rate_above_capacity_is_told_once_as_a_backlog() {
     // 550/s come in to a target that does 500/s: whoever comes after t seconds waits t/10.
     let summary = minute(REQUIRED, |second| 4.0 + second * 100.0);
     let finding = only(&summary, "growing-backlog");
-    assert!(finding.claim.contains("exceeds what the target can do"), "{}", finding.claim);
+    assert!(
+        finding.claim.contains("more was offered than the target finished"),
+        "{}",
+        finding.claim
+    );
     assert!(finding.evidence["in_flight_end"].as_f64().unwrap() > 2_000.0);
     assert_eq!(validity(&summary).0, Validity::NoSteadyState);
 }
