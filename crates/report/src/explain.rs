@@ -167,6 +167,19 @@ pub const GLOSSARY: &[Entry] = &[
         "rehearsal",
         "A shortened run (`--quick`) that shows whether an experiment works. It can never pass.",
     ),
+    entry(
+        "capacity",
+        "The highest rate that meets the criteria, as an interval: its low end was shown to hold, its high end not to.",
+    ),
+    entry("step", "One trial of a search for capacity, at one rate."),
+    entry(
+        "power point",
+        "The rate with the most throughput per mean response time (Kleinrock); for M/M/1 half the service rate.",
+    ),
+    entry(
+        "scalability",
+        "The Universal Scalability Law: serial share (σ) and crosstalk (κ) from throughput against operations in flight; with crosstalk there is a peak, N*.",
+    ),
     entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
     entry("calibration", "Measuring the instrument itself against targets of known behaviour."),
     entry("noise floor", "The difference that two measurements of the same thing show."),

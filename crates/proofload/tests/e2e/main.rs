@@ -1,6 +1,7 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
 mod bad_input;
+mod capacity;
 mod comparing;
 mod faults;
 mod formats;
