@@ -59,7 +59,8 @@ pub const UNEVEN: Row = Row {
     severity: Severity::Warning,
     title: "parts of the measure phase differ",
     explain: "Ten equal parts of the measure phase differ in how many operations were slower than the median, slower \
-              than the 95th percentile, or lost, by more than windows within a part do (p < 0.0001), without a drift \
+              than the 95th percentile, or lost, by more than windows within a part do (p < 0.0001) and by enough to \
+              matter (5 % in the median, 10 % in the 95th percentile, 0.1 % of operations lost), without a drift \
               or a step to explain it. The numbers describe a mixture of states.",
     check: |case| noticed(case, |alarm| matches!(alarm, Alarm::Uneven { .. })),
 };
