@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod capacity;
+mod causes;
 mod comparing;
 mod faults;
 mod formats;
