@@ -4,6 +4,7 @@ mod bad_input;
 mod capacity;
 mod causes;
 mod comparing;
+mod early_end;
 mod faults;
 mod formats;
 mod hostile;
