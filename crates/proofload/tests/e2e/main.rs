@@ -16,4 +16,5 @@ mod peers;
 mod resumption;
 mod secrets;
 mod stalls;
+mod steadiness;
 mod systems;

@@ -119,7 +119,11 @@ impl<'p> Summariser<'p> {
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
             trial::summarise(&input, evidence, &mut facts.over_time)?;
-        facts.steady = steady;
+        // Windows of a late generator show its own course.
+        facts.steady = match validity::lateness(&trial, &facts) {
+            Some(_) => Steady::untested("the generator was late"),
+            None => steady,
+        };
         name_items(&mut trial, input.trial, arm);
         self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
