@@ -45,6 +45,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         Command::Run(args) => commands::run::run(args),
         Command::Check(args) => commands::check::check(args),
         Command::Report(args) => commands::report::report(args),
+        Command::Audit(args) => commands::audit::audit(args),
         Command::Calibrate(args) => commands::calibrate::calibrate(args),
         Command::Serve(args) => commands::serve::serve(args),
         Command::Explain(args) => commands::explain::explain(args),

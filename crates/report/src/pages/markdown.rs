@@ -52,7 +52,7 @@ fn fold(page: &mut String, title: &str, tables: &[Table]) {
     page.push_str("\n</details>\n");
 }
 
-fn push_table(page: &mut String, table: &Table, level: usize) {
+pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
     page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
     let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     page.push_str(&cells(table.columns.iter().map(|column| column.title.to_owned()).collect()));

@@ -73,7 +73,7 @@ fn head(page: &mut String, summary: &Summary, colour: Colour) {
     }
 }
 
-fn painted(text: &str, code: &str, colour: Colour) -> String {
+pub(super) fn painted(text: &str, code: &str, colour: Colour) -> String {
     match colour {
         Colour::Off => text.to_owned(),
         Colour::On => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -197,7 +197,7 @@ fn foot(page: &mut String, summary: &Summary) {
 }
 
 /// Appends a text in lines of at most [`WIDTH`] columns. A longer word stays whole.
-fn wrap(page: &mut String, text: &str, indent: &str) {
+pub(super) fn wrap(page: &mut String, text: &str, indent: &str) {
     let mut line = indent.to_owned();
     let mut length = indent.chars().count();
     let start = length;

@@ -36,7 +36,11 @@ pub struct Column {
 
 impl Table {
     /// An empty table. Columns of figures start with `#`.
-    fn new(id: &'static str, title: impl Into<String>, columns: &[&'static str]) -> Self {
+    pub(super) fn new(
+        id: &'static str,
+        title: impl Into<String>,
+        columns: &[&'static str],
+    ) -> Self {
         let column = |title: &&'static str| Column {
             title: title.strip_prefix('#').unwrap_or(title),
             figures: title.starts_with('#'),
@@ -55,7 +59,7 @@ impl Table {
         self
     }
 
-    fn row<const N: usize>(&mut self, cells: [String; N]) {
+    pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
         self.rows.push(cells.into());
     }
