@@ -137,6 +137,10 @@ pub const GLOSSARY: &[Entry] = &[
         "A shortened run (`--quick`) that shows whether an experiment works. It can never pass.",
     ),
     entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
+    entry(
+        "contradiction",
+        "Two numbers of a report that cannot both be true, whatever was measured. `proofload audit` exits 1 for them; a weak claim is none.",
+    ),
     entry("calibration", "Measuring the instrument itself against targets of known behaviour."),
     entry("noise floor", "The difference that two measurements of the same thing show."),
 ];
