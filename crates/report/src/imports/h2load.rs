@@ -26,23 +26,14 @@ fn read(text: &str) -> Result<Foreign, String> {
         content_checked: Some(false),
         ..Run::default()
     };
-    let mut clients = 0.0;
-    let mut one_at_a_time = false;
     for line in text.lines().map(str::trim) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if line.starts_with("spawning thread") {
-            let before = words.iter().position(|word| *word == "total");
-            let n = before.and_then(|place| number(words.get(place.checked_sub(1)?)?));
-            clients += n.map_or(0.0, |n| n.value);
-        } else if line == "Application protocol: http/1.1" {
-            one_at_a_time = true;
-        } else if fill(&mut run, &mut row, &words).is_none() {
-            return Err(format!("the values of `{line}`"));
-        }
+        fill(&mut run, &mut row, &words).ok_or_else(|| format!("the values of `{line}`"))?;
     }
-    // Of HTTP/2 the number of streams on a connection is not printed.
-    run.workers = (one_at_a_time && clients > 0.0).then_some(clients);
+    // What was never begun has failed, too. How many requests a client keeps in flight is not
+    // printed, so that clients bound nothing.
     row.timed = row.n;
+    row.n = row.ok.zip(row.failed).map(|(ok, failed)| row.n.unwrap_or(0).max(ok + failed));
     run.total = Some(row);
     Ok(single("h2load", run))
 }

@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
 fn read(text: &str) -> Result<Foreign, String> {
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut duration = None;
-    let mut answers = 0;
+    let (mut answers, mut errors, mut in_errors) = (0, 0, false);
     for line in text.lines().map(str::trim) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = || format!("the values of `{line}`");
@@ -43,18 +43,19 @@ fn read(text: &str) -> Result<Foreign, String> {
                 answers += n;
                 row.statuses.insert(code.trim_matches(['[', ']']).to_owned(), n);
             }
-            [n, ..] if n.starts_with('[') && line.contains("]\t") && answers > 0 => {
+            ["Error", "distribution:"] => in_errors = true,
+            [first, ..] if in_errors && first.starts_with('[') => {
                 let (n, kind) = line.split_once(']').ok_or_else(wrong)?;
                 let n = count(n.trim_start_matches('[')).ok_or_else(wrong)?;
+                errors += n;
                 *row.failures.entry(kind.trim().to_owned()).or_default() += n;
             }
             _ => (),
         }
     }
-    if answers == 0 {
+    if answers + errors == 0 {
         return Err("the answers under `Status code distribution:`".to_owned());
     }
-    let errors: u64 = row.failures.values().sum();
     let bad = |code: &String| code.parse().is_ok_and(|code: u16| code >= 400);
     for (code, n) in row.statuses.iter().filter(|(code, _)| bad(code)) {
         row.failures.insert(format!("status {code}"), *n);

@@ -98,7 +98,8 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
     }
     let checks = metrics.count("checks", &["passes"]).or(metrics.count("checks_total", &["count"]));
     Ok(Run {
-        workers: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),
+        // A user may have several requests in flight (`http.batch`), so that users bound nothing.
+        users: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),
         measured_from: Some(Start::Sent),
         content_checked: checks.is_none().then_some(false),
         total: Some(total),

@@ -146,7 +146,7 @@ pub fn bytes(run: &Run, row: &Row) -> Option<Noticed> {
             mean.may_be(total.low() / n, total.high() / n)
         };
         // Of answers alone, or of all requests.
-        if !fits(n) && !row.ok.is_some_and(|ok| ok > 0 && fits(ok)) {
+        if !fits(n) && ![row.ok, row.timed].into_iter().flatten().any(|n| n > 0 && fits(n)) {
             let made = total.value / n as f64;
             return Some(
                 Noticed::new(format!(

@@ -208,6 +208,21 @@ fn rules_that_no_golden_case_reaches() {
     assert!(!of(labelled(30.4)).contains("R50"));
 }
 
+/// Fortio's README, with its default buckets of 1 ms: 100,000 answers of 49 µs on average, all in
+/// the first bucket, in which percentiles are interpolated.
+#[test]
+fn percentiles_interpolated_in_a_wide_bucket_are_contradicted() {
+    let micros = |value: f64| Figure { value: value * 1e-6, step: 1e-6 };
+    let row = Row {
+        n: Some(100_000),
+        mean: Some(micros(49.0)),
+        quantiles: vec![(0.5, micros(457.0)), (0.99, micros(878.0))],
+        ..Row::default()
+    };
+    let found = of(Run { rows: vec![row], ..Run::default() });
+    assert!(found.contains("R02") && found.contains("A6"), "{found:?}");
+}
+
 #[test]
 fn an_even_run_has_no_burst() {
     let interval =
