@@ -128,7 +128,8 @@ fn allocations_of_trial(operations: u64) -> u64 {
         arm: &arm,
         trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1 },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
-        keep_samples: false,
+        calendar: String::new,
+        keep_samples: None,
         stop: StopSignal::new(),
     };
     let before = ALLOCATIONS.load(Ordering::Relaxed);

@@ -1,11 +1,14 @@
-//! Trouble that can be foreseen, said before the run: file descriptors, ports, processors.
+//! Trouble that can be foreseen, said before the run: file descriptors, ports, memory,
+//! processors.
 //!
 //! [`judge`] is pure: what the run needs against what the machine gives. Not here: whether the
 //! target answers (see `transport::first_contact`).
 
 use std::fs;
+use std::path::Path;
 
 use plan::load::{Load, Model, Reuse};
+use record::Recorder;
 use record::summary::Severity;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -46,6 +49,8 @@ pub struct Demand {
     pub is_local: bool,
     /// Generator threads.
     pub workers: u64,
+    /// Memory of the recorders and of what is made of them, in bytes; see [`Demand::recording`].
+    pub recorder_bytes: u64,
 }
 
 /// What the machine gives.
@@ -63,6 +68,9 @@ pub struct Limits {
     pub time_wait_reuse: u64,
     /// Processors that this process may use.
     pub cores: u64,
+    /// Memory that can still be had, in bytes: of the machine, or of the control group if that is
+    /// less.
+    pub memory_available: u64,
 }
 
 impl Demand {
@@ -87,7 +95,15 @@ impl Demand {
             _ => f64::INFINITY,
         };
         let is_local = targets.iter().all(Endpoint::is_local);
-        Self { connections, is_certain, new_connections, is_local, workers: workers as u64 }
+        let workers = workers as u64;
+        Self { connections, is_certain, new_connections, is_local, workers, recorder_bytes: 0 }
+    }
+
+    /// The same with what it takes to record so many operations, each with so many spans.
+    pub fn recording(self, operations: usize, spans: usize) -> Self {
+        // Once more for the sum of all workers.
+        let recorders = self.workers + 1;
+        Self { recorder_bytes: recorders * Recorder::memory(operations, spans), ..self }
     }
 
     fn files(&self, limits: &Limits) -> u64 {
@@ -106,6 +122,7 @@ impl Limits {
             ports: local_ports(),
             time_wait_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or(0),
             cores: allowed_cores().map_or(1, |cores| cores.len() as u64),
+            memory_available: memory_available(),
         }
     }
 }
@@ -133,7 +150,12 @@ pub fn prepare(demand: &Demand) -> Vec<Problem> {
 
 /// What is foreseen, the worst kind first.
 pub fn judge(demand: &Demand, limits: &Limits) -> Vec<Problem> {
-    let found = [files(demand, limits), ports(demand, limits), processors(demand, limits)];
+    let found = [
+        files(demand, limits),
+        ports(demand, limits),
+        memory(demand, limits),
+        processors(demand, limits),
+    ];
     let mut problems: Vec<Problem> = found.into_iter().flatten().collect();
     problems.sort_by_key(|problem| problem.severity);
     problems
@@ -176,6 +198,22 @@ fn ports(demand: &Demand, limits: &Limits) -> Option<Problem> {
     })
 }
 
+fn memory(demand: &Demand, limits: &Limits) -> Option<Problem> {
+    let (needed, available) = (demand.recorder_bytes, limits.memory_available);
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    (needed > available / 2).then(|| Problem {
+        severity: if needed > available { Severity::Error } else { Severity::Warning },
+        claim: format!(
+            "the histograms of all operations on {} workers need {} MiB of memory, and {} MiB are \
+             available",
+            demand.workers,
+            mib(needed),
+            mib(available)
+        ),
+        hint: Some("use fewer `--workers`, or give similar operations one name".to_owned()),
+    })
+}
+
 fn processors(demand: &Demand, limits: &Limits) -> Option<Problem> {
     (demand.workers > limits.cores).then(|| Problem {
         severity: Severity::Warning,
@@ -192,6 +230,22 @@ fn raise_files(soft: u64, hard: u64) -> rustix::io::Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
+/// What the machine says, or the control group if that allows less. Unknown is no limit.
+fn memory_available() -> u64 {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
+    let group = Path::new("/sys/fs/cgroup");
+    let group = number(group.join("memory.max"))
+        .map(|most| most.saturating_sub(number(group.join("memory.current")).unwrap_or(0)));
+    [machine, group].into_iter().flatten().min().unwrap_or(u64::MAX)
+}
+
+/// `MemAvailable` of `/proc/meminfo`, in bytes.
+fn parse_available(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
 /// Local ports that the kernel gives out for connections to one address.
 pub(crate) fn local_ports() -> Option<u64> {
     parse_range(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
@@ -203,7 +257,7 @@ fn parse_range(text: &str) -> Option<u64> {
     high.checked_sub(low).map(|span| span + 1)
 }
 
-fn number(path: &str) -> Option<u64> {
+fn number(path: impl AsRef<Path>) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
@@ -218,6 +272,7 @@ mod tests {
         ports: Some(28_232),
         time_wait_reuse: 2,
         cores: 4,
+        memory_available: 4 << 30,
     };
     const DEMAND: Demand = Demand {
         connections: 50,
@@ -225,6 +280,7 @@ mod tests {
         new_connections: 0.0,
         is_local: false,
         workers: 3,
+        recorder_bytes: 0,
     };
 
     #[track_caller]
@@ -282,6 +338,25 @@ mod tests {
     }
 
     #[test]
+    fn many_operations_need_memory() {
+        // Ten spans: 13 fine histograms of 28,672 buckets and 4 coarse ones of 3,968, for each of 3
+        // workers and once for the sum of them.
+        let of = |operations| DEMAND.recording(operations, 10);
+        assert_eq!(of(300).recorder_bytes, 4 * 300 * (13 * 28_672 + 4 * 3_968) * 8);
+        check(of(100), LIMITS, None);
+        check(of(170), LIMITS, None);
+        check(of(300), LIMITS, Some((Severity::Warning, "need 3558 MiB of memory, and 4096 MiB")));
+        check(of(400), LIMITS, Some((Severity::Error, "on 3 workers")));
+    }
+
+    #[test]
+    fn available_memory_is_read_in_bytes() {
+        let text = "MemTotal:       16373448 kB\nMemAvailable:   12000000 kB\n";
+        assert_eq!(parse_available(text), Some(12_000_000 * 1024));
+        assert_eq!(parse_available("MemTotal: 1 kB\n"), None);
+    }
+
+    #[test]
     fn the_range_of_ports_has_both_ends() {
         assert_eq!(parse_range("32768\t60999\n"), Some(28_232));
         assert_eq!(parse_range("9 8"), None);
@@ -292,5 +367,6 @@ mod tests {
     fn this_machine_has_limits() {
         let limits = Limits::read();
         assert!(limits.files_soft > 0 && limits.cores > 0);
+        assert!((1 << 20..u64::MAX).contains(&limits.memory_available));
     }
 }

@@ -163,7 +163,7 @@ pub enum WarmUp {
         /// Its length; zero for none.
         length: Duration,
     },
-    /// Left to the instrument.
+    /// Left to the instrument: the usual length, which every trial long enough is tested for.
     Auto,
 }
 

@@ -24,10 +24,14 @@ pub struct Cli {
 pub enum Command {
     /// Run an experiment file, or a URL with flags
     Run(Box<RunArgs>),
+    /// Search the highest rate that meets the criteria
+    Capacity(Box<CapacityArgs>),
     /// Validate an experiment and print the whole plan; sends nothing
     Check(CheckArgs),
     /// Make any report again from a run folder
     Report(ReportArgs),
+    /// Hold stored runs against each other
+    Compare(CompareArgs),
     /// Measure the instrument itself against a target of known behaviour
     Calibrate(CalibrateArgs),
     /// Check a report of another tool: does it contradict itself?
@@ -38,15 +42,22 @@ pub enum Command {
     Explain(ExplainArgs),
 }
 
+/// What the interrupted run decided already.
+const RESUME_TAKES_NONE: [&str; 7] =
+    ["experiment", "LoadFlags", "RequestFlags", "ConnectionFlags", "PlanFlags", "out", "samples"];
+
 /// `proofload run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow"
+    after_help = "Examples:\n  proofload run http://127.0.0.1:8080/ --rate 500/s --duration 60s\n  proofload run experiment.toml --set load.rate=200/s --out runs/slow\n  proofload run --resume runs/slow"
 )]
 pub struct RunArgs {
     /// An experiment file (TOML), or a URL to be loaded with the flags below
-    #[arg(value_name = "EXPERIMENT|URL")]
-    pub experiment: String,
+    #[arg(value_name = "EXPERIMENT|URL", required_unless_present = "resume")]
+    pub experiment: Option<String>,
+    /// Go on with a run that was interrupted: its folder
+    #[arg(long, value_name = "RUN", conflicts_with_all = RESUME_TAKES_NONE)]
+    pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]
@@ -93,7 +104,7 @@ pub struct LoadFlags {
 }
 
 /// What is sent; only with a URL.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Request (with a URL)")]
 pub struct RequestFlags {
     /// Method [default: GET, or POST with a body]
@@ -111,7 +122,7 @@ pub struct RequestFlags {
 }
 
 /// How the target is reached; only with a URL.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Connection (with a URL)")]
 pub struct ConnectionFlags {
     /// A new connection for each operation
@@ -138,13 +149,13 @@ pub struct ConnectionFlags {
 }
 
 /// What changes the plan of a file or a URL.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Plan")]
 pub struct PlanFlags {
     /// What must hold, such as "p99 < 20ms"; may be repeated
     #[arg(long = "criterion", value_name = "TEXT")]
     pub criteria: Vec<String>,
-    /// Run without judging before the measure phase [default: 5s]
+    /// Run without judging before the measure phase; auto: 5s, and a finding if that was too short [default: 5s]
     #[arg(long, value_name = "TIME|auto")]
     pub warm_up: Option<String>,
     /// Seed of schedule and content
@@ -162,7 +173,7 @@ pub struct PlanFlags {
 }
 
 /// What is written where.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     /// Run folder [default: runs/TIME-TITLE]
@@ -180,6 +191,74 @@ pub struct OutputFlags {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// `proofload capacity`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload capacity http://127.0.0.1:8080/ --criterion \"p99 < 20ms\"\n  proofload capacity experiment.toml --precision 2% --longest 10m\n\nExit: 0 both ends of the interval are known, 3 they are not, 2 usage, 4 could not run."
+)]
+pub struct CapacityArgs {
+    /// An experiment file (TOML) with one arm, or a URL to be loaded with the flags below
+    #[arg(value_name = "EXPERIMENT|URL")]
+    pub experiment: String,
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub load: OpenFlags,
+    #[command(flatten)]
+    pub request: RequestFlags,
+    #[command(flatten)]
+    pub connection: ConnectionFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// How the capacity is searched.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub struct SearchFlags {
+    /// How near the ends of the interval are brought to each other
+    #[arg(long, value_name = "PERCENT", default_value = "5%")]
+    pub precision: String,
+    /// First rate [default: the experiment's, or 100/s]
+    #[arg(long, value_name = "RATE")]
+    pub from: Option<String>,
+    /// Never offer more
+    #[arg(long, value_name = "RATE")]
+    pub max: Option<String>,
+    /// Shortest trial
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub trial: String,
+    /// Longest trial: precision is bought with length
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub longest: String,
+    /// Fresh trials that confirm the low end, four of five of which must pass; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub confirm: u32,
+    /// Judge each rate by many trials of --trial, half of which may be bad, --longest in all
+    #[arg(long)]
+    pub noisy_host: bool,
+    /// Then go up in steps to above the capacity and down again, each as long as --trial
+    #[arg(long)]
+    pub descend: bool,
+}
+
+/// The open load whose rate is searched; only with a URL.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Load (with a URL)")]
+pub struct OpenFlags {
+    /// Most connections [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+    /// Spacing: poisson or constant [default: poisson]
+    #[arg(long, value_name = "PROCESS")]
+    pub arrivals: Option<String>,
+    /// Fail an operation after this time [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
 }
 
 /// `proofload check`.
@@ -213,6 +292,35 @@ pub struct ReportArgs {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// `proofload compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload compare runs/monday runs/tuesday\n  proofload compare runs/old runs/new --criterion \"p99 < 110%\"\n\nExit: 0 compared, and every criterion is met; 1 a criterion is not met; 2 the runs are\n      unlike, or usage; 3 a criterion cannot be decided."
+)]
+pub struct CompareArgs {
+    /// The run folder that the other is held against
+    #[arg(value_name = "BASELINE-RUN")]
+    pub baseline: PathBuf,
+    /// The run folder that is held against it
+    #[arg(value_name = "CANDIDATE-RUN")]
+    pub candidate: PathBuf,
+    /// One more run on the baseline's side; may be repeated
+    #[arg(long = "baseline", value_name = "RUN")]
+    pub more_baselines: Vec<PathBuf>,
+    /// One more run on the candidate's side; may be repeated
+    #[arg(long = "candidate", value_name = "RUN")]
+    pub more_candidates: Vec<PathBuf>,
+    /// Compare even runs of other plans, machines or versions
+    #[arg(long)]
+    pub unlike: bool,
+    /// What must hold of candidate over baseline, such as "p99 < 110%"; may be repeated
+    #[arg(long = "criterion", value_name = "TEXT")]
+    pub criteria: Vec<String>,
+    /// Which form
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = report::pages::stored::FORMATS)]
+    pub format: String,
 }
 
 /// `proofload calibrate`.

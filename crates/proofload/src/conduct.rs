@@ -1,32 +1,43 @@
-//! The conduct of a run: trial after trial into the run folder, then the judgement.
+//! The conduct of a run: trial after trial into the run folder, then the judgement of what lies there.
+//!
+//! Whatever ended is in the folder as a whole, so that a run that was stopped, or killed, can be gone
+//! on with; which trial is next is decided by [`crate::agenda`]. The summary is made from the folder
+//! alone, one trial at a time, whether all of it was measured just now or not.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
 use engine::StopSignal;
-use engine::conduct::{ConductError, Output, Setup, run_trial};
+use engine::conduct::{ConductError, Output, Setup, layout, run_trial};
 use engine::process::{Launcher, ProcessError};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
-use plan::plan::{Arm, TrialPlan};
-use record::folder::{RunReader, TrialHeader, TrialWriter};
+use plan::plan::{Arm, Plan, TrialPlan};
+use record::Window;
+use record::event::{Event, EventKind};
+use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
-use record::{Layout, Window};
+use report::pages::wall_clock::measure_start_of;
 use report::summarize::{Input, Summariser};
 
+use crate::agenda::{self, Agenda, State};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
 use crate::redaction;
 
+/// Raw samples of a worker that may wait for the disk: some 60 MB.
+const SAMPLES_WAITING: u64 = 1 << 19;
+
 /// Everything that a run needs beside its experiment.
 pub struct Conduct<'a> {
     /// What is run.
     pub experiment: &'a Experiment,
-    /// Where its record goes.
+    /// Where its record goes; trials that it holds already are kept.
     pub disk: &'a Disk,
     /// What is seen meanwhile.
     pub live: &'a mut Live,
@@ -38,23 +49,93 @@ pub struct Conduct<'a> {
     pub keep_samples: bool,
 }
 
+/// What became of a trial just now.
+enum Ended {
+    As(State),
+    CouldNotBegin(Problem),
+    /// The user stopped it before anything was sent.
+    Stopped,
+}
+
 impl Conduct<'_> {
-    /// Runs every trial of the plan and judges what came out.
+    /// Runs every trial of the plan that the folder lacks and judges what it then holds.
     ///
-    /// An interrupted run is judged on the trials that were executed.
+    /// An interrupted run is judged on the trials that were executed, and so is one in which a trial
+    /// could not begin, even when its block was tried once more.
     ///
-    /// Errors: a trial could not begin, or the record cannot be written
+    /// Errors: no trial could begin, or the record cannot be written
     pub fn run(&mut self, run: Run) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
-        let mut run = run;
-        let mut summariser = Summariser::new(plan);
-        for trial in &plan.trials {
-            if self.stop.requests() > 0 {
-                break;
+        let mut states = self.states();
+        let kept = ended(&states);
+        while self.stop.requests() == 0 {
+            let agenda = Agenda::of(plan, &states);
+            let Some(next) = agenda.trials.first() else { break };
+            match self.trial(next, &agenda)? {
+                Ended::Stopped => break,
+                Ended::As(state) => _ = states.insert(next.index, state),
+                Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
+                Ended::CouldNotBegin(problem) => {
+                    self.live.say(&format!("{problem}"));
+                    states.insert(next.index, State::NotExecuted);
+                    if agenda.repeated.contains(&next.block) || plan.trials.len() == 1 {
+                        break;
+                    }
+                }
             }
-            let Some((executed, layout)) = self.trial(trial)? else { break };
-            run.machine.placement = executed.generator.placement.clone();
-            self.add(&mut summariser, &executed, &layout)?;
+        }
+        self.summary(run, &states, kept)
+    }
+
+    /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
+    fn states(&self) -> BTreeMap<u32, State> {
+        let reader = RunReader::new(self.disk);
+        let planned: BTreeSet<u32> =
+            agenda::all(&self.experiment.plan).map(|trial| trial.index).collect();
+        let begun = reader.trials().into_iter().filter(|trial| planned.contains(trial));
+        let begun = begun.map(|trial| {
+            let state = match reader.facts(trial) {
+                Ok(facts) => state(&facts),
+                Err(_) if refusal(&reader, trial).is_some() => State::NotExecuted,
+                Err(_) => State::Unfinished,
+            };
+            (trial, state)
+        });
+        begun.collect()
+    }
+
+    /// Judges what the folder holds. `kept`: how many trials were there before.
+    fn summary(
+        &self,
+        mut run: Run,
+        states: &BTreeMap<u32, State>,
+        kept: usize,
+    ) -> Result<Summary, Problem> {
+        let plan = &self.experiment.plan;
+        let reader = RunReader::new(self.disk);
+        let agenda = Agenda::of(plan, states);
+        let mut summariser = Summariser::new(plan);
+        for trial in agenda::all(plan).filter(|trial| states.contains_key(&trial.index)) {
+            let superseded = is_superseded(plan, &agenda, &trial);
+            let fell = match reader.facts(trial.index) {
+                Ok(facts) => {
+                    run.machine.placement = facts.generator.placement.clone();
+                    let died = facts.died.clone();
+                    self.add(&mut summariser, facts, &trial, superseded)?;
+                    died
+                }
+                Err(_) => refusal(&reader, trial.index),
+            };
+            match fell {
+                Some(why) if superseded => summariser.repeated(&trial, &why),
+                Some(why) if states[&trial.index] == State::NotExecuted => {
+                    summariser.not_executed(&trial, &why);
+                }
+                _ => {}
+            }
+        }
+        if kept > 0 && kept < ended(states) {
+            summariser.resumed(kept);
         }
         Ok(summariser.finish(run))
     }
@@ -62,22 +143,28 @@ impl Conduct<'_> {
     fn add(
         &self,
         summariser: &mut Summariser<'_>,
-        executed: &record::Trial,
-        layout: &Layout,
+        mut facts: record::Trial,
+        trial: &TrialPlan,
+        superseded: bool,
     ) -> Result<(), Problem> {
+        let arm = &self.experiment.plan.arms[trial.arm];
+        // Stored redacted; by its own name it is found again.
+        facts.arm.clone_from(&arm.name);
+        let names = layout(arm, &driver(arm)?);
         let reader = RunReader::new(self.disk);
         let windows = |show: &mut dyn FnMut(&Window)| {
-            reader.visit_windows(executed.index, &layout.operations, show)
+            reader.visit_windows(trial.index, &names.operations, show)
         };
-        let input = Input { trial: executed, spans: &layout.spans, windows: &windows };
-        summariser.add(input).map_err(|error| {
+        let input = Input { trial: &facts, spans: &names.spans, windows: &windows };
+        let added =
+            if superseded { summariser.add_superseded(input) } else { summariser.add(input) };
+        added.map_err(|error| {
             Problem::environment(format!("cannot read the windows back: {error}"))
-                .during(format!("judging trial {}", executed.index))
+                .during(format!("judging trial {}", trial.index))
         })
     }
 
-    /// One trial; `None` if the user stopped it before anything was sent.
-    fn trial(&mut self, planned: &TrialPlan) -> Result<Option<(record::Trial, Layout)>, Problem> {
+    fn trial(&mut self, planned: &TrialPlan, agenda: &Agenda) -> Result<Ended, Problem> {
         let arm = &self.experiment.plan.arms[planned.arm];
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
@@ -85,14 +172,13 @@ impl Conduct<'_> {
             driver: Arc::new(driver(arm)?),
             arm,
             trial: planned,
-            wall_clock: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
-            keep_samples: self.keep_samples,
+            wall_clock: instant_text(),
+            calendar: instant_text,
+            keep_samples: self.keep_samples.then_some(SAMPLES_WAITING),
             stop: self.stop.clone(),
         };
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
-        let trials = self.experiment.plan.trials.len();
-        let name = self.experiment.plan.secrets.redact(&arm.name);
-        self.live.trial(planned.index, trials, name, &arm.load);
+        self.live.trial(&self.experiment.plan, agenda);
         let (live, stop) = (&mut *self.live, &self.stop);
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
@@ -109,11 +195,20 @@ impl Conduct<'_> {
         self.live.clear();
         written.map_err(keep)?;
         let executed = match executed {
-            Err(ConductError::Process(ProcessError::Interrupted { .. })) => return Ok(None),
-            other => other.map_err(|error| self.not_executed(&error, planned))?,
+            Ok(executed) => redaction::of_facts(executed, secrets),
+            Err(ConductError::Process(ProcessError::Interrupted { .. })) => {
+                return Ok(Ended::Stopped);
+            }
+            Err(error) => {
+                let problem = redaction::of_problem(self.not_executed(&error, planned), secrets);
+                let kind = EventKind::NotExecuted { reason: problem.what.clone() };
+                writer.event(&Event { at_ns: 0, kind }).map_err(keep)?;
+                return Ok(Ended::CouldNotBegin(problem));
+            }
         };
         writer.finish(&executed.totals).map_err(keep)?;
-        Ok(Some((executed, setup.layout())))
+        write_facts(self.disk, &executed).map_err(keep)?;
+        Ok(Ended::As(state(&executed)))
     }
 
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {
@@ -132,23 +227,47 @@ impl Conduct<'_> {
                     None => problem,
                 }
             }
-            ConductError::Target(target) => {
-                let problem = Problem::environment(target.to_string());
-                match target.hint() {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }
-            }
+            ConductError::Target(target) => Problem::target(target),
             ConductError::Generator(_) => Problem::environment(error.to_string()),
         };
         problem.during(format!("starting trial {}", planned.index))
     }
 }
 
+/// Trials that left their facts.
+fn ended(states: &BTreeMap<u32, State>) -> usize {
+    states.values().filter(|state| matches!(state, State::Whole | State::Spoiled)).count()
+}
+
+fn state(facts: &record::Trial) -> State {
+    match facts {
+        facts if facts.interrupted => State::Unfinished,
+        facts if facts.died.is_some() => State::Spoiled,
+        _ => State::Whole,
+    }
+}
+
+/// Why a trial could not begin, if it could not.
+fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
+    let mut events = reader.events(trial).ok()?.filter_map(Result::ok);
+    events.find_map(|event| match event.kind {
+        EventKind::NotExecuted { reason } => Some(reason),
+        _ => None,
+    })
+}
+
+/// Whether the trial was planned, and its block was executed again.
+fn is_superseded(plan: &Plan, agenda: &Agenda, trial: &TrialPlan) -> bool {
+    trial.index as usize <= plan.trials.len() && agenda.repeated.contains(&trial.block)
+}
+
 fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::Result<()> {
     match output {
         Output::Event(event) => {
             live.event(&event);
+            if let Some(start_ns) = measure_start_of(&event) {
+                writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;
+            }
             writer.event(&event)
         }
         Output::Window(window) => writer.window(&window),
@@ -164,7 +283,7 @@ fn header(setup: &Setup<'_, AnyDriver>) -> TrialHeader {
         start_ms: millis(since + Duration::from_nanos(setup.lead_ns())),
         window_ns: setup.window_ns(),
         layout: setup.layout(),
-        samples: setup.keep_samples,
+        samples: setup.keep_samples.is_some(),
     }
 }
 
@@ -182,6 +301,11 @@ pub fn driver(arm: &Arm) -> Result<AnyDriver, Problem> {
 /// The wall clock, RFC 3339, UTC.
 pub fn now_text() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The same to the microsecond.
+fn instant_text() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -1,10 +1,10 @@
 //! The run folder on disk. Nothing that exists is ever overwritten by a new run.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use record::folder::Folder;
+use record::folder::{Folder, names};
 
 use crate::message::Problem;
 
@@ -38,6 +38,22 @@ impl Disk {
             ));
         }
         Ok(Self { root: root.to_owned() })
+    }
+
+    /// Takes the run for oneself, until the file returned is dropped or the process ends.
+    ///
+    /// Errors: somebody else has it
+    pub fn hold(&self) -> Result<File, Problem> {
+        let path = self.root.join(names::ORIGIN);
+        let file = File::open(&path).map_err(|error| unwritable(&path, &error))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let what = format!("the run in {} still goes on", self.root.display());
+                Err(Problem::usage(what).hint("wait for its end, or stop it first"))
+            }
+            // A file system without locks is no reason not to run.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        }
     }
 
     /// Where it is.

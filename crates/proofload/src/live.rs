@@ -4,10 +4,13 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use plan::load::{Load, Model, Stop};
+use plan::load::{Model, Stop};
+use plan::plan::Plan;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary;
 use report::pages::progress::Line;
+
+use crate::agenda::Agenda;
 
 /// Elsewhere than on a terminal: a line for so many progress events, which come once a second.
 const LINES_EVERY: u64 = 5;
@@ -34,9 +37,12 @@ enum Style {
 #[derive(Debug)]
 struct TrialShown {
     number: (u32, u32),
+    block: (u32, u32),
     arm: String,
     model: summary::Model,
     measure_ns: Option<u64>,
+    /// Of the trials after it.
+    later_ns: Option<u64>,
     phase: (Phase, i64),
     failed: u64,
 }
@@ -52,18 +58,27 @@ impl Live {
         Self { style, trial: TrialShown::default(), seen: 0, dirty: false }
     }
 
-    /// The next trial begins, one of so many.
-    pub fn trial(&mut self, index: u32, of: usize, arm: String, load: &Load) {
-        let measure_ns = match load.stop {
+    /// The first trial of this agenda begins.
+    pub fn trial(&mut self, plan: &Plan, agenda: &Agenda) {
+        let Some((next, later)) = agenda.trials.split_first() else { return };
+        let arm = &plan.arms[next.arm];
+        let measure_ns = match arm.load.stop {
             Stop::Duration { after } => Some(nanos(after)),
             Stop::Operations { .. } => None,
         };
+        let mut times = later.iter().map(|trial| plan.arms[trial.arm].load.wall_time());
+        let later = times.try_fold(Duration::ZERO, |sum, time| Some(sum.saturating_add(time?)));
+        let count = |trials: usize| u32::try_from(trials).unwrap_or(u32::MAX);
+        let (planned, todo) = (plan.trials.len(), agenda.trials.len());
+        let blocks = plan.trials.iter().map(|trial| trial.block).max().unwrap_or(1);
         self.seen = 0;
         self.trial = TrialShown {
-            number: (index, u32::try_from(of).unwrap_or(u32::MAX)),
-            arm,
-            model: model(&load.model),
+            number: (count(planned + 1 - todo.min(planned)), count(planned)),
+            block: (next.block, blocks),
+            arm: plan.secrets.redact(&arm.name),
+            model: model(&arm.load.model),
             measure_ns,
+            later_ns: later.map(nanos),
             ..TrialShown::default()
         };
     }
@@ -135,8 +150,12 @@ impl TrialShown {
         let (phase, since) = self.phase;
         let elapsed = u64::try_from(at_ns - since).unwrap_or(0);
         let whole = self.measure_ns.filter(|_| phase == Phase::Measure);
+        // Instants count from the start of the measure phase.
+        let here = self.measure_ns.map(|whole| whole.saturating_add_signed(-at_ns));
         let line = Line {
             trial: self.number,
+            block: self.block,
+            left_ns: here.zip(self.later_ns).map(|(here, later)| here.saturating_add(later)),
             arm: &self.arm,
             model: self.model,
             phase_ns: (elapsed, whole),
@@ -152,9 +171,11 @@ impl Default for TrialShown {
     fn default() -> Self {
         Self {
             number: (1, 1),
+            block: (1, 1),
             arm: String::new(),
             model: summary::Model::Open,
             measure_ns: None,
+            later_ns: None,
             phase: (Phase::Launch, 0),
             failed: 0,
         }

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use plan::diagnostic::Colour;
 use plan::experiment::{self, Experiment, Options, World};
 use plan::url_run::{Secrecy, UrlRun};
+use record::folder::Asked;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
 use crate::inputs::{Bundled, Surroundings, read_within};
@@ -21,30 +22,60 @@ pub struct Loaded {
     pub experiment: Experiment,
     /// The file that says the same as a URL and flags, secrets hidden.
     pub equivalent: Option<String>,
+    /// What was asked for, secrets hidden; `None` where nobody could ask for it again.
+    pub asked: Option<Asked>,
 }
 
 /// Loads a file, or a URL with flags.
 ///
 /// Errors: everything that is wrong, at once
 pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
-    if args.experiment.contains("://") {
+    let name = args.experiment.as_deref().unwrap_or_default();
+    if name.contains("://") {
         return load_url(args);
     }
     if let Some(flag) = url_flag(args) {
         let problem = Problem::usage(format!("`--{flag}` goes with a URL, and this is a file"));
-        return Err(if Path::new(&args.experiment).exists() {
+        return Err(if Path::new(name).exists() {
             problem.hint("set it in the file, or override one value with `--set path=value`")
         } else {
             problem.hint("a URL begins with http:// or https://")
         });
     }
-    load_file(&args.experiment, &args.plan)
+    load_file(name, &args.plan)
+}
+
+/// Loads what an earlier run was asked for.
+///
+/// Errors: as [`load_file`]; a secret that the environment lacks
+pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
+    let options = Options {
+        overrides: asked.overrides.clone(),
+        criteria: asked.criteria.clone(),
+        seed: Some(asked.seed),
+        fresh_seed: asked.seed,
+        quick: asked.quick,
+        warm_up: asked.warm_up.clone(),
+        workers: asked.workers.clone(),
+    };
+    let experiment = match &asked.text {
+        Some(text) => parse(&asked.experiment, text, &Surroundings::here(), &options)?,
+        None => parse_file(&asked.experiment, &options)?,
+    };
+    Ok(Loaded { experiment, equivalent: None, asked: Some(asked.clone()) })
 }
 
 /// Loads an experiment file.
 ///
 /// Errors: it cannot be read, or everything that is wrong with it
 pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
+    let options = options(flags);
+    let experiment = parse_file(name, &options)?;
+    let asked = asked(name, None, &options, &experiment);
+    Ok(Loaded { experiment, equivalent: None, asked: Some(asked) })
+}
+
+fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
     let path = Path::new(name);
     let unreadable = |why: &dyn std::fmt::Display| {
         Problem::usage(format!("cannot read the experiment {name}: {why}"))
@@ -52,8 +83,23 @@ pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
     };
     let bytes = read_within(path, LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
-    let experiment = parse(name, &text, &Surroundings::beside(path), &options(flags))?;
-    Ok(Loaded { experiment, equivalent: None })
+    parse(name, &text, &Surroundings::beside(path), options)
+}
+
+/// What was asked for, so that it can be asked for again.
+fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experiment) -> Asked {
+    let plan = &experiment.plan;
+    let redact = |texts: &[String]| texts.iter().map(|one| plan.secrets.redact(one)).collect();
+    Asked {
+        experiment: name.to_owned(),
+        text: text.map(str::to_owned),
+        overrides: redact(&options.overrides),
+        criteria: redact(&options.criteria),
+        seed: plan.seed,
+        quick: options.quick,
+        warm_up: options.warm_up.clone(),
+        workers: options.workers.clone(),
+    }
 }
 
 /// Loads an experiment that is part of this program.
@@ -62,7 +108,7 @@ pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
 pub fn load_text(name: &str, text: &str) -> Result<Loaded, Problem> {
     let options = Options { fresh_seed: fresh_seed(), ..Options::default() };
     let experiment = parse(name, text, &Surroundings::here(), &options)?;
-    Ok(Loaded { experiment, equivalent: None })
+    Ok(Loaded { experiment, equivalent: None, asked: None })
 }
 
 fn load_url(args: &RunArgs) -> Result<Loaded, Problem> {
@@ -73,7 +119,8 @@ fn load_url(args: &RunArgs) -> Result<Loaded, Problem> {
     let options = Options { criteria: Vec::new(), warm_up: None, ..options(&args.plan) };
     let mut experiment = parse("flags", &text, &Surroundings::here(), &options)?;
     run.protect(&mut experiment.plan);
-    Ok(Loaded { experiment, equivalent: Some(shown) })
+    let asked = asked("flags", Some(&shown), &options, &experiment);
+    Ok(Loaded { experiment, equivalent: Some(shown), asked: Some(asked) })
 }
 
 fn flags_refused(problems: &[String]) -> Problem {
@@ -115,7 +162,7 @@ fn url_run(args: &RunArgs) -> UrlRun {
     let (load, request, connection) = (&args.load, &args.request, &args.connection);
     let number = |number: Option<u32>| number.map(|number| number.to_string());
     UrlRun {
-        url: args.experiment.clone(),
+        url: args.experiment.clone().unwrap_or_default(),
         rate: load.rate.clone(),
         duration: load.duration.clone(),
         requests: load.requests.map(|requests| requests.to_string()),

@@ -3,6 +3,7 @@
 //! Only this crate prints, parses flags, chooses files and sets exit codes. Not here: measuring
 //! (see `engine`) and judging (see `report`).
 
+mod agenda;
 mod calibration;
 mod cli;
 mod commands;
@@ -16,6 +17,7 @@ mod loading;
 mod message;
 mod output;
 mod redaction;
+mod searching;
 mod trying;
 
 use std::process::ExitCode;
@@ -43,8 +45,10 @@ fn main() -> ExitCode {
 fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
     match &cli.command {
         Command::Run(args) => commands::run::run(args),
+        Command::Capacity(args) => commands::capacity::capacity(args),
         Command::Check(args) => commands::check::check(args),
         Command::Report(args) => commands::report::report(args),
+        Command::Compare(args) => commands::compare::compare(args),
         Command::Audit(args) => commands::audit::audit(args),
         Command::Calibrate(args) => commands::calibrate::calibrate(args),
         Command::Serve(args) => commands::serve::serve(args),

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use engine::transport::TransportError;
+
 use crate::exit::Exit;
 
 /// Something that ends the command, with all that a person needs to go on.
@@ -39,6 +41,20 @@ impl Problem {
     /// Problems of an experiment file, rendered with line and caret.
     pub fn experiment(text: String) -> Self {
         Self { rendered: true, ..Self::new(text, Exit::Usage) }
+    }
+
+    /// A target that cannot be used: by its certificates, of the experiment's making; otherwise by
+    /// what it meets here.
+    pub fn target(error: &TransportError) -> Self {
+        let what = error.to_string();
+        let problem = match error {
+            TransportError::Certificate { .. } | TransportError::Tls(_) => Self::usage(what),
+            TransportError::Url { .. } | TransportError::Resolve { .. } => Self::environment(what),
+        };
+        match error.hint() {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
     }
 
     fn new(what: impl Into<String>, exit: Exit) -> Self {

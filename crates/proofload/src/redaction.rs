@@ -29,16 +29,45 @@ const WORDS: [&str; 14] = [
     "version",
 ];
 
+/// Where the histogram of an observer stands among its details.
+const DELIVERY_TIME: &str = "delivery_time";
+
 /// The event as it may be shown and stored.
 pub fn of_output(output: Output, secrets: &Secrets) -> Output {
     let Output::Event(mut event) = output else { return output };
     match &mut event.kind {
         EventKind::FailureSeen { detail: said, .. }
         | EventKind::ProcessDied { status: said, .. }
-        | EventKind::TrialStarted { arm: said, .. } => *said = secrets.redact(said),
+        | EventKind::TrialStarted { arm: said, .. }
+        | EventKind::NotExecuted { reason: said } => *said = secrets.redact(said),
         _ => {}
     }
     Output::Event(event)
+}
+
+/// The facts of a trial as they may be stored.
+pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
+    facts.arm = secrets.redact(&facts.arm);
+    facts.died = facts.died.map(|died| secrets.redact(&died));
+    facts.generator.notes = facts.generator.notes.iter().map(|one| secrets.redact(one)).collect();
+    for system in &mut facts.systems {
+        system.version = system.version.take().map(|version| secrets.redact(&version));
+        let effective = std::mem::take(&mut system.effective).into_iter();
+        system.effective = effective.map(|(key, one)| (key, secrets.redact_json(one))).collect();
+    }
+    for observer in &mut facts.observers {
+        let detail = std::mem::take(&mut observer.detail).into_iter();
+        // A histogram in base64 is no words, and would be damaged.
+        let redact = |(key, one)| match key {
+            key if key == DELIVERY_TIME => (key, one),
+            key => (key, secrets.redact_json(one)),
+        };
+        observer.detail = detail.map(redact).collect();
+        if let Some(expect) = &mut observer.expect {
+            expect.text = secrets.redact(&expect.text);
+        }
+    }
+    facts
 }
 
 /// The summary as it may be stored.

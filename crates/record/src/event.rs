@@ -45,6 +45,12 @@ pub enum EventKind {
         /// RFC 3339, UTC.
         wall_clock: String,
     },
+    /// Everything that the trial needs is there, so that the instants of its phases are known: both
+    /// clocks at once.
+    Dated {
+        /// RFC 3339, UTC.
+        wall_clock: String,
+    },
     /// A phase begins.
     PhaseEntered {
         /// Which.
@@ -91,6 +97,11 @@ pub enum EventKind {
     },
     /// The user asked to stop.
     Interrupted,
+    /// The trial could not begin, and nothing was sent.
+    NotExecuted {
+        /// Why.
+        reason: String,
+    },
     /// The trial ended.
     TrialFinished {
         /// Where every planned operation went.

@@ -4,6 +4,7 @@
 
 mod memory;
 pub mod names;
+mod origin;
 mod reader;
 mod samples;
 #[cfg(test)]
@@ -13,9 +14,10 @@ mod writer;
 use std::io::{self, Read, Write};
 
 pub use memory::MemoryFolder;
+pub use origin::{Asked, Origin};
 pub use reader::{Events, Quantity, RunReader};
 pub use samples::Samples;
-pub use writer::{TrialHeader, TrialWriter};
+pub use writer::{TrialHeader, TrialWriter, write_facts};
 
 /// Named files, some of them in folders (`trials/001/events.jsonl`).
 pub trait Folder {

@@ -14,6 +14,7 @@ pub mod hlog;
 mod lines;
 mod recorder;
 mod sample;
+mod stored;
 pub mod summary;
 mod totals;
 mod trial;

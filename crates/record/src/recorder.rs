@@ -98,6 +98,14 @@ impl Recorder {
         }
     }
 
+    /// Memory of one recorder in bytes, with a window under way to the disk; what grows with the load
+    /// (items, late values, raw samples) is left out.
+    pub fn memory(operations: usize, spans: usize) -> u64 {
+        // Both times of the window that is filled, and of one that is handed over.
+        let windows = 4 * Histogram::memory(COARSE);
+        operations as u64 * (Totals::memory(spans) + windows)
+    }
+
     /// An operation of the measure phase was taken up (or its turn came): counts it as planned.
     pub fn begin(&mut self, operation: usize, intended_at: u64) {
         let Some(window) = self.plan(operation, intended_at) else { return };

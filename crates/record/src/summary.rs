@@ -3,10 +3,17 @@
 //! Names are part of the contract. Durations are integer nanoseconds and end in `_ns`; rates are
 //! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
 
+mod capacity;
+
 use std::collections::BTreeMap;
 
+pub use capacity::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+mod comparison;
+
+pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
 
 /// The `format` field of a summary written by this version.
 pub const FORMAT: &str = "proofload-summary/1";
@@ -27,9 +34,9 @@ pub struct Summary {
     /// Judged criteria.
     pub criteria: Vec<Criterion>,
     /// Comparisons between levels.
-    pub comparisons: Vec<Value>,
-    /// Result of a capacity search.
-    pub capacity: Option<Value>,
+    pub comparisons: Vec<Comparison>,
+    /// Result of a search for capacity.
+    pub capacity: Option<Capacity>,
     /// What the analysis noticed.
     pub findings: Vec<Finding>,
 }
@@ -148,6 +155,9 @@ pub struct Trial {
     pub validity: Validity,
     /// Sentences behind the validity.
     pub reasons: Vec<String>,
+    /// Whether its block was executed again, so that it is invalid and no longer counts.
+    #[serde(default)]
+    pub superseded: bool,
     /// Length of a window.
     pub window_ns: u64,
     /// What was offered.

@@ -4,6 +4,7 @@ mod tail;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use stats::{COARSE, FINE, Histogram};
 
 use crate::{FailureKind, Outcome, Sample};
@@ -23,7 +24,7 @@ pub struct Layout {
 /// Counts and histograms of one operation.
 ///
 /// Shape:  `planned = missed + succeeded + failed + abandoned` once everything has ended
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationTotals {
     /// Its name.
     pub name: String,
@@ -41,17 +42,23 @@ pub struct OperationTotals {
     pub succeeded_in_time: u64,
     /// Of the failed ones, ended before the measure phase did.
     pub failed_in_time: u64,
+    /// Failed and abandoned ones, intended start to end, summed.
+    pub unsuccessful_ns: u128,
     /// By [`FailureKind::index`].
     pub failures: Vec<u64>,
     /// By status code.
     pub statuses: BTreeMap<u16, u64>,
     /// Succeeded ones, intended start to complete answer.
+    #[serde(with = "crate::stored::one")]
     pub response_time: Histogram,
     /// Succeeded ones, first byte out to last byte in.
+    #[serde(with = "crate::stored::one")]
     pub service_time: Histogram,
     /// All finished ones.
+    #[serde(with = "crate::stored::one")]
     pub queue_wait: Histogram,
     /// By span index of the layout; all finished ones that carried it.
+    #[serde(with = "crate::stored::several")]
     pub spans: Vec<Histogram>,
     /// By item index of the layout.
     pub items: Vec<ItemTotals>,
@@ -62,7 +69,7 @@ pub struct OperationTotals {
 }
 
 /// A declared number read from answers.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ItemTotals {
     /// Succeeded operations that carried it.
     pub count: u64,
@@ -70,15 +77,17 @@ pub struct ItemTotals {
     pub sum: f64,
     /// Response time by power of two of the item: entry k for values in [2^(k−1), 2^k), entry 0 for values below 1.
     /// Coarse, since an item may span many powers.
+    #[serde(with = "crate::stored::by_power")]
     pub response_time: BTreeMap<u32, Histogram>,
 }
 
 /// Everything of a trial.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// By operation index of the layout.
     pub operations: Vec<OperationTotals>,
     /// All dispatched operations.
+    #[serde(with = "crate::stored::one")]
     pub dispatch_lag: Histogram,
     /// Parts of response time, by bucket of response time.
     pub tail: TailBreakdown,
@@ -96,6 +105,12 @@ impl Totals {
             dispatch_lag: Histogram::new(FINE),
             tail: TailBreakdown::default(),
         }
+    }
+
+    /// Memory of the histograms of one operation, in bytes.
+    pub(crate) fn memory(spans: usize) -> u64 {
+        const ALWAYS: usize = 3;
+        (ALWAYS + spans) as u64 * Histogram::memory(FINE)
     }
 
     /// Adds another worker's.
@@ -151,6 +166,7 @@ impl OperationTotals {
             abandoned: 0,
             succeeded_in_time: 0,
             failed_in_time: 0,
+            unsuccessful_ns: 0,
             failures: vec![0; FailureKind::ALL.len()],
             statuses: BTreeMap::new(),
             response_time: Histogram::new(FINE),
@@ -173,7 +189,15 @@ impl OperationTotals {
         self.planned - self.missed
     }
 
+    /// All begun ones, intended start to end, summed.
+    pub fn time_ns(&self) -> u128 {
+        self.response_time.sum() + self.unsuccessful_ns
+    }
+
     fn end(&mut self, sample: &Sample<'_>) {
+        if sample.outcome != Outcome::Succeeded {
+            self.unsuccessful_ns += u128::from(sample.response_time());
+        }
         self.bytes_sent += sample.bytes_sent;
         self.bytes_received += sample.bytes_received;
         match sample.outcome {
@@ -217,6 +241,7 @@ impl OperationTotals {
         self.abandoned += other.abandoned;
         self.succeeded_in_time += other.succeeded_in_time;
         self.failed_in_time += other.failed_in_time;
+        self.unsuccessful_ns += other.unsuccessful_ns;
         for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
             *mine += theirs;
         }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Totals;
 use crate::summary::{InFlight, Load, Observer, Phases, Placement, System};
 
 /// The facts of one executed trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trial {
     /// Number in the run, from 1.
     pub index: u32,
@@ -32,6 +34,9 @@ pub struct Trial {
     pub totals: Totals,
     /// Operations begun and not finished.
     pub in_flight: InFlight,
+    /// Operations due in the measure phase and not finished, times nanoseconds, until the last had ended: counted apart
+    /// from the totals, whose [`time_ns`](crate::OperationTotals::time_ns) it must equal.
+    pub area_ns: i128,
     /// Operations that waited for a connection, and time with every connection busy.
     pub pool: PoolFacts,
     /// What the self-check saw.
@@ -42,6 +47,8 @@ pub struct Trial {
     pub observers: Vec<Observer>,
     /// Kernel counters, as deltas over the measure phase.
     pub kernel: BTreeMap<String, i64>,
+    /// Raw samples that were not kept, because the disk could not keep up.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time, if it did.
@@ -49,7 +56,7 @@ pub struct Trial {
 }
 
 /// The connection pool of an open load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PoolFacts {
     /// Greatest number of connections at a time.
     pub connections_max: u64,
@@ -66,7 +73,7 @@ pub struct PoolFacts {
 }
 
 /// What the self-check saw. Effects decide, resources name the cause.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GeneratorFacts {
     /// How long it looked: the measure phase, as exactly as it could tell its ends.
     pub watched_ns: u64,
@@ -90,6 +97,9 @@ pub struct GeneratorFacts {
     pub timer_grain_ns: u64,
     /// Cost of one reading of the clock.
     pub clock_read_ns: u64,
+    /// Retries of a SYN that are a second apart before their distances double (`tcp_syn_linear_timeouts`); kernels
+    /// that do not have the setting double from the first.
+    pub syn_linear_timeouts: u32,
     /// File descriptors: greatest number in use and the limit.
     pub file_descriptors: (u64, u64),
     /// Which processors each side had.

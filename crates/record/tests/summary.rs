@@ -73,7 +73,22 @@ fn document() -> Value {
             "text": "p99 < 20ms", "arm": "all", "operation": "publish", "result": "inconclusive",
             "observed": 19_000_000.0, "low": null, "high": 24_000_000.0
         }],
-        "comparisons": [], "capacity": null,
+        "comparisons": [{
+            "factor": "path", "stratum": { "connections": 10 }, "baseline": "direct", "candidate": "front",
+            "operation": "all", "metric": "p99", "of": "service_time", "ratio": 1.21, "low": 1.1, "high": 1.33,
+            "robust_ratio": 1.2, "difference": null, "p_value": 0.012, "p_raw": 0.002, "margin": 0.1,
+            "result": "changed", "size_certain": false, "blocks": 10, "needs_blocks": null, "detectable": 1.08,
+            "left_out": [3], "note": null,
+            "points": [{ "block": 1, "ratio": 1.25, "baseline": 2_000_000.0, "candidate": 2_500_000.0 }],
+            "shift": [{ "q": 0.5, "ratio": 1.2, "low": 1.1, "high": 1.3, "p_value": 0.02 }]
+        }, {
+            "factor": "run", "stratum": {}, "baseline": "old", "candidate": "new",
+            "operation": "all", "metric": "failed", "of": "accounting", "ratio": null, "low": null, "high": null,
+            "robust_ratio": null, "difference": { "observed": 0.002, "low": -0.001, "high": null }, "p_value": null,
+            "p_raw": null, "margin": 0.001, "result": "undecided", "size_certain": false, "blocks": 0,
+            "needs_blocks": 24, "detectable": null, "left_out": [], "trials": { "baseline": 4, "candidate": 5 },
+            "note": "too few", "points": [], "shift": []
+        }], "capacity": null,
         "findings": [{
             "code": "late-generator", "severity": "warning", "arm": "all", "trial": 1, "operation": null,
             "claim": "the generator was late", "evidence": { "dispatch_lag_p99_ns": 90_000 }, "advice": "use more workers"

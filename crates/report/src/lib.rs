@@ -3,12 +3,15 @@
 //! Pure: files only through `Read` and `Write`; no clock. Not here: what a trial leaves behind (see
 //! `record`), the decision which files are written and what goes to the screen (see the binary).
 //!
-//! In reading order: [`summarize`] makes the summary of each trial; [`findings`], [`criteria`] and
-//! [`verdict`] judge it; [`audit`] checks its arithmetic, and that of reports of other tools, which
-//! [`imports`] reads; [`run_record`] is what a page is made from; [`pages`] are the pages;
-//! [`explain`] says what their words mean.
+//! In reading order: [`summarize`] makes the summary of each trial; [`findings`], [`criteria`],
+//! [`comparison`] and [`verdict`] judge it; [`audit`] checks its arithmetic, and that of reports of
+//! other tools, which [`imports`] reads; [`capacity`] puts the trials of a search together;
+//! [`run_record`] is what a page is made from; [`pages`] are the pages; [`explain`] says what their
+//! words mean.
 
 pub mod audit;
+pub mod capacity;
+pub mod comparison;
 pub mod criteria;
 pub mod explain;
 pub mod findings;

@@ -51,6 +51,21 @@ pub fn percent(ratio: f64) -> String {
     format!("{value:.digits$} %")
 }
 
+/// A ratio as a change: `+12.3 %`, `−4.05 %`.
+pub fn change(ratio: f64) -> String {
+    let size = (ratio - 1.0).abs() * 100.0;
+    let digits = if size >= 99.95 { 0 } else { 1 + usize::from(size < 9.995) };
+    let sign = if ratio < 1.0 { '−' } else { '+' };
+    if size < 0.005 { "±0 %".to_owned() } else { format!("{sign}{size:.digits$} %") }
+}
+
+/// A difference of shares, in percentage points.
+pub fn points(difference: f64) -> String {
+    let size = difference.abs() * 100.0;
+    let sign = if difference < 0.0 { '−' } else { '+' };
+    if size == 0.0 { "0 pp".to_owned() } else { format!("{sign}{size:.3} pp") }
+}
+
 /// A count, with its thousands apart.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -152,6 +167,20 @@ mod tests {
         assert_eq!(percent(0.000_001), "< 0.01 %");
         assert_eq!(percent(0.008_75), "0.88 %");
         assert_eq!(percent(0.423), "42.3 %");
+    }
+
+    #[test]
+    fn a_ratio_reads_as_a_change() {
+        for (ratio, text) in [
+            (1.0, "±0 %"),
+            (1.123_4, "+12.3 %"),
+            (0.959_5, "−4.05 %"),
+            (2.5, "+150 %"),
+            (1.000_4, "+0.04 %"),
+        ] {
+            assert_eq!(change(ratio), text);
+        }
+        assert_eq!((points(0.0046), points(-0.001)), ("+0.460 pp".into(), "−0.100 pp".into()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use plan::experiment::{Inputs, Known, Options, World};
-use plan::plan::Plan;
+use plan::plan::{Plan, TrialPlan};
 use record::summary::{InFlight, Load, Model, Phases, Run, Summary};
 use record::{
     GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, Trial, Window,
@@ -18,6 +18,8 @@ use crate::summarize::{Input, Summariser};
 
 /// Start of the measure phase on the trial's clock.
 const START: u64 = 1_000_000_000_000;
+/// Spans of its layout; no operation carries one, so that tests fill in their own.
+pub const SPANS: [&str; 2] = ["connect", "first_byte"];
 const SECOND: u64 = 1_000_000_000;
 
 /// One operation, due at a whole multiple of the gap.
@@ -44,7 +46,7 @@ pub struct Simulated {
     pub plan: Plan,
     /// The trial; tests change its facts.
     pub trial: Trial,
-    windows: Vec<Window>,
+    pub(crate) windows: Vec<Window>,
 }
 
 /// An experiment file with this load table and these criteria.
@@ -58,28 +60,60 @@ pub fn file(load: &str, criteria: &[&str]) -> String {
 
 /// Carries out `count` operations at `rate` per second; each carries the item 2.
 pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> One) -> Simulated {
-    let options = Options { fresh_seed: 1, ..Options::default() };
+    let plan = plan(file, &Options::default());
+    let planned = plan.trials[0].clone();
+    let (trial, windows) = execute(&plan, &planned, (rate, count), one);
+    Simulated { plan, trial, windows }
+}
+
+/// Carries out every trial of a designed experiment; `one` is asked for the operations of each.
+pub fn designed(
+    file: &str,
+    options: &Options,
+    (rate, count): (u64, u64),
+    one: impl Fn(&TrialPlan, u64) -> One,
+) -> Summary {
+    let plan = plan(file, options);
+    let mut summariser = Summariser::new(&plan);
+    for planned in &plan.trials {
+        let (trial, windows) = execute(&plan, planned, (rate, count), |index| one(planned, index));
+        add(&mut summariser, &trial, &windows);
+    }
+    summariser.finish(provenance())
+}
+
+fn plan(file: &str, options: &Options) -> Plan {
+    let options = Options { fresh_seed: 1, ..options.clone() };
     let world = World { inputs: &Nowhere, known: &Http };
-    let plan = plan::experiment::load("t.toml", file, world, &options)
+    plan::experiment::load("t.toml", file, world, &options)
         .map_err(|refused| refused.problems)
         .unwrap()
-        .plan;
+        .plan
+}
+
+fn execute(
+    plan: &Plan,
+    planned: &TrialPlan,
+    (rate, count): (u64, u64),
+    one: impl Fn(u64) -> One,
+) -> (Trial, Vec<Window>) {
     let (gap, length) = (SECOND / rate, count * SECOND / rate);
     let window = if length < 30 * SECOND { SECOND / 10 } else { SECOND };
     let phases = record::Phases { measure_from: START, measure_to: START + length, window };
     let layout = Layout {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
-        spans: vec!["connect".into()],
+        spans: SPANS.map(Into::into).into(),
     };
     let mut recorder = Recorder::new(0, &layout, phases, false);
     let mut assembler = WindowAssembler::new(1, 1);
     let mut windows = Vec::new();
-    let mut busy = 0;
+    let (mut busy, mut area) = (0, 0);
     for index in 0..count {
         let one = one(index);
         carry_out(&mut recorder, index, START + index * gap, one);
         busy += one.lag + one.service;
+        area += i128::from(one.lag + one.service) * i128::from(one.outcome.is_some());
         if index % rate == 0 {
             windows.extend(assembler.add(&mut recorder.roll(START + index * gap)));
         }
@@ -87,8 +121,9 @@ pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> One) -> 
     windows.extend(assembler.add(&mut recorder.roll(u64::MAX)));
     windows.extend(assembler.finish());
     let mean = busy as f64 / length as f64;
-    let trial = facts(&plan, recorder, phases, InFlight { mean, max: count });
-    Simulated { plan, trial, windows }
+    let in_flight = InFlight { mean, max: count };
+    let trial = Trial { area_ns: area, ..facts((plan, planned), recorder, phases, in_flight) };
+    (trial, windows)
 }
 
 fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: One) {
@@ -113,18 +148,24 @@ fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: One) {
     recorder.end(&sample, None);
 }
 
-fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InFlight) -> Trial {
-    let open = matches!(plan.arms[0].load.model, plan::load::Model::Open { .. });
+fn facts(
+    (plan, planned): (&Plan, &TrialPlan),
+    recorder: Recorder,
+    phases: record::Phases,
+    in_flight: InFlight,
+) -> Trial {
+    let arm = &plan.arms[planned.arm];
+    let open = matches!(arm.load.model, plan::load::Model::Open { .. });
     let length = phases.measure_to - phases.measure_from;
-    let users = match plan.arms[0].load.model {
+    let users = match arm.load.model {
         plan::load::Model::Users { users, .. } => Some(users),
         _ => None,
     };
     Trial {
-        index: 1,
-        block: 1,
-        order: 1,
-        arm: plan.arms[0].name.clone(),
+        index: planned.index,
+        block: planned.block,
+        order: planned.order,
+        arm: arm.name.clone(),
         started_at: "2026-11-21T07:30:05Z".into(),
         window_ns: phases.window,
         load: Load {
@@ -135,7 +176,7 @@ fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InF
             },
             arrivals: open.then(|| "constant".into()),
             offered_rate: None,
-            connections: plan.arms[0].load.connections,
+            connections: arm.load.connections,
             users,
             workers: 1,
         },
@@ -144,6 +185,7 @@ fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InF
         phases: Phases { measure_ns: length, ..Phases::default() },
         totals: recorder.finish(),
         in_flight,
+        area_ns: 0,
         pool: PoolFacts::default(),
         generator: GeneratorFacts {
             watched_ns: length,
@@ -154,6 +196,7 @@ fn facts(plan: &Plan, recorder: Recorder, phases: record::Phases, in_flight: InF
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         interrupted: false,
+        samples_dropped: 0,
         died: None,
     }
 }
@@ -162,14 +205,18 @@ impl Simulated {
     /// The summary of a run that consists of this trial.
     pub fn summary(&self) -> Summary {
         let mut summariser = Summariser::new(&self.plan);
-        let windows = |show: &mut dyn FnMut(&Window)| {
-            self.windows.iter().for_each(show);
-            Ok(())
-        };
-        let spans = ["connect".to_owned()];
-        summariser.add(Input { trial: &self.trial, spans: &spans, windows: &windows }).unwrap();
+        add(&mut summariser, &self.trial, &self.windows);
         summariser.finish(provenance())
     }
+}
+
+fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {
+    let show = |show: &mut dyn FnMut(&Window)| {
+        windows.iter().for_each(show);
+        Ok(())
+    };
+    let spans = SPANS.map(Into::into);
+    summariser.add(Input { trial, spans: &spans, windows: &show }).unwrap();
 }
 
 fn provenance() -> Run {

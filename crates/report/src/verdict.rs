@@ -2,7 +2,7 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{Criterion, Judgement, Summary, Trial, Validity, Verdict};
+use record::summary::{Change, Criterion, Judgement, Summary, Trial, Validity, Verdict};
 
 use crate::findings;
 
@@ -15,7 +15,8 @@ pub const UNDECIDED: u8 = 3;
 
 /// The verdict from what has been judged already: validity of trials, criteria, findings.
 pub fn of(summary: &Summary) -> Verdict {
-    let trials = || summary.arms.iter().flat_map(|arm| &arm.trials);
+    let all = || summary.arms.iter().flat_map(|arm| &arm.trials);
+    let trials = || all().filter(|trial| !trial.superseded);
     let invalid = because(trials(), Validity::Invalid);
     if !invalid.is_empty() {
         return verdict(Judgement::Invalid, invalid);
@@ -29,8 +30,11 @@ pub fn of(summary: &Summary) -> Verdict {
     let mut open = because(trials(), Validity::NoSteadyState);
     open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
     open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
-    if interrupted(summary) {
+    if has(summary, findings::INTERRUPTED) {
         open.insert(0, "the run was interrupted".to_owned());
+    }
+    if has(summary, findings::NOT_EXECUTED) {
+        open.insert(0, "a trial could not be executed".to_owned());
     }
     if trials().next().is_none() {
         open.push("no trial was finished".to_owned());
@@ -49,18 +53,34 @@ pub fn exit_code(summary: &Summary) -> u8 {
         Judgement::Pass => PASSED,
         Judgement::Fail => FAILED,
         Judgement::Invalid => UNDECIDED,
-        Judgement::Inconclusive if summary.rehearsal && !interrupted(summary) => PASSED,
+        Judgement::Inconclusive if summary.rehearsal && is_whole(summary) => PASSED,
         Judgement::Inconclusive => UNDECIDED,
     }
 }
 
 fn passed(summary: &Summary) -> Verdict {
     let reason = match summary.criteria.len() {
+        0 if !summary.comparisons.is_empty() => "no criterion was set".to_owned(),
         0 => "no criterion was set, so nothing was judged".to_owned(),
         1 => "the criterion is met".to_owned(),
         several => format!("all {several} criteria are met"),
     };
-    verdict(Judgement::Pass, vec![reason])
+    let repeated = summary.findings.iter().filter(|one| one.code == findings::REPEATED);
+    let reasons = std::iter::once(reason).chain(repeated.map(|one| one.claim.clone()));
+    verdict(Judgement::Pass, reasons.chain(comparisons(summary)).collect())
+}
+
+/// How many comparisons have an answer. None of them fails a run: that is what criteria are for.
+fn comparisons(summary: &Summary) -> Option<String> {
+    let all = summary.comparisons.len();
+    let open = summary.comparisons.iter().filter(|one| one.result == Change::Undecided).count();
+    match (all, open) {
+        (0, _) => None,
+        (1, 0) => Some("the comparison is decided".to_owned()),
+        (1, _) => Some("the comparison is undecided".to_owned()),
+        (_, 0) => Some(format!("all {all} comparisons are decided")),
+        _ => Some(format!("{open} of {all} comparisons are undecided")),
+    }
 }
 
 fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
@@ -96,8 +116,13 @@ fn place(criterion: &Criterion) -> String {
     if criterion.arm == "all" { String::new() } else { format!(" in arm {}", criterion.arm) }
 }
 
-fn interrupted(summary: &Summary) -> bool {
-    summary.findings.iter().any(|finding| finding.code == findings::INTERRUPTED)
+/// Whether the run was carried out to its end.
+fn is_whole(summary: &Summary) -> bool {
+    !has(summary, findings::INTERRUPTED) && !has(summary, findings::NOT_EXECUTED)
+}
+
+fn has(summary: &Summary, code: &str) -> bool {
+    summary.findings.iter().any(|finding| finding.code == code)
 }
 
 #[cfg(test)]
@@ -157,6 +182,35 @@ mod tests {
         };
         assert_eq!(judged(observed(false)), (Judgement::Fail, 1));
         assert_eq!(judged(observed(true)), (Judgement::Pass, 0));
+    }
+
+    #[test]
+    fn a_trial_whose_block_was_executed_again_spoils_nothing() {
+        let spoiled = |superseded: bool| {
+            move |summary: &mut Summary| {
+                let trial = first_trial(summary);
+                let whole = trial.clone();
+                trial.validity = Validity::Invalid;
+                trial.superseded = superseded;
+                summary.arms[0].trials.push(whole);
+            }
+        };
+        assert_eq!(judged(spoiled(true)), (Judgement::Pass, 0));
+        assert_eq!(judged(spoiled(false)), (Judgement::Invalid, 3));
+    }
+
+    #[test]
+    fn a_run_that_ended_at_a_trial_that_could_not_begin_is_no_pass() {
+        let stuck = |rehearsal: bool| {
+            move |summary: &mut Summary| {
+                let mut finding = summary.findings[0].clone();
+                finding.code = findings::NOT_EXECUTED.to_owned();
+                summary.findings.push(finding);
+                summary.rehearsal = rehearsal;
+            }
+        };
+        assert_eq!(judged(stuck(false)), (Judgement::Inconclusive, 3));
+        assert_eq!(judged(stuck(true)), (Judgement::Inconclusive, 3));
     }
 
     #[test]

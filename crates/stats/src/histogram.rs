@@ -60,6 +60,11 @@ impl Histogram {
         }
     }
 
+    /// Memory of a histogram in bytes, whatever it holds.
+    pub fn memory(grouping_power: u32) -> u64 {
+        (Geometry::new(grouping_power).buckets() * size_of::<u64>()) as u64
+    }
+
     /// The bucket of a value, from 0; one common index past the last for every value out of range.
     pub fn bucket_index(grouping_power: u32, value: u64) -> usize {
         let geometry = Geometry::new(grouping_power);
@@ -106,6 +111,15 @@ impl Histogram {
         self.record_n(bucket.low + (bucket.high - bucket.low) / 2, bucket.count);
         if bucket.count > 0 {
             (self.min, self.max) = (min, max);
+        }
+    }
+
+    /// Gives a restored histogram the exact moments that its buckets do not hold: extremes, sum and sum
+    /// of squares. An empty one has none.
+    pub fn restore_moments(&mut self, (min, max): (u64, u64), (sum, squares): (u128, u128)) {
+        if self.count > 0 {
+            (self.min, self.max) = (min, max);
+            (self.sum, self.sum_of_squares) = (sum, squares);
         }
     }
 
@@ -251,6 +265,12 @@ impl Histogram {
         }
         let first = (self.geometry.index(bound) + 1).min(self.counts.len());
         self.overflow + self.counts[first..].iter().sum::<u64>()
+    }
+
+    /// Values of the buckets whose upper ends lie in [`from`, `to`), without overflow.
+    pub fn count_between(&self, from: u64, to: u64) -> u64 {
+        let place = |bound| self.geometry.index(bound).min(self.counts.len());
+        self.counts[place(from)..place(to.max(from))].iter().sum()
     }
 
     /// Non-empty buckets in ascending order, without overflow. Their ends are those of the geometry,

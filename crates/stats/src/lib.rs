@@ -1,16 +1,28 @@
-//! Numbers in, numbers out: histograms, quantiles and their intervals, tests.
+//! Numbers in, numbers out: histograms, quantiles and their intervals, tests, searches.
 //!
 //! Reading order: [`Histogram`] holds the values, [`quantile`] says what may be claimed of them once
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
-//! [`arrivals`] checks a schedule. Pure: no clock, no entropy, no files. Not here: names, verdicts,
-//! sentences (see `report`).
+//! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`steady`] says whether a
+//! trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
+//! highest rate, [`bootstrap`] resamples what has no formula.
+//!
+//! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `report`).
 
 pub mod arrivals;
 mod binomial;
+pub mod bootstrap;
+pub mod capacity;
+pub mod comparison;
 pub mod dispersion;
+pub mod harrell_davis;
 mod histogram;
+pub mod modes;
+pub mod periodic;
 pub mod proportion;
 pub mod quantile;
+pub mod signature;
 mod special;
+pub mod steady;
+pub mod trend;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};

@@ -118,13 +118,14 @@ pub fn independent_ranks(q: f64, n: u64, confidence: f64) -> Ranks {
 }
 
 /// Ranks of the 95 % interval with dependence: nq ∓ t·√(n·q·(1−q)·φ), never narrower than for
-/// independent values.
+/// independent values, and theirs where enough windows show no dispersion.
 fn widened_ranks(q: f64, n: u64, dispersion: &Dispersion) -> Ranks {
     if n == 0 {
         return Ranks { low: None, high: None };
     }
     let exact = independent_ranks(q, n, CONFIDENCE);
-    if dispersion.blocks < 2 {
+    let shows_none = dispersion.phi <= 1.0 && dispersion.windows >= WINDOWS_NEEDED;
+    if shows_none || dispersion.blocks < 2 {
         return exact;
     }
     let t = student_quantile((dispersion.blocks - 1) as f64, 1.0 - (1.0 - CONFIDENCE) / 2.0);

@@ -9,7 +9,7 @@ use stats::{COARSE, Histogram};
 
 use super::Output;
 use crate::driver::Driver;
-use crate::worker::{Brief, Message, Timeline};
+use crate::worker::{Backlog, Brief, Message, Timeline};
 
 /// Joins what the workers of one trial say.
 pub(super) struct Desk<'a> {
@@ -21,6 +21,7 @@ pub(super) struct Desk<'a> {
     phase: Phase,
     /// By worker.
     in_flight: Vec<u64>,
+    backlog: Option<Backlog>,
     progress: Progress,
     /// Times of the windows that closed since the last progress event.
     times: Histogram,
@@ -44,6 +45,7 @@ impl<'a> Desk<'a> {
             span,
             phase: Phase::Launch,
             in_flight: vec![0; brief.workers],
+            backlog: brief.samples.clone(),
             progress: Progress::default(),
             times: Histogram::new(COARSE),
             limits: BTreeSet::new(),
@@ -144,8 +146,10 @@ impl<'a> Desk<'a> {
         for window in complete.into_iter().flatten() {
             self.give(window);
         }
-        if !batch.samples.is_empty() {
+        if let Some(backlog) = self.backlog.as_ref().filter(|_| !batch.samples.is_empty()) {
+            let samples = batch.samples.len() as u64;
             (self.on)(Output::Samples(batch.samples));
+            backlog.taken(batch.worker, samples);
         }
     }
 

@@ -39,11 +39,13 @@ pub(super) fn join<D: Driver>(
         phases,
         totals,
         in_flight: in_flight(reports, phases.measure_ns),
+        area_ns: reports.iter().map(|report| report.area).sum(),
         pool: pool(reports),
         generator: GeneratorFacts::default(),
         systems: Vec::new(),
         observers: Vec::new(),
         kernel: BTreeMap::new(),
+        samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
         interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
         died,
     }

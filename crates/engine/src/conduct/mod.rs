@@ -25,7 +25,7 @@ use record::{RawSample, Window};
 
 pub use error::ConductError;
 pub use real::run_trial;
-pub use setup::Setup;
+pub use setup::{Setup, layout};
 pub use virtual_run::run_virtual;
 
 /// What a trial says while it goes on.

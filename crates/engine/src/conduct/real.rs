@@ -46,6 +46,7 @@ pub fn run_trial<D: Driver>(
     for (name, pids) in processes.pids() {
         desk.event(monotonic(), EventKind::ProcessReady { name, pids });
     }
+    desk.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
     let stops = Stops { user: setup.stop.clone(), conduct: StopSignal::new() };
     let threads = Threads::start(&brief, &placement.workers, &stops)?;
     let processes = &mut processes;
@@ -75,7 +76,7 @@ fn place<D: Driver>(setup: &Setup<'_, D>) -> Result<Placement, ConductError> {
 }
 
 fn announce<D: Driver>(setup: &Setup<'_, D>, on: &mut dyn FnMut(Output)) {
-    // The measure phase is not dated yet; launching takes place before ramp-up and warm-up.
+    // The measure phase is not dated yet: how long launching takes is not known.
     let at_ns = -setup.lead_ns().cast_signed();
     for kind in [setup.started(), EventKind::PhaseEntered { phase: Phase::Launch }] {
         on(Output::Event(Event { at_ns, kind }));

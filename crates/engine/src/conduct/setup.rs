@@ -14,7 +14,7 @@ use super::ConductError;
 use crate::driver::{Compile, Driver};
 use crate::stop::StopSignal;
 use crate::transport::Endpoint;
-use crate::worker::{Brief, Prepared, Timeline};
+use crate::worker::{Backlog, Brief, Prepared, Timeline};
 
 /// Windows of measure phases shorter than this are a tenth as long.
 const SHORT: Duration = Duration::from_secs(30);
@@ -28,10 +28,13 @@ pub struct Setup<'a, D: Driver> {
     pub arm: &'a Arm,
     /// Which trial of it.
     pub trial: &'a TrialPlan,
-    /// Time of day, RFC 3339, UTC; the engine does not read the calendar.
+    /// Time of day at which the trial begins, RFC 3339, UTC.
     pub wall_clock: String,
-    /// Whether raw samples are given out.
-    pub keep_samples: bool,
+    /// Tells the same of the instant at which it is asked; the engine does not read the calendar.
+    pub calendar: fn() -> String,
+    /// Whether raw samples are given out, and how many of a worker may wait to be taken; beyond
+    /// that they are dropped, and the trial says so.
+    pub keep_samples: Option<u64>,
     /// The user's wish to stop.
     pub stop: StopSignal,
 }
@@ -107,23 +110,14 @@ impl<D: Driver> Setup<'_, D> {
             seed: self.trial.seed,
             workers,
             in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
-            keep_samples: self.keep_samples,
+            samples: self.keep_samples.map(|limit| Backlog::new(workers, limit)),
             load: load.clone(),
         }
     }
 
     /// Names that samples refer to.
     pub fn layout(&self) -> Layout {
-        let operations = &self.arm.operations;
-        let spans = ["connect", "tls"].iter().chain(self.driver.span_names());
-        Layout {
-            operations: operations.iter().map(|operation| operation.name.clone()).collect(),
-            items: operations
-                .iter()
-                .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
-                .collect(),
-            spans: spans.map(|name| (*name).to_owned()).collect(),
-        }
+        layout(self.arm, &*self.driver)
     }
 
     /// Length of a window, in nanoseconds.
@@ -164,6 +158,20 @@ impl<D: Driver> Setup<'_, D> {
             }
             (Stop::Operations { .. }, Model::Closed | Model::Users { .. }) => None,
         }
+    }
+}
+
+/// Names that the samples of an arm refer to.
+pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {
+    let spans = ["connect", "tls"].iter().chain(driver.span_names());
+    Layout {
+        operations: arm.operations.iter().map(|operation| operation.name.clone()).collect(),
+        items: arm
+            .operations
+            .iter()
+            .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
+            .collect(),
+        spans: spans.map(|name| (*name).to_owned()).collect(),
     }
 }
 

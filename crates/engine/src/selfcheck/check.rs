@@ -119,6 +119,7 @@ impl SelfCheck {
                 }),
             timer_grain_ns: self.timing.timer_grain_ns,
             clock_read_ns: self.timing.clock_read_ns,
+            syn_linear_timeouts: counters::syn_linear_timeouts(),
             file_descriptors: (self.open_files_max, files_limit()),
             placement: self.placement.clone(),
             notes: self.notes(&end),

@@ -39,6 +39,12 @@ pub(super) fn read() -> Counters {
     counters
 }
 
+/// How many retries of a SYN this kernel sends a second apart; none where it does not know the setting.
+pub(super) fn syn_linear_timeouts() -> u32 {
+    let setting = fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_linear_timeouts");
+    setting.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
 /// What was added to each counter that both readings have.
 pub(super) fn deltas(begin: &Counters, end: &Counters) -> Counters {
     end.iter().filter_map(|(name, value)| Some((name.clone(), value - begin.get(name)?))).collect()

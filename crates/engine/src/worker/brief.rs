@@ -4,6 +4,7 @@ use plan::load::Load;
 use plan::operation::{Operation, TargetOf};
 use record::{Batch, Layout};
 
+use super::backlog::Backlog;
 use crate::transport::Endpoint;
 
 /// Everything that the workers of a trial share: made once, never changed.
@@ -31,8 +32,8 @@ pub(crate) struct Brief<D: crate::driver::Driver> {
     pub(crate) workers: usize,
     /// Most operations in flight at a time, over all workers; an open load misses what is beyond.
     pub(crate) in_flight_cap: u64,
-    /// Whether raw samples are kept.
-    pub(crate) keep_samples: bool,
+    /// Raw samples under way to the disk, if they are kept.
+    pub(crate) samples: Option<Backlog>,
 }
 
 /// An operation ready to be performed.

@@ -11,6 +11,16 @@ pub(super) struct Gauge {
     max: Cell<u64>,
     integral: Cell<u128>,
     changed_at: Cell<u64>,
+    due: Area,
+}
+
+/// Operations due in the measure phase and not finished, over all of their time. Once all have finished, the area
+/// is the sum of their response times to the nanosecond: Little's law without a limit.
+#[derive(Debug, Default)]
+struct Area {
+    count: Cell<i64>,
+    sum: Cell<i128>,
+    changed_at: Cell<u64>,
 }
 
 impl Gauge {
@@ -20,6 +30,7 @@ impl Gauge {
             max: Cell::new(0),
             integral: Cell::new(0),
             changed_at: Cell::new(0),
+            due: Area::default(),
         }
     }
 
@@ -38,13 +49,40 @@ impl Gauge {
         self.integral.get()
     }
 
+    /// Operations due in the measure phase times nanoseconds, from their intended starts to their ends.
+    pub(super) fn area(&self) -> i128 {
+        self.due.sum.get()
+    }
+
+    /// An operation was begun that was due at this instant.
+    pub(super) fn begin(&self, (intended_at, now): (u64, u64), phases: &Phases) {
+        self.up(now, phases);
+        if phases.measures(intended_at) {
+            self.due.change(intended_at, 1);
+        }
+    }
+
+    /// An operation ended that was due at this instant.
+    pub(super) fn end(&self, (intended_at, now): (u64, u64), phases: &Phases) {
+        self.down(now, phases);
+        if phases.measures(intended_at) {
+            self.due.change(now, -1);
+        }
+    }
+
+    /// Everything has ended: what has not counts up to now.
+    pub(super) fn close(&self, now: u64, phases: &Phases) {
+        self.advance(now, phases);
+        self.due.change(now, 0);
+    }
+
     /// When it changed last.
     pub(super) fn changed_at(&self) -> u64 {
         self.changed_at.get()
     }
 
     /// One more.
-    pub(super) fn up(&self, now: u64, phases: &Phases) {
+    fn up(&self, now: u64, phases: &Phases) {
         self.advance(now, phases);
         self.count.set(self.count.get() + 1);
         if phases.measures(now) {
@@ -53,13 +91,13 @@ impl Gauge {
     }
 
     /// One fewer.
-    pub(super) fn down(&self, now: u64, phases: &Phases) {
+    fn down(&self, now: u64, phases: &Phases) {
         self.advance(now, phases);
         self.count.set(self.count.get() - 1);
     }
 
     /// Integrates up to now.
-    pub(super) fn advance(&self, now: u64, phases: &Phases) {
+    fn advance(&self, now: u64, phases: &Phases) {
         let length = overlap((self.changed_at.get(), now), phases);
         if length > 0 {
             let area = u128::from(length) * u128::from(self.count.get());
@@ -71,7 +109,80 @@ impl Gauge {
     }
 }
 
+impl Area {
+    /// Changes come in any order: a step back in time counts as negative, so that the sum is exact in the end.
+    fn change(&self, at: u64, step: i64) {
+        let length = i128::from(at) - i128::from(self.changed_at.replace(at));
+        self.sum.set(self.sum.get() + length * i128::from(self.count.get()));
+        self.count.set(self.count.get() + step);
+    }
+}
+
 /// Nanoseconds of `from..to` that lie in the measure phase.
 pub(super) fn overlap((from, to): (u64, u64), phases: &Phases) -> u64 {
     to.min(phases.measure_to).saturating_sub(from.max(phases.measure_from))
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::randomness::{Stream, draw};
+
+    use super::*;
+
+    const PHASES: Phases = Phases { measure_from: 10_000, measure_to: 60_000, window: 1_000 };
+
+    /// Intended start and end of operations, some of them before the measure phase.
+    fn log(seed: u64) -> Vec<(u64, u64)> {
+        let below = |index: u64, bound: u64| draw(seed, Stream::Content, index) % bound;
+        (0..200)
+            .map(|k| (2 * k, below(2 * k, 60_000)))
+            .map(|(k, at)| (at, at + 1 + below(k + 1, 9_000)))
+            .collect()
+    }
+
+    /// The area of a log whose changes come in the order of their keys, without the end of the one at `lost`.
+    fn area(log: &[(u64, u64)], late: u64, lost: Option<usize>) -> i128 {
+        let mut changes: Vec<(u64, usize, bool)> = Vec::new();
+        for (place, &(from, to)) in log.iter().enumerate() {
+            // It is taken up late, perhaps after another has ended.
+            changes.push((to.min(from + late), place, true));
+            changes.push((to, place, false));
+        }
+        changes.sort_by_key(|&(at, place, begins)| (at, !begins, place));
+        let gauge = Gauge::new();
+        for (at, place, begins) in changes {
+            let instants = (log[place].0, at);
+            if begins {
+                gauge.begin(instants, &PHASES);
+            } else if lost != Some(place) {
+                gauge.end(instants, &PHASES);
+            }
+        }
+        gauge.close(80_000, &PHASES);
+        gauge.area()
+    }
+
+    fn times(log: &[(u64, u64)]) -> i128 {
+        let due = log.iter().filter(|(from, _)| PHASES.measures(*from));
+        due.map(|(from, to)| i128::from(to - from)).sum()
+    }
+
+    #[test]
+    fn the_area_is_the_sum_of_response_times_to_the_nanosecond() {
+        for seed in 1..=200 {
+            let log = log(seed);
+            for late in [0, 50, 3_000] {
+                assert_eq!(area(&log, late, None), times(&log), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_completion_shows() {
+        for seed in 1..=50 {
+            let log = log(seed);
+            let lost = log.iter().position(|(from, _)| PHASES.measures(*from));
+            assert_ne!(area(&log, 50, lost), times(&log), "seed {seed}");
+        }
+    }
 }

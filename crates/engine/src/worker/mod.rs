@@ -6,10 +6,12 @@
 //!
 //! In reading order: what a worker is told (`brief`), whose turn it is (`turns`), the state that its
 //! tasks share (`room`, with `pool`, `seat`, `gauge`), the sources of operations (`pacer`, `actors`),
-//! the performing (`lane`, `watchdog`), the hand-over of windows (`roller`), and the course of it all
+//! the performing (`lane`, `watchdog`), the hand-over of windows (`roller`,
+//! `backlog`), and the course of it all
 //! (`shift`).
 
 mod actors;
+mod backlog;
 mod brief;
 mod gauge;
 mod job;
@@ -23,5 +25,6 @@ mod shift;
 mod turns;
 mod watchdog;
 
+pub(crate) use backlog::Backlog;
 pub(crate) use brief::{Brief, Message, Prepared, Timeline};
 pub(crate) use shift::{Report, Stops, work};

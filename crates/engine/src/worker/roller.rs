@@ -33,7 +33,13 @@ pub(super) fn hand_over<C: Clock, N: Network, D: Driver>(room: &Room<C, N, D>, n
     }
     let batch = room.with_recorder(|recorder| recorder.roll(now));
     let working = batch.is_some();
-    if let Some(batch) = batch {
+    if let Some(mut batch) = batch {
+        let samples = batch.samples.len() as u64;
+        let backlog = room.brief.samples.as_ref();
+        if samples > 0 && !backlog.is_some_and(|backlog| backlog.admit(room.worker, samples)) {
+            batch.samples = Vec::new();
+            room.dropped.set(room.dropped.get() + samples);
+        }
         room.say(Message::Batch(batch));
     }
     working

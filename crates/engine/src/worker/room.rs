@@ -49,6 +49,8 @@ pub(super) struct Room<C: Clock, N: Network, D: Driver> {
     in_flight_cap: u64,
     limits_said: Cell<[bool; 2]>,
     lost: Cell<u64>,
+    /// Raw samples that found no room on their way to the disk.
+    pub(super) dropped: Cell<u64>,
     connections: Cell<u64>,
     /// Actors of a closed or users' load that may still begin something.
     actors: Cell<usize>,
@@ -73,7 +75,7 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
             measure_to: timeline.measure_to,
             window: timeline.window,
         };
-        let recorder = Recorder::new(worker, &brief.layout, phases, brief.keep_samples);
+        let recorder = Recorder::new(worker, &brief.layout, phases, brief.samples.is_some());
         let limit = brief.share(u64::from(brief.load.connections), worker);
         let pools = brief.endpoints.iter().map(|_| Pool::new(limit)).collect();
         let in_flight_cap = brief.share(brief.in_flight_cap, worker).max(1);
@@ -92,6 +94,7 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
             in_flight_cap,
             limits_said: Cell::new([false; 2]),
             lost: Cell::new(0),
+            dropped: Cell::new(0),
             connections: Cell::new(0),
             actors: Cell::new(0),
             empty: Cell::new(false),
@@ -144,13 +147,13 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
     /// Counts an operation as taken up.
     pub(super) fn begin(&self, job: &Job) {
         self.with_recorder(|recorder| recorder.begin(job.assignment.operation, job.intended_at));
-        self.gauge.up(job.dispatched_at, &self.phases.get());
+        self.gauge.begin((job.intended_at, job.dispatched_at), &self.phases.get());
     }
 
     /// Records how an operation ended.
     pub(super) fn end(&self, sample: &Sample<'_>, detail: Option<&str>) {
         self.with_recorder(|recorder| recorder.end(sample, detail));
-        self.gauge.down(sample.finished_at, &self.phases.get());
+        self.gauge.end((sample.intended_at, sample.finished_at), &self.phases.get());
         if self.gauge.count() == 0 && self.stage.get() > Stage::Planning {
             self.call_foreman();
         }

@@ -36,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) totals: Totals,
     /// Operations times nanoseconds of the measure phase.
     pub(crate) in_flight_integral: u128,
+    /// Operations due in the measure phase times nanoseconds, from intended start to end.
+    pub(crate) area: i128,
     /// Greatest number in flight.
     pub(crate) in_flight_max: u64,
     /// Its part of the pool.
@@ -44,6 +46,8 @@ pub(crate) struct Report {
     pub(crate) measure_to: u64,
     /// When the last operation had ended.
     pub(crate) drained_at: u64,
+    /// Raw samples that were not kept, because the disk could not keep up.
+    pub(crate) samples_dropped: u64,
     /// Whether it was stopped before its time.
     pub(crate) interrupted: bool,
 }
@@ -158,16 +162,18 @@ fn finish<C: Clock, N: Network, D: Driver>(
     let drained_at = room.clock.now();
     room.enter(Stage::Closed);
     room.close_pools(drained_at);
-    room.gauge.advance(drained_at, &room.phases());
+    room.gauge.close(drained_at, &room.phases());
     roller::hand_over(room, drained_at.max(room.phases().measure_to));
     let recorder = room.take_recorder().ok_or("the recorder was taken twice")?;
     Ok(Report {
         totals: recorder.finish(),
         in_flight_integral: room.gauge.integral(),
+        area: room.gauge.area(),
         in_flight_max: room.gauge.max(),
         pool: *room.facts.borrow(),
         measure_to: room.phases().measure_to,
         drained_at,
+        samples_dropped: room.dropped.get(),
         interrupted,
     })
 }

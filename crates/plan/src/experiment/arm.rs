@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::factor::{Combination, Factor};
 use super::operation::Reading;
+use super::placeholder::Started;
 use super::request::World;
 use super::{load, operation, process, resolve, target};
 use crate::diagnostic::Diagnostic;
@@ -39,12 +40,15 @@ impl Arms<'_> {
             .table("system")
             .and_then(|table| process::system(table, self.world.known, problems));
         let observers = process::observers(&reader.tables("observer"), self.world.known, problems);
+        let is_system = tables.get("system").is_some();
+        let started = Started::of(&services, is_system, &observers);
+        problems.extend(started.strangers(&tables));
         let mut reading = Reading {
             world: self.world,
             factors: self.factors,
             combination,
             shared: shared.as_ref(),
-            system: tables.get("system").is_some(),
+            system: is_system,
             rows: &mut self.rows,
             problems,
             targets: Vec::new(),

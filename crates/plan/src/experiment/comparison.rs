@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::factor::Factor;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, METRICS};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table};
 use crate::units;
-
-/// What may be compared.
-const METRICS: [&str; 10] =
-    ["goodput", "completed", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99"];
 
 /// Reads the tables.
 pub(super) fn read(
@@ -94,8 +90,16 @@ fn margins(reader: &mut Reader<'_>, metrics: &[String]) -> BTreeMap<String, f64>
     let mut margins = BTreeMap::new();
     for metric in metrics {
         let margin = inner.parsed(metric, units::PERCENTAGE, units::parse_percentage);
-        if let Some((margin, _)) = margin {
-            margins.insert(metric.clone(), margin);
+        match margin {
+            Some((margin, _)) if margin > 0.0 && margin < 1.0 => {
+                margins.insert(metric.clone(), margin);
+            }
+            Some((_, span)) => {
+                let message = format!("no margin of `{metric}` can be this wide or this narrow");
+                let label = "expected more than 0 % and less than 100 %";
+                inner.problem(Diagnostic::new(span, message, label));
+            }
+            None => {}
         }
     }
     inner.finish().into_iter().for_each(|problem| reader.problem(problem));

@@ -12,6 +12,7 @@ mod factor;
 mod load;
 mod operation;
 mod overrides;
+mod placeholder;
 mod process;
 mod request;
 mod resolve;

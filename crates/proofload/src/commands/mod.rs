@@ -2,8 +2,11 @@
 
 pub mod audit;
 pub mod calibrate;
+pub mod capacity;
 pub mod check;
+pub mod compare;
 pub mod explain;
 pub mod report;
+pub mod resume;
 pub mod run;
 pub mod serve;

@@ -1,20 +1,24 @@
 //! `proofload run`: from the command line to a run folder, a report and a verdict.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::conduct::layout;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
 use plan::plan::{Arm, Plan};
-use record::folder::{Folder, RunReader, names};
+use record::folder::{Asked, Folder, Origin, RunReader, names};
 use record::summary::{Placement, Run, Severity, Summary};
 use report::pages::{Format, terminal};
 use report::run_record::RunRecord;
+use serde::Serialize;
 
 use crate::cli::{OutputFlags, RunArgs};
-use crate::conduct::{Conduct, launcher, now_text};
+use crate::commands::resume::resume;
+use crate::conduct::{Conduct, driver, launcher, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
@@ -27,6 +31,12 @@ const CONTACT_WITHIN: Duration = Duration::from_secs(2);
 
 /// Runs the experiment; the exit code is the verdict.
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
+    if let Some(file) = args.output.json.as_deref().filter(|file| *file != "-") {
+        probe(Path::new(file))?;
+    }
+    if let Some(folder) = &args.resume {
+        return resume(folder, &args.output);
+    }
     let loaded = load_run(args)?;
     let mut live = Live::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
@@ -51,11 +61,18 @@ pub struct Finished {
 pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
     let finished = measure(loaded, flags, live)
         .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
-    let record = read_back(&finished.disk)?;
-    write_pages(&record, &finished.disk)?;
-    live.clear();
-    show(&record, &finished.disk, flags)?;
+    publish(&finished.disk, flags, live)?;
     Ok(finished)
+}
+
+/// Writes the pages and then shows the report.
+///
+/// Errors: the record is not whole, or they cannot be written
+pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut Live) -> Result<(), Problem> {
+    let record = read_back(disk)?;
+    write_pages(&record, disk)?;
+    live.clear();
+    show(&record, disk, flags)
 }
 
 /// The same without pages: for callers that only want the numbers.
@@ -64,27 +81,64 @@ pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
 pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
     let plan = &loaded.experiment.plan;
     foresee(plan, live)?;
-    let stop = interrupt::listen()
-        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
-    let mut conduct = Conduct {
-        experiment: &loaded.experiment,
-        disk: &disk,
-        live,
-        stop,
-        launcher: launcher()?,
-        keep_samples: flags.samples,
+    let run = provenance(plan, &disk, started_at);
+    let _held = match &loaded.asked {
+        Some(asked) => {
+            write_json(&disk, names::ORIGIN, &origin(asked, &run, flags.samples)?)?;
+            Some(disk.hold()?)
+        }
+        None => None,
     };
-    let summary = conduct.run(provenance(plan, &disk, started_at))?;
-    let value = serde_json::to_value(&summary)
-        .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
-    write_json(&disk, names::SUMMARY, &redaction::of_summary(value, &plan.secrets))?;
+    let summary = carry_out(loaded, &disk, run, (flags.samples, live))?;
     Ok(Finished { summary, disk })
 }
 
-fn exit(summary: &Summary) -> Exit {
+/// Executes what the folder lacks of the plan, and writes the summary of all that it then holds.
+///
+/// Errors: as [`execute`]
+pub fn carry_out(
+    loaded: &Loaded,
+    disk: &Disk,
+    run: Run,
+    (keep_samples, live): (bool, &mut Live),
+) -> Result<Summary, Problem> {
+    let experiment = &loaded.experiment;
+    let stop = interrupt::listen()
+        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let launcher = launcher()?;
+    let mut conduct = Conduct { experiment, disk, live, stop, launcher, keep_samples };
+    let summary = conduct.run(run)?;
+    let secrets = &experiment.plan.secrets;
+    write_json(disk, names::SUMMARY, &redaction::of_summary(json(&summary)?, secrets))?;
+    Ok(summary)
+}
+
+/// What is needed to go on with the run one day.
+fn origin(asked: &Asked, run: &Run, samples: bool) -> Result<serde_json::Value, Problem> {
+    let folder = std::env::current_dir().map_err(|error| {
+        Problem::environment(format!("cannot tell in which folder this is: {error}"))
+    })?;
+    json(&Origin {
+        version: run.version.clone(),
+        started_at: run.started_at.clone(),
+        plan_hash: run.plan_hash.clone(),
+        command: run.command.clone(),
+        folder: folder.display().to_string(),
+        asked: asked.clone(),
+        samples,
+    })
+}
+
+fn json(value: &impl Serialize) -> Result<serde_json::Value, Problem> {
+    serde_json::to_value(value)
+        .map_err(|error| Problem::environment(format!("cannot write the record: {error}")))
+}
+
+/// The exit code that goes with the verdict.
+pub fn exit(summary: &Summary) -> Exit {
     match report::verdict::exit_code(summary) {
         report::verdict::PASSED => Exit::Passed,
         report::verdict::FAILED => Exit::Failed,
@@ -93,13 +147,18 @@ fn exit(summary: &Summary) -> Exit {
 }
 
 /// Says what will go wrong, before anything is sent.
-fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
+///
+/// Errors: what certainly will
+pub fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
     for arm in &plan.arms {
         let endpoints = reachable(arm)?;
         let cores = placement::allowed_cores().unwrap_or_default();
         let wanted = arm.load.workers.map(|workers| workers as usize);
         let workers = placement::place(&cores, wanted).workers.len();
-        for problem in preflight::prepare(&Demand::of(&arm.load, &endpoints, workers)) {
+        let layout = layout(arm, &driver(arm)?);
+        let demand = Demand::of(&arm.load, &endpoints, workers);
+        let demand = demand.recording(layout.operations.len(), layout.spans.len());
+        for problem in preflight::prepare(&demand) {
             if problem.severity == Severity::Error {
                 let found = Problem::environment(problem.claim).during("looking at this machine");
                 return Err(match problem.hint {
@@ -121,13 +180,7 @@ fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
             // The launcher will know the address.
             continue;
         }
-        let endpoint = Endpoint::resolve(target).map_err(|error| {
-            let problem = Problem::environment(error.to_string());
-            match error.hint() {
-                Some(hint) => problem.hint(hint),
-                None => problem,
-            }
-        })?;
+        let endpoint = Endpoint::resolve(target).map_err(|error| Problem::target(&error))?;
         first_contact(&endpoint, CONTACT_WITHIN).map_err(|(kind, detail)| {
             Problem::environment(format!("{detail} ({})", kind.name()))
                 .during("making sure that somebody listens, before the run")
@@ -138,7 +191,8 @@ fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
     Ok(endpoints)
 }
 
-fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
+/// When, where and with what.
+pub fn provenance(plan: &Plan, disk: &Disk, started_at: String) -> Run {
     Run {
         id: disk
             .root()
@@ -177,7 +231,7 @@ fn hide_headers(words: &mut [String]) {
 }
 
 /// `--out`, or `runs/<time>-<title>`, with a number if that is taken.
-fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
+pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
     if let Some(out) = out {
         return out.to_owned();
     }
@@ -217,7 +271,10 @@ pub fn read_back(disk: &Disk) -> Result<RunRecord, Problem> {
     })
 }
 
-fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
+/// Writes the pages that every run folder has.
+///
+/// Errors: one cannot be written
+pub fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
     for (name, path) in [("markdown", names::REPORT_MARKDOWN), ("html", names::REPORT_HTML)] {
         let Some(format) = Format::named(name) else { continue };
         let written = disk.create(path).and_then(|mut file| {
@@ -229,7 +286,10 @@ fn write_pages(record: &RunRecord, disk: &Disk) -> Result<(), Problem> {
     Ok(())
 }
 
-fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
+/// Writes one JSON document of the run folder.
+///
+/// Errors: it cannot be written
+pub fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), Problem> {
     let written = disk.create(path).and_then(|mut file| {
         serde_json::to_writer_pretty(&mut file, value)?;
         file.write_all(b"\n")?;
@@ -238,7 +298,10 @@ fn write_json(disk: &Disk, path: &str, value: &serde_json::Value) -> Result<(), 
     written.map_err(|error| unwritable(&disk.root().join(path), &error))
 }
 
-fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
+/// Shows the report as the flags want it.
+///
+/// Errors: it cannot be written
+pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Problem> {
     let json = || serde_json::to_string_pretty(&record.summary).map(|text| text + "\n");
     let failed = |error| Problem::environment(format!("cannot write the summary: {error}"));
     match flags.json.as_deref() {
@@ -252,7 +315,23 @@ fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), Prob
     output::print(&format!("\nreport  {}\n", page.display()))
 }
 
-fn indented(text: &str) -> String {
+/// Makes sure that a file can be written once the run is over; leaves everything as it was.
+fn probe(file: &Path) -> Result<(), Problem> {
+    let is_there = file.exists();
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    opened.map_err(|error| {
+        Problem::environment(format!("cannot write {}: {error}", file.display()))
+            .during("making sure of it before the run")
+            .hint("name another file with `--json`, or `-` for stdout")
+    })?;
+    if !is_there {
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
+}
+
+/// The text, each line set in.
+pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 

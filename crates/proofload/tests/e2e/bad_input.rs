@@ -133,3 +133,31 @@ fn usage_errors_exit_2() {
         assert!(ran.stderr.contains(named), "{case:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_bad_certificate_is_an_error_of_the_experiment() {
+    let lab = Lab::new();
+    lab.write("ca.pem", "not a certificate");
+    for cacert in ["ca.pem", "missing.pem"] {
+        let ran = lab.proofload(&["run", "https://127.0.0.1:1/", "--cacert", cacert, "--quiet"]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(cacert) && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    }
+    assert!(!lab.path("runs").exists(), "nothing ran, nothing is left");
+}
+
+#[test]
+fn a_summary_that_cannot_be_written_is_noticed_before_the_run() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let flags = ["--requests", "20", "--warm-up", "0s", "--out", "run", "--quiet", "--json"];
+    let ran = lab.proofload(&[&["run", &url], &flags[..], &["no/such/folder/x.json"]].concat());
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("no/such/folder/x.json"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("before the run") && ran.stderr.contains("hint: "),
+        "{}",
+        ran.stderr
+    );
+    assert!(!lab.path("run").exists(), "nothing ran, nothing is left");
+}

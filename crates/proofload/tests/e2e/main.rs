@@ -2,6 +2,8 @@
 
 mod audit;
 mod bad_input;
+mod capacity;
+mod comparing;
 mod faults;
 mod formats;
 mod hostile;
@@ -10,6 +12,7 @@ mod lab;
 mod loads;
 mod page;
 mod peers;
+mod resumption;
 mod secrets;
 mod stalls;
 mod systems;

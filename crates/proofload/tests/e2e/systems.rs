@@ -5,9 +5,9 @@ use std::net::TcpStream;
 
 use rustix::process::{Signal, kill_process};
 
-use crate::lab::Lab;
 use crate::lab::process::pid;
 use crate::lab::server::Truth;
+use crate::lab::{Lab, PROOFLOAD};
 
 #[test]
 fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
@@ -68,4 +68,27 @@ fn a_system_that_cannot_be_started_is_a_clear_error() {
         assert!(ran.stderr.contains("starting trial 1"), "{}", ran.stderr);
         assert!(lab.summary(&out).is_none(), "nothing was measured");
     }
+}
+
+#[test]
+fn a_slow_launch_does_not_move_the_calendar() {
+    let lab = Lab::new();
+    // The length of the launch is the known answer: nothing is dated within it.
+    let system = format!(
+        "command = \"sh -c 'sleep 2; exec {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}'\"\n\
+         ready = \"tcp\"",
+    );
+    lab.write("slow.toml", &format!("{SYSTEM}[system]\n{system}\n"));
+    let (ran, summary) = lab.run(&["slow.toml", "--samples", "--set", "load.operations=20"]);
+    crate::lab::assert_measured(&ran, &summary);
+    let begun = crate::lab::only_trial(&summary).started_at.parse::<jiff::Timestamp>();
+    let begun = begun.expect("an instant").as_millisecond() as f64 / 1e3;
+    let log = lab.read("run/trials/001/windows.hlog");
+    let (_, start) = log.split_once("#[StartTime: ").expect("a header");
+    let start: f64 = start.split(' ').next().expect("a number").parse().expect("seconds");
+    assert!(start >= begun + 2.0, "launched at {begun}, dated {start}");
+    let jtl = lab.proofload(&["report", "run", "--format", "jtl"]).stdout;
+    let first = jtl.lines().nth(1).and_then(|line| line.split(',').next()).expect("a sample");
+    let first = first.parse::<f64>().expect("milliseconds") / 1e3;
+    assert!(first >= start - 0.001 && first < start + 30.0, "dated {start}, sent at {first}");
 }

@@ -6,6 +6,8 @@ use crate::WindowSpan;
 pub const SUMMARY: &str = "summary.json";
 /// The plan as it was executed.
 pub const PLAN: &str = "plan.json";
+/// What was asked for, so that the run can be gone on with.
+pub const ORIGIN: &str = "origin.json";
 /// The report for a pull request.
 pub const REPORT_MARKDOWN: &str = "report.md";
 /// The report for a browser.
@@ -26,6 +28,11 @@ pub fn windows(trial_index: u32) -> String {
 /// Its events, one JSON object a line.
 pub fn events(trial_index: u32) -> String {
     format!("{}/events.jsonl", trial(trial_index))
+}
+
+/// Its facts, once it has ended.
+pub fn facts(trial_index: u32) -> String {
+    format!("{}/trial.json", trial(trial_index))
 }
 
 /// Its raw samples, if they were asked for.

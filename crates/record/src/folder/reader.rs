@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use serde_json::Value;
 use stats::Histogram;
 
-use super::{Folder, Samples, names};
+use super::{Folder, Origin, Samples, names};
 use crate::event::{Event, EventKind};
 use crate::hgrm::{self, SpectrumLine};
 use crate::hlog::IntervalLog;
 use crate::lines::Lines;
 use crate::summary::Summary;
-use crate::{RecordError, Window, WindowSpan};
+use crate::{RecordError, Trial, Window, WindowSpan};
 
 /// Reads a run folder. Whatever a killed run left behind is readable up to its last whole line.
 pub struct RunReader<'f> {
@@ -64,9 +64,32 @@ impl<'f> RunReader<'f> {
         serde_json::from_str(&self.text(names::PLAN)?).map_err(malformed(names::PLAN))
     }
 
-    /// Numbers of the trials that were begun, in order.
+    /// What was asked for.
+    pub fn origin(&self) -> Result<Origin, RecordError> {
+        serde_json::from_str(&self.text(names::ORIGIN)?).map_err(malformed(names::ORIGIN))
+    }
+
+    /// Facts of a trial that has ended.
+    pub fn facts(&self, trial: u32) -> Result<Trial, RecordError> {
+        let path = names::facts(trial);
+        serde_json::from_str(&self.text(&path)?).map_err(malformed(&path))
+    }
+
+    /// Whether a trial was begun.
+    pub fn has_begun(&self, trial: u32) -> bool {
+        self.folder.exists(&names::windows(trial))
+    }
+
+    /// Numbers of the trials that were begun, in order. Those beyond the plan repeat one of it.
     pub fn trials(&self) -> Vec<u32> {
-        (1..).take_while(|&trial| self.folder.exists(&names::windows(trial))).collect()
+        let planned = self.plan().ok().and_then(|plan| Some(plan.get("trials")?.as_array()?.len()));
+        match planned {
+            Some(planned) => {
+                let most = u32::try_from(2 * planned).unwrap_or(u32::MAX);
+                (1..=most).filter(|&trial| self.has_begun(trial)).collect()
+            }
+            None => (1..).take_while(|&trial| self.has_begun(trial)).collect(),
+        }
     }
 
     /// Histograms of a trial's windows, streamed in the order in which windows closed; tags that are not ours

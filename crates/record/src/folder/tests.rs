@@ -82,6 +82,18 @@ fn a_run_that_goes_on_can_be_read() {
 }
 
 #[test]
+fn the_log_begins_when_the_trial_is_dated() {
+    let folder = MemoryFolder::default();
+    let mut writer = TrialWriter::new(&folder, header(false)).unwrap();
+    writer.date(1_700_000_005_250).unwrap();
+    writer.window(&window(0, &[1_000])).unwrap();
+    let log = String::from_utf8(folder.content(&names::windows(1)).unwrap()).unwrap();
+    assert!(log.contains("#[StartTime: 1700000005.250 "), "{log}");
+    assert_eq!(log.matches("#[StartTime").count(), 1, "{log}");
+    assert_eq!(RunReader::new(&folder).windows(1).unwrap().count(), 1);
+}
+
+#[test]
 fn a_finished_trial_has_every_file_of_the_contract() {
     let folder = MemoryFolder::default();
     let writer = TrialWriter::new(&folder, header(true)).unwrap();

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use super::{Folder, names, samples};
 use crate::event::Event;
 use crate::hlog::IntervalLogWriter;
-use crate::{ItemTotals, Layout, RawSample, Totals, Window, WindowSpan, hgrm};
+use crate::{ItemTotals, Layout, RawSample, Totals, Trial, Window, WindowSpan, hgrm};
 
 /// What the files of a trial begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialHeader {
     /// Number of the trial in the run, from 1.
     pub trial: u32,
-    /// Start of the measure phase, in milliseconds since the Unix epoch.
+    /// Start of the measure phase, in milliseconds since the Unix epoch; see [`TrialWriter::date`].
     pub start_ms: u64,
     /// Length of a window.
     pub window_ns: u64,
@@ -45,6 +45,16 @@ impl<'f> TrialWriter<'f> {
             samples::write_header(file)?;
         }
         Ok(Self { folder, header, windows, events, samples, end_ns: 0 })
+    }
+
+    /// Corrects the start of the measure phase, which is known only once everything is launched.
+    ///
+    /// Shape:  before the first window, since the log begins anew
+    pub fn date(&mut self, start_ms: u64) -> io::Result<()> {
+        let file = self.folder.create(&names::windows(self.header.trial))?;
+        self.windows = IntervalLogWriter::new(file, start_ms)?;
+        self.header.start_ms = start_ms;
+        Ok(())
     }
 
     /// Appends a window: one line for each operation and span that has values.
@@ -106,4 +116,12 @@ impl<'f> TrialWriter<'f> {
         }
         log.flush()
     }
+}
+
+/// Writes the facts of a trial that has ended; last of all its files, since they say that it has.
+pub fn write_facts(folder: &dyn Folder, trial: &Trial) -> io::Result<()> {
+    let mut file = folder.create(&names::facts(trial.index))?;
+    serde_json::to_writer(&mut file, trial)?;
+    file.write_all(b"\n")?;
+    file.flush()
 }

@@ -1,5 +1,6 @@
 //! Where the time of slow operations went, without raw samples.
 
+use serde::{Deserialize, Serialize};
 use stats::{COARSE, Histogram};
 
 use crate::Sample;
@@ -7,19 +8,42 @@ use crate::summary::TailShare;
 
 /// Sums of the four parts of response time for each bucket of response time, so that the share of
 /// each part in the tail is known afterwards. Succeeded operations; coarse buckets.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Sparse", from = "Sparse")]
 pub struct TailBreakdown {
     parts: Box<[Parts]>,
 }
 
 /// Sums over the operations of one bucket, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 struct Parts {
     operations: u64,
     dispatch_lag: u64,
     queue_wait: u64,
     prepare: u64,
     service_time: u64,
+}
+
+/// Buckets that hold something, as they are stored.
+type Sparse = Vec<(usize, Parts)>;
+
+impl From<TailBreakdown> for Sparse {
+    fn from(whole: TailBreakdown) -> Self {
+        let parts = whole.parts.iter().copied().enumerate();
+        parts.filter(|(_, parts)| parts.operations > 0).collect()
+    }
+}
+
+impl From<Sparse> for TailBreakdown {
+    fn from(sparse: Sparse) -> Self {
+        let mut whole = Self::default();
+        for (bucket, parts) in sparse {
+            if let Some(place) = whole.parts.get_mut(bucket) {
+                *place = parts;
+            }
+        }
+        whole
+    }
 }
 
 impl Default for TailBreakdown {

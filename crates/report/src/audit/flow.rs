@@ -2,7 +2,7 @@
 
 use record::summary::{Model, Trial, Validity};
 
-use super::{Context, operations};
+use super::{Context, Little, operations};
 
 fn measured_seconds(trial: &Trial) -> f64 {
     trial.phases.measure_ns as f64 / 1e9
@@ -53,8 +53,16 @@ fn connections(trial: &Trial, context: &Context) -> f64 {
     f64::from(trial.load.connections) * f64::from(pools)
 }
 
-/// A9: Little's law, with connections as a bound and with the measured number in flight.
+/// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as a bound and
+/// with the measured number in flight.
 pub fn little(trial: &Trial, context: &Context) -> Option<String> {
+    if let Some(Little { area_ns, times_ns }) = context.little
+        && u128::try_from(area_ns) != Ok(times_ns)
+    {
+        return Some(format!(
+            "operations were in flight for {area_ns} ns in all, but their times add up to {times_ns} ns"
+        ));
+    }
     let total = &trial.total;
     let busy = trial.rates.goodput * total.service_time.mean_ns as f64 / 1e9;
     let connections = connections(trial, context).max(trial.load.users.map_or(0.0, f64::from));

@@ -32,6 +32,18 @@ pub struct Context {
     pub targets: u32,
     /// Sums over all windows.
     pub windows: Option<WindowSums>,
+    /// Time in flight, counted in two ways.
+    pub little: Option<Little>,
+}
+
+/// Two counts of the same time, in operations times nanoseconds: what a gauge saw in flight until the last operation had
+/// ended, and the times of all operations added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Little {
+    /// By the gauge.
+    pub area_ns: i128,
+    /// By the records of operations.
+    pub times_ns: u128,
 }
 
 /// Sums over all windows of a trial.

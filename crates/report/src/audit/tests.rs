@@ -3,7 +3,8 @@ use record::summary::{Grade, Trial, Validity};
 use super::*;
 use crate::example;
 
-const CONTEXT: Context = Context { timeout_ns: Some(2_000_000_000), targets: 1, windows: None };
+const CONTEXT: Context =
+    Context { timeout_ns: Some(2_000_000_000), targets: 1, windows: None, little: None };
 
 fn rules(one: &Trial) -> Vec<&'static str> {
     contradictions(one, &CONTEXT).into_iter().map(|found| found.rule).collect()

@@ -1,11 +1,19 @@
 //! What the rows of the table look at: a trial's summary, and the facts that a summary leaves out.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plan::load::{Model, Think};
 use plan::operation::Operation;
+use plan::target::Target;
 use record::PoolFacts;
 use record::summary::Trial;
+use serde_json::Value;
+
+use super::over_time::OverTime;
+use super::shape::Shape;
+
+use crate::summarize::Steady;
 
 /// One trial under examination.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +39,26 @@ pub struct Facts {
     pub pressure_ratio: f64,
     /// Time-out of an operation.
     pub timeout_ns: u64,
+    /// Raw samples that were not kept.
+    pub samples_dropped: u64,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Why it ended before its time.
     pub died: Option<String>,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
+    /// Whether there was a steady state.
+    pub steady: Steady,
+    /// Whether targets are on this machine, so that its kernel's counters hold both sides.
+    pub target_is_local: bool,
+    /// Processors left to processes that we start.
+    pub system_cores: usize,
+    /// Settings asked of the system under test.
+    pub declared: BTreeMap<String, Value>,
+    /// What the fine histograms give away.
+    pub shape: Shape,
+    /// What the windows give away.
+    pub over_time: OverTime,
     /// Rules of the audit that our own numbers break, with what they say.
     pub contradictions: Vec<String>,
 }
@@ -53,9 +75,16 @@ impl Facts {
             pool: trial.pool,
             pressure_ratio: trial.generator.pressure_ratio,
             timeout_ns: trial.timeout_ns,
+            samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             status_only: status_only(&arm.operations),
+            steady: Steady::default(),
+            target_is_local: arm.targets.iter().all(is_local),
+            system_cores: trial.generator.placement.systems.len(),
+            declared: arm.system.iter().flat_map(|system| system.set.clone()).collect(),
+            shape: Shape::default(),
+            over_time: OverTime::default(),
             contradictions: Vec::new(),
         }
     }
@@ -80,6 +109,14 @@ fn status_only(operations: &[Operation]) -> Vec<String> {
         entries.all(|entry| entry.key == "status")
     });
     unchecked.map(|operation| operation.name.clone()).collect()
+}
+
+/// Placeholders stand for processes that we start, which are here.
+fn is_local(target: &Target) -> bool {
+    const HERE: [&str; 4] = ["localhost", "127.", "[::1]", "{"];
+    let address = target.connect_to.as_deref().unwrap_or(&target.url);
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    target.unix_socket.is_some() || HERE.iter().any(|here| host.starts_with(here))
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

@@ -36,7 +36,7 @@ pub const OVERLOAD: Row = Row {
 
 /// A process under test ended.
 pub const PROCESS_DIED: Row = Row {
-    code: "process-died",
+    code: super::PROCESS_DIED,
     severity: Severity::Error,
     title: "the trial ended before its time",
     explain: "Something that the trial needs, usually a process that was started for it, ended before \

@@ -4,23 +4,52 @@
 //! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
-//! In reading order: [`case`] is what rows look at; the rows stand in `generator`, `load` and `target`.
+//! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
+//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
+//! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
+//! `of_run` (what needs several trials), `design` (comparisons), `capacity` (a search) and `course` (how the run went).
 
+mod capacity;
 pub mod case;
+pub(crate) mod course;
+pub(crate) mod design;
+mod distribution;
 mod generator;
+mod in_time;
+mod kernel;
 mod load;
+mod of_run;
+pub mod over_time;
+pub mod shape;
+mod signatures;
+mod steady;
 mod target;
+mod under_test;
+mod work;
 
 use std::collections::BTreeMap;
 
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
+pub(crate) use steady::departure;
+pub(crate) use of_run::of_run;
+pub use over_time::OverTime;
+pub use shape::Shape;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
+/// Code of the finding that a process under test ended.
+pub const PROCESS_DIED: &str = "process-died";
+/// Code of the finding that a criterion could not be decided.
+pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
+/// Code of the finding that a trial could not begin, which ended the run.
+pub const NOT_EXECUTED: &str = "trial-not-executed";
+/// Code of the finding that a block was executed again.
+pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
@@ -42,6 +71,7 @@ pub struct Row {
 /// What a row noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noticed {
+    operation: Option<String>,
     claim: String,
     evidence: BTreeMap<String, Value>,
     advice: String,
@@ -52,9 +82,19 @@ pub const TABLE: &[Row] = &[
     generator::AUDIT,
     generator::LATE,
     load::PROCESS_DIED,
+    course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
+    under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,
+    course::REPEATED_ROW,
     UNDECIDED,
+    design::UNDECIDED_COMPARISON,
+    design::DOSE_ORDER,
+    steady::GROWING_BACKLOG,
+    steady::WARM_UP_TOO_SHORT,
+    steady::DRIFT,
+    steady::LEVEL_SHIFT,
+    steady::UNEVEN,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -63,9 +103,45 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+    design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
+    kernel::ACCEPT_QUEUE,
+    kernel::SYN_QUEUE,
+    kernel::LISTEN_DROPS,
+    signatures::SYN_RETRANSMISSION,
+    signatures::REQUEST_RETRIES,
+    kernel::RETRANSMISSIONS,
+    signatures::RETRANSMISSION_TIMEOUT,
+    kernel::RESETS,
+    kernel::ABORTS,
+    kernel::RECEIVE_DROPS,
+    signatures::DELAYED_ACK,
+    signatures::QUOTA,
+    signatures::TIME_OUTS,
+    in_time::PERIODIC,
+    in_time::BURST,
+    in_time::AT_THE_END,
+    distribution::BIMODAL,
+    distribution::MEAN,
+    distribution::SURVIVORS,
+    distribution::GOODPUT,
+    distribution::STRAGGLERS,
+    work::ZERO_WORK,
+    of_run::MEMORY,
+    of_run::CONSTANT_FAILURES,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
+    signatures::COMB,
+    work::GROWS,
+    under_test::CPU_BOUND,
+    under_test::SHARED_MACHINE,
+    of_run::RACE,
+    of_run::FEW_TRIALS,
+    course::RESUMED_ROW,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -83,7 +159,7 @@ pub fn row(code: &str) -> Option<&'static Row> {
 
 /// A criterion that the data cannot decide; made where criteria are judged.
 const UNDECIDED: Row = Row {
-    code: "undecided-criterion",
+    code: UNDECIDED_CRITERION,
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
@@ -97,7 +173,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
     let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
-        "run it again to its end",
+        "go on with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);
@@ -134,7 +210,7 @@ impl Row {
             severity: self.severity,
             arm: Some(case.arm.to_owned()),
             trial: Some(case.trial.index),
-            operation: None,
+            operation: noticed.operation,
             claim: noticed.claim,
             evidence: noticed.evidence,
             advice: noticed.advice,
@@ -144,7 +220,18 @@ impl Row {
 
 impl Noticed {
     fn new(claim: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { claim: claim.into(), evidence: BTreeMap::new(), advice: advice.into() }
+        Self {
+            operation: None,
+            claim: claim.into(),
+            evidence: BTreeMap::new(),
+            advice: advice.into(),
+        }
+    }
+
+    /// It is about one operation of the mix.
+    fn about(mut self, operation: &str) -> Self {
+        self.operation = Some(operation.to_owned());
+        self
     }
 
     fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

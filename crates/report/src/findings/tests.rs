@@ -3,6 +3,10 @@ use record::summary::{Model, Summary};
 use super::*;
 use crate::simulated::{One, Simulated, file, simulate};
 
+mod causes;
+mod course;
+mod runs;
+
 const MS: u64 = 1_000_000;
 
 fn open(change: impl FnOnce(&mut Simulated)) -> Summary {

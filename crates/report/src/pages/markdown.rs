@@ -24,12 +24,16 @@ pub fn render(summary: &Summary) -> String {
     }
     let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
     page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
+    for table in tables::comparison::comparisons(summary) {
+        push_table(&mut page, &table, 2);
+    }
+    tables::capacity::all(summary).iter().for_each(|table| push_table(&mut page, table, 2));
     [tables::run::criteria(summary), tables::run::findings(summary), tables::run::trials(summary)]
         .into_iter()
         .flatten()
         .for_each(|table| push_table(&mut page, &table, 2));
     for arm in &summary.arms {
-        for trial in &arm.trials {
+        for trial in arm.trials.iter().filter(|one| tables::capacity::shows(summary, one)) {
             page.push_str(&format!("\n## Trial {}, arm {}\n\n", trial.index, text(&arm.name)));
             page.push_str(&format!("{}\n", text(&tables::trial::load(trial))));
             let (read, folded): (Vec<_>, Vec<_>) =
@@ -68,7 +72,7 @@ pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
 
 /// Text that cannot end a cell, start a tag or become a heading. What stands between backquotes is
 /// left as it is, except for the end of a cell.
-fn text(raw: &str) -> String {
+pub(super) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     let mut code = false;
     for c in raw.chars() {

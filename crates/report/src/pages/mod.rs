@@ -3,7 +3,7 @@
 //! Not here: which files a run folder gets and what goes to the screen (see the binary).
 //!
 //! In reading order: [`tables`] what pages say; [`terminal`], [`markdown`], [`html`] how they look;
-//! [`progress`] the line of the live display; then the formats of other tools;
+//! [`progress`] the line of the live display; [`stored`] runs held against each other; then the formats of other tools;
 //! [`unfinished`] what a killed run still yields; [`audit`] what is wrong with another tool's report.
 
 pub mod audit;
@@ -15,12 +15,13 @@ mod json;
 mod jtl;
 pub mod markdown;
 pub mod progress;
+pub mod stored;
 pub mod tables;
 pub mod terminal;
 pub mod unfinished;
 mod vegeta_csv;
 mod vegeta_json;
-mod wall_clock;
+pub mod wall_clock;
 
 use std::io::{self, Write};
 
@@ -87,10 +88,14 @@ impl Format {
 
 /// The word at the top of a page.
 ///
+/// A search for capacity has found an interval or not; it passes nothing.
+///
 /// A run without criteria that went well is `pass` in JSON (it exits 0), but on a page it is not
 /// called so: nothing was judged.
 pub fn verdict_word(summary: &Summary) -> &'static str {
     match summary.verdict.result {
+        Judgement::Pass if summary.capacity.is_some() => "bracketed",
+        _ if summary.capacity.is_some() => "not bracketed",
         Judgement::Pass if summary.criteria.is_empty() => "measured",
         result => tables::run::judgement(result),
     }

@@ -31,11 +31,13 @@ pub(super) fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io:
 pub fn render(summary: &Summary, colour: Colour) -> String {
     let mut page = String::new();
     head(&mut page, summary, colour);
+    push_tables(&mut page, tables::comparison::comparisons(summary).into_iter().map(Some));
+    push_tables(&mut page, tables::capacity::all(summary).into_iter().map(Some));
     push_tables(&mut page, [tables::run::criteria(summary), tables::run::trials(summary)]);
     let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
     for arm in &summary.arms {
         for trial in &arm.trials {
-            if trials > DETAILED {
+            if trials > DETAILED || !tables::capacity::shows(summary, trial) {
                 continue;
             }
             if trials > 1 {
@@ -93,7 +95,7 @@ fn push_tables(page: &mut String, tables: impl IntoIterator<Item = Option<Table>
     tables.into_iter().flatten().for_each(|table| push_table(page, &table));
 }
 
-fn push_table(page: &mut String, table: &Table) {
+pub(super) fn push_table(page: &mut String, table: &Table) {
     page.push_str(&format!("\n{}\n", table.title));
     if let Some(note) = &table.note {
         wrap(page, note, "  ");

@@ -29,7 +29,12 @@ impl<'a> Values<'a> {
 
     /// The listed quantiles, where they have a value: thresholds of a series.
     pub fn thresholds(&self) -> [Option<u64>; LISTED.len()] {
-        LISTED.map(|q| self.at(quantile::rank(q, self.count())))
+        LISTED.map(|q| self.at_quantile(q))
+    }
+
+    /// The value at a quantile, by nearest rank; `None` among operations without a time.
+    pub fn at_quantile(&self, q: f64) -> Option<u64> {
+        self.at(quantile::rank(q, self.count()))
     }
 
     fn at(&self, rank: u64) -> Option<u64> {

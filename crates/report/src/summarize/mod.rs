@@ -5,22 +5,27 @@
 //! counts the operations of each window beyond a quantile of the whole.
 //!
 //! In reading order: `series` counts windows; `distribution` makes quantiles with what may be claimed of
-//! them; `trial` puts a trial together; [`validity`] says whether it may be used.
+//! them; `steadiness` looks for a steady state; `trial` puts a trial together; [`validity`] says whether it
+//! may be used.
 
 mod distribution;
 mod series;
+mod steadiness;
 mod trial;
 pub mod validity;
 
-use plan::plan::Plan;
-use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, Verdict};
+use plan::plan::{Plan, TrialPlan};
+use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, Validity, Verdict};
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
+pub use steadiness::Steady;
+pub(crate) use trial::{outcome_values, without_time};
 
 use crate::audit::Context;
+use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts};
+use crate::findings::{Case, Facts, OverTime, Shape, course};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -44,6 +49,7 @@ pub struct Summariser<'p> {
     arms: Vec<Arm>,
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
+    deciles: Deciles,
 }
 
 impl<'p> Summariser<'p> {
@@ -59,6 +65,7 @@ impl<'p> Summariser<'p> {
             arms: plan.arms.iter().map(arm).collect(),
             findings: Vec::new(),
             evidence: criteria::questions(plan),
+            deciles: Deciles::new(plan),
         }
     }
 
@@ -68,27 +75,75 @@ impl<'p> Summariser<'p> {
     ///
     /// Errors: of the windows' reader
     pub fn add(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+        self.take(input, false)
+    }
+
+    /// Adds a trial whose block was executed again: it is shown, and counts for nothing.
+    ///
+    /// Errors: of the windows' reader
+    pub fn add_superseded(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+        self.take(input, true)
+    }
+
+    /// A trial could not begin, and the run ended there.
+    pub fn not_executed(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(course::not_executed(self.plan, trial, why));
+    }
+
+    /// Because of this trial its block was executed again.
+    pub fn repeated(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(course::repeated(self.plan, trial, why));
+    }
+
+    /// The run was gone on with, and so many trials are from before that.
+    pub fn resumed(&mut self, kept: usize) {
+        self.findings.push(course::resumed(kept, self.executed()));
+    }
+
+    /// Trials that count.
+    fn executed(&self) -> usize {
+        let trials = self.arms.iter().flat_map(|arm| &arm.trials);
+        trials.filter(|trial| !trial.superseded).count()
+    }
+
+    fn take(&mut self, input: Input<'_>, superseded: bool) -> Result<(), RecordError> {
         let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
             return Ok(());
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
-        let (mut trial, windows) = trial::summarise(&input, &mut self.evidence)?;
+        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
+        facts.shape = Shape::of(&input, arm);
+        facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
+        let (mut trial, windows, steady) =
+            trial::summarise(&input, evidence, &mut facts.over_time)?;
+        facts.steady = steady;
         name_items(&mut trial, input.trial, arm);
+        self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context {
             timeout_ns: Some(facts.timeout_ns),
             targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
             windows: Some(windows),
+            little: Some(audit::Little {
+                area_ns: input.trial.area_ns,
+                times_ns: input.trial.totals.total().time_ns(),
+            }),
         };
         let broken = audit::contradictions(&trial, &context);
         facts.contradictions =
             broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
         let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
         self.findings.extend(findings::of_trial(&case));
-        let course = criteria::Course::of(&trial, &facts);
-        let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
-        same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
+        if superseded {
+            trial.superseded = true;
+            trial.validity = Validity::Invalid;
+            trial.reasons.insert(0, "its block was executed again".to_owned());
+        } else {
+            let course = criteria::Course::of(&trial, &facts);
+            let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
+            same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
+        }
         self.arms[place].trials.push(trial);
         Ok(())
     }
@@ -96,11 +151,16 @@ impl<'p> Summariser<'p> {
     /// The summary, judged.
     pub fn finish(self, run: Run) -> Summary {
         let rehearsal = self.plan.rehearsal;
+        let executed = self.executed();
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
-        let executed = self.arms.iter().map(|arm| arm.trials.len()).sum();
-        findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
+        if findings.iter().all(|finding| finding.code != findings::NOT_EXECUTED) {
+            findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
+        }
+        findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
+        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),
@@ -109,7 +169,7 @@ impl<'p> Summariser<'p> {
             run,
             arms: self.arms,
             criteria: judged.into_iter().map(|one| one.criterion).collect(),
-            comparisons: Vec::new(),
+            comparisons,
             capacity: None,
             findings,
         };

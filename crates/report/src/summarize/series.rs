@@ -11,7 +11,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Nothing seen yet. Thresholds in nanoseconds, `None` where a quantile falls among operations
+    /// Nothing seen yet. Thresholds in nanoseconds, ascending, `None` where a quantile falls among operations
     /// without a time.
     pub fn new(thresholds: impl IntoIterator<Item = Option<u64>>) -> Self {
         let thresholds: Vec<u64> =
@@ -33,9 +33,9 @@ impl Series {
         }
     }
 
-    /// Dispersion at the threshold in this place.
+    /// Dispersion at the threshold in this place, not below what those before it show.
     pub fn dispersion(&self, place: usize) -> Dispersion {
-        Dispersion::of(&self.windows[place])
+        Dispersion::of_tail(&self.windows[..=place])
     }
 
     /// Values of all windows.

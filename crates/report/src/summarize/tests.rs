@@ -2,14 +2,14 @@ use record::summary::{Grade, Summary, Trial, Validity};
 use record::{FailureKind, Outcome};
 
 use super::*;
-use crate::simulated::{One, file, simulate};
+use crate::simulated::{One, Simulated, file, simulate};
 use crate::verdict::exit_code;
 
 const MS: u64 = 1_000_000;
 const CONSTANT: &str = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
 
 /// 1,000/s for 10 s against a target of 1 ms that freezes for 1 s after 5 s.
-fn stalled() -> crate::simulated::Simulated {
+fn stalled() -> Simulated {
     simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| {
         let waits = if (5_000..6_000).contains(&index) { (6_000 - index) * MS } else { 0 };
         One::answered(waits + MS)
@@ -65,8 +65,28 @@ fn our_own_summaries_survive_the_audit() {
     }
 }
 
+#[test]
+fn a_completion_that_was_not_recorded_contradicts_littles_law() {
+    let failing = |index: u64| match index % 50 {
+        7 => Outcome::Failed(FailureKind::Timeout),
+        9 => Outcome::Abandoned,
+        _ => Outcome::Succeeded,
+    };
+    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| One {
+        outcome: (index % 50 != 11).then(|| failing(index)),
+        ..One::answered(MS)
+    });
+    assert!(!codes(&made.summary()).contains(&findings::AUDIT_CONTRADICTION));
+    // The record of one operation of 1.01 ms is lost.
+    made.trial.area_ns += 1_010_000;
+    let summary = made.summary();
+    let finding = &summary.findings[0];
+    assert_eq!(finding.code, findings::AUDIT_CONTRADICTION);
+    assert!(finding.claim.contains("A9: operations were in flight for"), "{}", finding.claim);
+}
+
 /// 500/s for a minute, exponential with mean 2 ms.
-fn steady(criteria: &[&str]) -> crate::simulated::Simulated {
+fn steady(criteria: &[&str]) -> Simulated {
     let load = "rate = \"500/s\"\nduration = \"60s\"";
     simulate(&file(load, criteria), 500, 30_000, |index| One::answered(drawn(index, 2e6)))
 }
@@ -81,7 +101,22 @@ fn independent_operations_support_their_quantiles() {
     assert_eq!(p99.grade, Grade::Supported);
     assert!((p99.low_ns.unwrap() as f64) < truth && truth < p99.high_ns.unwrap() as f64, "{p99:?}");
     assert!(trial.total.response_time.dispersion < 3.0);
-    assert_eq!(trial.validity, Validity::Noted, "steady state is not tested: {:?}", trial.reasons);
+    assert_eq!((trial.validity, &trial.reasons), (Validity::Valid, &Vec::new()));
+}
+
+#[test]
+fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
+    // 500/s for 40 s; the slowest hundredth comes evenly, the rest may be slower in every other second.
+    let load = "rate = \"500/s\"\nduration = \"40s\"";
+    let p999 = |swing: u64| {
+        let time = |index: u64| {
+            let slow = if index.is_multiple_of(100) { 50 * MS } else { index / 500 % 2 * swing };
+            slow + drawn(index, 1e6)
+        };
+        let made = simulate(&file(load, &[]), 500, 20_000, |index| One::answered(time(index)));
+        at(only(&made.summary()), 0.999).grade
+    };
+    assert_eq!((p999(0), p999(10 * MS)), (Grade::Supported, Grade::Refused));
 }
 
 #[test]
@@ -186,6 +221,81 @@ fn a_process_that_died_makes_the_trial_invalid() {
     assert_eq!(only(&summary).validity, Validity::Invalid);
     assert!(summary.verdict.reasons[0].contains("shop ended with status 1"));
     assert_eq!(codes(&summary)[0], "process-died");
+}
+
+#[test]
+fn raw_samples_that_are_missing_are_told_of() {
+    let mut made = stalled();
+    made.trial.samples_dropped = 1_234;
+    let reasons = only(&made.summary()).reasons.clone();
+    assert!(
+        reasons.iter().any(|reason| reason.contains("1,234 raw samples are missing")),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn a_trial_that_was_stored_and_read_back_makes_the_same_summary() {
+    let made = stalled();
+    let folder = record::folder::MemoryFolder::default();
+    record::folder::write_facts(&folder, &made.trial).unwrap();
+    let reader = record::folder::RunReader::new(&folder);
+    let again = Simulated { trial: reader.facts(1).unwrap(), ..stalled() };
+    assert_eq!(again.trial.totals, made.trial.totals);
+    assert_eq!(again.summary(), made.summary());
+    assert!(reader.facts(2).is_err());
+}
+
+/// A run of two trials whose first lost its process.
+fn died_and_repeated(superseded: bool) -> Summary {
+    let made = steady(&["failed == 0"]);
+    let mut plan = made.plan.clone();
+    plan.trials.push(TrialPlan { index: 2, order: 2, ..plan.trials[0].clone() });
+    plan.trials.truncate(if superseded { 1 } else { 2 });
+    let windows = |show: &mut dyn FnMut(&Window)| {
+        made.windows.iter().for_each(show);
+        Ok(())
+    };
+    let spans = ["connect".to_owned()];
+    let mut summariser = Summariser::new(&plan);
+    let first = record::Trial { died: Some("shop ended".into()), ..made.trial.clone() };
+    let input = Input { trial: &first, spans: &spans, windows: &windows };
+    if superseded {
+        summariser.add_superseded(input).unwrap();
+        summariser.repeated(&plan.trials[0], "shop ended");
+    } else {
+        summariser.add(input).unwrap();
+    }
+    let second = record::Trial { index: 2, ..made.trial.clone() };
+    summariser.add(Input { trial: &second, spans: &spans, windows: &windows }).unwrap();
+    summariser.finish(crate::example::run())
+}
+
+#[test]
+fn a_repeated_block_replaces_the_first_one_in_the_judgement() {
+    let summary = died_and_repeated(true);
+    let [first, second] = &summary.arms[0].trials[..] else { panic!("two trials") };
+    assert_eq!((first.validity, first.superseded), (Validity::Invalid, true));
+    assert_eq!(first.reasons[0], "its block was executed again");
+    assert!(!second.superseded);
+    assert_eq!(summary.criteria[0].result, Judgement::Pass);
+    assert_eq!(exit_code(&summary), 0);
+    assert!(summary.verdict.reasons[1].contains("trial 1: shop ended"), "{:?}", summary.verdict);
+    assert!(codes(&summary).contains(&"process-died"), "what happened stays told");
+    assert_eq!(exit_code(&died_and_repeated(false)), 3);
+}
+
+#[test]
+fn a_trial_that_could_not_begin_ends_a_run_that_is_told_of_once() {
+    let made = steady(&[]);
+    let mut plan = made.plan.clone();
+    plan.trials.push(TrialPlan { index: 2, ..plan.trials[0].clone() });
+    let mut summariser = Summariser::new(&plan);
+    summariser.not_executed(&plan.trials[1], "nobody listens");
+    let summary = summariser.finish(crate::example::run());
+    assert_eq!(codes(&summary), ["trial-not-executed"]);
+    assert!(summary.findings[0].claim.contains("trial 2 could not begin: nobody listens"));
+    assert_eq!(exit_code(&summary), 3);
 }
 
 #[test]

@@ -12,8 +12,10 @@ use stats::dispersion::Dispersion;
 use super::Input;
 use super::distribution::{LISTED, Values};
 use super::series::Series;
+use super::steadiness::{Points, Steady};
 use crate::audit::WindowSums;
 use crate::criteria::Evidence;
+use crate::findings::OverTime;
 
 /// Where an observer's histogram stands among its details until it is read.
 const DELIVERY_TIME: &str = "delivery_time";
@@ -27,12 +29,13 @@ struct Followed {
     outcome: Series,
 }
 
-/// The summary of a trial, still without validity, and sums over its windows. Adds to the evidence of
-/// criteria on the way.
+/// The summary of a trial, still without validity; sums over its windows; whether it was in a steady state. Adds to the
+/// evidence of criteria on the way.
 pub fn summarise(
     input: &Input<'_>,
     evidence: &mut [Evidence],
-) -> Result<(Trial, WindowSums), RecordError> {
+    over_time: &mut OverTime,
+) -> Result<(Trial, WindowSums, Steady), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
@@ -44,8 +47,11 @@ pub fn summarise(
         .filter_map(|evidence| Some((evidence.place(&facts.totals)?, evidence)))
         .collect();
     about.iter_mut().for_each(|(_, evidence)| evidence.begin_trial());
+    let mut points = Points::new(facts, &total);
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
+        points.add(window);
+        over_time.add(window);
         for (place, evidence) in &mut about {
             evidence.add_window(window.number, &parts(window, *place));
         }
@@ -54,7 +60,8 @@ pub fn summarise(
         evidence.end_trial(place.map_or(&total, |place| &operations[place]));
     }
     let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
-    Ok((put_together(input, &total, &followed), sums))
+    let steady = points.judge(&facts.totals.dispatch_lag, u64::from(facts.index));
+    Ok((put_together(input, &total, &followed), sums, steady))
 }
 
 /// The part of one operation, or the parts of all.
@@ -95,7 +102,8 @@ pub fn without_time(part: &OperationWindow) -> u64 {
     part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>()
 }
 
-fn outcome_values(totals: &OperationTotals) -> Values<'_> {
+/// Response times, with operations that never succeeded slower than all others.
+pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
     let without_time = totals.failed + totals.abandoned + totals.missed;
     Values { times: &totals.response_time, without_time }
 }
@@ -116,6 +124,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         started_at: facts.started_at.clone(),
         validity: Validity::Valid,
         reasons: Vec::new(),
+        superseded: false,
         window_ns: facts.window_ns,
         load: facts.load.clone(),
         phases: facts.phases,

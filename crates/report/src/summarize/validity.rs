@@ -3,7 +3,8 @@
 use plan::load::SteadyState;
 use record::summary::{Model, Trial, Validity};
 
-use crate::findings::Facts;
+use super::Steady;
+use crate::findings::{self, Facts};
 use crate::number::{count, duration, percent};
 
 /// Share of dispatch lag in the slowest hundredth that moves a result.
@@ -14,8 +15,6 @@ const LAG_LIMIT_NS: u64 = 1_000_000;
 const LATE_LIMIT: f64 = 0.01;
 /// Lag at p99 that is worth a note: a good pacer keeps 40 to 150 µs.
 const LAG_NOTED_NS: u64 = 250_000;
-/// Windows below which no steady state can be tested.
-const WINDOWS_FOR_STEADY_STATE: u64 = 60;
 
 /// The validity of a trial and the sentences behind it. The gravest one wins; every note is kept.
 pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validity, Vec<String>) {
@@ -25,10 +24,20 @@ pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validi
     let overload = overload(trial, facts);
     let overloaded = overload.is_some();
     reasons.extend(overload);
-    reasons.extend(notes(trial, facts, steady_state));
+    let departures = departures(trial, facts);
+    let required = steady_state == SteadyState::Required;
+    let unsteady = required && !departures.is_empty();
+    reasons.extend(departures);
+    reasons.extend(notes(trial, facts));
+    if let Steady::Untested(why) = &facts.steady
+        && required
+    {
+        reasons.push(why.clone());
+    }
     let validity = match () {
         () if invalid => Validity::Invalid,
         () if overloaded => Validity::Overload,
+        () if unsteady => Validity::NoSteadyState,
         () if reasons.is_empty() => Validity::Valid,
         () => Validity::Noted,
     };
@@ -78,7 +87,15 @@ fn overload(trial: &Trial, facts: &Facts) -> Option<String> {
     })
 }
 
-fn notes(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> Vec<String> {
+/// What stands against a steady state.
+fn departures(trial: &Trial, facts: &Facts) -> Vec<String> {
+    let alarms = facts.steady.alarms().iter();
+    alarms
+        .map(|alarm| format!("no steady state: {}", findings::departure(alarm, trial, facts)))
+        .collect()
+}
+
+fn notes(trial: &Trial, facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     if facts.interrupted {
         notes.push(format!(
@@ -86,27 +103,19 @@ fn notes(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> Vec<String>
             duration(trial.phases.measure_ns)
         ));
     }
+    if facts.samples_dropped > 0 {
+        notes.push(format!(
+            "the disk could not keep up: {} raw samples are missing in samples.csv, and nowhere else",
+            count(facts.samples_dropped)
+        ));
+    }
     let p99 = lag_p99(trial);
     if p99 > LAG_NOTED_NS && trial.load.model == Model::Open {
         notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
     }
-    if crate::findings::waited_share(trial, facts).is_some() {
+    if findings::waited_share(trial, facts).is_some() {
         notes
             .push("operations waited for a connection: the pool was the limit at times".to_owned());
     }
-    if steady_state == SteadyState::Required {
-        notes.push(steady_state_note(trial));
-    }
     notes
-}
-
-fn steady_state_note(trial: &Trial) -> String {
-    let windows = trial.phases.measure_ns / trial.window_ns.max(1);
-    if windows < WINDOWS_FOR_STEADY_STATE {
-        format!(
-            "too short to test for a steady state: {windows} windows, {WINDOWS_FOR_STEADY_STATE} are needed"
-        )
-    } else {
-        "whether there was a steady state was not tested".to_owned()
-    }
 }

@@ -130,3 +130,20 @@ proptest! {
         prop_assert!(histogram.quantile(a.min(b)) <= histogram.quantile(a.max(b)));
     }
 }
+
+#[test]
+fn a_bucket_is_between_where_its_upper_end_is() {
+    let mut histogram = Histogram::new(FINE);
+    // Buckets of 4 from 4,096 on: 4,096 – 4,099, 4,100 – 4,103.
+    [4_096, 4_099, 4_100, 1 << RANGE_BITS].into_iter().for_each(|value| histogram.record(value));
+    for (from, to, count) in [
+        (4_096, 4_100, 2),
+        (4_098, 4_100, 2),
+        (4_098, 4_099, 0),
+        (4_100, 4_104, 1),
+        (0, u64::MAX, 3),
+        (4_100, 0, 0),
+    ] {
+        assert_eq!(histogram.count_between(from, to), count, "{from} {to}");
+    }
+}

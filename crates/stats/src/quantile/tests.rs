@@ -124,10 +124,19 @@ fn dispersion_widens_by_its_root() {
 #[test]
 fn an_interval_is_never_narrower_than_for_independent_values() {
     let estimate =
-        Estimate::new(0.99, 1_000, &Dispersion { phi: 1.0, windows: 10_000, blocks: 10_000 });
+        Estimate::new(0.99, 1_000, &Dispersion { phi: 1.001, windows: 10_000, blocks: 10_000 });
     let exact = independent_ranks(0.99, 1_000, 0.95);
     assert!(estimate.interval.low <= exact.low);
     assert!(estimate.interval.high.is_none_or(|high| high >= exact.high.unwrap()));
+}
+
+#[test]
+fn windows_without_dispersion_leave_the_independent_interval_if_they_are_many() {
+    let exact = independent_ranks(0.9, 10_000, CONFIDENCE);
+    let with = |windows| Estimate::new(0.9, 10_000, &Dispersion::independent(windows)).interval;
+    assert_eq!(with(16), exact);
+    // Four windows say little: t₃ = 3.182, √(10,000·0.9·0.1) = 30.
+    assert_eq!(with(4), Ranks { low: Some(8_904), high: Some(9_097) });
 }
 
 #[test]

@@ -114,3 +114,20 @@ fn a_panic_ends_the_trial_and_says_so() {
     assert_eq!(accounting.planned, accounting.succeeded);
     assert!(tried.trial.phases.measure_ns < SECOND);
 }
+
+#[test]
+fn samples_that_nobody_takes_in_time_are_dropped_and_counted() {
+    // Ten windows a second, and somebody listens once a second.
+    let run = |samples| {
+        let mut trying = Trying::constant(100.0, 3);
+        trying.samples = Some(samples);
+        answer_after(&trying.network, &trying.clock, |_| MS);
+        trying.run()
+    };
+    let patient = run(1_000);
+    assert_eq!((patient.samples, patient.trial.samples_dropped), (300, 0));
+    let tight = run(50);
+    assert_eq!(tight.samples + tight.trial.samples_dropped, 300);
+    assert!(tight.samples >= 100 && tight.trial.samples_dropped >= 100, "{}", tight.samples);
+    assert_eq!(tight.trial.totals, patient.trial.totals, "nothing else is missing");
+}

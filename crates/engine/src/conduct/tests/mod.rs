@@ -37,6 +37,8 @@ struct Trying {
     operations: Vec<Operation>,
     seed: u64,
     workers: usize,
+    /// Raw samples that may wait, where they are kept.
+    samples: Option<u64>,
 }
 
 /// What it left.
@@ -44,6 +46,7 @@ struct Tried {
     trial: Trial,
     events: Vec<Event>,
     windows: Vec<record::Window>,
+    samples: u64,
 }
 
 impl Trying {
@@ -66,6 +69,7 @@ impl Trying {
             operations: vec![Operation::named("echo")],
             seed: 1,
             workers: 1,
+            samples: None,
         }
     }
 
@@ -91,18 +95,24 @@ impl Trying {
             arm: &arm,
             trial: &trial,
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
-            keep_samples: false,
+            calendar: String::new,
+            keep_samples: self.samples,
             stop: self.stop.clone(),
         };
-        let (mut events, mut windows) = (Vec::new(), Vec::new());
+        let (mut events, mut windows, mut samples) = (Vec::new(), Vec::new(), 0);
         let mut on = |output| match output {
             Output::Event(event) => events.push(event),
             Output::Window(window) => windows.push(window),
-            Output::Samples(_) => {}
+            Output::Samples(some) => samples += some.len() as u64,
         };
         let means = (&self.clock, self.network.clone());
         let trial = run_virtual(&setup, means, self.workers, &mut on).unwrap();
-        Tried { trial, events, windows }
+        if trial.died.is_none() {
+            // Little's law: whatever happens to operations, their time is counted alike by both.
+            let times = trial.totals.total().time_ns();
+            assert_eq!(u128::try_from(trial.area_ns), Ok(times), "time in flight");
+        }
+        Tried { trial, events, windows, samples }
     }
 }
 

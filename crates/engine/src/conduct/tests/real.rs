@@ -55,7 +55,8 @@ fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
         arm: &arm,
         trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1 },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
-        keep_samples: false,
+        calendar: || "2026-01-01T00:00:07Z".to_owned(),
+        keep_samples: None,
         stop: trying.stop.clone(),
     };
     let launcher = Launcher::new(Vec::new(), std::env::temp_dir(), Vec::new());
@@ -79,6 +80,10 @@ fn a_second_of_open_load_over_sockets_is_counted_in_full() {
     for phase in [Phase::Launch, Phase::Measure, Phase::Drain] {
         assert!(events.contains(&EventKind::PhaseEntered { phase }), "{phase:?}");
     }
+    let dated = EventKind::Dated { wall_clock: "2026-01-01T00:00:07Z".to_owned() };
+    let place = |kind: &EventKind| events.iter().position(|one| one == kind);
+    assert!(place(&EventKind::PhaseEntered { phase: Phase::Launch }) < place(&dated));
+    assert!(place(&dated) < place(&EventKind::PhaseEntered { phase: Phase::Measure }));
     assert!(matches!(events.last(), Some(EventKind::TrialFinished { .. })));
     let in_windows: u64 = events
         .iter()

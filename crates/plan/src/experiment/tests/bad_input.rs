@@ -236,6 +236,20 @@ fn too_few_blocks_to_decide_are_refused() {
 }
 
 #[test]
+fn margins_that_nothing_could_keep_are_refused() {
+    for margin in ["0%", "100%", "250%"] {
+        let text = format!(
+            "[factors]\nx = [1, 2]\n[[comparison]]\nfactor = \"x\"\nbaseline = 1\n\
+             metrics = [\"failed\", \"p50\"]\nmargin = {{ failed = \"0.1%\", p50 = \"{margin}\" }}\n{}",
+            with_load("rate = \"5/s\"")
+        );
+        let message = refused(&text);
+        assert!(message.contains("error: no margin of `p50` can be"), "{margin}: {message}");
+        assert!(!message.contains("`failed`"), "{message}");
+    }
+}
+
+#[test]
 fn an_empty_file_says_what_is_missing() {
     let message = refused("");
     assert!(message.contains("missing `[[operation]]`"), "{message}");
@@ -364,4 +378,27 @@ fn of_very_many_problems_some_are_shown_and_all_are_counted() {
     let message = refused(&(HOME.to_owned() + &keys));
     assert_eq!(message.matches("error: ").count(), 101);
     assert!(message.ends_with("error: and 4900 problems more"));
+}
+
+#[test]
+fn an_address_that_nobody_will_fill_is_refused() {
+    assert_eq!(
+        refused(&HOME.replace("http://127.0.0.1:8080", "http://{nosuch}")),
+        r#"error: unknown placeholder `nosuch`
+ --> test.toml:7:15
+  |
+7 | url = "http://{nosuch}"
+  |               ^^^^^^^^ not a known placeholder
+  |
+  = hint: nothing is started that could be `{nosuch}`"#
+    );
+    let started = "[[service]]\nname = \"redis\"\ncommand = \"redis-server --port {port}\"\n[[operation]]\n\
+                   target = { url = \"http://{redsi}\" }\n";
+    let message = refused(&HOME.replace("[[operation]]\n", started));
+    assert!(message.contains("did you mean `redis`?"), "{message}");
+    assert!(message.contains("started here: redis"), "{message}");
+    let known = HOME
+        .replace("127.0.0.1:8080", "{redis}")
+        .replace("[[operation]]\n", &started.replace("redsi", "redis"));
+    assert!(read(&known, &Options { fresh_seed: 1, ..Options::default() }).is_ok());
 }

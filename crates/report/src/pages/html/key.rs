@@ -4,6 +4,7 @@ use record::summary::{Grade, Model, Summary, Trial};
 use serde::Serialize;
 
 use crate::number;
+use crate::pages::tables::times;
 
 /// A figure with what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,7 +54,10 @@ fn time(trial: &Trial, q: f64) -> Figure {
             let text = |end| number::duration_or(end, "unknown");
             format!("{} – {} (95 %)", text(low), text(high))
         }
-        _ => "observed in this sample only".to_owned(),
+        Some(entry) => {
+            format!("in this sample; a claim needs {}", times::length_for_support(entry, trial))
+        }
+        None => "nothing observed".to_owned(),
     };
     Figure { label: format!("{what} {}", number::percentile(q)), value, detail }
 }
@@ -75,5 +79,32 @@ fn lag(trial: &Trial) -> Figure {
         label: "Dispatch lag p99".to_owned(),
         value: number::duration_or(entry.and_then(|entry| entry.observed_ns), "–"),
         detail: "lateness of the generator".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn a_refused_quantile_says_how_long_a_run_would_support_it() {
+        let mut trial = example::flawless(1).arms[0].trials[0].clone();
+        let seconds = trial.phases.measure_ns / 1_000_000_000;
+        let entries = &mut trial.total.response_time.quantiles;
+        let entry = entries.iter_mut().find(|entry| entry.q == 0.99).unwrap();
+        (entry.grade, entry.support, entry.low_ns, entry.high_ns) =
+            (Grade::Refused, 2.0, None, None);
+        let figure = time(&trial, 0.99);
+        assert_eq!(figure.value, number::duration_or(entry_of(&trial), "–"));
+        // Ten effective events, where there were two.
+        let wanted =
+            format!("in this sample; a claim needs about {} min", (seconds * 5).div_ceil(60));
+        assert_eq!(figure.detail, wanted);
+    }
+
+    fn entry_of(trial: &Trial) -> Option<u64> {
+        let entries = &trial.total.response_time.quantiles;
+        entries.iter().find(|entry| entry.q == 0.99).and_then(|entry| entry.observed_ns)
     }
 }

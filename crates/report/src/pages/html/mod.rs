@@ -35,6 +35,8 @@ struct Page<'a> {
     word: &'static str,
     class: &'static str,
     key: Vec<key::Figure>,
+    comparisons: Vec<Table>,
+    capacity: Vec<Table>,
     criteria: Option<Table>,
     findings: Option<Table>,
     trials: Option<Table>,
@@ -77,6 +79,8 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         word: super::verdict_word(summary),
         class,
         key: key::figures(summary),
+        comparisons: tables::comparison::comparisons(summary),
+        capacity: tables::capacity::all(summary),
         criteria: tables::run::criteria(summary),
         findings: tables::run::findings(summary),
         trials: tables::run::trials(summary),
@@ -123,7 +127,8 @@ fn sections(run: &RunRecord) -> Vec<Section> {
             charts: run.trials.iter().any(|record| record.index == trial.index),
         }
     };
-    trials.map(section).collect()
+    let shown = trials.filter(|(_, trial)| tables::capacity::shows(&run.summary, trial));
+    shown.map(section).collect()
 }
 
 #[cfg(test)]

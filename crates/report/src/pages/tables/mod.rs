@@ -1,11 +1,13 @@
 //! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
 //! the same ones.
 //!
-//! In reading order: [`run`] tables of the whole run; [`trial`] tables of one trial; `times` what may
-//! be said of response and service time.
+//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
+//! the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
 
+pub mod capacity;
+pub mod comparison;
 pub mod run;
-mod times;
+pub mod times;
 pub mod trial;
 
 use serde::Serialize;
@@ -65,7 +67,7 @@ impl Table {
     }
 
     /// Itself, unless it has no rows.
-    fn unless_empty(self) -> Option<Self> {
+    pub(super) fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)
     }
 }

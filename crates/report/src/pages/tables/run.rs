@@ -68,7 +68,8 @@ pub fn trials(summary: &Summary) -> Option<Table> {
             ]);
         }
     }
-    (table.rows.len() > 1).then_some(table)
+    // The steps of a search say the same, in their order.
+    (table.rows.len() > 1 && summary.capacity.is_none()).then_some(table)
 }
 
 /// A quantile of what the load is about: response time of an open one, service time of a closed one.

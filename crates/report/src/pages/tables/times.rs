@@ -122,7 +122,7 @@ fn line(name: &str, entry: &Quantile, trial: &Trial, without_time: &str) -> [Str
 }
 
 /// How long this load would have to run until ten effective events lie beyond the quantile.
-fn length_for_support(entry: &Quantile, trial: &Trial) -> String {
+pub fn length_for_support(entry: &Quantile, trial: &Trial) -> String {
     const ENOUGH: f64 = 10.0;
     const WINDOWS: f64 = 16.0;
     let measured = trial.phases.measure_ns as f64;

@@ -1,0 +1,129 @@
+//! What is still to be executed, as a function of the plan and of what became of each trial so far.
+//!
+//! The same function decides during a run and when one is gone on with. A trial that ended before
+//! its time, or could not begin, takes its block with it: pairs are compared within a block, so all
+//! of it is executed once more. The repetition of trial i of n has the number n + i, and a
+//! repetition is not repeated. A plan of one trial has nothing to be paired with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plan::plan::{Plan, TrialPlan};
+
+/// What became of a trial that was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Somebody stopped the run meanwhile.
+    Unfinished,
+    /// It could not begin.
+    NotExecuted,
+    /// It ended before its time.
+    Spoiled,
+    /// It ended as planned.
+    Whole,
+}
+
+/// What is still to be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agenda {
+    /// In this order.
+    pub trials: Vec<TrialPlan>,
+    /// Blocks that are executed again.
+    pub repeated: BTreeSet<u32>,
+}
+
+impl Agenda {
+    /// By number of the trial; those that were never begun are absent.
+    pub fn of(plan: &Plan, states: &BTreeMap<u32, State>) -> Self {
+        let repetition = |trial: &TrialPlan| again(plan, trial);
+        let fell = |trial: &TrialPlan| {
+            let state = states.get(&trial.index);
+            states.contains_key(&repetition(trial).index)
+                || matches!(state, Some(State::Spoiled | State::NotExecuted))
+        };
+        let fallen = plan.trials.iter().filter(|trial| plan.trials.len() > 1 && fell(trial));
+        let repeated: BTreeSet<u32> = fallen.map(|trial| trial.block).collect();
+        let mut trials: Vec<TrialPlan> = Vec::new();
+        for trial in &plan.trials {
+            let again = repeated.contains(&trial.block);
+            let trial = if again { repetition(trial) } else { trial.clone() };
+            match states.get(&trial.index) {
+                Some(State::Whole) => {}
+                Some(State::Spoiled) if again => {}
+                _ => trials.push(trial),
+            }
+        }
+        Self { trials, repeated }
+    }
+}
+
+/// Every trial that may have been executed, in the order of numbers.
+pub fn all(plan: &Plan) -> impl Iterator<Item = TrialPlan> + '_ {
+    plan.trials.iter().cloned().chain(plan.trials.iter().map(|trial| again(plan, trial)))
+}
+
+/// The repetition of a trial.
+fn again(plan: &Plan, trial: &TrialPlan) -> TrialPlan {
+    let planned = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
+    TrialPlan { index: trial.index + planned, ..trial.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{NotExecuted, Spoiled, Unfinished, Whole};
+
+    /// Two blocks of two arms: 1, 2 and 3, 4.
+    fn plan() -> Plan {
+        let text = "[factors]\nrate = [\"10/s\", \"20/s\"]\n[design]\nblocks = 2\n[target]\n\
+                    url = \"http://127.0.0.1:1\"\n[load]\nrate = \"{{factor.rate}}\"\n\
+                    duration = \"1s\"\n[[operation]]\nhttp = { path = \"/\" }\n";
+        crate::loading::load_text("two blocks", text).expect("it is whole").experiment.plan
+    }
+
+    #[track_caller]
+    fn check(states: &[(u32, State)], todo: &[u32], repeated: &[u32]) {
+        let agenda = Agenda::of(&plan(), &states.iter().copied().collect());
+        let numbers: Vec<u32> = agenda.trials.iter().map(|trial| trial.index).collect();
+        assert_eq!(numbers, todo, "{states:?}");
+        assert_eq!(agenda.repeated, repeated.iter().copied().collect(), "{states:?}");
+    }
+
+    #[test]
+    fn trials_follow_each_other_as_planned() {
+        check(&[], &[1, 2, 3, 4], &[]);
+        check(&[(1, Whole), (2, Whole)], &[3, 4], &[]);
+        check(&[(1, Whole), (2, Whole), (3, Whole), (4, Whole)], &[], &[]);
+    }
+
+    #[test]
+    fn what_was_stopped_is_executed_again_under_its_number() {
+        check(&[(1, Whole), (2, Unfinished)], &[2, 3, 4], &[]);
+    }
+
+    #[test]
+    fn a_spoiled_trial_takes_its_block_with_it_once() {
+        for spoiled in [Spoiled, NotExecuted] {
+            check(&[(1, Whole), (2, spoiled)], &[5, 6, 3, 4], &[1]);
+            check(&[(1, spoiled)], &[5, 6, 3, 4], &[1]);
+        }
+        check(&[(1, Spoiled), (5, Whole)], &[6, 3, 4], &[1]);
+        check(&[(1, Spoiled), (5, Whole), (6, Spoiled)], &[3, 4], &[1]);
+        check(&[(1, Whole), (2, Whole), (3, Whole), (4, Spoiled)], &[7, 8], &[2]);
+    }
+
+    #[test]
+    fn a_repetition_that_was_stopped_or_could_not_begin_is_gone_on_with() {
+        check(&[(1, Spoiled), (5, Unfinished)], &[5, 6, 3, 4], &[1]);
+        check(&[(1, Spoiled), (5, Whole), (6, NotExecuted)], &[6, 3, 4], &[1]);
+    }
+
+    #[test]
+    fn a_lone_trial_is_repeated_under_its_own_number() {
+        let mut lone = plan();
+        lone.trials.truncate(1);
+        for state in [Unfinished, Spoiled, NotExecuted] {
+            let agenda = Agenda::of(&lone, &BTreeMap::from([(1, state)]));
+            assert_eq!((agenda.trials, agenda.repeated.len()), (lone.trials.clone(), 0));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `proofload capacity`: the highest rate that meets the criteria, as an interval.
+
+use std::time::Duration;
+
+use plan::criterion::{Criterion, Metric};
+use plan::load::{ArrivalProcess, Model};
+use plan::plan::Plan;
+use plan::units::{self, parse_duration, parse_percentage, parse_rate};
+use stats::capacity::search::Settings;
+
+use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags};
+use crate::commands::run::{
+    exit, folder, foresee, indented, provenance, read_back, show, write_pages,
+};
+use crate::conduct::now_text;
+use crate::disk::Disk;
+use crate::exit::Exit;
+use crate::live::Live;
+use crate::loading::{Loaded, load_run};
+use crate::message::Problem;
+use crate::searching::{Searching, arm_at};
+use crate::{interrupt, redaction};
+
+/// First rate where nothing says another.
+const START: &str = "100/s";
+/// Trials after which a search gives up.
+const MOST_TRIALS: usize = 100;
+/// The same on a noisy host, where trials are short and many.
+const MANY_TRIALS: usize = 1_000;
+/// Tail events that a trial should have by its number of operations.
+const TAIL_EVENTS: f64 = 10.0;
+/// Least and greatest precision: beyond the former rates are told apart by their digits only.
+const PRECISION: (f64, f64) = (0.005, 1.0);
+
+/// Searches; exits 0 when both ends are known.
+pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
+    let loaded = load(args)?;
+    let plan = &loaded.experiment.plan;
+    let settings = settings(&args.search, plan)?;
+    let mut live = Live::new(args.output.quiet);
+    if let Some(equivalent) = &loaded.equivalent {
+        live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
+    }
+    let searched = search(&loaded, args, settings, &mut live);
+    let disk = searched.map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
+    let record = read_back(&disk)?;
+    write_pages(&record, &disk)?;
+    live.clear();
+    show(&record, &disk, &args.output)?;
+    Ok(exit(&record.summary))
+}
+
+fn search(
+    loaded: &Loaded,
+    args: &CapacityArgs,
+    settings: Settings,
+    live: &mut Live,
+) -> Result<Disk, Problem> {
+    let plan = &loaded.experiment.plan;
+    let shortest = Duration::from_secs_f64(settings.shortest);
+    let first =
+        Plan { arms: vec![arm_at(&plan.arms[0], settings.start, shortest)], ..plan.clone() };
+    foresee(&first, live)?;
+    let stop = interrupt::listen()
+        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let started_at = now_text();
+    let disk = Disk::create(&folder(args.output.out.as_deref(), plan, &started_at))?;
+    let run = provenance(plan, &disk, started_at);
+    let mut searching = Searching {
+        experiment: &loaded.experiment,
+        disk: &disk,
+        live,
+        stop,
+        keep_samples: args.output.samples,
+        settings,
+        stair: args.search.descend.then_some(shortest),
+        run,
+    };
+    searching.run()?;
+    Ok(disk)
+}
+
+/// The experiment: one arm, at least one criterion, no rehearsal.
+fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
+    let is_url = args.experiment.contains("://");
+    let load = if is_url { url_load(args) } else { file_load(args) };
+    let mut loaded = load_run(&RunArgs {
+        experiment: Some(args.experiment.clone()),
+        resume: None,
+        load,
+        request: args.request.clone(),
+        connection: args.connection.clone(),
+        plan: args.plan.clone(),
+        output: args.output.clone(),
+    })?;
+    let plan = &mut loaded.experiment.plan;
+    if plan.arms.len() > 1 {
+        let arms = plan.arms.len();
+        let problem = format!("a capacity is that of one arm, and this experiment has {arms}");
+        return Err(Problem::usage(problem)
+            .hint("choose the levels with `--set factors.NAME=[LEVEL]`, once for each factor"));
+    }
+    if plan.criteria.is_empty() {
+        return Err(Problem::usage("a capacity needs a criterion that ends it")
+            .hint("add one, such as --criterion \"p99 < 20ms\""));
+    }
+    if plan.rehearsal {
+        return Err(Problem::usage("a rehearsal passes nothing, so it cannot search")
+            .hint("leave `--quick` out, and shorten: --trial 2s --longest 5s --precision 20%"));
+    }
+    if is_url {
+        let host = plan.title.split(" at ").next().unwrap_or_default();
+        plan.title = format!("Capacity of {host}");
+    }
+    Ok(loaded)
+}
+
+/// What a URL needs to be an experiment.
+fn url_load(args: &CapacityArgs) -> LoadFlags {
+    let start = args.search.from.clone().unwrap_or_else(|| START.to_owned());
+    LoadFlags { rate: Some(start), duration: Some(args.search.trial.clone()), ..file_load(args) }
+}
+
+fn file_load(args: &CapacityArgs) -> LoadFlags {
+    let load = &args.load;
+    LoadFlags {
+        connections: load.connections,
+        arrivals: load.arrivals.clone(),
+        timeout: load.timeout.clone(),
+        ..LoadFlags::default()
+    }
+}
+
+/// Everything that is wrong with the flags, at once.
+fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
+    let mut problems = Vec::new();
+    let rate = |text: &str| parse_rate(text).filter(|rate| *rate > 0.0);
+    let length = |text: &str| {
+        parse_duration(text).filter(|length| !length.is_zero()).map(|length| length.as_secs_f64())
+    };
+    let share = |text: &str| {
+        parse_percentage(text).filter(|share| (PRECISION.0..=PRECISION.1).contains(share))
+    };
+    let mut read = |flag: &str, text: &str, parsed: Option<f64>, expected: &str| {
+        if parsed.is_none() {
+            problems.push(format!("error: --{flag}: expected {expected}, got \"{text}\""));
+        }
+        parsed
+    };
+    let mut optional = |flag: &str, text: &Option<String>| {
+        let text = text.as_deref()?;
+        read(flag, text, rate(text), units::RATE)
+    };
+    let (from, most) = (optional("from", &flags.from), optional("max", &flags.max));
+    let within = "a percentage from 0.5% to 100%";
+    let precision = read("precision", &flags.precision, share(&flags.precision), within);
+    let shortest = read("trial", &flags.trial, length(&flags.trial), units::DURATION);
+    let longest = read("longest", &flags.longest, length(&flags.longest), units::DURATION);
+    if let (Some(shortest), Some(longest)) = (shortest, longest)
+        && shortest > longest
+    {
+        problems.push("error: --trial is longer than --longest".to_owned());
+    }
+    if !problems.is_empty() {
+        let hint = "\n  hint: `proofload capacity --help` shows every flag";
+        return Err(Problem::experiment(problems.join("\n") + hint));
+    }
+    let start = from.unwrap_or_else(|| rate_of(plan));
+    Ok(Settings {
+        start: most.map_or(start, |most| start.min(most)),
+        most,
+        precision: 1.0 + precision.unwrap_or_default(),
+        shortest: shortest.unwrap_or_default(),
+        longest: longest.unwrap_or_default(),
+        operations: operations(&plan.criteria),
+        confirmations: flags.confirm,
+        noisy_host: flags.noisy_host,
+        most_trials: if flags.noisy_host { MANY_TRIALS } else { MOST_TRIALS },
+        seed: plan.seed,
+    })
+}
+
+/// The experiment's own rate, if it has one.
+fn rate_of(plan: &Plan) -> f64 {
+    let default = parse_rate(START).unwrap_or_default();
+    match &plan.arms[0].load.model {
+        Model::Open { arrivals: ArrivalProcess::Replay { .. } } => default,
+        Model::Open { arrivals } => arrivals.peak_rate(),
+        _ => default,
+    }
+}
+
+/// Operations that hold enough tail events of the farthest quantile.
+fn operations(criteria: &[Criterion]) -> f64 {
+    let wanted = criteria.iter().map(|criterion| match criterion.metric {
+        Metric::Quantile(q) => TAIL_EVENTS / (1.0 - q),
+        _ => 0.0,
+    });
+    wanted.fold(0.0, f64::max)
+}

@@ -1,0 +1,70 @@
+//! `proofload run --resume`: goes on with a run that was interrupted or killed, by the same plan and
+//! into the same folder.
+
+use std::path::Path;
+
+use record::folder::{Folder, Origin, RunReader, names};
+use record::summary::Run;
+
+use super::run;
+use crate::cli::OutputFlags;
+use crate::disk::Disk;
+use crate::exit::Exit;
+use crate::live::Live;
+use crate::loading::load_again;
+use crate::message::Problem;
+use crate::redaction;
+
+/// Executes what the run still lacks and judges all of it; the exit code is the verdict.
+pub fn resume(root: &Path, flags: &OutputFlags) -> Result<Exit, Problem> {
+    let root = std::path::absolute(root)
+        .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
+    let disk = Disk::open(&root)?;
+    let origin = origin(&disk)?;
+    let _held = disk.hold()?;
+    // Paths, and the programs of the experiment, were meant from there.
+    std::env::set_current_dir(&origin.folder).map_err(|error| {
+        Problem::usage(format!("cannot go to {}, where the run was begun: {error}", origin.folder))
+    })?;
+    let loaded = load_again(&origin.asked)?;
+    let plan = &loaded.experiment.plan;
+    if plan.hash() != origin.plan_hash {
+        return Err(Problem::usage("the experiment has changed since the run was begun")
+            .during(format!(
+                "comparing {} with the plan of {}",
+                origin.asked.experiment,
+                root.display()
+            ))
+            .hint(
+                "undo the change, or begin a new run: trials of two plans are no one experiment",
+            ));
+    }
+    let mut live = Live::new(flags.quiet);
+    run::foresee(plan, &mut live)?;
+    let provenance = run::provenance(plan, &disk, origin.started_at.clone());
+    let provenance = Run { command: origin.command.clone(), ..provenance };
+    let summary = run::carry_out(&loaded, &disk, provenance, (origin.samples, &mut live))
+        .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
+    run::publish(&disk, flags, &mut live)?;
+    Ok(run::exit(&summary))
+}
+
+/// What was asked for when the run was begun.
+fn origin(disk: &Disk) -> Result<Origin, Problem> {
+    let refuse = |what: String| {
+        Problem::usage(what).during(format!("going on with {}", disk.root().display()))
+    };
+    if !disk.exists(names::ORIGIN) {
+        let what = format!("it has no {}: it was not begun by `proofload run`", names::ORIGIN);
+        return Err(refuse(what).hint("name a folder that `proofload run` made"));
+    }
+    let origin = RunReader::new(disk).origin().map_err(|error| refuse(error.to_string()))?;
+    let version = env!("CARGO_PKG_VERSION");
+    if origin.version != version {
+        let what = format!("it was begun by version {}, and this is {version}", origin.version);
+        return Err(
+            refuse(what).hint("go on with the same version, since others may measure differently")
+        );
+    }
+    Ok(origin)
+}

@@ -1,0 +1,282 @@
+//! The conduct of a search for capacity: trial after trial at the rates that the search asks for, each a run of
+//! its own into the same folder, with fresh processes.
+//!
+//! Plan and summary are written after every trial, so that a search that was killed can be read up to there.
+//! Not here: which rate comes next (see `stats::capacity`), and what the answer is (see `report::capacity`).
+
+use std::thread;
+use std::time::Duration;
+
+use engine::StopSignal;
+use plan::experiment::Experiment;
+use plan::load::{ArrivalProcess, Load, Model, Spacing, Stage, SteadyState, Stop};
+use plan::plan::{Arm, Plan, TrialPlan};
+use plan::randomness::{Stream, draw};
+use plan::units::format_rate;
+use record::folder::{RunReader, names};
+use record::summary::{Run, StepResult, Summary, Trial};
+use report::capacity::stairs::{self, Climb};
+use report::capacity::{self, Climbed, Course, Tried};
+use report::pages::tables;
+use stats::capacity::search::{Outcome, Search, Settings, Step};
+
+use crate::commands::run::write_json;
+use crate::conduct::{Conduct, launcher};
+use crate::disk::Disk;
+use crate::live::Live;
+use crate::message::Problem;
+use crate::redaction;
+
+/// Connections of an open load, where the experiment's own load is not open.
+const CONNECTIONS: u32 = 1_000;
+/// Rest between trials of a target that keeps running: at least this, ten times its p99, at most that.
+const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
+/// How often the wish to stop is looked at while resting.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Everything that a search needs beside its experiment.
+pub struct Searching<'a> {
+    /// One arm, with criteria; its rate is replaced step by step.
+    pub experiment: &'a Experiment,
+    /// Where the record goes.
+    pub disk: &'a Disk,
+    /// What is seen meanwhile.
+    pub live: &'a mut Live,
+    /// The user's wish to stop.
+    pub stop: StopSignal,
+    /// Whether raw samples are kept.
+    pub keep_samples: bool,
+    /// What is searched, and what it may cost.
+    pub settings: Settings,
+    /// Length of each step up and down after the search; none for no such steps.
+    pub stair: Option<Duration>,
+    /// Provenance of the run; its plan's hash is filled in.
+    pub run: Run,
+}
+
+/// What has been done by now.
+struct Done {
+    plan: Plan,
+    search: Search,
+    tried: Vec<Tried>,
+    climbed: Option<Climbed>,
+}
+
+impl Searching<'_> {
+    /// Searches until the search ends or the user wishes so.
+    ///
+    /// Errors: a trial could not begin, or the record cannot be written; what was known before stands in the folder
+    pub fn run(&mut self) -> Result<Summary, Problem> {
+        let mut done = Done {
+            plan: Plan { arms: Vec::new(), trials: Vec::new(), ..self.experiment.plan.clone() },
+            search: Search::new(self.settings),
+            tried: Vec::new(),
+            climbed: None,
+        };
+        let mut summary = self.write(&done)?;
+        while self.stop.requests() == 0
+            && let Some(step) = done.search.next_step()
+        {
+            let tried = self.try_step(&mut done.plan, step)?;
+            if let Some(outcome) = outcome(tried.result) {
+                done.search.tell(step, outcome);
+            }
+            self.rest(&tried.summary);
+            done.tried.push(tried);
+            summary = self.write(&done)?;
+            self.tell(&summary);
+        }
+        let low = summary.capacity.as_ref().and_then(|capacity| capacity.low);
+        if let (Some(low), Some(length), 0) = (low, self.stair, self.stop.requests()) {
+            done.climbed = self.climb(&mut done.plan, low, length)?;
+            summary = self.write(&done)?;
+        }
+        Ok(summary)
+    }
+
+    fn try_step(&mut self, plan: &mut Plan, step: Step) -> Result<Tried, Problem> {
+        let length = Duration::from_millis((step.seconds * 1e3).round() as u64);
+        self.live.say(&format!(
+            "step {}: {} for {} s",
+            plan.trials.len() + 1,
+            format_rate(step.rate),
+            length.as_secs_f64()
+        ));
+        let arm = arm_at(&self.experiment.plan.arms[0], step.rate, length);
+        let summary = self.trial(plan, arm, true)?;
+        Ok(Tried { step, result: capacity::result(&summary), summary })
+    }
+
+    /// Carries the arm out as the next trial of the plan; its summary is that of a run of this trial alone.
+    fn trial(&mut self, plan: &mut Plan, arm: Arm, judged: bool) -> Result<Summary, Problem> {
+        let known = plan.arms.iter().position(|other| other.name == arm.name);
+        let place = known.unwrap_or(plan.arms.len());
+        let index = plan.trials.len() as u32 + 1;
+        let seed = draw(plan.seed, Stream::Trial, u64::from(index));
+        let trial = TrialPlan { index, block: 1, order: index, arm: place, seed };
+        let mut experiment = self.experiment.clone();
+        experiment.plan.trials = vec![TrialPlan { arm: 0, ..trial.clone() }];
+        experiment.plan.arms = vec![arm.clone()];
+        if !judged {
+            experiment.plan.criteria.clear();
+        }
+        match known {
+            // Of trials at one rate the longest stands in the plan.
+            Some(_) if plan.arms[place].load.measure_time() >= arm.load.measure_time() => {}
+            Some(_) => plan.arms[place] = arm,
+            None => plan.arms.push(arm),
+        }
+        plan.trials.push(trial);
+        write_json(self.disk, names::PLAN, &plan.to_json())?;
+        let mut conduct = Conduct {
+            experiment: &experiment,
+            disk: self.disk,
+            live: self.live,
+            stop: self.stop.clone(),
+            launcher: launcher()?,
+            keep_samples: self.keep_samples,
+        };
+        let summary = conduct.run(self.run.clone())?;
+        self.run.machine.placement = summary.run.machine.placement.clone();
+        Ok(summary)
+    }
+
+    /// Up in steps to above the low end and down again, in one trial.
+    fn climb(
+        &mut self,
+        plan: &mut Plan,
+        low: f64,
+        length: Duration,
+    ) -> Result<Option<Climbed>, Problem> {
+        self.live.say(&format!("up in steps to above {} and down again", format_rate(low)));
+        let arm = arm_of_stairs(&self.experiment.plan.arms[0], low, length);
+        let summary = self.trial(plan, arm, false)?;
+        let Some(trial) = summary.arms.iter().flat_map(|arm| &arm.trials).next() else {
+            return Ok(None);
+        };
+        if self.stop.requests() > 0 {
+            return Ok(None);
+        }
+        let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        let mut climb = Climb::new(low, step_ns, trial.window_ns);
+        let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
+        RunReader::new(self.disk)
+            .visit_windows(trial.index, &operations, &mut |window| climb.add(window))
+            .map_err(|error| {
+                Problem::environment(format!("cannot read the windows back: {error}"))
+                    .during(format!("judging trial {}", trial.index))
+            })?;
+        Ok(Some(Climbed { stairs: climb.judge(trial.index), summary }))
+    }
+
+    /// Plan and summary as they are by now.
+    fn write(&self, done: &Done) -> Result<Summary, Problem> {
+        let texts: Vec<String> =
+            done.plan.criteria.iter().map(|criterion| criterion.text.clone()).collect();
+        let course = Course {
+            tried: &done.tried,
+            search: &done.search,
+            precision: self.settings.precision,
+            criteria: &texts,
+            stairs: done.climbed.as_ref(),
+        };
+        let run = Run { plan_hash: done.plan.hash(), ..self.run.clone() };
+        let summary = capacity::summary(run, &course);
+        let value = serde_json::to_value(&summary)
+            .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
+        write_json(self.disk, names::PLAN, &done.plan.to_json())?;
+        write_json(self.disk, names::SUMMARY, &redaction::of_summary(value, &done.plan.secrets))?;
+        Ok(summary)
+    }
+
+    fn tell(&mut self, summary: &Summary) {
+        let Some(answer) = &summary.capacity else { return };
+        if let Some(step) = answer.steps.last() {
+            self.live.say(&format!("  {}", tables::capacity::told(step, answer)));
+        }
+    }
+
+    /// A target that keeps running works off what is left of the trial.
+    fn rest(&self, summary: &Summary) {
+        let started_by_us = self.experiment.plan.arms[0].system.is_some();
+        let trial = summary.arms.iter().flat_map(|arm| &arm.trials).next();
+        let Some(trial) = trial.filter(|_| !started_by_us) else { return };
+        let mut left = tenfold(trial).clamp(REST.0, REST.1);
+        while !left.is_zero() && self.stop.requests() == 0 {
+            thread::sleep(LOOK.min(left));
+            left = left.saturating_sub(LOOK);
+        }
+    }
+}
+
+/// Ten times the p99 of the outcome time; without one, without end.
+fn tenfold(trial: &Trial) -> Duration {
+    let p99 = trial.total.outcome_time.quantiles.iter().find(|entry| entry.q == 0.99);
+    let p99 = p99.and_then(|entry| entry.observed_ns);
+    p99.map_or(Duration::MAX, |p99| Duration::from_nanos(p99.saturating_mul(10)))
+}
+
+fn outcome(result: StepResult) -> Option<Outcome> {
+    match result {
+        StepResult::Pass => Some(Outcome::Passed),
+        StepResult::Fail => Some(Outcome::Failed),
+        StepResult::Undecided => Some(Outcome::Undecided),
+        StepResult::Invalid => Some(Outcome::Invalid),
+        StepResult::Stopped => None,
+    }
+}
+
+/// The arm at this rate.
+pub fn arm_at(base: &Arm, rate: f64, length: Duration) -> Arm {
+    let arrivals = match spacing(&base.load) {
+        Spacing::Constant => ArrivalProcess::Constant { rate },
+        Spacing::Poisson => ArrivalProcess::Poisson { rate },
+    };
+    let stop = Stop::Duration { after: length };
+    with_load(base, capacity::arm_name(rate), format_rate(rate), (arrivals, stop))
+}
+
+/// The arm that goes up and down.
+fn arm_of_stairs(base: &Arm, low: f64, length: Duration) -> Arm {
+    let rates = stairs::rates(low);
+    let plateau =
+        |rate: f64| [Stage { to: rate, over: Duration::ZERO }, Stage { to: rate, over: length }];
+    let arrivals = ArrivalProcess::Stages {
+        from: rates[0],
+        stages: rates.iter().flat_map(|rate| plateau(*rate)).collect(),
+        spacing: spacing(&base.load),
+    };
+    let stop = Stop::Duration { after: length * rates.len() as u32 };
+    with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), (arrivals, stop))
+}
+
+/// The arm under this open load. No steady state is required: a rate that cannot be held has none, and that is
+/// the answer.
+fn with_load(
+    base: &Arm,
+    name: String,
+    level: String,
+    (arrivals, stop): (ArrivalProcess, Stop),
+) -> Arm {
+    let is_open = matches!(base.load.model, Model::Open { .. });
+    let mut arm = base.clone();
+    arm.name = name;
+    arm.factors.insert("rate".to_owned(), level.into());
+    arm.load.model = Model::Open { arrivals };
+    arm.load.stop = stop;
+    arm.load.steady_state = SteadyState::Reported;
+    if !is_open {
+        arm.load.connections = CONNECTIONS;
+    }
+    arm
+}
+
+fn spacing(load: &Load) -> Spacing {
+    match &load.model {
+        Model::Open { arrivals: ArrivalProcess::Constant { .. } } => Spacing::Constant,
+        Model::Open {
+            arrivals: ArrivalProcess::Stages { spacing, .. } | ArrivalProcess::Burst { spacing, .. },
+        } => *spacing,
+        _ => Spacing::Poisson,
+    }
+}

@@ -1,0 +1,218 @@
+//! Runs of several trials that meet trouble: what is executed again, and what is gone on with.
+
+use record::summary::{Summary, Trial, Validity};
+use rustix::process::Signal;
+
+use crate::lab::process::Running;
+use crate::lab::server::truth;
+use crate::lab::{Lab, PROOFLOAD, Ran, assert_accounting, finding};
+
+/// Two arms in two blocks: four trials of a second.
+const DESIGN: &str = "title = \"two blocks\"\n[factors]\nrate = [\"200/s\", \"300/s\"]\n[design]\nblocks = 2\n\
+                      [load]\nrate = \"{{factor.rate}}\"\nduration = \"1s\"\nwarm_up = \"0s\"\n\
+                      [[operation]]\nname = \"get\"\nhttp = { path = \"/\" }\n";
+const FLAGS: [&str; 5] = ["--seed", "7", "--out", "run", "--quiet"];
+
+fn against(url: &str) -> String {
+    format!("{DESIGN}[target]\nurl = \"{}\"\n", url.trim_end_matches('/'))
+}
+
+/// A system that counts its starts in the file `starts`, and does this at the third.
+fn at_the_third_start(act: &str) -> String {
+    let serve = format!("{PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}");
+    let count = "echo x >> starts; n=$(wc -l < starts)";
+    let command = format!("sh -c '{count}; serve=\\\"{serve}\\\"; {act}; exec $serve'");
+    format!("{DESIGN}[system]\ncommand = \"{command}\"\nready = \"tcp\"\n")
+}
+
+fn trials(summary: &Summary) -> Vec<&Trial> {
+    let mut trials: Vec<&Trial> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
+    trials.sort_by_key(|trial| trial.index);
+    trials
+}
+
+/// What the plan and the seed alone decide.
+fn shape(summary: &Summary) -> Vec<(u32, u32, u32, u64, u64)> {
+    let shape = |trial: &&Trial| {
+        assert_accounting(trial);
+        let sums = trial.accounting;
+        (trial.index, trial.block, trial.order, sums.planned, sums.succeeded)
+    };
+    trials(summary).iter().map(shape).collect()
+}
+
+fn numbers(summary: &Summary) -> Vec<u32> {
+    trials(summary).iter().map(|trial| trial.index).collect()
+}
+
+/// The exit code is the verdict; the generator of a busy machine may have been late.
+fn assert_judged(ran: &Ran, summary: &Summary) {
+    assert_eq!(ran.code, i32::from(report::verdict::exit_code(summary)), "{ran:?}");
+    assert!(finding(summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
+}
+
+/// A run that measures its second trial.
+fn in_the_second_trial(lab: &Lab) -> Running {
+    let running = lab.start(&[&["run", "two.toml"], &FLAGS[..]].concat());
+    let trial = lab.path("run/trials/002");
+    let events = trial.join("events.jsonl");
+    running.await_in(lab, &trial, || {
+        std::fs::read_to_string(&events).unwrap_or_default().contains("window_closed")
+    });
+    running
+}
+
+fn facts(trial: u32) -> String {
+    format!("run/trials/{trial:03}/trial.json")
+}
+
+#[test]
+fn an_interrupted_or_killed_run_is_gone_on_with_to_the_same_end() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    lab.write("two.toml", &against(&url));
+    let flags = ["--seed", "7", "--out", "whole", "--quiet"];
+    let ran = lab.proofload(&[&["run", "two.toml"], &flags[..]].concat());
+    let whole = lab.summary("whole").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_judged(&ran, &whole);
+    assert_eq!(numbers(&whole), [1, 2, 3, 4]);
+    for signal in [Signal::INT, Signal::KILL] {
+        let running = in_the_second_trial(&lab);
+        running.signal(signal);
+        let ran = running.finish();
+        let first = lab.read(&facts(1));
+        if signal == Signal::INT {
+            assert_eq!(ran.code, 3, "{}", ran.stderr);
+            let summary = lab.summary("run").expect("a summary");
+            assert!(
+                finding(&summary, "interrupted").is_some_and(|claim| claim.contains("stopped"))
+            );
+        } else {
+            assert!(lab.summary("run").is_none(), "killed in time");
+        }
+        let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+        let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+        assert_judged(&ran, &summary);
+        assert_eq!(shape(&summary), shape(&whole), "{signal:?}");
+        assert_eq!(summary.run.plan_hash, whole.run.plan_hash);
+        assert_eq!(summary.run.seed, 7);
+        assert!(summary.run.command.contains(&"two.toml".to_owned()), "{:?}", summary.run.command);
+        assert_eq!(lab.read(&facts(1)), first, "what was finished is kept");
+        let claim = "the run was gone on with: 1 of 4 trials are from before that";
+        assert_eq!(finding(&summary, "resumed"), Some(claim));
+        assert_eq!(finding(&summary, "interrupted"), None);
+        assert!(lab.read("run/report.html").contains(claim));
+
+        let again = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+        assert_eq!(shape(&lab.summary("run").expect("a summary")), shape(&summary));
+        assert_eq!(again.code, ran.code, "nothing was left to do: {again:?}");
+        std::fs::remove_dir_all(lab.path("run")).expect("the folder goes away");
+    }
+}
+
+#[test]
+fn a_run_is_not_gone_on_with_by_another_plan_or_by_two() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    lab.write("two.toml", &against(&url));
+    let running = in_the_second_trial(&lab);
+    let twice = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    assert_eq!(twice.code, 2, "{}", twice.stderr);
+    assert!(twice.stderr.contains("still goes on"), "{}", twice.stderr);
+    running.signal(Signal::INT);
+    running.finish();
+
+    let before = lab.read("run/summary.json");
+    let refused = |said: &str, arguments: &[&str]| {
+        let ran = lab.proofload(arguments);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert_eq!(lab.read("run/summary.json"), before, "nothing was touched");
+    };
+    lab.write("two.toml", &against(&url).replace("300/s", "301/s"));
+    refused("the experiment has changed", &["run", "--resume", "run"]);
+    std::fs::remove_file(lab.path("two.toml")).expect("the file is there");
+    refused("two.toml", &["run", "--resume", "run"]);
+    refused("nowhere is not a run folder", &["run", "--resume", "nowhere"]);
+    refused("--resume", &["run", "--resume", "run", "--seed", "8"]);
+    refused("--resume", &["run", "two.toml", "--resume", "run"]);
+    let origin = lab.read("run/origin.json");
+    let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    lab.write("run/origin.json", &origin.replace(&version, "\"version\": \"0.0.0\""));
+    refused("begun by version 0.0.0", &["run", "--resume", "run"]);
+}
+
+#[test]
+fn secrets_are_asked_of_the_environment_again() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let flags =
+        ["--rate", "200/s", "--duration", "29s", "--warm-up", "0s", "--out", "run", "--quiet"];
+    let secret = ["--header", "authorization: Bearer s3cr3t"];
+    let running = lab.start(&[&["run", &url], &flags[..], &secret].concat());
+    running.await_windows(&lab, 2);
+    running.signal(Signal::INT);
+    running.finish();
+    for name in crate::lab::process::files_below(&lab.path("run")) {
+        let content = std::fs::read(&name).expect("a file");
+        assert!(!String::from_utf8_lossy(&content).contains("s3cr3t"), "{}", name.display());
+    }
+    let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("AUTHORIZATION"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_block_is_executed_again_when_one_of_its_trials_falls() {
+    let cases = [
+        // Of a trial that could not begin there is nothing to show.
+        ("test $n -ne 3 || exit 7", vec![1, 2, 7, 8]),
+        ("test $n -ne 3 || exec timeout -s KILL 0.7 $serve", vec![1, 2, 3, 7, 8]),
+    ];
+    for (act, expected) in cases {
+        let lab = Lab::new();
+        lab.write("two.toml", &at_the_third_start(act));
+        let ran = lab.proofload(&[&["run", "two.toml"], &FLAGS[..]].concat());
+        let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+        assert_judged(&ran, &summary);
+        assert_eq!(numbers(&summary), expected, "{act}: {}", ran.stderr);
+        let claim = finding(&summary, "block-repeated").expect("it is told of");
+        assert!(claim.contains("block 2") && claim.contains("trial 3"), "{claim}");
+        for trial in trials(&summary) {
+            let fell = trial.index == 3;
+            assert_eq!(trial.superseded, fell, "{act}");
+            assert!(!fell || trial.validity == Validity::Invalid, "{act}");
+            assert_eq!(trial.block, if trial.index <= 2 { 1 } else { 2 });
+        }
+        assert_eq!(finding(&summary, "interrupted"), None, "the plan was carried out");
+        let spoils = |reason: &String| reason.starts_with("trial 3:");
+        assert!(!summary.verdict.reasons.iter().any(spoils), "{:?}", summary.verdict);
+    }
+}
+
+#[test]
+fn a_trial_that_cannot_begin_loses_nothing_that_was_measured() {
+    let lab = Lab::new();
+    lab.write("two.toml", &at_the_third_start("test $n -le 2 || test -e mended || exit 7"));
+    let ran = lab.proofload(&[&["run", "two.toml"], &FLAGS[..]].concat());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let summary = lab.summary("run").expect("a summary");
+    assert_judged(&ran, &summary);
+    assert_eq!(numbers(&summary), [1, 2]);
+    let claim = finding(&summary, "trial-not-executed").expect("it is told of");
+    assert!(claim.contains("trial 7 could not begin"), "{claim}");
+    assert!(ran.stdout.contains("could not begin") && lab.path("run/report.html").exists());
+
+    lab.write("mended", "");
+    let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_judged(&ran, &summary);
+    assert_eq!(numbers(&summary), [1, 2, 7, 8]);
+    assert_eq!(finding(&summary, "trial-not-executed"), None);
+
+    std::fs::remove_file(lab.path("mended")).expect("it is there");
+    let ran = lab.proofload(&["run", "two.toml", "--out", "other", "--quiet"]);
+    assert_eq!(ran.code, 4, "no trial at all could run: {}", ran.stderr);
+    assert!(ran.stderr.contains("starting trial 1"), "{}", ran.stderr);
+    assert!(lab.summary("other").is_none());
+}

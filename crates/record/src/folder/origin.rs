@@ -1,0 +1,44 @@
+//! Where a run came from, so that it can be gone on with: what was asked for, and when.
+
+use serde::{Deserialize, Serialize};
+
+/// The content of `origin.json`. Secrets stand in it as `{{env.NAME}}`, and are asked of the
+/// environment again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Version of proofload.
+    pub version: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// SHA-256 of the plan, hexadecimal.
+    pub plan_hash: String,
+    /// The command line, secrets removed.
+    pub command: Vec<String>,
+    /// The folder in which it was given; paths count from there.
+    pub folder: String,
+    /// What was asked for.
+    pub asked: Asked,
+    /// Whether raw samples are kept.
+    pub samples: bool,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Name of the experiment's file.
+    pub experiment: String,
+    /// The text itself where there is no file: what a URL and flags stand for.
+    pub text: Option<String>,
+    /// `--set`, each.
+    pub overrides: Vec<String>,
+    /// `--criterion`, each.
+    pub criteria: Vec<String>,
+    /// The seed in force, wherever it came from.
+    pub seed: u64,
+    /// `--quick`.
+    pub quick: bool,
+    /// `--warm-up`, as written.
+    pub warm_up: Option<String>,
+    /// `--workers`, as written.
+    pub workers: Option<String>,
+}

@@ -1,0 +1,60 @@
+//! What came of one trial of the search.
+
+use record::summary::{CapacityStep, Judgement, StepResult, Summary};
+use stats::capacity::search::Purpose;
+
+use super::{Tried, only_trial};
+use crate::findings::{INTERRUPTED, PROCESS_DIED};
+
+/// What the summary of a single trial says to the search; [`StepResult::Stopped`] where the user ended it.
+///
+/// A system that dies under the load could not hold the rate: that is a failure of the target, though the trial
+/// is not valid as a measurement.
+pub fn result(summary: &Summary) -> StepResult {
+    let has = |code: &str| summary.findings.iter().any(|finding| finding.code == code);
+    if has(INTERRUPTED) || only_trial(summary).is_none() {
+        return StepResult::Stopped;
+    }
+    if has(PROCESS_DIED) {
+        return StepResult::Fail;
+    }
+    match summary.verdict.result {
+        Judgement::Pass => StepResult::Pass,
+        Judgement::Fail => StepResult::Fail,
+        Judgement::Inconclusive => StepResult::Undecided,
+        Judgement::Invalid => StepResult::Invalid,
+    }
+}
+
+/// The step for the summary; `None` for one that ended before it began.
+pub(super) fn of(tried: &Tried) -> Option<CapacityStep> {
+    let trial = only_trial(&tried.summary)?;
+    let quantile = |q: f64| {
+        let entry = trial.total.outcome_time.quantiles.iter().find(|entry| entry.q == q);
+        entry.and_then(|entry| entry.observed_ns)
+    };
+    let accounting = &trial.accounting;
+    let succeeded = accounting.succeeded as f64 / accounting.planned.max(1) as f64;
+    Some(CapacityStep {
+        rate: tried.step.rate,
+        duration_ns: (tried.step.seconds * 1e9).round() as u64,
+        result: tried.result,
+        achieved: trial.rates.goodput,
+        p50_ns: quantile(0.5),
+        p99_ns: quantile(0.99),
+        failed_ratio: (1.0 - succeeded).clamp(0.0, 1.0),
+        trial: trial.index,
+        purpose: purpose(tried.step.purpose).to_owned(),
+    })
+}
+
+/// The word of a purpose.
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Expand => "expand",
+        Purpose::Narrow => "narrow",
+        Purpose::Retest => "retest",
+        Purpose::Confirm => "confirm",
+        Purpose::Check => "check",
+    }
+}

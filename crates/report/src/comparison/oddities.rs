@@ -1,0 +1,103 @@
+//! What blocks show beside the comparison itself: that it is undecided, that more does not mean more, and
+//! that the machine repeats worse than it measures.
+
+use plan::plan::Plan;
+use record::summary::{Arm, Change, Comparison, Finding, Trial};
+use stats::comparison::correction::holm;
+use stats::comparison::decision::ALPHA;
+use stats::comparison::{moments, paired};
+
+use super::blocks::{Block, Blocks, is_usable};
+use super::metric::Metric;
+use super::question::{Question, questions};
+use crate::findings::design::{self, Level};
+
+/// Trials of an arm from which their spread is known well enough to be spoken of.
+const TRIALS: usize = 6;
+/// How much larger than predicted the spread must be.
+const WORSE: f64 = 2.0;
+/// Half the width of a 95 % interval, in standard errors.
+const HALF_WIDTH: f64 = 1.959_964;
+
+/// Findings about the comparisons of a run. A rehearsal has none.
+pub fn of(plan: &Plan, arms: &[Arm], comparisons: &[Comparison]) -> Vec<Finding> {
+    if plan.rehearsal || comparisons.is_empty() {
+        return Vec::new();
+    }
+    let undecided = comparisons.iter().filter(|one| one.result == Change::Undecided);
+    let mut findings: Vec<Finding> = undecided.map(design::undecided).collect();
+    findings.extend(doses(plan, arms));
+    findings.extend(arms.iter().filter_map(repeats_worse));
+    findings
+}
+
+/// One finding for each factor of numbers, stratum and metric whose effect goes up and down again.
+fn doses(plan: &Plan, arms: &[Arm]) -> Vec<Finding> {
+    let all = questions(plan);
+    // The first question of each group stands for the group.
+    let same = |one: &Question<'_>, other: &Question<'_>| {
+        (one.factor, one.operation, one.name) == (other.factor, other.operation, other.name)
+            && one.stratum == other.stratum
+    };
+    let firsts = all
+        .iter()
+        .enumerate()
+        .filter(|(place, one)| !all[..*place].iter().any(|before| same(before, one)));
+    let of = |(_, first): (usize, &Question<'_>)| {
+        let group: Vec<&Question<'_>> = all.iter().filter(|one| same(one, first)).collect();
+        dose_order(plan, arms, &group)
+    };
+    firsts.filter_map(of).collect()
+}
+
+/// Looks at neighbouring doses: one step certainly up and another certainly down, among all steps.
+fn dose_order(plan: &Plan, arms: &[Arm], group: &[&Question<'_>]) -> Option<Finding> {
+    let first = group.first()?;
+    let mut doses: Vec<(f64, usize)> = vec![(first.baseline.as_f64()?, first.arms[0])];
+    for question in group {
+        doses.push((question.candidate.as_f64()?, question.arms[1]));
+    }
+    doses.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let value = |trial: &Trial| first.metric.value(trial, first.operation);
+    let step = |pair: &[(f64, usize)]| {
+        let blocks = Blocks::of(&arms[pair[0].1], &arms[pair[1].1]);
+        let logarithm = |low: f64, high: f64| (low > 0.0 && high > 0.0).then(|| (high / low).ln());
+        let of = |block: &Block<'_>| logarithm(value(block.baseline)?, value(block.candidate)?);
+        let differences: Vec<f64> = blocks.usable.iter().filter_map(of).collect();
+        Some(paired(&differences, plan.seed)?.difference)
+    };
+    let steps: Vec<_> = doses.windows(2).map(step).collect::<Option<_>>()?;
+    let p = holm(&steps.iter().map(|step| step.p).collect::<Vec<_>>());
+    let certain = |sign: f64| {
+        steps.iter().zip(&p).position(|(step, p)| {
+            let differs = *p <= ALPHA && step.interval.is_some_and(|one| one.is_beyond(0.0));
+            differs && step.estimate * sign > 0.0
+        })
+    };
+    let (up, down) = (certain(1.0)?, certain(-1.0)?);
+    let dose = |place: usize| [doses[place].0, doses[place + 1].0];
+    let level = Level { factor: first.factor, operation: first.operation, metric: first.name };
+    Some(design::dose_order(&level, dose(up), dose(down)))
+}
+
+/// Compares how the medians of an arm's trials differ with what their own intervals predict.
+fn repeats_worse(arm: &Arm) -> Option<Finding> {
+    let usable: Vec<&Trial> = arm.trials.iter().filter(|trial| is_usable(trial)).collect();
+    let mut logarithms = Vec::new();
+    let mut squares = 0.0;
+    for trial in &usable {
+        let metric = Metric::Quantile(0.5);
+        let times = super::metric::times(metric, trial, &trial.total);
+        let entry = times.quantiles.iter().find(|entry| entry.q == 0.5)?;
+        let (observed, low, high) = (entry.observed_ns?, entry.low_ns?, entry.high_ns?);
+        if low == 0 {
+            return None;
+        }
+        logarithms.push((observed as f64).ln());
+        squares += ((high as f64 / low as f64).ln() / (2.0 * HALF_WIDTH)).powi(2);
+    }
+    let predicted = (squares / usable.len().max(1) as f64).sqrt();
+    let seen = moments(&logarithms)?.1?;
+    let worse = usable.len() >= TRIALS && predicted > 0.0 && seen > WORSE * predicted;
+    worse.then(|| design::repeats_worse(&arm.name, usable.len(), seen, predicted))
+}

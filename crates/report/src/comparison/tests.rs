@@ -1,0 +1,210 @@
+use plan::experiment::Options;
+use plan::plan::TrialPlan;
+use record::Outcome;
+use record::summary::{Change, Comparison, Summary};
+
+use crate::simulated::{One, designed, file};
+
+/// Two factors, one of which is compared in these metrics.
+fn experiment(levels: &str, baseline: &str, metrics: &[&str], blocks: u32) -> String {
+    let declared = format!(
+        "[factors]\nlevel = [{levels}]\n[design]\nblocks = {blocks}\n\
+         [[comparison]]\nfactor = \"level\"\nbaseline = {baseline}\nmetrics = {metrics:?}\n"
+    );
+    file("rate = \"100/s\"\nduration = \"4s\"\nsteady_state = \"reported\"", &[]) + &declared
+}
+
+/// A service time around 1 ms that differs between operations, and between blocks by a few per cent.
+fn service(trial: &TrialPlan, index: u64, factor: f64) -> u64 {
+    let operation = 0.5 + ((index * 37 % 101) as f64 / 100.0);
+    let block = 1.0 + 0.03 * ((trial.block * 5 % 7) as f64 / 7.0 - 0.5);
+    let noise = 1.0 + 0.01 * (((trial.index * 11) % 13) as f64 / 13.0 - 0.5);
+    (1e6 * operation * block * noise * factor) as u64
+}
+
+/// Carries it out; arm `i` is slower by `factors[i]`.
+fn carried_out(file: &str, factors: &[f64]) -> Summary {
+    let one = |trial: &TrialPlan, index| One::answered(service(trial, index, factors[trial.arm]));
+    designed(file, &Options::default(), (100, 400), one)
+}
+
+fn only(summary: &Summary) -> &Comparison {
+    assert_eq!(summary.comparisons.len(), 1);
+    &summary.comparisons[0]
+}
+
+fn finding<'a>(summary: &'a Summary, code: &str) -> Option<&'a record::summary::Finding> {
+    summary.findings.iter().find(|finding| finding.code == code)
+}
+
+#[test]
+fn a_slower_arm_is_changed_by_what_it_is_slower() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
+    let summary = carried_out(&file, &[1.0, 1.2]);
+    let one = only(&summary);
+    assert_eq!((one.result, one.size_certain, one.blocks), (Change::Changed, true, 10));
+    assert!((one.ratio.unwrap() - 1.2).abs() < 0.01, "{:?}", one.ratio);
+    assert!(one.low.unwrap() < 1.2 && 1.2 < one.high.unwrap(), "{:?} {:?}", one.low, one.high);
+    assert_eq!((one.p_value, one.needs_blocks), (Some(2.0 / 1024.0), None));
+    assert_eq!((one.of.as_str(), one.points.len()), ("outcome_time", 10));
+    assert_eq!(finding(&summary, "undecided-comparison"), None);
+    assert_eq!(summary.verdict.reasons[1], "the comparison is decided");
+    assert_eq!(crate::verdict::exit_code(&summary), 0);
+}
+
+#[test]
+fn equal_arms_are_equivalent() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50", "goodput"], 10);
+    let summary = carried_out(&file, &[1.0, 1.0]);
+    for one in &summary.comparisons {
+        assert_eq!((one.result, one.size_certain), (Change::Equivalent, true), "{one:?}");
+    }
+    assert!(summary.comparisons[1].of == "rates" && summary.comparisons[1].shift.is_empty());
+}
+
+#[test]
+fn the_shift_function_shows_where_the_times_differ() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
+    // Only the slower half is slower.
+    let one = |trial: &TrialPlan, index| {
+        let time = service(trial, index, 1.0);
+        let slower = trial.arm == 1 && index * 37 % 101 > 50;
+        One::answered(if slower { time * 3 / 2 } else { time })
+    };
+    let summary = designed(&file, &Options::default(), (100, 400), one);
+    let shift = &only(&summary).shift;
+    let at = |q: f64| shift.iter().find(|point| point.q == q);
+    assert!((at(0.2).unwrap().ratio - 1.0).abs() < 0.02, "{shift:?}");
+    let slower = at(0.8).unwrap();
+    assert!((slower.ratio - 1.5).abs() < 0.03 && slower.low.unwrap() > 1.4, "{shift:?}");
+    assert!(slower.p_value < 0.05);
+}
+
+#[test]
+fn noise_beyond_the_margin_is_undecided_and_says_what_would_decide() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 8);
+    // Up by 30 % in one block, down in the next.
+    let one = |trial: &TrialPlan, index| {
+        let factor = if (trial.block + trial.arm as u32).is_multiple_of(2) { 1.3 } else { 1.0 };
+        One::answered(service(trial, index, factor))
+    };
+    let summary = designed(&file, &Options::default(), (100, 400), one);
+    let one = only(&summary);
+    assert_eq!((one.result, one.size_certain), (Change::Undecided, false));
+    assert!(one.needs_blocks.unwrap() > 100, "{:?}", one.needs_blocks);
+    let said = finding(&summary, "undecided-comparison").unwrap();
+    assert!(said.claim.starts_with("p50 of level=new against old is undecided after 8 blocks"));
+    assert!(said.advice.contains(&one.needs_blocks.unwrap().to_string()), "{}", said.advice);
+    assert_eq!(summary.verdict.reasons[1], "the comparison is undecided");
+    assert_eq!(crate::verdict::exit_code(&summary), 0);
+}
+
+#[test]
+fn a_block_with_an_unusable_trial_is_left_out() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 8);
+    // In block 3 one trial is so late that it is invalid.
+    let one = |trial: &TrialPlan, index| {
+        let lag = if trial.block == 3 && trial.arm == 1 { 5_000_000 } else { 10_000 };
+        One { lag, ..One::answered(service(trial, index, 1.0)) }
+    };
+    let summary = designed(&file, &Options::default(), (100, 400), one);
+    let one = only(&summary);
+    assert_eq!((one.blocks, one.left_out.as_slice()), (7, [3].as_slice()));
+    assert!(one.points.iter().all(|point| point.block != 3));
+    let page = crate::pages::markdown::render(&summary);
+    assert!(page.contains("Left out, because a trial could not be used: block 3."), "{page}");
+}
+
+#[test]
+fn a_rehearsal_decides_nothing() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
+    let options = Options { quick: true, ..Options::default() };
+    let one = |trial: &TrialPlan, index| {
+        One::answered(service(trial, index, if trial.arm == 1 { 3.0 } else { 1.0 }))
+    };
+    let summary = designed(&file, &options, (100, 300), one);
+    let one = only(&summary);
+    assert_eq!((one.result, one.blocks), (Change::Undecided, 2));
+    assert_eq!(one.note.as_deref(), Some("a rehearsal decides nothing"));
+    assert_eq!(finding(&summary, "undecided-comparison"), None);
+}
+
+#[test]
+fn failures_are_compared_as_shares() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["failed", "p99"], 10);
+    let one = |trial: &TrialPlan, index: u64| {
+        let outcome = if trial.arm == 1 && (index + u64::from(trial.block)).is_multiple_of(20) {
+            Outcome::Failed(record::FailureKind::Status)
+        } else {
+            Outcome::Succeeded
+        };
+        One { outcome: Some(outcome), ..One::answered(service(trial, index, 1.0)) }
+    };
+    let summary = designed(&file, &Options::default(), (100, 400), one);
+    let [failed, p99] = summary.comparisons.as_slice() else { panic!("two comparisons") };
+    assert_eq!((failed.result, failed.size_certain), (Change::Changed, true));
+    let shares = failed.difference.unwrap();
+    assert!((shares.observed - 0.05).abs() < 1e-9 && shares.low.unwrap() > 0.03, "{shares:?}");
+    assert_eq!((failed.ratio, failed.of.as_str()), (None, "accounting"));
+    // The slowest hundredth of the candidate never succeeded.
+    assert_eq!((p99.blocks, p99.result, p99.ratio), (0, Change::Undecided, None));
+    assert_eq!(p99.note.as_deref(), Some("in 10 of the blocks a trial has no value of p99"));
+}
+
+#[test]
+fn every_level_is_held_against_the_baseline_in_every_stratum() {
+    let text = experiment("0, 10, 20", "0", &["p50"], 10)
+        .replace("[factors]\n", "[factors]\npath = [\"direct\", \"front\"]\n");
+    let summary = carried_out(&text, &[1.0, 1.1, 1.2, 2.0, 2.2, 2.4]);
+    let asked: Vec<(String, String)> = summary
+        .comparisons
+        .iter()
+        .map(|one| (one.stratum["path"].to_string(), one.candidate.to_string()))
+        .collect();
+    let known =
+        [("\"direct\"", "10"), ("\"direct\"", "20"), ("\"front\"", "10"), ("\"front\"", "20")];
+    assert_eq!(asked, known.map(|(path, level)| (path.to_owned(), level.to_owned())));
+    // Each p-value is corrected for all four.
+    assert!(summary.comparisons.iter().all(|one| one.p_value == Some(4.0 * 2.0 / 1024.0)));
+    assert!(summary.comparisons.iter().all(|one| one.result == Change::Changed));
+    assert_eq!(finding(&summary, "dose-order"), None);
+}
+
+#[test]
+fn an_effect_that_turns_round_is_named() {
+    let text = experiment("0, 10, 20, 40", "0", &["p50"], 10);
+    let summary = carried_out(&text, &[1.0, 1.3, 1.31, 1.1]);
+    let said = finding(&summary, "dose-order").unwrap();
+    assert!(
+        said.claim.contains("rises from level=0 to 10 and falls from 20 to 40"),
+        "{}",
+        said.claim
+    );
+}
+
+#[test]
+fn a_machine_that_repeats_worse_than_it_measures_is_told() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
+    let steady = carried_out(&file, &[1.0, 1.0]);
+    assert_eq!(finding(&steady, "repeats-worse"), None);
+    // Every trial has a level of its own, ± 20 %.
+    let one = |trial: &TrialPlan, index| {
+        let own = 1.0 + 0.4 * (f64::from(trial.index * 7 % 20) / 19.0 - 0.5);
+        One::answered(service(trial, index, own))
+    };
+    let summary = designed(&file, &Options::default(), (100, 400), one);
+    let said = finding(&summary, "repeats-worse").unwrap();
+    assert!(said.claim.contains("medians of 10 trials differ by 9.22 %"), "{}", said.claim);
+}
+
+#[test]
+fn pages_begin_with_the_comparison() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50", "goodput"], 10);
+    let summary = carried_out(&file, &[1.0, 1.2]);
+    let text = crate::pages::terminal::render(&summary, crate::pages::terminal::Colour::Off);
+    let from = text.find("level against \"old\"").or(text.find("level against old")).unwrap();
+    assert!(from < text.find("Trials").unwrap(), "{text}");
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 100, "{text}");
+    insta::assert_snapshot!(text[from..].split("\nTrials").next().unwrap());
+}

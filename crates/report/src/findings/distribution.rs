@@ -1,0 +1,196 @@
+//! Findings about the form of a distribution, and about what is left out of it.
+
+use record::summary::{Distribution, Model, Severity};
+
+use super::{Case, Noticed, Row};
+use crate::number::{count, duration, percent, percentile, rate, significant};
+
+/// Nearer modes are made by whoever else has the processors.
+const NEAREST_NS: u64 = 1_000_000;
+/// The same while others have them: a few turns of a scheduler.
+const NEAREST_CROWDED_NS: u64 = 20_000_000;
+
+/// Two modes.
+pub const BIMODAL: Row = Row {
+    code: "bimodal",
+    severity: Severity::Warning,
+    title: "operations are served in one of two ways",
+    explain: "The response times (service times in a closed load) have two modes with a clear valley between \
+              them, and both are met all through the run. Two things are measured as one: hits and misses of \
+              a cache, two replicas, two code paths. A median or mean of both describes neither; split the \
+              operation, or compare shares as well as times.",
+    check: |case| {
+        if case.facts.shape.comb.is_some() {
+            return None;
+        }
+        let operations = case.facts.shape.operations.iter().enumerate();
+        let mut found = operations.filter_map(|(place, one)| Some((place, one, one.modes?)));
+        let nearest = if is_crowded(case) { NEAREST_CROWDED_NS } else { NEAREST_NS };
+        let (_, operation, modes) = found.find(|(place, _, modes)| {
+            modes.high_ns - modes.low_ns >= nearest && case.facts.over_time.is_spread(*place)
+        })?;
+        let claim = format!(
+            "{} is served in one of two ways: {} in about {}, {} in about {}",
+            operation.name,
+            percent(1.0 - modes.high_share),
+            duration(modes.low_ns),
+            percent(modes.high_share),
+            duration(modes.high_ns)
+        );
+        let noticed = Noticed::new(
+            claim,
+            "find what tells the two apart, and measure them as two operations",
+        )
+        .about(&operation.name)
+        .with("low_ns", modes.low_ns)
+        .with("high_ns", modes.high_ns)
+        .with("valley_ns", modes.valley_ns)
+        .with("high_share", modes.high_share);
+        Some(noticed)
+    },
+};
+
+/// The mean is elsewhere.
+pub const MEAN: Row = Row {
+    code: "mean-far-from-median",
+    severity: Severity::Warning,
+    title: "few operations make the mean",
+    explain: "The mean is more than three times the median (rule R16), and by more than a millisecond: a few \
+              very slow operations make it, or there are several modes. Neither the median nor the mean \
+              describes such a distribution alone; read its upper percentiles and where in time they come \
+              from.",
+    check: |case| {
+        let (times, name) = main_times(case);
+        let median = at(times, 0.5)?;
+        if times.mean_ns <= median.saturating_mul(3) || times.mean_ns - median <= NEAREST_NS {
+            return None;
+        }
+        let claim = format!(
+            "the mean {name} ({}) is {} times its median ({})",
+            duration(times.mean_ns),
+            significant(times.mean_ns as f64 / median.max(1) as f64),
+            duration(median)
+        );
+        let noticed = Noticed::new(claim, "read the upper percentiles, and when they happened")
+            .with("mean_ns", times.mean_ns)
+            .with("median_ns", median);
+        Some(noticed)
+    },
+};
+
+/// Percentiles of survivors.
+pub const SURVIVORS: Row = Row {
+    code: "failures-have-no-time",
+    severity: Severity::Warning,
+    title: "a percentile leaves failures out",
+    explain: "Operations that failed, were abandoned or never begun have no response time, and they are so many \
+              that a percentile would be another if they counted as slower than all others (rule R21): the \
+              response time is that of the survivors. Read `outcome_time`, on which criteria are judged.",
+    check: |case| {
+        let total = &case.trial.total;
+        let without = total.planned.saturating_sub(total.succeeded);
+        let moved = total
+            .outcome_time
+            .quantiles
+            .iter()
+            .find(|one| (0.5..=0.99).contains(&one.q) && one.observed_ns.is_none())?;
+        let survivors = at(&total.response_time, moved.q)?;
+        if without == 0 {
+            return None;
+        }
+        let claim = format!(
+            "the {} of {} is that of operations that succeeded; with the {} that did not, it is never",
+            percentile(moved.q),
+            duration(survivors),
+            count(without)
+        );
+        let noticed = Noticed::new(claim, "read the outcome time beside the response time")
+            .with("q", moved.q)
+            .with("survivors_ns", survivors)
+            .with("without_time", without);
+        Some(noticed)
+    },
+};
+
+/// Failures counted as work.
+pub const GOODPUT: Row = Row {
+    code: "failures-in-the-throughput",
+    severity: Severity::Warning,
+    title: "failures count in the throughput",
+    explain: "In a closed load a failure ends an operation like an answer does, and mostly sooner, so that \
+              failing makes the load go faster (rules R22 and R23). More than one in a hundred completed \
+              operations failed: compare goodput, never the completed rate.",
+    check: |case| {
+        let rates = &case.trial.rates;
+        let bad = rates.completed - rates.goodput;
+        if case.trial.load.model == Model::Open || bad <= 0.01 * rates.completed {
+            return None;
+        }
+        let claim = format!(
+            "{} were completed, of which {} failed: the goodput is {}",
+            rate(rates.completed),
+            percent(bad / rates.completed),
+            rate(rates.goodput)
+        );
+        let noticed = Noticed::new(claim, "compare goodput, not completed operations")
+            .with("completed_rate", rates.completed)
+            .with("goodput_rate", rates.goodput);
+        Some(noticed)
+    },
+};
+
+/// A few operations hold up a closed loop.
+pub const STRAGGLERS: Row = Row {
+    code: "stragglers",
+    severity: Severity::Warning,
+    title: "a few slow operations set the throughput",
+    explain: "N connections whose answers take the median time would do N over that median. Much less was done, \
+              and the slowest answer took a tenth of the run or more (rule R14): a few connections were \
+              waiting for stragglers, and the throughput says more about those than about the rest.",
+    check: |case| {
+        let trial = case.trial;
+        if trial.load.model != Model::Closed || trial.phases.measure_ns == 0 {
+            return None;
+        }
+        let times = &trial.total.service_time;
+        let ceiling = f64::from(trial.load.connections) * 1e9 / at(times, 0.5)?.max(1) as f64;
+        let seen = trial.rates.completed;
+        let slowest = times.max_ns as f64 / trial.phases.measure_ns as f64;
+        if seen > 0.5 * ceiling || slowest < 0.1 || case.trial.generator.cpu_ratio > 0.9 {
+            return None;
+        }
+        let claim = format!(
+            "{} connections at the median of {} would do {}, and {} were completed; the slowest answer took {} \
+             of the run",
+            trial.load.connections,
+            duration(at(times, 0.5)?),
+            rate(ceiling),
+            rate(seen),
+            percent(slowest)
+        );
+        let noticed =
+            Noticed::new(claim, "run longer, and find what the slowest operations waited for")
+                .with("ceiling_rate", ceiling)
+                .with("completed_rate", seen)
+                .with("slowest_ns", times.max_ns);
+        Some(noticed)
+    },
+};
+
+/// What the load is about.
+fn main_times<'c>(case: &Case<'c>) -> (&'c Distribution, &'static str) {
+    match case.trial.load.model {
+        Model::Open => (&case.trial.total.response_time, "response time"),
+        Model::Closed | Model::Users => (&case.trial.total.service_time, "service time"),
+    }
+}
+
+fn at(times: &Distribution, q: f64) -> Option<u64> {
+    times.quantiles.iter().find(|one| one.q == q)?.observed_ns
+}
+
+/// Whether others had the processors, as the kernel tells.
+fn is_crowded(case: &Case<'_>) -> bool {
+    let generator = &case.trial.generator;
+    generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01
+}

@@ -1,0 +1,185 @@
+//! What the windows of a trial give away: where in time slow and failed operations are.
+
+use record::{OperationTotals, OperationWindow, Window, WindowSpan};
+use stats::periodic::{self, Period};
+use stats::signature;
+
+use super::shape::Shape;
+
+/// A trial over time, all operations together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OverTime {
+    /// Response times above this are slow: four medians, and at least a millisecond more than one.
+    slow_above_ns: u64,
+    moments: Vec<Moment>,
+    /// By operation: where its two modes part, and windows with times beyond.
+    parted: Vec<Option<Parted>>,
+}
+
+/// One window. Small, because a long run has many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Moment {
+    due: u32,
+    bad: u32,
+    slow: u32,
+    max_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Parted {
+    above_ns: u64,
+    share: f64,
+    windows: u32,
+    expected: f64,
+}
+
+/// Stalls at regular distances, in windows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stalls {
+    /// Their distance.
+    pub period: Period,
+    /// Median over the stalls of the longest response time in each, in nanoseconds.
+    pub length_ns: u64,
+    /// Where the first begins.
+    pub first: u64,
+}
+
+/// The shortest stretch of windows that holds four fifths of what ended badly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Burst {
+    /// First window.
+    pub from: u64,
+    /// First window after it.
+    pub to: u64,
+    /// Ended badly in it.
+    pub bad: u64,
+    /// Ended badly in all.
+    pub bad_total: u64,
+    /// Share of the operations due in it.
+    pub due_share: f64,
+    /// Whether it reaches the end of the measure phase.
+    pub at_end: bool,
+}
+
+impl OverTime {
+    /// Nothing seen yet of a trial with these totals.
+    pub fn new(total: &OperationTotals, shape: &Shape) -> Self {
+        let median = total.response_time.quantile(0.5).unwrap_or(0);
+        let parted = shape.operations.iter().map(|operation| {
+            operation.modes.map(|modes| Parted {
+                above_ns: modes.valley_ns,
+                share: modes.high_share,
+                ..Parted::default()
+            })
+        });
+        Self {
+            slow_above_ns: (4 * median).max(median + 1_000_000),
+            moments: Vec::new(),
+            parted: parted.collect(),
+        }
+    }
+
+    /// Adds what a window holds, or a part of it.
+    pub fn add(&mut self, window: &Window) {
+        let Ok(place) = usize::try_from(window.number) else { return };
+        if self.moments.len() <= place {
+            self.moments.resize(place + 1, Moment::default());
+        }
+        let moment = &mut self.moments[place];
+        for (index, part) in window.operations.iter().enumerate() {
+            moment.add(part, self.slow_above_ns);
+            if let Some(Some(parted)) = self.parted.get_mut(index) {
+                parted.add(part);
+            }
+        }
+    }
+
+    /// Whether operations of the slower mode are in about as many windows as chance would put them: a
+    /// stall is no second way of being served.
+    pub fn is_spread(&self, operation: usize) -> bool {
+        let parted = self.parted.get(operation).copied().flatten();
+        parted.is_some_and(|parted| f64::from(parted.windows) >= 0.5 * parted.expected)
+    }
+
+    /// Stalls at regular distances, if there are any.
+    pub fn stalls(&self) -> Option<Stalls> {
+        let stalled = self.stalled();
+        let begins: Vec<u64> = stalled
+            .iter()
+            .filter(|&&at| at == 0 || !stalled.contains(&(at - 1)))
+            .copied()
+            .collect();
+        let period = periodic::period(&begins, self.moments.len() as u64)?;
+        let mut longest: Vec<u64> = begins.iter().map(|&begin| self.longest(begin)).collect();
+        longest.sort_unstable();
+        let first = *begins.first()?;
+        Some(Stalls { period, length_ns: longest[longest.len() / 2], first })
+    }
+
+    /// The shortest stretch with four fifths of what ended badly, if that is ten operations or more.
+    pub fn burst(&self) -> Option<Burst> {
+        const FEWEST: u64 = 10;
+        let bad_total: u64 = self.moments.iter().map(|one| u64::from(one.bad)).sum();
+        if bad_total < FEWEST {
+            return None;
+        }
+        let (from, to, bad) = self.shortest_with((bad_total * 4).div_ceil(5))?;
+        let due = |moments: &[Moment]| moments.iter().map(|one| f64::from(one.due)).sum::<f64>();
+        let due_share = due(&self.moments[from..to]) / due(&self.moments).max(1.0);
+        let at_end = to == self.moments.len();
+        Some(Burst { from: from as u64, to: to as u64, bad, bad_total, due_share, at_end })
+    }
+
+    /// Windows of which markedly more is slow than of the one in the middle, if they are few.
+    fn stalled(&self) -> Vec<u64> {
+        let mut counts: Vec<u32> = self.moments.iter().map(|one| one.slow).collect();
+        counts.sort_unstable();
+        let background = counts.get(counts.len() / 2).copied().map_or(0.0, f64::from);
+        let is_stalled = |one: &Moment| signature::stands_out(u64::from(one.slow), background);
+        let stalled = self.moments.iter().enumerate().filter(|(_, one)| is_stalled(one));
+        stalled.map(|(at, _)| at as u64).collect()
+    }
+
+    fn longest(&self, begin: u64) -> u64 {
+        let stall = self.moments.iter().skip(begin as usize).take_while(|one| one.slow > 0);
+        stall.map(|one| one.max_ns).max().unwrap_or(0)
+    }
+
+    fn shortest_with(&self, wanted: u64) -> Option<(usize, usize, u64)> {
+        let (mut from, mut bad, mut best) = (0, 0, None::<(usize, usize, u64)>);
+        for (to, moment) in self.moments.iter().enumerate() {
+            bad += u64::from(moment.bad);
+            while bad - u64::from(self.moments[from].bad) >= wanted {
+                bad -= u64::from(self.moments[from].bad);
+                from += 1;
+            }
+            if bad >= wanted
+                && best.is_none_or(|(from_best, end, _)| to + 1 - from < end - from_best)
+            {
+                best = Some((from, to + 1, bad));
+            }
+        }
+        best
+    }
+}
+
+impl Moment {
+    fn add(&mut self, part: &OperationWindow, slow_above_ns: u64) {
+        let clipped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let bad = crate::summarize::without_time(part);
+        self.due = self.due.saturating_add(clipped(part.planned));
+        self.bad = self.bad.saturating_add(clipped(bad));
+        if let Some(times) = part.histogram(WindowSpan::ResponseTime) {
+            self.slow = self.slow.saturating_add(clipped(times.count_above(slow_above_ns)));
+            self.max_ns = self.max_ns.max(times.max());
+        }
+    }
+}
+
+impl Parted {
+    fn add(&mut self, part: &OperationWindow) {
+        let Some(times) = part.histogram(WindowSpan::ResponseTime) else { return };
+        self.windows += u32::from(times.count_above(self.above_ns) > 0);
+        self.expected += 1.0 - (1.0 - self.share).powf(times.count() as f64);
+    }
+}

@@ -1,0 +1,151 @@
+use record::Outcome;
+use record::summary::{Finding, Judgement, Summary, Validity};
+
+use crate::simulated::{One, file, simulate};
+use crate::verdict::exit_code;
+
+const MS: u64 = 1_000_000;
+const RATE: u64 = 500;
+const REQUIRED: &str = "rate = \"500/s\"\narrivals = \"constant\"\nduration = \"60s\"";
+const CODES: [&str; 5] =
+    ["growing-backlog", "warm-up-too-short", "drift", "level-shift", "uneven-phase"];
+
+/// A minute at 500/s against a target with this mean time by second; times vary by ± 40 % around it.
+fn minute(load: &str, mean_ms: impl Fn(f64) -> f64) -> Summary {
+    minute_with(load, |index, second| {
+        let spread = 0.6 + 0.8 * (index * 7_919 % 1_009) as f64 / 1_009.0;
+        One::answered((mean_ms(second) * spread * MS as f64) as u64)
+    })
+}
+
+fn minute_with(load: &str, one: impl Fn(u64, f64) -> One) -> Summary {
+    simulate(&file(load, &["p99 < 1s"]), RATE, 60 * RATE, |index| {
+        one(index, index as f64 / RATE as f64)
+    })
+    .summary()
+}
+
+fn validity(summary: &Summary) -> (Validity, &[String]) {
+    let trial = &summary.arms[0].trials[0];
+    (trial.validity, &trial.reasons)
+}
+
+/// Those of this table.
+fn found(summary: &Summary) -> Vec<&Finding> {
+    summary.findings.iter().filter(|one| CODES.contains(&one.code.as_str())).collect()
+}
+
+fn only<'a>(summary: &'a Summary, code: &str) -> &'a Finding {
+    let found = found(summary);
+    assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), [code]);
+    found[0]
+}
+
+#[test]
+fn a_target_that_stays_as_it_is_raises_nothing() {
+    let summary = minute(REQUIRED, |_| 4.0);
+    assert_eq!(validity(&summary), (Validity::Valid, &[][..]));
+    assert!(found(&summary).is_empty(), "{:?}", found(&summary));
+    assert_eq!(exit_code(&summary), 0);
+}
+
+#[test]
+fn a_leak_is_a_drift_and_no_steady_state() {
+    let summary = minute(REQUIRED, |second| 4.0 + second / 60.0);
+    let finding = only(&summary, "drift");
+    assert!(finding.claim.starts_with("the median response time rose by 2"), "{}", finding.claim);
+    assert!((finding.evidence["median_ratio"].as_f64().unwrap() - 1.25).abs() < 0.05);
+    assert!(finding.evidence.contains_key("p95_ratio"));
+    let (validity, reasons) = validity(&summary);
+    assert_eq!(validity, Validity::NoSteadyState);
+    assert_eq!(reasons[0], format!("no steady state: {}", finding.claim));
+    assert_eq!(summary.criteria[0].result, Judgement::Inconclusive);
+    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Inconclusive, 3));
+}
+
+#[test]
+fn where_it_is_only_reported_a_drift_is_a_note() {
+    let load = format!("{REQUIRED}\nsteady_state = \"reported\"");
+    let summary = minute(&load, |second| 4.0 + second / 60.0);
+    only(&summary, "drift");
+    assert_eq!(validity(&summary).0, Validity::Noted);
+    assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Pass, 0));
+}
+
+#[test]
+fn a_step_is_told_with_its_instant() {
+    let summary = minute(REQUIRED, |second| if second < 36.0 { 4.0 } else { 6.0 });
+    let finding = only(&summary, "level-shift");
+    assert_eq!(
+        finding.claim,
+        "the median response time rose by 50.2 % at once, 36.0 s into the measure phase"
+    );
+    assert_eq!(finding.evidence["median_at_ns"], 36_000 * MS);
+    assert_eq!(validity(&summary).0, Validity::NoSteadyState);
+}
+
+#[test]
+fn a_slow_start_asks_for_a_longer_warm_up() {
+    let summary = minute(REQUIRED, |second| if second < 10.0 { 12.0 } else { 4.0 });
+    let finding = only(&summary, "warm-up-too-short");
+    assert_eq!(
+        finding.claim,
+        "the first 10.0 s were slower than the rest, with a median response time 2.99 times as long"
+    );
+    assert_eq!(finding.advice, "warm up for at least 10.0 s");
+    assert_eq!(finding.evidence["transient_ns"], 10_000 * MS);
+}
+
+#[test]
+fn a_rate_above_capacity_is_told_once_as_a_backlog() {
+    // 550/s come in to a target that does 500/s: whoever comes after t seconds waits t/10.
+    let summary = minute(REQUIRED, |second| 4.0 + second * 100.0);
+    let finding = only(&summary, "growing-backlog");
+    assert!(finding.claim.contains("exceeds what the target can do"), "{}", finding.claim);
+    assert!(finding.evidence["in_flight_end"].as_f64().unwrap() > 2_000.0);
+    assert_eq!(validity(&summary).0, Validity::NoSteadyState);
+}
+
+#[test]
+fn failures_that_come_together_are_uneven() {
+    let failing = |until: u64| {
+        minute_with(REQUIRED, |index, _| One {
+            outcome: Some(match index % 50 {
+                7 if index >= until => Outcome::Failed(record::FailureKind::Reset),
+                _ => Outcome::Succeeded,
+            }),
+            ..One::answered(4 * MS + index * 7_919 % 1_009 * 1_000)
+        })
+    };
+    let finding = failing(54 * RATE);
+    let finding = only(&finding, "uneven-phase");
+    assert_eq!(
+        finding.claim,
+        "parts of the measure phase differ: from 54.0 s to 60.0 s 2.00 % of operations were lost, \
+         0.20 % over the whole"
+    );
+    assert!(found(&failing(0)).is_empty(), "evenly spread");
+}
+
+#[test]
+fn a_plan_that_changes_its_rate_is_not_tested() {
+    let load = "stages = [{ to = \"500/s\", over = \"30s\" }, { hold = \"30s\" }]";
+    let mut made = simulate(&file(load, &[]), RATE, 60 * RATE, |_| One::answered(MS));
+    made.trial.load.arrivals = Some("stages".to_owned());
+    let summary = made.summary();
+    let (validity, reasons) = validity(&summary);
+    assert_eq!(validity, Validity::Noted);
+    assert_eq!(
+        reasons,
+        ["whether there was a steady state was not tested: the planned rate changes (stages)"]
+    );
+}
+
+#[test]
+fn too_short_is_a_note() {
+    let load = "rate = \"500/s\"\nduration = \"5s\"";
+    let summary = simulate(&file(load, &[]), RATE, 5 * RATE, |_| One::answered(MS)).summary();
+    let (validity, reasons) = validity(&summary);
+    assert_eq!(validity, Validity::Noted);
+    assert_eq!(reasons, ["too short to test for a steady state: 50 windows, 60 are needed"]);
+}

@@ -1,0 +1,70 @@
+//! Rows that look at several trials.
+
+use record::summary::{Arm, Machine, Trial};
+
+use super::super::of_run::of_run;
+use crate::example;
+
+/// Arms with one trial each: rate, operations begun, failed.
+fn arms(trials: &[(f64, u64, u64)]) -> Vec<Arm> {
+    let mut arm = example::summary().arms.remove(0);
+    let made = |&(rate, started, failed): &(f64, u64, u64)| {
+        let trial: &mut Trial = &mut arm.trials[0];
+        trial.load.offered_rate = Some(rate);
+        trial.accounting.started = started;
+        trial.accounting.failed = failed;
+        trial.accounting.missed = 0;
+        arm.clone()
+    };
+    trials.iter().map(made).collect()
+}
+
+fn codes(arms: &[Arm], memory: u64) -> Vec<String> {
+    let machine = Machine { memory_bytes: memory, ..Machine::default() };
+    of_run(arms, &machine).into_iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn eleven_failures_whatever_the_size_have_a_cause_of_their_own() {
+    let constant = |second| arms(&[(50.0, 500, 11), (50.0, second, 11), (50.0, 5_000, 11)]);
+    assert!(codes(&constant(1_500), 0).contains(&"constant-failures".to_owned()));
+    let growing = arms(&[(50.0, 500, 11), (50.0, 1_500, 12), (50.0, 5_000, 11)]);
+    assert!(!codes(&growing, 0).contains(&"constant-failures".to_owned()));
+    let alike = arms(&[(50.0, 500, 11), (50.0, 510, 11), (50.0, 520, 11)]);
+    assert!(!codes(&alike, 0).contains(&"constant-failures".to_owned()));
+}
+
+#[test]
+fn a_race_is_told_from_a_constant_share() {
+    // 1 − exp(−λ·4 ms) of 20,000 at 10, 50 and 100/s: 3.92, 18.13 and 32.97 %.
+    let race = arms(&[(10.0, 20_000, 784), (50.0, 20_000, 3_625), (100.0, 20_000, 6_594)]);
+    let found = of_run(&race, &Machine::default());
+    let finding = found.iter().find(|finding| finding.code == "race-window").unwrap();
+    let window = finding.evidence["window_s"].as_f64().unwrap();
+    assert!((window - 0.004).abs() < 1e-4, "{window}");
+    let constant = arms(&[(10.0, 20_000, 800), (50.0, 20_000, 820), (100.0, 20_000, 790)]);
+    assert!(!codes(&constant, 0).contains(&"race-window".to_owned()));
+    let steeper = arms(&[(10.0, 20_000, 100), (50.0, 20_000, 3_000), (100.0, 20_000, 15_000)]);
+    assert!(!codes(&steeper, 0).contains(&"race-window".to_owned()));
+}
+
+#[test]
+fn few_trials_an_arm_are_told_where_there_are_arms_to_compare() {
+    assert_eq!(codes(&arms(&[(10.0, 100, 0), (20.0, 100, 0)]), 0), ["few-trials"]);
+    assert!(codes(&arms(&[(10.0, 100, 0)]), 0).is_empty());
+}
+
+#[test]
+fn memory_that_is_nearly_full_is_told() {
+    let mut one = arms(&[(10.0, 100, 0)]);
+    let held: u64 = one[0].trials[0]
+        .systems
+        .iter()
+        .flat_map(|system| &system.processes)
+        .map(|process| process.rss_peak_bytes)
+        .sum();
+    assert!(held > 0, "the example has a process");
+    assert_eq!(codes(&one, held * 5 / 4), ["memory-tight"]);
+    one[0].trials[0].systems.clear();
+    assert!(codes(&one, held * 5 / 4).is_empty());
+}

@@ -1,0 +1,182 @@
+//! Tables of a search for capacity: the answer, the steps to it, the way up and down.
+
+use plan::units::format_rate as offered;
+use record::summary::{
+    Capacity, CapacityEnding, CapacityStep, Scalability, StepResult, Summary, Trial,
+};
+
+use super::Table;
+use crate::number::{count, duration, duration_or, percent, rate};
+
+/// All of them; none where nothing was searched.
+pub fn all(summary: &Summary) -> Vec<Table> {
+    let Some(capacity) = &summary.capacity else { return Vec::new() };
+    let tables = [Some(answer(capacity)), steps(capacity), stairs(capacity)];
+    tables.into_iter().flatten().collect()
+}
+
+/// Whether a page shows this trial in full: every one of an ordinary run; of a search the last at either end,
+/// and the stairs.
+pub fn shows(summary: &Summary, trial: &Trial) -> bool {
+    let Some(capacity) = &summary.capacity else { return true };
+    let ends = [(capacity.low, StepResult::Pass), (capacity.high, StepResult::Fail)];
+    let last = |(end, result): (Option<f64>, StepResult)| {
+        let mut at = capacity.steps.iter().filter(|step| Some(step.rate) == end);
+        at.rfind(|step| step.result == result).map(|step| step.trial)
+    };
+    let stairs = capacity.stairs.as_ref().map(|stairs| stairs.trial);
+    ends.into_iter().filter_map(last).chain(stairs).any(|shown| shown == trial.index)
+}
+
+fn answer(capacity: &Capacity) -> Table {
+    let mut table = Table::new("capacity", "Capacity", &["", "this search"]);
+    let mut line = |name: &str, text: String| table.row([name.to_owned(), text]);
+    line("criteria", capacity.criteria.join(", "));
+    line("interval", interval(capacity));
+    if let Some(not_shown) = capacity.not_shown.filter(|rate| Some(*rate) != capacity.high) {
+        line(
+            "undecided from",
+            format!("{}: trials of this length cannot tell", offered(not_shown)),
+        );
+    }
+    if let Some(achieved) = capacity.achieved {
+        line("achieved at the low end", rate(achieved));
+    }
+    if let Some(confirmation) = capacity.confirmation {
+        let (passed, of) = (confirmation.passed, confirmation.of);
+        line("confirmed", format!("{passed} of {of} fresh trials at the low end passed"));
+    }
+    if let Some(limit) = &capacity.limited_by {
+        line("limited by", limit.clone());
+    }
+    if let Some(symptom) = &capacity.symptom {
+        line("seen at the upper end", symptom.clone());
+    }
+    if let Some(power) = capacity.power_point {
+        line("power point", format!("{}: most throughput per response time", offered(power)));
+    }
+    if let Some(law) = &capacity.scalability {
+        line("scalability", scalability(law));
+    }
+    table
+}
+
+fn interval(capacity: &Capacity) -> String {
+    let Some(low) = capacity.low.map(offered) else {
+        let below = capacity.high.or(capacity.not_shown);
+        return below
+            .map_or_else(|| "unknown".to_owned(), |rate| format!("below {}", offered(rate)));
+    };
+    match (capacity.high, capacity.ending) {
+        (Some(high), _) => format!("{low} – {}", offered(high)),
+        (None, CapacityEnding::GeneratorLimited) => format!("≥ {low}, generator-limited"),
+        (None, _) => format!("≥ {low}"),
+    }
+}
+
+/// Words, and a peak only where it may be told.
+fn scalability(law: &Scalability) -> String {
+    let share = |value: f64, low: f64, high: f64| {
+        format!("{} ({} – {})", percent(value), percent(low), percent(high))
+    };
+    let peak = law.peak.map_or_else(
+        || "no peak seen".to_owned(),
+        |peak| {
+            let concurrency = count(peak.concurrency as u64);
+            format!("peak near {concurrency} in flight, {}", rate(peak.throughput))
+        },
+    );
+    format!(
+        "serial share {}, crosstalk {}; one at a time {}; {peak}",
+        share(law.sigma, law.sigma_low, law.sigma_high),
+        share(law.kappa, law.kappa_low, law.kappa_high),
+        rate(law.lambda),
+    )
+}
+
+fn steps(capacity: &Capacity) -> Option<Table> {
+    let columns = [
+        "#trial",
+        "#rate",
+        "#length",
+        "why",
+        "result",
+        "#achieved",
+        "#p50",
+        "#p99",
+        "#unsuccessful",
+    ];
+    let mut table = Table::new("steps", "Steps of the search", &columns).note(
+        "In the order of execution. p50 and p99 of the outcome time as observed; none where it falls among \
+         operations that never succeeded.",
+    );
+    for step in &capacity.steps {
+        table.row([
+            step.trial.to_string(),
+            offered(step.rate),
+            duration(step.duration_ns),
+            step.purpose.clone(),
+            result(step).to_owned(),
+            rate(step.achieved),
+            duration_or(step.p50_ns, "–"),
+            duration_or(step.p99_ns, "–"),
+            percent(step.failed_ratio),
+        ]);
+    }
+    table.unless_empty()
+}
+
+/// The word of a step's result.
+pub fn result(step: &CapacityStep) -> &'static str {
+    match step.result {
+        StepResult::Pass => "pass",
+        StepResult::Fail => "fail",
+        StepResult::Undecided => "undecided",
+        StepResult::Invalid => "invalid",
+        StepResult::Stopped => "stopped",
+    }
+}
+
+fn stairs(capacity: &Capacity) -> Option<Table> {
+    let stairs = capacity.stairs.as_ref()?;
+    let recovery = stairs.recovery_ns.map_or_else(
+        || "Response times did not come back to those of the way up.".to_owned(),
+        |after| {
+            format!(
+                "Response times were back {} after the end of the highest step.",
+                duration(after)
+            )
+        },
+    );
+    let columns = ["#rate", "#p99 going up", "#p99 coming down", ""];
+    let mut table = Table::new("stairs", "Up and down again", &columns).note(recovery);
+    let highest = stairs.steps.len() - 1;
+    for (place, step) in stairs.steps.iter().enumerate() {
+        let down = duration_or(step.down_p99_ns, "–");
+        table.row([
+            offered(step.rate),
+            duration_or(step.up_p99_ns, "–"),
+            if place == highest { String::new() } else { down },
+            if step.differs { "differs".to_owned() } else { String::new() },
+        ]);
+    }
+    Some(table)
+}
+
+/// The live line of a step that has ended.
+pub fn told(step: &CapacityStep, capacity: &Capacity) -> String {
+    let p99 = duration_or(step.p99_ns, "none");
+    let mut line = format!(
+        "{}: {}, p99 {p99}, {} achieved",
+        offered(step.rate),
+        result(step),
+        rate(step.achieved)
+    );
+    match (capacity.low.map(offered), capacity.not_shown.map(offered)) {
+        (Some(low), Some(high)) => line += &format!("; between {low} and {high}"),
+        (Some(low), None) => line += &format!("; at least {low}"),
+        (None, Some(high)) => line += &format!("; below {high}"),
+        (None, None) => {}
+    }
+    line
+}

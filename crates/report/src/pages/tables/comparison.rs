@@ -1,0 +1,190 @@
+//! Tables of comparisons: one for each factor and stratum, one line a level and metric.
+
+use record::folder::names;
+use record::summary::{Change, Comparison, Model, Summary};
+
+use super::Table;
+use crate::findings::design::{place, plain};
+use crate::number;
+
+const COLUMNS: [&str; 7] =
+    ["level", "metric", "#ratio", "#95 % interval", "result", "#blocks", "#p"];
+
+/// Every comparison of the run.
+pub fn comparisons(summary: &Summary) -> Vec<Table> {
+    let mut tables: Vec<Table> = grouped(&summary.comparisons).into_iter().map(table).collect();
+    if let Some(first) = tables.first_mut() {
+        first.note = Some(note(summary));
+    }
+    tables
+}
+
+/// Stored runs held against each other, one line an arm and metric.
+pub fn stored(comparisons: &[Comparison]) -> Table {
+    let columns = ["arm", "metric", "#ratio", "#95 % interval", "result", "#trials", "#p"];
+    let mut table = Table::new("comparison", "Candidate over baseline", &columns)
+        .note("By one value for each trial. p is corrected for all lines.");
+    for one in comparisons {
+        let levels: Vec<String> = one
+            .stratum
+            .iter()
+            .map(|(factor, level)| format!("{factor}={}", plain(level)))
+            .collect();
+        let trials = one.trials.map(|sides| format!("{} : {}", sides.candidate, sides.baseline));
+        table.row([
+            if levels.is_empty() { names::ALL.to_owned() } else { levels.join(",") },
+            metric(one),
+            seen(one),
+            interval(one),
+            result(one),
+            trials.unwrap_or_default(),
+            p_value(one),
+        ]);
+    }
+    table
+}
+
+/// The word of a result, with what belongs to it.
+pub fn result(one: &Comparison) -> String {
+    match one.result {
+        Change::Changed if one.size_certain => "changed".to_owned(),
+        Change::Changed => "changed, size uncertain".to_owned(),
+        Change::Equivalent => {
+            let real = if differs(one) { ", real but negligible" } else { "" };
+            format!("equivalent within {}{real}", margin(one))
+        }
+        Change::Undecided => match one.needs_blocks {
+            Some(many) => {
+                let unit = if one.trials.is_some() { "trials a side" } else { "blocks" };
+                format!("undecided, needs {} {unit}", number::count(many))
+            }
+            None => "undecided".to_owned(),
+        },
+    }
+}
+
+/// The margin in the unit of the metric.
+pub fn margin(one: &Comparison) -> String {
+    let percent = one.margin * 100.0;
+    let unit = if one.of == "accounting" { "pp" } else { "%" };
+    format!("{percent:.3}").trim_end_matches('0').trim_end_matches('.').to_owned() + " " + unit
+}
+
+/// The metric, with its operation where that is not all of them.
+pub fn metric(one: &Comparison) -> String {
+    if one.operation == names::ALL {
+        one.metric.clone()
+    } else {
+        format!("{} {}", one.operation, one.metric)
+    }
+}
+
+/// What was seen: a ratio, or a difference of shares.
+pub fn seen(one: &Comparison) -> String {
+    match (&one.difference, one.ratio) {
+        (Some(shares), _) => number::points(shares.observed),
+        (None, Some(ratio)) => plain_ratio(ratio),
+        (None, None) => "–".to_owned(),
+    }
+}
+
+/// The interval of what was seen.
+pub fn interval(one: &Comparison) -> String {
+    let ends = match &one.difference {
+        Some(shares) => shares
+            .low
+            .zip(shares.high)
+            .map(|(low, high)| (number::points(low), number::points(high))),
+        None => one.low.zip(one.high).map(|(low, high)| (plain_ratio(low), plain_ratio(high))),
+    };
+    ends.map_or_else(|| "–".to_owned(), |(low, high)| format!("{low} – {high}"))
+}
+
+/// A corrected p-value.
+pub fn p_value(one: &Comparison) -> String {
+    match one.p_value {
+        Some(p) if p < 0.000_1 => "< 0.0001".to_owned(),
+        Some(p) if p < 0.1 => format!("{p:.4}"),
+        Some(p) => format!("{p:.2}"),
+        None => "–".to_owned(),
+    }
+}
+
+fn plain_ratio(ratio: f64) -> String {
+    if ratio < 9.995 { format!("{ratio:.3}") } else { number::significant(ratio) }
+}
+
+/// Whether the 95 % interval excludes no difference at all.
+fn differs(one: &Comparison) -> bool {
+    match &one.difference {
+        Some(shares) => {
+            shares.low.is_some_and(|low| low > 0.0) || shares.high.is_some_and(|high| high < 0.0)
+        }
+        None => one.low.is_some_and(|low| low > 1.0) || one.high.is_some_and(|high| high < 1.0),
+    }
+}
+
+/// In the order of the summary: those of one factor, baseline and stratum together.
+fn grouped(comparisons: &[Comparison]) -> Vec<Vec<&Comparison>> {
+    let mut groups: Vec<Vec<&Comparison>> = Vec::new();
+    for one in comparisons {
+        let same = |group: &&mut Vec<&Comparison>| {
+            let first = group[0];
+            (&first.factor, &first.stratum, &first.baseline)
+                == (&one.factor, &one.stratum, &one.baseline)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+fn table(group: Vec<&Comparison>) -> Table {
+    let first = group[0];
+    let title =
+        format!("{} against {}{}", first.factor, plain(&first.baseline), place(&first.stratum));
+    let mut table = Table::new("comparison", title, &COLUMNS);
+    for one in group {
+        table.row([
+            plain(&one.candidate),
+            metric(one),
+            seen(one),
+            interval(one),
+            result(one),
+            number::count(u64::from(one.blocks)),
+            p_value(one),
+        ]);
+    }
+    table
+}
+
+fn note(summary: &Summary) -> String {
+    let trials = || summary.arms.iter().flat_map(|arm| &arm.trials);
+    let open = trials().any(|trial| trial.load.model == Model::Open);
+    let times = if open {
+        "Times are response times, in whose quantiles failures count as slowest."
+    } else {
+        "Times are service times of a closed load."
+    };
+    let corrected = match summary.comparisons.len() {
+        1 => String::new(),
+        several => format!(" p is corrected for all {several} comparisons."),
+    };
+    let mut note = format!(
+        "Each level over the baseline, by blocks. A change needs p ≤ 0.05.{corrected} {times}"
+    );
+    let mut left_out: Vec<u32> =
+        summary.comparisons.iter().flat_map(|one| one.left_out.iter().copied()).collect();
+    left_out.sort_unstable();
+    left_out.dedup();
+    if !left_out.is_empty() {
+        let blocks: Vec<String> = left_out.iter().map(u32::to_string).collect();
+        note.push_str(&format!(
+            " Left out, because a trial could not be used: block {}.",
+            blocks.join(", ")
+        ));
+    }
+    note
+}

@@ -1,0 +1,218 @@
+use super::*;
+
+fn settings() -> Settings {
+    Settings {
+        start: 100.0,
+        most: None,
+        precision: 1.05,
+        shortest: 20.0,
+        longest: 60.0,
+        operations: 0.0,
+        confirmations: 5,
+        noisy_host: false,
+        most_trials: 100,
+        seed: 1,
+    }
+}
+
+/// Carries a search out; gives it with its steps.
+fn carry_out(settings: Settings, mut end: impl FnMut(Step) -> Outcome) -> (Search, Vec<Step>) {
+    let mut search = Search::new(settings);
+    let mut steps = Vec::new();
+    while let Some(step) = search.next_step() {
+        steps.push(step);
+        search.tell(step, end(step));
+    }
+    (search, steps)
+}
+
+fn below(limit: f64) -> impl Fn(Step) -> Outcome {
+    move |step| if step.rate < limit { Outcome::Passed } else { Outcome::Failed }
+}
+
+#[test]
+fn a_sharp_limit_is_bracketed_within_the_precision() {
+    for limit in [3.3, 99.0, 100.0, 777.0, 123_456.0] {
+        let (search, steps) = carry_out(settings(), below(limit));
+        assert_eq!(search.ending(), Some(Ending::Bracketed));
+        let bracket = search.bracket();
+        let (low, high) = (bracket.low.unwrap(), bracket.high.unwrap());
+        assert!(low < limit && limit <= high, "{limit} in {low} – {high}");
+        assert!(high / low <= 1.05 + 1e-6, "{low} – {high}");
+        assert_eq!(search.confirmed(), Some(low));
+        assert!(!bracket.in_disorder);
+        assert!(steps.len() < 40, "{} steps", steps.len());
+        let confirming = steps.iter().filter(|step| step.purpose == Purpose::Confirm).count();
+        assert_eq!(confirming, 4, "the fifth could not change anything");
+    }
+}
+
+#[test]
+fn trials_grow_as_the_bracket_narrows() {
+    let (_, steps) = carry_out(settings(), below(777.0));
+    assert!(steps[..4].iter().all(|step| step.seconds == 20.0), "{steps:?}");
+    let narrowing: Vec<f64> = steps
+        .iter()
+        .filter(|step| step.purpose == Purpose::Narrow)
+        .map(|one| one.seconds)
+        .collect();
+    assert!(narrowing.is_sorted() && narrowing.last() > Some(&20.0), "{narrowing:?}");
+    let confirm = steps.iter().filter(|step| step.purpose == Purpose::Confirm);
+    assert!(confirm.clone().all(|step| step.seconds == 60.0));
+}
+
+#[test]
+fn a_trial_is_long_enough_for_the_operations_wanted() {
+    let wanting = Settings { operations: 3_000.0, ..settings() };
+    let step = Search::new(wanting).next_step().unwrap();
+    assert_eq!((step.rate, step.seconds), (100.0, 30.0));
+    let scarce = Settings { start: 10.0, ..wanting };
+    assert_eq!(Search::new(scarce).next_step().unwrap().seconds, 60.0, "never beyond the longest");
+}
+
+#[test]
+fn an_undecided_trial_is_doubled_and_at_the_longest_does_not_pass() {
+    let mut at_800 = Vec::new();
+    let (search, _) = carry_out(settings(), |step| match step.rate {
+        rate if (rate - 800.0).abs() < 1.0 => {
+            at_800.push(step.seconds);
+            Outcome::Undecided
+        }
+        rate if rate < 790.0 => Outcome::Passed,
+        _ => Outcome::Failed,
+    });
+    assert_eq!(at_800[..3], [20.0, 40.0, 60.0]);
+    let bracket = search.bracket();
+    assert!(bracket.low.unwrap() < 790.0);
+    assert!(bracket.not_shown.unwrap() <= 800.0);
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+}
+
+#[test]
+fn what_cannot_be_decided_lies_between_the_ends() {
+    let (search, _) = carry_out(settings(), |step| match step.rate {
+        rate if rate < 700.0 => Outcome::Passed,
+        rate if rate < 900.0 => Outcome::Undecided,
+        _ => Outcome::Failed,
+    });
+    let bracket = search.bracket();
+    let (low, open, high) =
+        (bracket.low.unwrap(), bracket.not_shown.unwrap(), bracket.high.unwrap());
+    assert!(low < 700.0 && open >= 700.0 && open / low <= 1.05 + 1e-6, "{bracket:?}");
+    assert!((900.0..900.0 * 1.05).contains(&high), "{bracket:?}");
+}
+
+#[test]
+fn a_spoiled_trial_is_repeated_and_never_a_failure() {
+    let mut spoiled = 0;
+    let limit = below(777.0);
+    let (search, _) = carry_out(settings(), |step| {
+        spoiled += 1;
+        if spoiled % 2 == 1 { Outcome::Invalid } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+    let bracket = search.bracket();
+    assert!((bracket.low.unwrap()..bracket.high.unwrap()).contains(&777.0), "{bracket:?}");
+}
+
+#[test]
+fn a_generator_that_cannot_make_the_rate_is_the_limit() {
+    let able = |step: Step| if step.rate <= 400.0 { Outcome::Passed } else { Outcome::Invalid };
+    let (search, steps) = carry_out(settings(), able);
+    assert_eq!(search.ending(), Some(Ending::GeneratorLimited));
+    assert_eq!((search.bracket().low, search.bracket().high), (Some(400.0), None));
+    assert_eq!(steps.iter().filter(|step| step.rate > 400.0).count(), 3);
+}
+
+#[test]
+fn noise_that_does_not_go_away_ends_the_search_without_blaming_the_rate() {
+    let mut trials = 0;
+    let limit = below(777.0);
+    let (search, _) = carry_out(settings(), |step| {
+        trials += 1;
+        if trials > 8 { Outcome::Invalid } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Spoiled));
+    assert!(search.bracket().high.is_some());
+}
+
+#[test]
+fn the_greatest_rate_allowed_is_never_exceeded() {
+    let (search, steps) = carry_out(Settings { most: Some(1_000.0), ..settings() }, below(5_000.0));
+    assert_eq!(search.ending(), Some(Ending::LimitReached));
+    assert_eq!(search.confirmed(), Some(1_000.0));
+    assert!(steps.iter().all(|step| step.rate <= 1_000.0));
+}
+
+#[test]
+fn where_nothing_passes_that_is_said() {
+    let (search, steps) = carry_out(settings(), |_| Outcome::Failed);
+    assert_eq!(search.ending(), Some(Ending::NothingPasses));
+    assert_eq!(search.bracket().low, None);
+    assert!(steps.len() < 20);
+}
+
+#[test]
+fn a_low_end_that_is_not_confirmed_is_lowered() {
+    // A fluke: 790 passes while it is searched, and no longer when it is to be confirmed.
+    let (search, _) = carry_out(settings(), |step| {
+        let limit = if step.purpose == Purpose::Confirm { 700.0 } else { 777.0 };
+        below(limit)(step)
+    });
+    let low = search.confirmed().unwrap();
+    assert!((700.0 * 0.97..700.0).contains(&low), "{low}");
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+}
+
+#[test]
+fn of_rates_in_disorder_the_smallest_that_fails_is_the_upper_end() {
+    let holes = |step: Step| match step.rate {
+        rate if (380.0..420.0).contains(&rate) => Outcome::Failed,
+        rate if rate < 1_000.0 => Outcome::Passed,
+        _ => Outcome::Failed,
+    };
+    let (search, _) = carry_out(Settings { start: 500.0, ..settings() }, holes);
+    assert!(search.bracket().low.unwrap() > 900.0, "the hole is not met");
+    let (search, _) = carry_out(Settings { start: 100.0, ..settings() }, holes);
+    let bracket = search.bracket();
+    assert!(bracket.low.unwrap() < 380.0 && bracket.high.unwrap() < 420.0, "{bracket:?}");
+}
+
+#[test]
+fn the_number_of_trials_is_bounded() {
+    let mut toss = false;
+    let (search, steps) = carry_out(Settings { most_trials: 30, ..settings() }, |_| {
+        toss = !toss;
+        if toss { Outcome::Passed } else { Outcome::Failed }
+    });
+    assert!(steps.len() <= 30);
+    assert!(search.ending().is_some());
+}
+
+#[test]
+fn on_a_noisy_host_many_short_trials_outvote_the_noise() {
+    let noisy = Settings { noisy_host: true, shortest: 5.0, most_trials: 1_000, ..settings() };
+    let mut trials = 0;
+    let limit = below(777.0);
+    let (search, steps) = carry_out(noisy, |step| {
+        trials += 1;
+        // Every third trial is spoiled by noise that looks like the target's.
+        if trials % 3 == 0 { Outcome::Failed } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+    let bracket = search.bracket();
+    let (low, high) = (bracket.low.unwrap(), bracket.high.unwrap());
+    assert!(low < 777.0 && 777.0 <= high && high / low <= 1.05 + 1e-6, "{bracket:?}");
+    assert!(steps.iter().all(|step| step.seconds == 5.0));
+    // Six good trials of 5 s are half of the longest; seven bad ones are more.
+    let at = |rate| steps.iter().filter(|step| step.rate == rate).count();
+    assert!((6..=12).contains(&at(low)) && (7..=12).contains(&at(high)), "{steps:?}");
+}
+
+#[test]
+fn rates_have_four_digits() {
+    assert_eq!(readable(751.091_3), 751.1);
+    assert_eq!(readable(0.012_345_6), 0.012_35);
+    assert_eq!(readable(1_234_567.0), 1_235_000.0);
+    assert_eq!(readable(1_000.0), 1_000.0);
+}
