@@ -17,6 +17,11 @@ pub fn figure(value: &Value, path: &[&str]) -> Option<Figure> {
     }
 }
 
+/// A share, which programs write with all its digits: a whole 1 or 0 is not rounded.
+pub fn share(value: &Value, path: &[&str]) -> Option<Figure> {
+    Some(Figure { value: at(value, path)?.as_f64()?, step: 1e-6 })
+}
+
 /// A time in this many seconds a unit.
 pub fn time(value: &Value, path: &[&str], unit: f64) -> Option<Figure> {
     figure(value, path).map(|figure| figure.times(unit))

@@ -72,7 +72,9 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
         n: Some(n),
         failed,
         rate: metrics.value("http_reqs", &["rate"]),
-        failed_share: metrics.value("http_req_failed", &["rate", "value"]),
+        failed_share: metrics
+            .value("http_req_failed", &["rate", "value"])
+            .map(|share| Figure { step: 1e-6, ..share }),
         min: time("min"),
         mean: time("avg"),
         max: time("max"),

@@ -195,3 +195,13 @@ fn our_own_exports_can_be_read_back() {
     let audit = audit(&report);
     assert_eq!(contradictions(&audit), [""; 0]);
 }
+
+/// A program that never closed its metrics wrote shares and means of 0; a whole number of a JSON
+/// report is as exact as any other.
+#[test]
+fn a_whole_share_of_json_is_not_taken_for_a_rounded_one() {
+    let text = include_str!("samples/vegeta.json").replace("\"success\":1", "\"success\":0");
+    let audit = audit(&read(&text, None).expect("a report"));
+    assert_eq!(contradictions(&audit).len(), 1, "{:?}", contradictions(&audit));
+    assert_eq!(audit.findings[0].code, "R12");
+}

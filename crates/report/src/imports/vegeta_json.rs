@@ -27,7 +27,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         statuses,
         rate: fields::figure(&root, &["rate"]),
         goodput: fields::figure(&root, &["throughput"]),
-        ok_share: fields::figure(&root, &["success"]),
+        ok_share: fields::share(&root, &["success"]),
         min: times("min").filter(|min| min.value > 0.0),
         mean: times("mean"),
         max: times("max"),
