@@ -152,9 +152,10 @@ impl Format {
     }
 }
 
-/// A JSON text, or what is wrong with it.
+/// A JSON text, or what is wrong with it. Some tools print their progress before it.
 fn json(text: &str) -> Result<serde_json::Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("the rest of the JSON ({error})"))
+    let begin = text.find('{').unwrap_or(0);
+    serde_json::from_str(&text[begin..]).map_err(|error| format!("the rest of the JSON ({error})"))
 }
 
 /// A report of one run.

@@ -99,7 +99,7 @@ fn what_is_missing_is_said() {
 #[test]
 fn cutting_a_sample_anywhere_breaks_nothing() {
     for (text, format, _) in SAMPLES {
-        for end in (0..text.len()).step_by(7).chain(text.len().saturating_sub(40)..text.len()) {
+        for end in (0..text.len()).step_by(13).chain(text.len().saturating_sub(40)..text.len()) {
             let Some(cut) = text.get(..end) else { continue };
             let Ok(report) = read(cut, None) else { continue };
             let audit = audit(&report);
@@ -121,7 +121,7 @@ fn random_changes_break_nothing() {
     const BYTES: &[u8] = b"0123456789-.,:e%/ \"[]{}()\n\tsmk\xff";
     let mut still_read = 0;
     for (text, format) in everything() {
-        for _ in 0..150 {
+        for _ in 0..60 {
             let mut bytes = text.as_bytes().to_vec();
             for _ in 0..1 + random(4) {
                 let place = random(bytes.len());
@@ -138,7 +138,7 @@ fn random_changes_break_nothing() {
             }
         }
     }
-    assert!(still_read > 1_000, "changes hardly ever reach the rules: {still_read}");
+    assert!(still_read > 500, "changes hardly ever reach the rules: {still_read}");
 }
 
 /// Numbers at the ends of what can be written, in every field of every row.
@@ -204,4 +204,11 @@ fn a_whole_share_of_json_is_not_taken_for_a_rounded_one() {
     let audit = audit(&read(&text, None).expect("a report"));
     assert_eq!(contradictions(&audit).len(), 1, "{:?}", contradictions(&audit));
     assert_eq!(audit.findings[0].code, "R12");
+}
+
+#[test]
+fn progress_before_the_json_is_skipped() {
+    let text = include_str!("samples/bombardier.json");
+    let text = format!("Bombarding http://example.org using 200 connection(s)\nDone!\n{text}");
+    assert_eq!(read(&text, None).expect("a report").format, "bombardier-json");
 }
