@@ -340,7 +340,7 @@ pub struct CalibrateArgs {
 /// `proofload audit`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  wrk -d 30s --latency http://127.0.0.1:8080/ | proofload audit -\n  proofload audit summary.json --from k6 --format markdown\n\nExit: 0 no number is contradicted (claims may be weak), 1 one is, 2 not a report\n      of a known format."
+    after_help = "Examples:\n  wrk -d 30s --latency http://127.0.0.1:8080/ | proofload audit -\n  proofload audit summary.json --from k6 --format markdown\n\nExit: 0 no number is contradicted (claims may be weak), 1 one is, 2 not a\n      report of a known format."
 )]
 pub struct AuditArgs {
     /// The report, or - for stdin
