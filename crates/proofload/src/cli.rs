@@ -30,6 +30,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Make any report again from a run folder
     Report(ReportArgs),
+    /// Hold stored runs against each other
+    Compare(CompareArgs),
     /// Measure the instrument itself against a target of known behaviour
     Calibrate(CalibrateArgs),
     /// Start a bundled system
@@ -234,6 +236,9 @@ pub struct SearchFlags {
     /// Fresh trials that confirm the low end, four of five of which must pass; 0 for none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub confirm: u32,
+    /// Judge each rate by many trials of --trial, half of which may be bad, --longest in all
+    #[arg(long)]
+    pub noisy_host: bool,
     /// Then go up in steps to above the capacity and down again, each as long as --trial
     #[arg(long)]
     pub descend: bool,
@@ -285,6 +290,35 @@ pub struct ReportArgs {
     /// No colour
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// `proofload compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  proofload compare runs/monday runs/tuesday\n  proofload compare runs/old runs/new --criterion \"p99 < 110%\"\n\nExit: 0 compared, and every criterion is met; 1 a criterion is not met; 2 the runs are\n      unlike, or usage; 3 a criterion cannot be decided."
+)]
+pub struct CompareArgs {
+    /// The run folder that the other is held against
+    #[arg(value_name = "BASELINE-RUN")]
+    pub baseline: PathBuf,
+    /// The run folder that is held against it
+    #[arg(value_name = "CANDIDATE-RUN")]
+    pub candidate: PathBuf,
+    /// One more run on the baseline's side; may be repeated
+    #[arg(long = "baseline", value_name = "RUN")]
+    pub more_baselines: Vec<PathBuf>,
+    /// One more run on the candidate's side; may be repeated
+    #[arg(long = "candidate", value_name = "RUN")]
+    pub more_candidates: Vec<PathBuf>,
+    /// Compare even runs of other plans, machines or versions
+    #[arg(long)]
+    pub unlike: bool,
+    /// What must hold of candidate over baseline, such as "p99 < 110%"; may be repeated
+    #[arg(long = "criterion", value_name = "TEXT")]
+    pub criteria: Vec<String>,
+    /// Which form
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = report::pages::stored::FORMATS)]
+    pub format: String,
 }
 
 /// `proofload calibrate`.

@@ -128,6 +128,30 @@ pub const GLOSSARY: &[Entry] = &[
     ),
     entry("baseline", "What a candidate is compared with."),
     entry("candidate", "What is compared with the baseline."),
+    entry(
+        "margin",
+        "The difference that counts as none: a ratio, 5 % unless the experiment says otherwise (10 % from p99 on), or a share of failures (0.1 percentage points).",
+    ),
+    entry(
+        "changed",
+        "Of a comparison: the 95 % interval of the ratio excludes no difference, and the corrected p-value is at most 0.05. Its size is certain if the whole interval lies beyond the margin.",
+    ),
+    entry(
+        "equivalent",
+        "Of a comparison: the 90 % interval of the ratio lies wholly within the margin (two one-sided tests at 5 %).",
+    ),
+    entry(
+        "undecided",
+        "Of a comparison: shown neither to be changed nor to be equivalent. Not the same as equal.",
+    ),
+    entry(
+        "sign-flip test",
+        "If the arms of each block are alike, either could have been the larger: the p-value is the share of all choices of signs whose sum is at least as far from 0 as the one that was seen.",
+    ),
+    entry(
+        "shift function",
+        "The ratio of candidate to baseline at each decile, p95 and p99, with a band from drawing blocks anew.",
+    ),
     entry("criterion", "A statement that the run either meets or does not, such as `p99 < 20ms`."),
     entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
     entry(
@@ -142,6 +166,19 @@ pub const GLOSSARY: &[Entry] = &[
     entry(
         "rehearsal",
         "A shortened run (`--quick`) that shows whether an experiment works. It can never pass.",
+    ),
+    entry(
+        "capacity",
+        "The highest rate that meets the criteria, as an interval: its low end was shown to hold, its high end not to.",
+    ),
+    entry("step", "One trial of a search for capacity, at one rate."),
+    entry(
+        "power point",
+        "The rate with the most throughput per mean response time (Kleinrock); for M/M/1 half the service rate.",
+    ),
+    entry(
+        "scalability",
+        "The Universal Scalability Law: serial share (σ) and crosstalk (κ) from throughput against operations in flight; with crosstalk there is a peak, N*.",
     ),
     entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
     entry("calibration", "Measuring the instrument itself against targets of known behaviour."),

@@ -60,6 +60,7 @@ pub fn exit_code(summary: &Summary) -> u8 {
 
 fn passed(summary: &Summary) -> Verdict {
     let reason = match summary.criteria.len() {
+        0 if !summary.comparisons.is_empty() => "no criterion was set".to_owned(),
         0 => "no criterion was set, so nothing was judged".to_owned(),
         1 => "the criterion is met".to_owned(),
         several => format!("all {several} criteria are met"),

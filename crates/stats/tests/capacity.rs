@@ -70,6 +70,7 @@ fn searched(seed: u64) -> Search {
         longest: 600.0,
         operations: 1_000.0,
         confirmations: 5,
+        noisy_host: false,
         most_trials: 200,
         seed,
     });

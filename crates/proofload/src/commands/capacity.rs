@@ -25,6 +25,8 @@ use crate::{interrupt, redaction};
 const START: &str = "100/s";
 /// Trials after which a search gives up.
 const MOST_TRIALS: usize = 100;
+/// The same on a noisy host, where trials are short and many.
+const MANY_TRIALS: usize = 1_000;
 /// Tail events that a trial should have by its number of operations.
 const TAIL_EVENTS: f64 = 10.0;
 /// Least and greatest precision: beyond the former rates are told apart by their digits only.
@@ -172,7 +174,8 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
         longest: longest.unwrap_or_default(),
         operations: operations(&plan.criteria),
         confirmations: flags.confirm,
-        most_trials: MOST_TRIALS,
+        noisy_host: flags.noisy_host,
+        most_trials: if flags.noisy_host { MANY_TRIALS } else { MOST_TRIALS },
         seed: plan.seed,
     })
 }

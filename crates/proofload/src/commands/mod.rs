@@ -3,6 +3,7 @@
 pub mod calibrate;
 pub mod capacity;
 pub mod check;
+pub mod compare;
 pub mod explain;
 pub mod report;
 pub mod resume;

@@ -1,7 +1,9 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
 mod bad_input;
+mod capacity;
 mod causes;
+mod comparing;
 mod faults;
 mod formats;
 mod hostile;

@@ -45,7 +45,7 @@ pub enum CapacityEnding {
     Bracketed,
     /// The generator could not make the rate above the low end.
     GeneratorLimited,
-    /// The generator spoiled trial after trial at a rate that it had made before.
+    /// The generator spoiled trial after trial at the first rate, or at one that it had made before.
     Spoiled,
     /// The greatest rate allowed still meets the criteria.
     LimitReached,

@@ -291,11 +291,9 @@ pub fn sentence(capacity: &Capacity) -> String {
             CapacityEnding::Stopped => {
                 "the search was stopped before any rate was shown to hold".into()
             }
-            CapacityEnding::GeneratorLimited => {
-                format!(
-                    "the generator could not make {}: nothing is known of the target",
-                    format_rate(tried)
-                )
+            CapacityEnding::Spoiled => {
+                "this machine spoiled one trial after the other: nothing is known of the target"
+                    .into()
             }
             _ => format!(
                 "{criteria} was not shown to hold at any rate, down to {}",

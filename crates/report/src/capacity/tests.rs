@@ -1,1 +1,211 @@
+use record::summary::{Criterion, Validity};
+use stats::capacity::search::{Outcome, Settings};
 
+use super::*;
+use crate::findings::PROCESS_DIED;
+use crate::pages::{terminal, verdict_word};
+use crate::{example, verdict};
+
+const CRITERION: &str = "p99 < 20ms";
+
+fn settings() -> Settings {
+    Settings {
+        start: 100.0,
+        most: None,
+        precision: 1.1,
+        shortest: 20.0,
+        longest: 60.0,
+        operations: 1_000.0,
+        confirmations: 5,
+        noisy_host: false,
+        most_trials: 100,
+        seed: 1,
+    }
+}
+
+/// A trial at this rate of a queue that serves 1,000/s, with this result.
+fn trial(step: Step, index: u32, result: StepResult) -> Tried {
+    let mut summary = example::summary();
+    summary.findings.clear();
+    let judged = match result {
+        StepResult::Pass => Judgement::Pass,
+        StepResult::Fail => Judgement::Fail,
+        StepResult::Undecided | StepResult::Stopped => Judgement::Inconclusive,
+        StepResult::Invalid => Judgement::Invalid,
+    };
+    summary.verdict.result = judged;
+    summary.criteria = vec![Criterion {
+        text: CRITERION.into(),
+        arm: arm_name(step.rate),
+        operation: "all".into(),
+        result: judged,
+        observed: None,
+        low: None,
+        high: None,
+    }];
+    summary.arms[0].name = arm_name(step.rate);
+    let trial = &mut summary.arms[0].trials[0];
+    trial.index = index;
+    trial.rates.offered = step.rate;
+    trial.rates.completed = step.rate.min(1_000.0);
+    trial.rates.goodput = step.rate.min(1_000.0) - 1.0;
+    trial.in_flight.mean = step.rate / (1_000.0 - step.rate).max(1.0);
+    Tried { step, result, summary }
+}
+
+/// Carries a search out against results by rate.
+fn searched(settings: Settings, result: impl Fn(f64) -> StepResult) -> (Search, Vec<Tried>) {
+    let mut search = Search::new(settings);
+    let mut tried = Vec::new();
+    while let Some(step) = search.next_step() {
+        let result = result(step.rate);
+        let outcome = match result {
+            StepResult::Pass => Outcome::Passed,
+            StepResult::Fail => Outcome::Failed,
+            StepResult::Undecided => Outcome::Undecided,
+            StepResult::Invalid => Outcome::Invalid,
+            StepResult::Stopped => break,
+        };
+        search.tell(step, outcome);
+        tried.push(trial(step, tried.len() as u32 + 1, result));
+    }
+    (search, tried)
+}
+
+fn limit(rate: f64) -> StepResult {
+    if rate < 777.0 { StepResult::Pass } else { StepResult::Fail }
+}
+
+fn summarised((search, tried): &(Search, Vec<Tried>)) -> Summary {
+    let criteria = [CRITERION.to_owned()];
+    let course = Course { tried, search, precision: 1.1, criteria: &criteria, stairs: None };
+    summary(example::run(), &course)
+}
+
+#[test]
+fn a_bracket_is_the_answer() {
+    let searched = searched(settings(), limit);
+    let summary = summarised(&searched);
+    let answer = summary.capacity.clone().unwrap();
+    let (low, high) = (answer.low.unwrap(), answer.high.unwrap());
+    assert!(low < 777.0 && high >= 777.0 && high / low <= 1.1, "{low} – {high}");
+    assert_eq!(answer.ending, CapacityEnding::Bracketed);
+    assert_eq!(answer.achieved, Some(low - 1.0), "goodput, not the offered rate");
+    assert_eq!(answer.limited_by.as_deref(), Some(CRITERION));
+    assert!(answer.symptom.is_some_and(|text| text.contains("slowest hundredth")));
+    assert_eq!(answer.confirmation, Some(Confirmation { passed: 4, of: 4 }));
+    assert_eq!(answer.steps.len(), searched.1.len());
+    assert!(answer.steps.iter().zip(1..).all(|(step, trial)| step.trial == trial));
+
+    assert_eq!((summary.verdict.result, verdict::exit_code(&summary)), (Judgement::Pass, 0));
+    assert_eq!(verdict_word(&summary), "bracketed");
+    assert!(summary.criteria.iter().all(|one| one.arm == arm_name(low)));
+    let trials: usize = summary.arms.iter().map(|arm| arm.trials.len()).sum();
+    assert_eq!(trials, searched.1.len(), "every trial is in an arm");
+    assert!(summary.arms.iter().all(|arm| arm.factors.contains_key("rate")));
+
+    let text = serde_json::to_string(&summary).unwrap();
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+}
+
+#[test]
+fn pages_lead_with_the_interval() {
+    let summary = summarised(&searched(settings(), limit));
+    let answer = summary.capacity.as_ref().unwrap();
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text:?} in {page}"));
+    let interval =
+        format!("{} – {}", format_rate(answer.low.unwrap()), format_rate(answer.high.unwrap()));
+    assert!(place(&interval) < place("Steps of the search"));
+    assert!(place("Steps of the search") < place("Criteria"));
+    assert!(!page.contains("\nTrials\n"), "the steps say the same");
+}
+
+#[test]
+fn a_stopped_search_keeps_what_is_known_and_exits_3() {
+    let (mut search, mut tried) =
+        searched(
+            settings(),
+            |rate| {
+                if rate > 500.0 { StepResult::Stopped } else { StepResult::Pass }
+            },
+        );
+    let step = search.next_step().unwrap();
+    let mut last = trial(step, tried.len() as u32 + 1, StepResult::Stopped);
+    last.summary.findings = example::summary().findings;
+    last.summary.findings[0].code = INTERRUPTED.to_owned();
+    tried.push(last);
+    let summary = summarised(&(search, tried));
+    let answer = summary.capacity.as_ref().unwrap();
+    assert_eq!((answer.low, answer.high), (Some(400.0), None));
+    assert_eq!(answer.ending, CapacityEnding::Stopped);
+    assert_eq!(verdict::exit_code(&summary), 3);
+    assert_eq!(summary.findings[0].code, INTERRUPTED);
+    assert_eq!(answer.steps.last().unwrap().result, StepResult::Stopped);
+}
+
+#[test]
+fn a_generator_at_its_limit_leaves_a_lower_bound() {
+    let summary = summarised(&searched(settings(), |rate| {
+        if rate > 500.0 { StepResult::Invalid } else { StepResult::Pass }
+    }));
+    let answer = summary.capacity.as_ref().unwrap();
+    assert_eq!(answer.limited_by.as_deref(), Some("generator"));
+    assert_eq!((answer.low, answer.high), (Some(400.0), None));
+    assert_eq!(verdict::exit_code(&summary), 3);
+    assert!(summary.verdict.reasons[0].contains("400/s or more"), "{:?}", summary.verdict);
+    assert!(summary.findings.iter().any(|one| one.code == "generator-limited-capacity"));
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    assert!(page.contains("≥ 400/s, generator-limited"), "{page}");
+}
+
+#[test]
+fn what_a_trial_says_to_the_search() {
+    let step = Step { rate: 100.0, seconds: 20.0, purpose: Purpose::Expand };
+    for known in [StepResult::Pass, StepResult::Fail, StepResult::Undecided, StepResult::Invalid] {
+        assert_eq!(result(&trial(step, 1, known).summary), known);
+    }
+    let mut died = trial(step, 1, StepResult::Invalid).summary;
+    died.findings = example::summary().findings;
+    died.findings[0].code = PROCESS_DIED.to_owned();
+    assert_eq!(result(&died), StepResult::Fail, "the target could not stand it");
+    died.findings[0].code = INTERRUPTED.to_owned();
+    assert_eq!(result(&died), StepResult::Stopped);
+    let mut empty = trial(step, 1, StepResult::Pass).summary;
+    empty.arms.clear();
+    assert_eq!(result(&empty), StepResult::Stopped, "nothing was executed");
+}
+
+#[test]
+fn the_symptom_is_the_gravest_thing_seen() {
+    let step = Step { rate: 800.0, seconds: 20.0, purpose: Purpose::Expand };
+    let symptom = |change: &dyn Fn(&mut Trial)| {
+        let mut tried = trial(step, 1, StepResult::Fail);
+        change(&mut tried.summary.arms[0].trials[0]);
+        limit::symptom(&tried)
+    };
+    let overload = symptom(&|trial| trial.validity = Validity::Overload);
+    assert!(overload.contains("could not keep up"), "{overload}");
+    let dropped = symptom(&|trial| {
+        trial.kernel.insert("ListenDrops".into(), 7);
+    });
+    assert!(dropped.contains("accept queue overflowed 7 times"), "{dropped}");
+    let failed = symptom(&|trial| {
+        trial.accounting.failed = trial.accounting.planned / 10;
+        trial.total.failures.insert("timeout".into(), trial.accounting.failed);
+    });
+    assert!(failed.contains("10.0 % of operations failed, mostly as timeout"), "{failed}");
+    let waited = symptom(&|trial| {
+        trial.generator.tail_share.queue_wait = 0.9;
+        trial.generator.tail_share.service_time = 0.1;
+    });
+    assert!(waited.contains("90.0 % of its time waiting for a connection"), "{waited}");
+}
+
+#[test]
+fn a_queue_scales_with_half_its_work_in_series_and_has_no_peak() {
+    let summary = summarised(&searched(settings(), limit));
+    let law = summary.capacity.as_ref().unwrap().scalability.unwrap();
+    assert!((law.sigma - 0.5).abs() < 0.01, "{law:?}");
+    assert_eq!(law.peak, None);
+}

@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`metric`] the value of a trial; `question` who is held against whom; `blocks` the
 //! trials that are; `deciles` what the shift function needs; `answer` the word; [`oddities`] what else
-//! the blocks show.
+//! the blocks show; [`stored`] runs held against each other afterwards.
 
 mod answer;
 mod blocks;
@@ -15,6 +15,7 @@ mod deciles;
 pub mod metric;
 pub mod oddities;
 mod question;
+pub mod stored;
 
 pub use answer::judge;
 pub use deciles::Deciles;

@@ -5,10 +5,9 @@
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
-//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `steady`, `target`,
-//! `distribution`, `in_time` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes), `of_run`
-//! (what needs several trials), for comparisons in `design`, for a search in `capacity`, and in `course` those about
-//! a run as a whole.
+//! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
+//! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
+//! `of_run` (what needs several trials), `design` (comparisons), `capacity` (a search) and `course` (how the run went).
 
 mod capacity;
 pub mod case;
@@ -104,6 +103,11 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+    design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
     kernel::ACCEPT_QUEUE,
     kernel::SYN_QUEUE,
     kernel::LISTEN_DROPS,
@@ -128,11 +132,6 @@ pub const TABLE: &[Row] = &[
     work::ZERO_WORK,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
-    design::REPEATS_WORSE,
-    capacity::METASTABLE,
-    capacity::HYSTERESIS,
-    capacity::GENERATOR_LIMITED,
-    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,

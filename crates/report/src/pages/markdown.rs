@@ -56,7 +56,7 @@ fn fold(page: &mut String, title: &str, tables: &[Table]) {
     page.push_str("\n</details>\n");
 }
 
-fn push_table(page: &mut String, table: &Table, level: usize) {
+pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
     page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
     let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     page.push_str(&cells(table.columns.iter().map(|column| column.title.to_owned()).collect()));
@@ -72,7 +72,7 @@ fn push_table(page: &mut String, table: &Table, level: usize) {
 
 /// Text that cannot end a cell, start a tag or become a heading. What stands between backquotes is
 /// left as it is, except for the end of a cell.
-fn text(raw: &str) -> String {
+pub(super) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     let mut code = false;
     for c in raw.chars() {

@@ -3,7 +3,7 @@
 //! Not here: which files a run folder gets and what goes to the screen (see the binary).
 //!
 //! In reading order: [`tables`] what pages say; [`terminal`], [`markdown`], [`html`] how they look;
-//! [`progress`] the line of the live display; then the formats of other tools;
+//! [`progress`] the line of the live display; [`stored`] runs held against each other; then the formats of other tools;
 //! [`unfinished`] what a killed run still yields.
 
 mod csv;
@@ -14,6 +14,7 @@ mod json;
 mod jtl;
 pub mod markdown;
 pub mod progress;
+pub mod stored;
 pub mod tables;
 pub mod terminal;
 pub mod unfinished;

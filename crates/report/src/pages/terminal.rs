@@ -95,7 +95,7 @@ fn push_tables(page: &mut String, tables: impl IntoIterator<Item = Option<Table>
     tables.into_iter().flatten().for_each(|table| push_table(page, &table));
 }
 
-fn push_table(page: &mut String, table: &Table) {
+pub(super) fn push_table(page: &mut String, table: &Table) {
     page.push_str(&format!("\n{}\n", table.title));
     if let Some(note) = &table.note {
         wrap(page, note, "  ");
@@ -199,7 +199,7 @@ fn foot(page: &mut String, summary: &Summary) {
 }
 
 /// Appends a text in lines of at most [`WIDTH`] columns. A longer word stays whole.
-fn wrap(page: &mut String, text: &str, indent: &str) {
+pub(super) fn wrap(page: &mut String, text: &str, indent: &str) {
     let mut line = indent.to_owned();
     let mut length = indent.chars().count();
     let start = length;

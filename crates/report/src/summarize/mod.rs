@@ -20,8 +20,7 @@ use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
 pub use steadiness::Steady;
-pub(crate) use trial::outcome_values;
-pub(crate) use trial::without_time;
+pub(crate) use trial::{outcome_values, without_time};
 
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
@@ -113,9 +112,9 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
+        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
         facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
-        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
         let (mut trial, windows, steady) =
             trial::summarise(&input, evidence, &mut facts.over_time)?;
         facts.steady = steady;

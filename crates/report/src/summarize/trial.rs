@@ -51,8 +51,8 @@ pub fn summarise(
     let mut points = Points::new(facts, &total);
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
-        over_time.add(window);
         points.add(window);
+        over_time.add(window);
         for (place, evidence) in &mut about {
             evidence.add_window(window.number, &parts(window, *place));
         }

@@ -8,6 +8,7 @@
 //! be told apart the better the longer each is tried: the error falls with the square root of the length.
 //!
 //! - The longest trial at a rate speaks for it; among equally long ones, the last.
+//! - On a noisy host every trial is short, and many of them at a rate speak for it together.
 //! - Undecided: tried again for twice as long; at the longest, it counts as not passed.
 //! - Invalid (the generator spoiled it): repeated, and never a failure.
 //! - Of rates in disorder the smallest that does not pass is the upper end, and the largest that passes below
@@ -22,6 +23,8 @@ mod standing;
 use confirmation::{Answer, Confirmation};
 use standing::{Standings, Verdict};
 
+use super::short_trials::{self, Bound, Goal};
+
 /// What is searched, and what it may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -31,7 +34,7 @@ pub struct Settings {
     pub most: Option<f64>,
     /// Greatest ratio of the ends of the bracket, 1.005 or more.
     pub precision: f64,
-    /// Shortest trial, in seconds.
+    /// Shortest trial, in seconds; not above the longest.
     pub shortest: f64,
     /// Longest trial, in seconds.
     pub longest: f64,
@@ -39,6 +42,9 @@ pub struct Settings {
     pub operations: f64,
     /// Fresh trials that confirm the low end; 0 for none.
     pub confirmations: u32,
+    /// Whether a rate is judged by many of the shortest trials, as long as the longest together and half of which
+    /// may be bad.
+    pub noisy_host: bool,
     /// Trials after which the search gives up.
     pub most_trials: usize,
     /// Of the order in which confirming trials come.
@@ -91,7 +97,7 @@ pub enum Ending {
     Bracketed,
     /// The generator can not make a rate above the low end.
     GeneratorLimited,
-    /// The generator spoiled trial after trial at a rate that it had made before.
+    /// The generator spoiled trial after trial at the first rate, or at one that it had made before.
     Spoiled,
     /// The greatest rate that was allowed still passes.
     LimitReached,
@@ -121,6 +127,8 @@ pub struct Search {
     standings: Standings,
     /// What must come next: the same again, longer or repeated.
     pending: Option<Step>,
+    /// Trials at the rate at hand, on a noisy host.
+    short: Vec<short_trials::Trial>,
     confirmation: Option<Confirmation>,
     confirmed: Option<f64>,
     /// Trials told of.
@@ -140,6 +148,8 @@ const NOISE: u32 = 8;
 const STEP_DOWN: f64 = 0.97;
 /// Halvings of the first rate before nothing is held to pass.
 const HALVINGS: i32 = 12;
+/// Share of the time that may be bad on a noisy host.
+const EXCEED: f64 = 0.5;
 /// Two rates this near are one.
 const SAME: f64 = 1e-9;
 
@@ -150,6 +160,7 @@ impl Search {
             settings,
             standings: Standings::default(),
             pending: None,
+            short: Vec::new(),
             confirmation: None,
             confirmed: None,
             trials: 0,
@@ -188,7 +199,8 @@ impl Search {
         self.pending = None;
         if outcome == Outcome::Invalid {
             self.spoiled += 1;
-            let is_made = step.rate <= self.fastest;
+            // Before anything was made, nothing is known of what it can.
+            let is_made = step.rate <= self.fastest || self.fastest == 0.0;
             if self.spoiled >= if is_made { NOISE } else { SPOILED } {
                 self.ending =
                     Some(if is_made { Ending::Spoiled } else { Ending::GeneratorLimited });
@@ -198,6 +210,9 @@ impl Search {
         }
         self.spoiled = 0;
         self.fastest = self.fastest.max(step.rate);
+        if self.settings.noisy_host {
+            return self.tell_short(step, outcome);
+        }
         let is_longest = step.seconds >= self.settings.longest;
         if outcome == Outcome::Undecided && !is_longest {
             let seconds = (2.0 * step.seconds).min(self.settings.longest);
@@ -208,6 +223,29 @@ impl Search {
             Some(confirmation) => self.confirm(confirmation, step, outcome),
             None => self.standings.hear(step.rate, step.seconds, Verdict::of(outcome)),
         }
+    }
+
+    /// One of many trials at a rate; what does not pass is bad.
+    fn tell_short(&mut self, step: Step, outcome: Outcome) {
+        let Settings { shortest, longest, .. } = self.settings;
+        let goal = Goal {
+            final_seconds: shortest,
+            seconds_in_all: longest,
+            loss_ratio: 0.0,
+            exceed_ratio: EXCEED,
+        };
+        let loss_ratio = if outcome == Outcome::Passed { 0.0 } else { 1.0 };
+        self.short.push(short_trials::Trial { seconds: step.seconds, loss_ratio });
+        let verdict = match short_trials::classify(&goal, &self.short) {
+            Bound::Lower => Verdict::Passed,
+            Bound::Upper => Verdict::Failed,
+            Bound::Undecided => {
+                self.pending = Some(step);
+                return;
+            }
+        };
+        self.short.clear();
+        self.standings.hear(step.rate, longest, verdict);
     }
 
     /// How it ended, if it has.
@@ -300,7 +338,8 @@ impl Search {
     /// Confirms the low end, or ends.
     fn finish(&mut self, low: f64, ending: Ending) -> Result<Step, Ending> {
         let is_confirmed = self.confirmed.is_some_and(|rate| (rate / low - 1.0).abs() < SAME);
-        if is_confirmed || self.settings.confirmations == 0 {
+        // On a noisy host a rate has been tried many times already.
+        if is_confirmed || self.settings.confirmations == 0 || self.settings.noisy_host {
             let known = ending != Ending::Bracketed || self.bracket().high.is_some();
             return Err(if known { ending } else { Ending::LimitReached });
         }
@@ -322,10 +361,11 @@ impl Search {
     /// take. `ratio`: of the ends, the rate being in their middle.
     fn step(&self, rate: f64, ratio: f64, purpose: Purpose) -> Step {
         let settings = &self.settings;
+        let most = settings.most.unwrap_or(f64::INFINITY);
         let share = (settings.precision - 1.0) / (ratio.sqrt() - 1.0);
         let wanted = (settings.longest * share * share).max(settings.operations / rate);
-        let seconds = wanted.min(settings.longest).max(settings.shortest.min(settings.longest));
-        let most = settings.most.unwrap_or(f64::INFINITY);
+        let within = wanted.min(settings.longest).max(settings.shortest);
+        let seconds = if settings.noisy_host { settings.shortest } else { within };
         Step { rate: readable(rate).min(most), seconds, purpose }
     }
 }

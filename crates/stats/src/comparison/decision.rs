@@ -32,7 +32,7 @@ pub fn decide(seen: &Difference, p: f64, margin: f64) -> Decision {
     let beyond = |margin: f64| p <= ALPHA && seen.interval.is_some_and(|one| one.is_beyond(margin));
     if beyond(margin) {
         Decision::Changed { size_certain: true }
-    } else if seen.inner.is_some_and(|inner| inner.is_within(margin)) {
+    } else if seen.interval.and(seen.inner).is_some_and(|inner| inner.is_within(margin)) {
         Decision::Equivalent
     } else if beyond(0.0) {
         Decision::Changed { size_certain: false }
@@ -76,5 +76,7 @@ mod tests {
     fn without_an_interval_nothing_is_decided() {
         let alone = Difference { estimate: 1.0, interval: None, inner: None, p: 0.001 };
         assert_eq!(decide(&alone, 0.001, 0.05), Decision::Undecided);
+        let inner = Some(Interval { low: -0.01, high: 0.01 });
+        assert_eq!(decide(&Difference { inner, ..alone }, 1.0, 0.05), Decision::Undecided);
     }
 }

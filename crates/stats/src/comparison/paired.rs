@@ -8,6 +8,8 @@ use super::signed_rank::{hodges_lehmann, signed_rank_interval};
 
 /// From this ratio of their widths on, the wider of two intervals stands.
 const UNLIKE: f64 = 1.25;
+/// Blocks from which there is an interval: fewer do not show how far they spread.
+pub(super) const INTERVAL_FROM: usize = 5;
 /// Of the interval that is shown.
 const CONFIDENCE: f64 = 0.95;
 /// Of the interval that shows equivalence at 5 %.
@@ -54,6 +56,9 @@ pub fn moments(values: &[f64]) -> Option<(f64, Option<f64>)> {
 /// The two intervals of which one stands. Which, is decided once, at 95 %, so that a narrower one of
 /// lower confidence lies within.
 fn interval(differences: &[f64], confidence: f64) -> Option<Interval> {
+    if differences.len() < INTERVAL_FROM {
+        return None;
+    }
     let wilcoxon = signed_rank_interval(differences, CONFIDENCE);
     let student = student_interval(differences, CONFIDENCE)?;
     match wilcoxon {
@@ -111,7 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn one_block_has_no_interval_and_none_has_nothing() {
+    fn few_blocks_have_no_interval_and_none_has_nothing() {
+        let four = paired(&[0.1, 0.1, 0.1, 0.1001], 0).unwrap().difference;
+        assert_eq!((four.interval, four.inner, four.p), (None, None, 0.125));
         let one = paired(&[0.1], 0).unwrap();
         assert_eq!((one.difference.interval, one.spread, one.difference.p), (None, None, 1.0));
         assert_eq!(paired(&[], 0), None);

@@ -3,6 +3,7 @@
 use crate::special::{normal_quantile, student_quantile};
 
 use super::decision::ALPHA;
+use super::rank_sum::smallest_p;
 
 /// Chance of seeing a difference that is there.
 const POWER: f64 = 0.80;
@@ -50,6 +51,21 @@ pub fn blocks_needed(seen: &Seen, margin: f64) -> Option<u64> {
 pub fn fewest_blocks(tests: usize) -> u64 {
     let deciding = |blocks: u64| tests as f64 * 2.0 / 2_f64.powi(blocks as i32) <= ALPHA;
     (1..64).find(|blocks| deciding(*blocks)).unwrap_or(64)
+}
+
+/// Trials on each side, without blocks, that see a difference of the margin four times in five; the two
+/// sides have this standard deviation between trials. `None` beyond 10,000.
+pub fn trials_needed(spread: f64, margin: f64, tests: usize) -> Option<u64> {
+    let level = 1.0 - ALPHA / 2.0 / tests.max(1) as f64;
+    let sum = normal_quantile(level) + normal_quantile(POWER);
+    let trials = (2.0 * (sum * spread / margin).powi(2) + 2.0).ceil();
+    (trials <= MOST as f64).then(|| (trials as u64).max(fewest_trials(tests)))
+}
+
+/// Smallest number of trials on each side whose smallest p-value is below the level after correction.
+pub fn fewest_trials(tests: usize) -> u64 {
+    let deciding = |trials: u64| tests as f64 * smallest_p(trials as usize) <= ALPHA;
+    (1..64).find(|trials| deciding(*trials)).unwrap_or(64)
 }
 
 /// Whether so many blocks with this mean and spread come to an answer.
@@ -107,5 +123,14 @@ mod tests {
     #[test]
     fn fewest_blocks_are_those_of_the_sign_flip_test() {
         assert_eq!([1, 2, 12].map(fewest_blocks), [6, 7, 9]);
+    }
+
+    #[test]
+    fn trials_without_blocks_are_those_of_two_samples() {
+        assert_eq!([1, 4].map(fewest_trials), [4, 5]);
+        // 2·7.85·1 + 2, rounded up; and never fewer than can decide.
+        assert_eq!(trials_needed(1.0, 1.0, 1), Some(18));
+        assert_eq!(trials_needed(0.001, 1.0, 1), Some(4));
+        assert_eq!(trials_needed(10.0, 0.01, 1), None);
     }
 }

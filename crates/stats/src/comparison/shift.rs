@@ -5,7 +5,7 @@ use crate::special::{normal_cdf, student_quantile};
 
 use super::correction::hochberg;
 use super::difference::Interval;
-use super::paired::moments;
+use super::paired::{INTERVAL_FROM, moments};
 use super::randomness::Randomness;
 use super::sign_flip::sign_flip;
 
@@ -21,7 +21,7 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Shift {
     /// Mean difference over the blocks.
     pub estimate: f64,
-    /// 95 % band at this quantile; `None` with a single block.
+    /// 95 % band at this quantile; `None` with fewer than five blocks.
     pub band: Option<Interval>,
     /// p-value of the sign-flip test, corrected by Hochberg's rule for all quantiles shown.
     pub p: f64,
@@ -48,7 +48,7 @@ pub fn shift_function(blocks: &[Vec<f64>], seed: u64) -> Vec<Shift> {
 
 fn bands(blocks: &[Vec<f64>], points: usize, seed: u64) -> Vec<Option<Interval>> {
     let count = blocks.len();
-    if count < 2 {
+    if count < INTERVAL_FROM {
         return vec![None; points];
     }
     let mut randomness = Randomness::new(seed);
@@ -118,6 +118,6 @@ mod tests {
     #[test]
     fn few_blocks_have_no_band() {
         assert_eq!(shift_function(&[], 1), []);
-        assert_eq!(shift_function(&[vec![0.1]], 1)[0].band, None);
+        assert_eq!(shift_function(&blocks(4, &[0.1], 0.1), 1)[0].band, None);
     }
 }

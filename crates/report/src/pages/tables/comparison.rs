@@ -19,6 +19,31 @@ pub fn comparisons(summary: &Summary) -> Vec<Table> {
     tables
 }
 
+/// Stored runs held against each other, one line an arm and metric.
+pub fn stored(comparisons: &[Comparison]) -> Table {
+    let columns = ["arm", "metric", "#ratio", "#95 % interval", "result", "#trials", "#p"];
+    let mut table = Table::new("comparison", "Candidate over baseline", &columns)
+        .note("By one value for each trial. p is corrected for all lines.");
+    for one in comparisons {
+        let levels: Vec<String> = one
+            .stratum
+            .iter()
+            .map(|(factor, level)| format!("{factor}={}", plain(level)))
+            .collect();
+        let trials = one.trials.map(|sides| format!("{} : {}", sides.candidate, sides.baseline));
+        table.row([
+            if levels.is_empty() { names::ALL.to_owned() } else { levels.join(",") },
+            metric(one),
+            seen(one),
+            interval(one),
+            result(one),
+            trials.unwrap_or_default(),
+            p_value(one),
+        ]);
+    }
+    table
+}
+
 /// The word of a result, with what belongs to it.
 pub fn result(one: &Comparison) -> String {
     match one.result {
@@ -29,7 +54,10 @@ pub fn result(one: &Comparison) -> String {
             format!("equivalent within {}{real}", margin(one))
         }
         Change::Undecided => match one.needs_blocks {
-            Some(blocks) => format!("undecided, needs {} blocks", number::count(blocks)),
+            Some(many) => {
+                let unit = if one.trials.is_some() { "trials a side" } else { "blocks" };
+                format!("undecided, needs {} {unit}", number::count(many))
+            }
             None => "undecided".to_owned(),
         },
     }
@@ -38,7 +66,7 @@ pub fn result(one: &Comparison) -> String {
 /// The margin in the unit of the metric.
 pub fn margin(one: &Comparison) -> String {
     let percent = one.margin * 100.0;
-    let unit = if one.difference.is_some() { "pp" } else { "%" };
+    let unit = if one.of == "accounting" { "pp" } else { "%" };
     format!("{percent:.3}").trim_end_matches('0').trim_end_matches('.').to_owned() + " " + unit
 }
 
@@ -140,10 +168,12 @@ fn note(summary: &Summary) -> String {
     } else {
         "Times are service times of a closed load."
     };
+    let corrected = match summary.comparisons.len() {
+        1 => String::new(),
+        several => format!(" p is corrected for all {several} comparisons."),
+    };
     let mut note = format!(
-        "Each level over the baseline, by blocks. p is corrected for all {} comparisons; a change also \
-         needs p ≤ 0.05. {times}",
-        summary.comparisons.len()
+        "Each level over the baseline, by blocks. A change needs p ≤ 0.05.{corrected} {times}"
     );
     let mut left_out: Vec<u32> =
         summary.comparisons.iter().flat_map(|one| one.left_out.iter().copied()).collect();

@@ -38,7 +38,11 @@ pub struct Column {
 
 impl Table {
     /// An empty table. Columns of figures start with `#`.
-    fn new(id: &'static str, title: impl Into<String>, columns: &[&'static str]) -> Self {
+    pub(super) fn new(
+        id: &'static str,
+        title: impl Into<String>,
+        columns: &[&'static str],
+    ) -> Self {
         let column = |title: &&'static str| Column {
             title: title.strip_prefix('#').unwrap_or(title),
             figures: title.starts_with('#'),
@@ -57,13 +61,13 @@ impl Table {
         self
     }
 
-    fn row<const N: usize>(&mut self, cells: [String; N]) {
+    pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
         self.rows.push(cells.into());
     }
 
     /// Itself, unless it has no rows.
-    fn unless_empty(self) -> Option<Self> {
+    pub(super) fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)
     }
 }

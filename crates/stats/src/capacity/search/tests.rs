@@ -9,6 +9,7 @@ fn settings() -> Settings {
         longest: 60.0,
         operations: 0.0,
         confirmations: 5,
+        noisy_host: false,
         most_trials: 100,
         seed: 1,
     }
@@ -186,6 +187,26 @@ fn the_number_of_trials_is_bounded() {
     });
     assert!(steps.len() <= 30);
     assert!(search.ending().is_some());
+}
+
+#[test]
+fn on_a_noisy_host_many_short_trials_outvote_the_noise() {
+    let noisy = Settings { noisy_host: true, shortest: 5.0, most_trials: 1_000, ..settings() };
+    let mut trials = 0;
+    let limit = below(777.0);
+    let (search, steps) = carry_out(noisy, |step| {
+        trials += 1;
+        // Every third trial is spoiled by noise that looks like the target's.
+        if trials % 3 == 0 { Outcome::Failed } else { limit(step) }
+    });
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+    let bracket = search.bracket();
+    let (low, high) = (bracket.low.unwrap(), bracket.high.unwrap());
+    assert!(low < 777.0 && 777.0 <= high && high / low <= 1.05 + 1e-6, "{bracket:?}");
+    assert!(steps.iter().all(|step| step.seconds == 5.0));
+    // Six good trials of 5 s are half of the longest; seven bad ones are more.
+    let at = |rate| steps.iter().filter(|step| step.rate == rate).count();
+    assert!((6..=12).contains(&at(low)) && (7..=12).contains(&at(high)), "{steps:?}");
 }
 
 #[test]

@@ -1,0 +1,213 @@
+//! The search for capacity: an interval around what queueing theory says, a whole record when it is stopped,
+//! and clear words where it cannot begin.
+//!
+//! The short form looks at the structure of the answer and, loosely, at its place. `PROOFLOAD_PROOF=1` searches
+//! with trials long enough for the interval to hold the closed form, which takes minutes on an idle machine.
+
+use record::summary::{Capacity, CapacityEnding, StepResult, Summary};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::lab::server::truth;
+use crate::lab::{Lab, assert_accounting, finding};
+
+/// An experiment against the truth system in this mode.
+fn experiment(mode: &str, rate: u32, criterion: &str) -> String {
+    format!(
+        "title = \"capacity of {mode}\"\nseed = 7\ncriteria = [\"{criterion}\"]\n\
+         [system]\nserve = \"truth\"\nset = {{ mode = \"{mode}\", rate = \"{rate}/s\" }}\n\
+         [load]\nrate = \"100/s\"\nwarm_up = \"500ms\"\ntimeout = \"2s\"\n\
+         [[operation]]\nname = \"ask\"\nhttp = {{ path = \"/\" }}\n"
+    )
+}
+
+/// Searches in the folder `run`; the answer, and whether this machine let it come to one.
+fn search(lab: &Lab, file: &str, flags: &[&str]) -> (Summary, Capacity, bool) {
+    lab.write("own.toml", file);
+    let fixed = ["capacity", "own.toml", "--out", "run", "--quiet"];
+    let ran = lab.proofload(&[&fixed, flags].concat());
+    assert_eq!(ran.stderr, "", "--quiet talks");
+    let summary = lab.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
+    assert_eq!(ran.code, i32::from(report::verdict::exit_code(&summary)), "{ran:?}");
+    assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
+    let capacity = summary.capacity.clone().expect("an answer");
+    let bracketed = capacity.ending == CapacityEnding::Bracketed;
+    assert_eq!(ran.code, if bracketed { 0 } else { 3 }, "{ran:?}");
+    let spoiled = capacity.steps.iter().any(|step| step.result == StepResult::Invalid);
+    assert!(bracketed || spoiled, "only a busy machine keeps it from an answer: {ran:?}");
+    (summary, capacity, bracketed)
+}
+
+fn assert_record(lab: &Lab, summary: &Summary, capacity: &Capacity) {
+    assert!(!capacity.steps.is_empty());
+    let plan: Value = serde_json::from_str(&lab.read("run/plan.json")).expect("a plan in JSON");
+    let planned = plan["trials"].as_array().expect("trials");
+    assert_eq!(planned.len(), capacity.steps.len(), "a trial a step");
+    assert_eq!(plan["arms"].as_array().map(Vec::len), Some(summary.arms.len()), "an arm a rate");
+    for (step, number) in capacity.steps.iter().zip(1_u32..) {
+        assert_eq!(step.trial, number);
+        assert!(lab.path(&format!("run/trials/{number:03}/windows.hlog")).is_file());
+        let arm =
+            summary.arms.iter().find(|arm| arm.trials.iter().any(|trial| trial.index == number));
+        let arm = arm.expect("every trial is in an arm");
+        assert_eq!(arm.name, format!("rate={}/s", step.rate));
+        assert!(step.achieved > 0.0 && (0.0..=1.0).contains(&step.failed_ratio), "{step:?}");
+    }
+    summary.arms.iter().flat_map(|arm| &arm.trials).for_each(assert_accounting);
+    for format in ["text", "markdown", "html"] {
+        let page = lab.proofload(&["report", "run", "--format", format]);
+        assert_eq!(page.code, 0, "{format}: {}", page.stderr);
+        assert!(page.stdout.contains("Steps of the search"), "{format}");
+    }
+}
+
+/// Share of operations beyond the bound at this rate, by Lindley's recursion with fixed times of service.
+fn share_beyond(rate: f64, service: f64, bound: f64) -> f64 {
+    const OPERATIONS: u32 = 400_000;
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let (mut arrival, mut free, mut beyond) = (0.0, 0.0_f64, 0_u32);
+    for _ in 0..OPERATIONS {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        let bits = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11;
+        arrival -= (1.0 - bits as f64 / (1_u64 << 53) as f64).ln() / rate;
+        free = free.max(arrival) + service;
+        beyond += u32::from(free - arrival > bound);
+    }
+    f64::from(beyond) / f64::from(OPERATIONS)
+}
+
+/// The rate of an M/D/1 queue at which so great a share is beyond the bound.
+fn md1(served: f64, bound: f64, share: f64) -> f64 {
+    let (mut low, mut high) = (0.1 * served, served);
+    while high / low > 1.002 {
+        let middle = f64::midpoint(low, high);
+        let too_many = share_beyond(middle, 1.0 / served, bound) > share;
+        (low, high) = if too_many { (low, middle) } else { (middle, high) };
+    }
+    low
+}
+
+/// What is searched for: the mode and rate of the truth system, the criterion, and the capacity that follows.
+struct Case {
+    mode: &'static str,
+    served: u32,
+    criterion: &'static str,
+    truth: f64,
+}
+
+/// The short form has one queue, trials of a second or two, and a loose bound: its interval may miss the truth
+/// by half. The long form must hold it.
+#[test]
+fn the_search_brackets_a_known_capacity() {
+    let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
+    let short = ["--trial", "1s", "--longest", "2s", "--precision", "25%", "--confirm", "1"];
+    let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--from", "200/s"];
+    let (flags, slack) = if is_proof { (&long, 1.0) } else { (&short, 1.5) };
+    for case in cases(is_proof) {
+        let lab = Lab::alone();
+        let file = experiment(case.mode, case.served, case.criterion);
+        let (summary, capacity, bracketed) = search(&lab, &file, flags);
+        assert_record(&lab, &summary, &capacity);
+        let (mode, truth) = (case.mode, case.truth);
+        println!("{mode}: {:?} – {:?}, truth {truth:.1}", capacity.low, capacity.high);
+        assert!(bracketed || !is_proof, "{mode}: {:?}", summary.verdict);
+        if bracketed {
+            let low = capacity.low.expect("a low end");
+            let high = capacity.high.expect("a high end");
+            assert!(
+                low <= slack * truth && truth <= slack * high,
+                "{mode}: {low} – {high}, {truth}"
+            );
+            assert_eq!(capacity.limited_by.as_deref(), Some(case.criterion));
+            assert!(capacity.achieved.expect("achieved") > 0.7 * low);
+            let confirmation = capacity.confirmation.expect("confirmed");
+            assert!(confirmation.passed >= 1, "{confirmation:?}");
+        }
+    }
+}
+
+fn cases(is_proof: bool) -> Vec<Case> {
+    let case = |mode, served, criterion, truth| Case { mode, served, criterion, truth };
+    if is_proof {
+        let mm1 = 500.0 - 100_f64.ln() / 0.040;
+        let md1 = md1(500.0, 0.020, 0.01);
+        vec![case("mm1", 500, "p99 < 40ms", mm1), case("md1", 500, "p99 < 20ms", md1)]
+    } else {
+        vec![case("md1", 200, "p90 < 15ms", md1(200.0, 0.015, 0.1))]
+    }
+}
+
+#[test]
+fn an_interrupted_search_leaves_a_whole_record_and_exits_3() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let flags = ["--criterion", "p99 < 1s", "--trial", "20s", "--warm-up", "0s", "--out", "run"];
+    let running = lab.start(&[&["capacity", &url], &flags[..]].concat());
+    running.await_windows(&lab, 3);
+    running.signal(Signal::INT);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let summary = lab.summary("run").expect("a summary");
+    let capacity = summary.capacity.as_ref().expect("what is known");
+    assert_eq!(capacity.ending, CapacityEnding::Stopped);
+    assert_eq!((capacity.low, capacity.high), (None, None), "the trial had not ended");
+    assert_eq!(capacity.steps.len(), 1);
+    assert_eq!(capacity.steps[0].result, StepResult::Stopped);
+    assert_eq!(summary.run.title, format!("Capacity of {}", host(&url)));
+    assert!(finding(&summary, "interrupted").is_some(), "{:?}", summary.findings);
+    assert!(ran.stdout.contains("NOT BRACKETED"), "{}", ran.stdout);
+}
+
+fn host(url: &str) -> &str {
+    url.trim_start_matches("http://").trim_end_matches('/')
+}
+
+#[test]
+fn a_killed_search_is_readable_up_to_its_last_trial() {
+    let lab = Lab::new();
+    lab.write("own.toml", &experiment("none", 1, "p99 < 1s").replace(", rate = \"1/s\"", ""));
+    let flags = ["--trial", "1s", "--longest", "1s", "--out", "run"];
+    let running = lab.start(&[&["capacity", "own.toml"], &flags[..]].concat());
+    running.await_in(&lab, &lab.path("run/trials"), || lab.path("run/trials/002").is_dir());
+    running.signal(Signal::KILL);
+    running.finish();
+    let summary = lab.summary("run").expect("the summary of the first trial");
+    let capacity = summary.capacity.as_ref().expect("what is known");
+    assert_eq!(capacity.ending, CapacityEnding::Stopped);
+    assert!(!capacity.steps.is_empty());
+    let page = lab.proofload(&["report", "run"]);
+    assert_eq!(page.code, 0, "{}", page.stderr);
+    assert!(page.stdout.contains("the search was stopped"), "{}", page.stdout);
+}
+
+#[test]
+fn what_cannot_be_searched_is_said_before_anything_is_sent() {
+    let lab = Lab::new();
+    let bare = experiment("md1", 200, "p90 < 15ms");
+    lab.write("own.toml", &bare);
+    lab.write("open.toml", &bare.replace("criteria = [\"p90 < 15ms\"]\n", ""));
+    lab.write(
+        "arms.toml",
+        &bare
+            .replace("[load]", "[factors]\nrate = [1, 2]\n[load]")
+            .replace("100/s", "{{factor.rate}}/s"),
+    );
+    let cases: [(&[&str], &str); 6] = [
+        (&["open.toml"], "needs a criterion"),
+        (&["arms.toml"], "this experiment has 2"),
+        (&["own.toml", "--quick"], "a rehearsal passes nothing"),
+        (&["own.toml", "--precision", "0%"], "--precision: expected a percentage"),
+        (&["own.toml", "--from", "5", "--max", "x"], "--max: expected a rate"),
+        (&["own.toml", "--trial", "2m"], "--trial is longer than --longest"),
+    ];
+    for (arguments, said) in cases {
+        let ran = lab.proofload(&[&["capacity"], arguments, &["--out", "run"]].concat());
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: "), "{}", ran.stderr);
+        assert!(!lab.path("run").exists(), "{arguments:?} left a folder");
+    }
+    let both = lab.proofload(&["capacity", "own.toml", "--from", "5", "--max", "x"]);
+    assert!(both.stderr.contains("--from: expected a rate"), "all at once: {}", both.stderr);
+}

@@ -1,0 +1,122 @@
+//! Arms held against each other in one run, and runs afterwards, with real processes.
+
+use record::summary::{Change, Summary};
+
+use crate::lab::Lab;
+
+/// Three arms, of which two are the same. A closed load, because it is never late: a busy machine may
+/// slow everything down, and still not hide 2 ms against 20 ms.
+const EXPERIMENT: &str = r#"
+title = "Which is slower?"
+[factors]
+service = ["2ms", "2000us", "20ms"]
+[design]
+blocks = 7
+[system]
+serve = "truth"
+set = { mode = "constant", service = "{{factor.service}}" }
+[load]
+connections = 2
+duration = "500ms"
+warm_up = "0s"
+steady_state = "reported"
+[[operation]]
+name = "get"
+http = { path = "/" }
+[[comparison]]
+factor = "service"
+baseline = "2ms"
+metrics = ["p50"]
+"#;
+
+fn word(summary: &Summary, candidate: &str) -> Change {
+    let one = summary.comparisons.iter().find(|one| one.candidate == candidate);
+    one.unwrap_or_else(|| panic!("{candidate} is compared")).result
+}
+
+#[test]
+fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
+    let lab = Lab::new();
+    lab.write("three.toml", EXPERIMENT);
+    let (ran, summary) = lab.run(&["three.toml"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(summary.comparisons.len(), 2);
+    assert_eq!(word(&summary, "20ms"), Change::Changed);
+    let slower = &summary.comparisons[1];
+    assert!(slower.ratio.is_some_and(|ratio| ratio > 2.0), "{slower:?}");
+    assert_eq!((slower.blocks, slower.points.len()), (7, 7));
+    assert_eq!((slower.of.as_str(), slower.size_certain), ("service_time", true));
+    // Of the equal one any word may come: one in twenty is wrong.
+    let equal = &summary.comparisons[0];
+    assert!(equal.blocks == 7 && equal.p_value.is_some_and(|p| p > 0.0 && p <= 1.0), "{equal:?}");
+    let place = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is shown"));
+    assert!(place("service against 2ms") < place("Trials"));
+    for page in ["run/report.md", "run/report.html"] {
+        assert!(lab.read(page).contains("service against 2ms"), "{page}");
+    }
+
+    let compared = lab.proofload(&["compare", "run", "run"]);
+    assert_eq!(compared.code, 0, "{compared:?}");
+    assert!(compared.stdout.contains("drifted between the runs is not excluded"), "{compared:?}");
+    let bounded = |bound: &str| {
+        let json = ["compare", "run", "run", "--format", "json", "--criterion", bound];
+        lab.proofload(&json)
+    };
+    let kept = bounded("p50 < 5000%");
+    assert_eq!(kept.code, 0, "{kept:?}");
+    let broken = bounded("p50 > 5000%");
+    assert_eq!(broken.code, 1, "{broken:?}");
+    let found: serde_json::Value = serde_json::from_str(&broken.stdout).expect("JSON alone");
+    assert_eq!(found["format"], "proofload-comparison/1");
+    assert_eq!(found["criteria"][0]["result"], "fail");
+    assert_eq!(found["comparisons"][0]["trials"]["baseline"], 7);
+}
+
+/// One trial, for half a second.
+fn single(lab: &Lab, name: &str, connections: u32) {
+    let text = format!(
+        "title = \"one\"\n[system]\nserve = \"truth\"\nset = {{ mode = \"none\" }}\n\
+         [load]\nconnections = {connections}\noperations = 200\nwarm_up = \"0s\"\n\
+         [[operation]]\nhttp = {{ path = \"/\" }}\n"
+    );
+    let file = format!("{name}.toml");
+    lab.write(&file, &text);
+    let ran = lab.proofload(&["run", &file, "--out", name, "--quiet"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn unlike_runs_are_refused_and_one_trial_a_side_decides_nothing() {
+    let lab = Lab::new();
+    single(&lab, "one", 1);
+    single(&lab, "again", 1);
+    single(&lab, "other", 2);
+    let alike = lab.proofload(&["compare", "one", "again", "--criterion", "p50 < 110%"]);
+    // What cannot be decided is no pass.
+    assert_eq!(alike.code, 3, "{alike:?}");
+    assert!(alike.stdout.contains("nothing but the observed difference can be said"), "{alike:?}");
+    assert_eq!(lab.proofload(&["compare", "one", "again"]).code, 0);
+
+    let refused = lab.proofload(&["compare", "one", "other"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
+    assert!(refused.stderr.contains("connections: 1 and 2"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`--unlike` compares them anyway"), "{}", refused.stderr);
+    let told = lab.proofload(&["compare", "one", "other", "--unlike", "--format", "markdown"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.stdout.contains("- unlike: plan.arms"), "{}", told.stdout);
+}
+
+#[test]
+fn what_is_no_run_and_no_criterion_is_named() {
+    let lab = Lab::new();
+    single(&lab, "one", 1);
+    for (arguments, said) in [
+        (vec!["compare", "one", "nowhere"], "nowhere is not a run folder"),
+        (vec!["compare", "one", "one", "--criterion", "p99 < 5ms"], "is no percentage"),
+        (vec!["compare", "one", "one", "--candidate", "one"], "is named twice on one side"),
+    ] {
+        let ran = lab.proofload(&arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+}

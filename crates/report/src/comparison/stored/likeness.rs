@@ -1,0 +1,75 @@
+//! Whether two runs may be compared: they differ in what is compared, and in nothing else.
+
+use record::summary::Summary;
+use serde_json::Value;
+
+/// Parts of a plan that do not matter to a comparison, or are what is compared: seeds and order, words,
+/// judgement; the number of workers, which is part of the machine.
+const PASSED_OVER: [&str; 8] =
+    ["seed", "trials", "title", "question", "criteria", "comparisons", "secrets", "workers"];
+/// What the runs are to differ in: the system that was started, and addresses.
+const COMPARED: [&str; 2] = ["system", "url"];
+
+/// In what two runs differ besides what is compared; empty if they are alike. `plan` is `plan.json`.
+pub fn differences(one: (&Summary, &Value), other: (&Summary, &Value)) -> Vec<String> {
+    let mut found = Vec::new();
+    let (left, right) = (&one.0.run, &other.0.run);
+    let facts = [
+        ("version", left.version.clone(), right.version.clone()),
+        ("processor", left.machine.cpu.clone(), right.machine.cpu.clone()),
+        ("cores", left.machine.cores.to_string(), right.machine.cores.to_string()),
+        ("kernel", left.machine.kernel.clone(), right.machine.kernel.clone()),
+        (
+            "workers",
+            left.machine.placement.workers.len().to_string(),
+            right.machine.placement.workers.len().to_string(),
+        ),
+    ];
+    for (name, left, right) in facts {
+        if left != right {
+            found.push(format!("{name}: {left} and {right}"));
+        }
+    }
+    collect("plan", one.1, other.1, &mut found);
+    found
+}
+
+fn collect(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(left), Value::Object(right)) => {
+            let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            let ignored = |key: &&String| {
+                !PASSED_OVER.contains(&key.as_str()) && !COMPARED.contains(&key.as_str())
+            };
+            for key in keys.into_iter().filter(ignored) {
+                let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned();
+                let (left, right) = (of(left).unwrap_or_default(), of(right).unwrap_or_default());
+                collect(&format!("{path}.{key}"), &left, &right, found);
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (place, (left, right)) in left.iter().zip(right).enumerate() {
+                collect(&format!("{path}[{place}]"), left, right, found);
+            }
+        }
+        (left, right) if left != right => {
+            found.push(format!("{path}: {} and {}", short(left), short(right)));
+        }
+        _ => {}
+    }
+}
+
+/// A value in a few characters.
+fn short(value: &Value) -> String {
+    const MOST: usize = 40;
+    let text = match value {
+        Value::Array(list) => format!("{} entries", list.len()),
+        other => other.to_string(),
+    };
+    if text.chars().count() <= MOST {
+        return text;
+    }
+    text.chars().take(MOST - 1).chain(['…']).collect()
+}

@@ -1,0 +1,298 @@
+//! One value for each trial, of runs on two sides.
+
+use std::collections::BTreeMap;
+
+use record::folder::names;
+use record::summary::{Arm, Change, Comparison, Shares, Sides, Summary, Trial};
+use serde::Serialize;
+use serde_json::Value;
+use stats::comparison::correction::holm;
+use stats::comparison::decision::{Decision, decide};
+use stats::comparison::power::{fewest_trials, trials_needed};
+use stats::comparison::shares::difference_of_shares;
+use stats::comparison::{Difference, moments, unpaired};
+
+use super::bound::{Bound, Judged};
+use crate::comparison::answer::{change, failures, is_certain, margin};
+use crate::comparison::blocks::is_usable;
+use crate::comparison::metric::{self, Metric};
+
+/// What is compared where nobody says otherwise.
+const METRICS: [&str; 4] = ["goodput", "p50", "p99", "failed"];
+/// Trials a side that are advisable.
+const ADVISABLE: u64 = 10;
+
+/// Runs on one side, each with its `plan.json`.
+pub type Side<'a> = [(&'a Summary, &'a Value)];
+
+/// What comes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoredComparison {
+    /// Always `proofload-comparison/1`.
+    pub format: &'static str,
+    /// Runs of the baseline.
+    pub baseline: Vec<String>,
+    /// Runs of the candidate.
+    pub candidate: Vec<String>,
+    /// In what they differ besides what is compared.
+    pub unlike: Vec<String>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// One for each arm and metric.
+    pub comparisons: Vec<Comparison>,
+    /// Judged criteria.
+    pub criteria: Vec<Judged>,
+}
+
+/// What of two arms is compared.
+struct Asked<'a> {
+    arm: &'a str,
+    factors: &'a BTreeMap<String, Value>,
+    operation: String,
+    name: String,
+    metric: Metric,
+    sides: [Vec<&'a Trial>; 2],
+    difference: Option<Difference>,
+    spread: Option<f64>,
+    counts: [usize; 2],
+}
+
+/// Holds runs against each other, arm by arm, over the trials that may be used.
+///
+/// Shape: at least one run on each side. `unlike` is only handed on.
+pub fn compare(
+    baseline: &Side<'_>,
+    candidate: &Side<'_>,
+    bounds: &[Bound],
+    unlike: Vec<String>,
+) -> StoredComparison {
+    let ids = |side: &Side<'_>| side.iter().map(|(one, _)| one.run.id.clone()).collect::<Vec<_>>();
+    let (old, new) = (ids(baseline), ids(candidate));
+    let rehearsal = baseline.iter().chain(candidate).any(|(one, _)| one.rehearsal);
+    let asked = asked(baseline, candidate, bounds);
+    let p: Vec<f64> =
+        asked.iter().map(|one| one.difference.map_or(1.0, |difference| difference.p)).collect();
+    let tests = asked.len();
+    let mut notes = notes(baseline, candidate, &asked, rehearsal);
+    let comparisons: Vec<Comparison> = asked
+        .iter()
+        .zip(holm(&p))
+        .map(|(one, p)| one.finish(p, tests, rehearsal, (&old, &new)))
+        .collect();
+    let mut criteria = Vec::new();
+    for bound in bounds {
+        let about = asked.iter().zip(&comparisons).filter(|(_, one)| bound.is_about(one));
+        criteria.extend(about.map(|(asked, one)| bound.judge(asked.arm, one, !rehearsal)));
+    }
+    let unjudged = bounds.iter().filter(|bound| !criteria.iter().any(|one| one.text == bound.text));
+    notes.extend(unjudged.map(|bound| format!("`{}` fits nothing that was compared", bound.text)));
+    StoredComparison {
+        format: "proofload-comparison/1",
+        baseline: old,
+        candidate: new,
+        unlike,
+        notes,
+        comparisons,
+        criteria,
+    }
+}
+
+fn asked<'a>(baseline: &Side<'a>, candidate: &Side<'a>, bounds: &[Bound]) -> Vec<Asked<'a>> {
+    let metrics = metrics(baseline, bounds);
+    let mut all = Vec::new();
+    for (old, new) in pairs(baseline, candidate) {
+        for (operation, name) in &metrics {
+            let Some(metric) = Metric::named(name) else { continue };
+            let sides = [trials(baseline, &old.name), trials(candidate, &new.name)];
+            let mut one = Asked {
+                arm: &new.name,
+                factors: &new.factors,
+                operation: operation.clone(),
+                name: name.clone(),
+                metric,
+                sides,
+                difference: None,
+                spread: None,
+                counts: [0; 2],
+            };
+            one.look();
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// Arms of the same name; or the only arm of each side, whatever they are called.
+fn pairs<'a>(baseline: &Side<'a>, candidate: &Side<'a>) -> Vec<(&'a Arm, &'a Arm)> {
+    let (old, new) = (&baseline[0].0.arms, &candidate[0].0.arms);
+    if let ([old], [new]) = (old.as_slice(), new.as_slice()) {
+        return vec![(old, new)];
+    }
+    let same = |arm: &'a Arm| Some((old.iter().find(|one| one.name == arm.name)?, arm));
+    new.iter().filter_map(same).collect()
+}
+
+/// Operations and metrics: the usual ones, those that the plan compares, those that bounds name.
+fn metrics(baseline: &Side<'_>, bounds: &[Bound]) -> Vec<(String, String)> {
+    let all = || names::ALL.to_owned();
+    let mut found: Vec<(String, String)> =
+        METRICS.iter().map(|name| (all(), (*name).to_owned())).collect();
+    let declared = baseline[0].1["comparisons"].as_array();
+    for one in declared.into_iter().flatten() {
+        let operation = one["operation"].as_str().map_or_else(all, str::to_owned);
+        let named = one["metrics"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        found.extend(named.map(|name| (operation.clone(), name.to_owned())));
+    }
+    found.extend(bounds.iter().map(|bound| (bound.operation.clone(), bound.metric.clone())));
+    let mut kept = Vec::new();
+    found.into_iter().for_each(|one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    });
+    kept
+}
+
+fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
+    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(|one| one.name == arm);
+    arms.flat_map(|one| &one.trials).filter(|trial| is_usable(trial)).collect()
+}
+
+impl Asked<'_> {
+    fn look(&mut self) {
+        if self.metric == Metric::Failed {
+            let count = |trial: &&Trial| Some(failures(metric::part(trial, &self.operation)?));
+            let counts = self.sides.each_ref().map(|side| side.iter().filter_map(count).collect());
+            let [old, new]: [Vec<_>; 2] = counts;
+            self.counts = [old.len(), new.len()];
+            self.difference = difference_of_shares(&old, &new);
+            return;
+        }
+        let logarithm = |trial: &&Trial| {
+            self.metric.value(trial, &self.operation).filter(|value| *value > 0.0).map(f64::ln)
+        };
+        let values = self.sides.each_ref().map(|side| side.iter().filter_map(logarithm).collect());
+        let [old, new]: [Vec<f64>; 2] = values;
+        self.counts = [old.len(), new.len()];
+        self.difference = unpaired(&old, &new);
+        let spread = |side: &[f64]| moments(side).and_then(|(_, spread)| spread);
+        self.spread = match (spread(&old), spread(&new)) {
+            (Some(old), Some(new)) => Some((old * old + new * new).sqrt() / 2.0_f64.sqrt()),
+            (one, other) => one.or(other),
+        };
+    }
+
+    fn finish(
+        &self,
+        p: f64,
+        tests: usize,
+        rehearsal: bool,
+        (old, new): (&[String], &[String]),
+    ) -> Comparison {
+        let shares = self.metric == Metric::Failed;
+        let size = self.metric.default_margin();
+        let scale = margin(self.metric, size);
+        let decision = match &self.difference {
+            Some(difference) if !rehearsal => decide(difference, p, scale),
+            _ => Decision::Undecided,
+        };
+        let result = change(decision);
+        let ends = self.difference.and_then(|one| one.interval);
+        let (low, high) = (ends.map(|ends| ends.low), ends.map(|ends| ends.high));
+        let ratio = |log: Option<f64>| log.filter(|_| !shares).map(f64::exp);
+        let model = self.sides.iter().flatten().next().map(|trial| trial.load.model);
+        let needs = match self.spread {
+            Some(spread) => trials_needed(spread, scale, tests),
+            None => Some(fewest_trials(tests)),
+        };
+        Comparison {
+            factor: "run".to_owned(),
+            stratum: self.factors.clone(),
+            baseline: old.join(", ").into(),
+            candidate: new.join(", ").into(),
+            operation: self.operation.clone(),
+            metric: self.name.clone(),
+            of: model.map_or(String::new(), |model| self.metric.source(model).to_owned()),
+            ratio: ratio(self.difference.map(|one| one.estimate)),
+            low: ratio(low),
+            high: ratio(high),
+            robust_ratio: None,
+            difference: self.difference.filter(|_| shares).map(|one| Shares {
+                observed: one.estimate,
+                low,
+                high,
+            }),
+            p_value: self.difference.map(|_| p),
+            p_raw: self.difference.map(|one| one.p),
+            margin: size,
+            result,
+            size_certain: is_certain(decision),
+            blocks: 0,
+            needs_blocks: needs.filter(|_| result == Change::Undecided && !rehearsal),
+            detectable: None,
+            left_out: Vec::new(),
+            trials: Some(Sides {
+                baseline: size_of(self.counts[0]),
+                candidate: size_of(self.counts[1]),
+            }),
+            note: None,
+            points: Vec::new(),
+            shift: Vec::new(),
+        }
+    }
+}
+
+fn size_of(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn notes(
+    baseline: &Side<'_>,
+    candidate: &Side<'_>,
+    asked: &[Asked<'_>],
+    rehearsal: bool,
+) -> Vec<String> {
+    let mut notes =
+        vec!["different session: what drifted between the runs is not excluded".to_owned()];
+    if rehearsal {
+        notes.push("a rehearsal is among them, which decides nothing".to_owned());
+    }
+    notes.extend(too_few(asked));
+    let all = baseline.iter().chain(candidate).flat_map(|(run, _)| &run.arms);
+    let unusable = all.flat_map(|arm| &arm.trials).filter(|trial| !is_usable(trial)).count();
+    if unusable > 0 {
+        notes.push(format!("{unusable} trials could not be used and are left out"));
+    }
+    let paired = |arm: &&Arm| asked.iter().any(|one| one.arm == arm.name);
+    let alone: Vec<&str> = candidate[0]
+        .0
+        .arms
+        .iter()
+        .filter(|arm| !paired(arm))
+        .map(|arm| arm.name.as_str())
+        .collect();
+    if !alone.is_empty() {
+        notes.push(format!("not part of the baseline: {}", alone.join("; ")));
+    }
+    notes
+}
+
+/// What so few trials cannot say, of the arm with the fewest.
+fn too_few(asked: &[Asked<'_>]) -> Option<String> {
+    let sizes = || asked.iter().map(|one| one.sides[0].len().min(one.sides[1].len()));
+    let (least, most) = (sizes().min()?, sizes().max()?);
+    let fewest = fewest_trials(asked.len());
+    let place = if (most as u64) < fewest { "" } else { " in some arms" };
+    let needed = format!("{fewest} trials a side can show a change, {ADVISABLE} are advisable");
+    match least {
+        0 => Some(format!("not decided{place}: a side has no trial that can be used; {needed}")),
+        1 => Some(format!(
+            "not decided{place}: with one trial a side nothing but the observed difference can be said; \
+             {needed}"
+        )),
+        least if (least as u64) < fewest => Some(format!(
+            "not decided{place}: {least} trials a side cannot show a change, however large; {needed}"
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,154 @@
+use record::summary::{Change, Judgement, Summary};
+use serde_json::{Value, json};
+
+use super::likeness::differences;
+use super::{Bound, StoredComparison, compare};
+use crate::example;
+
+/// A run of so many trials; the k-th is slower by `factor` and by a few per cent of its own.
+fn run(id: &str, trials: u32, factor: f64) -> Summary {
+    let mut summary = example::summary();
+    summary.run.id = id.to_owned();
+    let first = summary.arms[0].trials[0].clone();
+    let trial = |index: u32| {
+        let mut trial = first.clone();
+        trial.index = index;
+        let own = factor * (1.0 + 0.02 * f64::from(index * 7 % 10) / 10.0);
+        for times in [&mut trial.total.outcome_time, &mut trial.total.response_time] {
+            for entry in &mut times.quantiles {
+                entry.observed_ns = entry.observed_ns.map(|one| (one as f64 * own) as u64);
+            }
+        }
+        trial
+    };
+    summary.arms[0].trials = (1..=trials).map(trial).collect();
+    summary
+}
+
+fn plan(url: &str, rate: u32) -> Value {
+    json!({
+        "seed": 1, "title": "Shop", "rehearsal": false, "comparisons": [], "criteria": [],
+        "arms": [{ "name": "all", "targets": [{ "url": url }], "load": { "rate": rate, "workers": 1 } }],
+        "trials": [{ "index": 1, "seed": 7 }]
+    })
+}
+
+fn compared(old: &Summary, new: &Summary, bounds: &[&str]) -> StoredComparison {
+    let bounds: Vec<Bound> = bounds.iter().map(|text| Bound::parse(text).unwrap()).collect();
+    let plan = plan("http://a", 500);
+    compare(&[(old, &plan)], &[(new, &plan)], &bounds, Vec::new())
+}
+
+fn word(found: &StoredComparison, metric: &str) -> Change {
+    found.comparisons.iter().find(|one| one.metric == metric).unwrap().result
+}
+
+#[test]
+fn ten_trials_a_side_show_a_change() {
+    let found = compared(&run("old", 10, 1.0), &run("new", 10, 1.2), &["p99 < 110%", "p50 > 101%"]);
+    assert_eq!(word(&found, "p99"), Change::Changed);
+    let p99 = found.comparisons.iter().find(|one| one.metric == "p99").unwrap();
+    assert!((p99.ratio.unwrap() - 1.2).abs() < 0.01, "{:?}", p99.ratio);
+    assert_eq!(word(&found, "goodput"), Change::Equivalent);
+    assert!(found.notes[0].contains("not excluded"), "{:?}", found.notes);
+    assert_eq!(found.notes.len(), 1);
+    let results: Vec<_> = found.criteria.iter().map(|one| one.result).collect();
+    assert_eq!(results, [Judgement::Fail, Judgement::Pass]);
+}
+
+#[test]
+fn one_trial_a_side_decides_nothing_however_far_apart() {
+    let found = compared(&run("old", 1, 1.0), &run("new", 1, 5.0), &["p99 < 110%"]);
+    assert!(found.comparisons.iter().all(|one| one.result == Change::Undecided));
+    let p99 = found.comparisons.iter().find(|one| one.metric == "p99").unwrap();
+    assert!((p99.ratio.unwrap() - 5.0).abs() < 0.01);
+    assert_eq!((p99.low, p99.needs_blocks), (None, Some(5)));
+    assert_eq!(found.criteria[0].result, Judgement::Inconclusive);
+    assert!(found.notes[1].starts_with("not decided: with one trial a side"), "{:?}", found.notes);
+    for format in crate::pages::stored::FORMATS {
+        let page = crate::pages::stored::render(&found, format).unwrap();
+        assert!(page.contains("not excluded") && page.contains("not decided"), "{page}");
+    }
+}
+
+#[test]
+fn trials_of_several_runs_are_taken_together() {
+    let plan = plan("http://a", 500);
+    let runs: Vec<Summary> = (1..=10)
+        .map(|day| {
+            run(
+                "day",
+                1,
+                if day > 5 { 1.5 + f64::from(day) / 100.0 } else { 1.0 + f64::from(day) / 100.0 },
+            )
+        })
+        .collect();
+    let side =
+        |from: usize| runs[from..from + 5].iter().map(|one| (one, &plan)).collect::<Vec<_>>();
+    let found = compare(&side(0), &side(5), &[], Vec::new());
+    let p50 = found.comparisons.iter().find(|one| one.metric == "p50").unwrap();
+    assert_eq!(p50.trials.unwrap().candidate, 5);
+    assert_eq!(p50.p_raw.map(|p| (p * 1e4).round()), Some(79.0));
+    assert_eq!(p50.result, Change::Changed);
+}
+
+#[test]
+fn a_rehearsal_decides_nothing() {
+    let mut new = run("new", 10, 2.0);
+    new.rehearsal = true;
+    let found = compared(&run("old", 10, 1.0), &new, &["p99 < 110%"]);
+    assert!(found.comparisons.iter().all(|one| one.result == Change::Undecided));
+    assert_eq!(found.criteria[0].result, Judgement::Inconclusive);
+}
+
+#[test]
+fn a_page_shows_ratio_interval_and_word() {
+    let found = compared(&run("old", 10, 1.0), &run("new", 10, 1.2), &["p99 < 110%"]);
+    let page = crate::pages::stored::render(&found, "text").unwrap();
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn runs_are_alike_if_they_differ_in_seed_and_address_only() {
+    let (old, new) = (run("old", 1, 1.0), run("new", 1, 1.0));
+    let mut other = plan("http://b", 500);
+    other["seed"] = json!(2);
+    assert_eq!(differences((&old, &plan("http://a", 500)), (&new, &other)), [""; 0]);
+}
+
+#[test]
+fn what_differs_is_named() {
+    let (old, mut new) = (run("old", 1, 1.0), run("new", 1, 1.0));
+    new.run.version = "0.9.0".into();
+    new.run.machine.cores = 8;
+    let found = differences((&old, &plan("http://a", 500)), (&new, &plan("http://a", 200)));
+    assert_eq!(
+        found,
+        ["version: 0.1.0 and 0.9.0", "cores: 4 and 8", "plan.arms[0].load.rate: 500 and 200"]
+    );
+}
+
+#[test]
+fn bounds_are_read_with_their_operation() {
+    let bound = Bound::parse("search p99.9 <= 105 %").unwrap();
+    assert_eq!((bound.operation.as_str(), bound.metric.as_str()), ("search", "p99.9"));
+    for (text, said) in [
+        ("p99", "is no criterion on a ratio"),
+        ("p99 < 20ms", "`20ms` is no percentage"),
+        ("average < 105%", "no metric is called `average`"),
+        ("failed < 105%", "difference of shares"),
+        ("a b c < 105%", "is no criterion on a ratio"),
+        ("p99 < -5%", "is no percentage"),
+    ] {
+        assert!(Bound::parse(text).unwrap_err().contains(said), "{text}");
+    }
+}
+
+#[test]
+fn a_bound_on_what_is_not_there_is_told() {
+    let found = compared(&run("old", 2, 1.0), &run("new", 2, 1.0), &["nobody p99 < 105%"]);
+    // Two trials without a value on either side.
+    assert_eq!(found.criteria[0].result, Judgement::Inconclusive);
+    assert_eq!(found.criteria[0].observed, None);
+}
