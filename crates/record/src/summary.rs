@@ -4,16 +4,17 @@
 //! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
 
 mod capacity;
+mod comparison;
+mod system;
 
 use std::collections::BTreeMap;
 
-pub use capacity::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-mod comparison;
-
+pub use capacity::*;
 pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
+pub use system::{Expectation, Observer, Process, System};
 
 /// The `format` field of a summary written by this version.
 pub const FORMAT: &str = "proofload-summary/1";
@@ -301,12 +302,30 @@ pub struct Operation {
 }
 
 /// A number read from each answer.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Item {
     /// Over all succeeded operations.
     pub sum: f64,
     /// Sum over the number of operations that carried it.
     pub per_operation_mean: f64,
+    /// Response time by the power of two that the number lies in, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<ItemRange>,
+}
+
+/// Response times of operations whose number lies in [`from`, `below`): facts about the sample, to 1/128.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct ItemRange {
+    /// A power of two, or 0.
+    pub from: f64,
+    /// The next power of two.
+    pub below: f64,
+    /// Succeeded operations.
+    pub count: u64,
+    /// Their median response time.
+    pub p50_ns: u64,
+    /// Their 95th percentile.
+    pub p95_ns: u64,
 }
 
 /// What a histogram says.
@@ -393,62 +412,6 @@ pub struct TailShare {
     pub prepare: f64,
     /// The target and the way there.
     pub service_time: f64,
-}
-
-/// A system, service or observer that we started.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct System {
-    /// Its name in the experiment.
-    pub name: String,
-    /// Its processes.
-    pub processes: Vec<Process>,
-    /// Version, if it says one.
-    pub version: Option<String>,
-    /// Configuration in force, as read back from it.
-    pub effective: BTreeMap<String, Value>,
-}
-
-/// A process under test.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Process {
-    /// Its name.
-    pub name: String,
-    /// Its id.
-    pub pid: u32,
-    /// CPU time in the measure phase.
-    pub cpu_ns: u64,
-    /// Greatest resident memory.
-    pub rss_peak_bytes: u64,
-}
-
-/// What an observer counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observer {
-    /// Its name in the experiment.
-    pub name: String,
-    /// Arrived.
-    pub received: u64,
-    /// Arrived more than once.
-    pub duplicates: u64,
-    /// Arrived though nobody sent it.
-    pub unexpected: u64,
-    /// Sent, and not arrived.
-    pub lost: u64,
-    /// From sending to arrival.
-    pub delivery_time: Option<Distribution>,
-    /// What the experiment expects, and whether it holds.
-    pub expect: Option<Expectation>,
-    /// Anything else it says.
-    pub detail: BTreeMap<String, Value>,
-}
-
-/// An observer's expectation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Expectation {
-    /// As written in the experiment.
-    pub text: String,
-    /// Whether it holds.
-    pub holds: bool,
 }
 
 /// A judged criterion.

@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod capacity;
+mod causes;
 mod comparing;
 mod faults;
 mod formats;

@@ -113,7 +113,7 @@ impl<'p> Summariser<'p> {
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
         let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
-        facts.shape = Shape::of(&input, arm);
+        facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
             trial::summarise(&input, evidence, &mut facts.over_time)?;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use record::summary::{
-    Accounting, Distribution, Generator, Item, Observer, Operation, Rates, Trial, Validity,
+    Accounting, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates, Trial,
+    Validity,
 };
-use record::{OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
+use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
 use stats::Histogram;
 use stats::dispersion::Dispersion;
 
@@ -203,9 +204,21 @@ pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[
         .map(|(name, item)| {
             let per_operation_mean =
                 if item.count > 0 { item.sum / item.count as f64 } else { 0.0 };
-            (name.clone(), Item { sum: item.sum, per_operation_mean })
+            (name.clone(), Item { sum: item.sum, per_operation_mean, ranges: ranges(item) })
         })
         .collect();
+}
+
+/// Entry k holds numbers in [2^(k−1), 2^k). A percentile beyond the range of its histogram reads as the greatest value.
+fn ranges(item: &ItemTotals) -> Vec<ItemRange> {
+    let range = |(&power, times): (&u32, &Histogram)| ItemRange {
+        from: if power == 0 { 0.0 } else { 2_f64.powi(power as i32 - 1) },
+        below: 2_f64.powi(power as i32),
+        count: times.count(),
+        p50_ns: times.quantile(0.5).unwrap_or(times.max()),
+        p95_ns: times.quantile(0.95).unwrap_or(times.max()),
+    };
+    item.response_time.iter().map(range).collect()
 }
 
 /// An observer whose delivery times are read from the histogram that it sent. They are not kept by

@@ -1,0 +1,64 @@
+//! What was started for a trial, and what it said.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Distribution;
+
+/// A system, service or observer that we started.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct System {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Its processes.
+    pub processes: Vec<Process>,
+    /// Version, if it says one.
+    pub version: Option<String>,
+    /// Configuration in force, as read back from it.
+    pub effective: BTreeMap<String, Value>,
+}
+
+/// A process under test.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// Its id.
+    pub pid: u32,
+    /// CPU time in the measure phase.
+    pub cpu_ns: u64,
+    /// Greatest resident memory.
+    pub rss_peak_bytes: u64,
+}
+
+/// What an observer counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observer {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Arrived.
+    pub received: u64,
+    /// Arrived more than once.
+    pub duplicates: u64,
+    /// Arrived though nobody sent it.
+    pub unexpected: u64,
+    /// Sent, and not arrived.
+    pub lost: u64,
+    /// From sending to arrival.
+    pub delivery_time: Option<Distribution>,
+    /// What the experiment expects, and whether it holds.
+    pub expect: Option<Expectation>,
+    /// Anything else it says.
+    pub detail: BTreeMap<String, Value>,
+}
+
+/// An observer's expectation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// As written in the experiment.
+    pub text: String,
+    /// Whether it holds.
+    pub holds: bool,
+}
