@@ -35,10 +35,10 @@ use serde_json::Value;
 pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use load::waited_share;
-pub(crate) use steady::departure;
 pub(crate) use of_run::of_run;
 pub use over_time::OverTime;
 pub use shape::Shape;
+pub(crate) use steady::departure;
 
 /// Code of the finding that the user stopped the run.
 pub const INTERRUPTED: &str = "interrupted";
