@@ -31,6 +31,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p report --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
+	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run

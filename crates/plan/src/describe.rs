@@ -34,6 +34,12 @@ impl Plan {
         for criterion in &self.criteria {
             out.field("criterion", &criterion.text);
         }
+        if self.fail_fast {
+            out.field("fail-fast", "ends as soon as a criterion can no longer be met");
+        }
+        if self.adaptive.is_some() {
+            out.field("adaptive", "each measure phase ends once its intervals are narrow enough");
+        }
         for comparison in &self.comparisons {
             let metrics = comparison.metrics.join(", ");
             let (factor, baseline) = (&comparison.factor, &comparison.baseline);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
 use crate::criterion::Criterion;
 use crate::hash;
@@ -28,6 +29,10 @@ pub struct Plan {
     pub seed: u64,
     /// Whether this is a rehearsal (`--quick`).
     pub rehearsal: bool,
+    /// Whether the run ends as soon as a criterion can no longer be met (`--fail-fast`).
+    pub fail_fast: bool,
+    /// When measure phases are looked at, if they are as long as their intervals need (`--adaptive`).
+    pub adaptive: Option<Adaptive>,
     /// Combinations of levels; at least one.
     pub arms: Vec<Arm>,
     /// What is executed, in order.
@@ -84,6 +89,8 @@ impl Plan {
             question: None,
             seed,
             rehearsal: false,
+            fail_fast: false,
+            adaptive: None,
             arms: vec![arm],
             trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed }],
             criteria: Vec::new(),
@@ -100,7 +107,7 @@ impl Plan {
 
     /// The plan as JSON, secrets redacted: the content of `plan.json`.
     pub fn to_json(&self) -> Value {
-        let plain = json!({
+        let mut plain = json!({
             "title": self.title,
             "question": self.question,
             "seed": self.seed,
@@ -110,6 +117,13 @@ impl Plan {
             "criteria": self.criteria,
             "comparisons": self.comparisons,
         });
+        // A plan without them looks as it always did, and so does its hash.
+        if self.fail_fast {
+            plain["fail_fast"] = self.fail_fast.into();
+        }
+        if let Some(adaptive) = &self.adaptive {
+            plain["adaptive"] = json!(adaptive);
+        }
         self.secrets.redact_json(plain)
     }
 

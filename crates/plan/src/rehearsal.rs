@@ -26,7 +26,8 @@ pub(crate) fn shortened(plan: Plan) -> Plan {
     let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
     let blocks = if designed { BLOCKS } else { 1 };
     let trials = order::trials(arms.len(), blocks, plan.seed);
-    Plan { rehearsal: true, arms, trials, ..plan }
+    // Cut arms are not extended again.
+    Plan { rehearsal: true, adaptive: None, arms, trials, ..plan }
 }
 
 /// Arms in which each factor stands at its baseline or at the level farthest from it.

@@ -168,6 +168,12 @@ pub struct PlanFlags {
     /// Rehearse: at most 15 s of measuring, and never a pass
     #[arg(long)]
     pub quick: bool,
+    /// End the run as soon as a criterion can no longer be met
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Measure until intervals are narrow enough: 30 s to 15 min
+    #[arg(long, conflicts_with = "quick")]
+    pub adaptive: bool,
 }
 
 /// What is written where.

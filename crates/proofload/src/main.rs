@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod conduct;
 mod disk;
+mod early_end;
 mod exit;
 mod inputs;
 mod interrupt;

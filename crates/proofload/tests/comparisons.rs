@@ -129,6 +129,7 @@ fn execute(
         calendar: String::new,
         keep_samples: None,
         stop: StopSignal::new(),
+        end: engine::EndSignal::new(),
     };
     let mut windows = Vec::new();
     let trial = run_virtual(&setup, (&clock, network), 1, &mut |output| {

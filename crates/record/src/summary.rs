@@ -302,12 +302,30 @@ pub struct Operation {
 }
 
 /// A number read from each answer.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Item {
     /// Over all succeeded operations.
     pub sum: f64,
     /// Sum over the number of operations that carried it.
     pub per_operation_mean: f64,
+    /// Response time by the power of two that the number lies in, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<ItemRange>,
+}
+
+/// Response times of operations whose number lies in [`from`, `below`): facts about the sample, to 1/128.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct ItemRange {
+    /// A power of two, or 0.
+    pub from: f64,
+    /// The next power of two.
+    pub below: f64,
+    /// Succeeded operations.
+    pub count: u64,
+    /// Their median response time.
+    pub p50_ns: u64,
+    /// Their 95th percentile.
+    pub p95_ns: u64,
 }
 
 /// What a histogram says.

@@ -22,7 +22,9 @@ fn operation(name: &str) -> Value {
         "response_time": distribution(json!(2_000_000)), "service_time": distribution(json!(2_000_000)),
         "queue_wait": distribution(json!(2_000_000)), "outcome_time": distribution(Value::Null),
         "spans": { "connect": distribution(json!(2_000_000)) },
-        "items": { "recipients": { "sum": 120_000.0, "per_operation_mean": 12.5 } },
+        "items": { "recipients": { "sum": 120_000.0, "per_operation_mean": 12.5, "ranges": [
+            { "from": 8.0, "below": 16.0, "count": 9_900, "p50_ns": 1_000_447, "p95_ns": 1_800_000 }
+        ] } },
         "bytes_sent": 500_000, "bytes_received": 90_000_000
     })
 }

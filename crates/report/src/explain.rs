@@ -153,6 +153,10 @@ pub const GLOSSARY: &[Entry] = &[
         "The ratio of candidate to baseline at each decile, p95 and p99, with a band from drawing blocks anew.",
     ),
     entry("criterion", "A statement that the run either meets or does not, such as `p99 < 20ms`."),
+    entry(
+        "look",
+        "An instant at which an adaptive measure phase (`--adaptive`) may end, if its intervals are narrow enough by then.",
+    ),
     entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
     entry(
         "grade",

@@ -4,7 +4,8 @@
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
 //! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`steady`] says whether a
 //! trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
-//! highest rate, [`bootstrap`] resamples what has no formula.
+//! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`] and [`trend`]
+//! find what a shape gives away.
 //!
 //! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `report`).
 
@@ -26,3 +27,4 @@ pub mod steady;
 pub mod trend;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
+pub use special::normal_quantile;

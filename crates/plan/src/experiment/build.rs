@@ -4,8 +4,9 @@ use super::arm::{Arms, duplicates};
 use super::factor::{self, Factor};
 use super::request::{Experiment, Options, Refused, World};
 use super::{comparison, confidential, load as load_table, overrides, resolve};
+use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
-use crate::criterion::{Criterion, Names};
+use crate::criterion::{Criterion, Names, Recording};
 use crate::diagnostic::{Diagnostic, Sources, Span};
 use crate::document::{self, Reader, Table};
 use crate::plan::{Arm, Plan};
@@ -39,8 +40,17 @@ pub fn load(
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
     confidential::headers(&root, &mut secrets);
     let head = Head::read(&root, options, &mut problems);
-    let built = Built::new(&root, world, &head, &mut problems);
-    let criteria = judge(&head, &criteria, &built.arms, &mut problems);
+    let mut built = Built::new(&root, world, &head, &mut problems);
+    let adaptive = options.adaptive.then(|| {
+        let start = sources.add("flags", "--adaptive");
+        Adaptive::extend(&mut built.arms, Span::new(start, start + "--adaptive".len()))
+    });
+    let adaptive = adaptive.transpose().unwrap_or_else(|found| {
+        problems.extend(found);
+        None
+    });
+    let names = names(&built.arms, world);
+    let criteria = judge(&head, &criteria, &names, &mut problems);
     tidy(&mut problems);
     if !problems.is_empty() {
         return Err(Refused { problems, sources, secrets });
@@ -51,6 +61,8 @@ pub fn load(
         question: head.question,
         seed: head.seed,
         rehearsal: false,
+        fail_fast: options.fail_fast,
+        adaptive,
         arms: built.arms,
         trials,
         criteria,
@@ -170,22 +182,33 @@ fn blocks(
     blocks
 }
 
+/// What criteria may refer to.
+fn names(arms: &[Arm], world: World<'_>) -> Names {
+    let operations = arms.iter().flat_map(|arm| &arm.operations);
+    let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
+    let loads = arms.iter().map(|arm| &arm.load);
+    names.recordings = loads
+        .map(|load| Recording { window: load.window(), measure: load.measure_time() })
+        .collect();
+    names
+}
+
 /// The criteria of file and flags.
 fn judge(
     head: &Head,
     flags: &[(String, Span)],
-    arms: &[Arm],
+    names: &Names,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Criterion> {
-    let names = Names::of(arms.iter().flat_map(|arm| &arm.operations));
     // An operation that could not be read is not there; its criteria would only echo that.
     let readable = problems.is_empty();
     let mut criteria = Vec::new();
     for (text, span) in head.criteria.iter().chain(flags) {
-        match Criterion::parse(text, *span, &names) {
+        match Criterion::parse(text, *span, names) {
             Ok(criterion) => criteria.push(criterion),
-            Err(problem) if readable || !echo(&problem) => problems.push(problem),
-            Err(_) => {}
+            Err(found) => {
+                problems.extend(found.into_iter().filter(|problem| readable || !echo(problem)));
+            }
         }
     }
     criteria

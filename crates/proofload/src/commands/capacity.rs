@@ -108,6 +108,10 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
         return Err(Problem::usage("a rehearsal passes nothing, so it cannot search")
             .hint("leave `--quick` out, and shorten: --trial 2s --longest 5s --precision 20%"));
     }
+    if plan.adaptive.is_some() || plan.fail_fast {
+        let problem = "a search decides by itself how long it measures";
+        return Err(Problem::usage(problem).hint("leave `--adaptive` and `--fail-fast` out"));
+    }
     if is_url {
         let host = plan.title.split(" at ").next().unwrap_or_default();
         plan.title = format!("Capacity of {host}");

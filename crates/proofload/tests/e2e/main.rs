@@ -2,7 +2,9 @@
 
 mod bad_input;
 mod capacity;
+mod causes;
 mod comparing;
+mod early_end;
 mod faults;
 mod formats;
 mod hostile;

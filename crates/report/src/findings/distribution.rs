@@ -5,27 +5,27 @@ use record::summary::{Distribution, Model, Severity};
 use super::{Case, Noticed, Row};
 use crate::number::{count, duration, percent, percentile, rate, significant};
 
-/// Nearer modes are made by whoever else has the processors.
+/// Nearer modes are made by whatever else runs on a machine.
 const NEAREST_NS: u64 = 1_000_000;
-/// The same while others have them: a few turns of a scheduler.
-const NEAREST_CROWDED_NS: u64 = 20_000_000;
+/// The same while others have the processors: a few turns of a scheduler.
+const CROWDED_NS: u64 = 20_000_000;
 
 /// Two modes.
 pub const BIMODAL: Row = Row {
     code: "bimodal",
     severity: Severity::Warning,
     title: "operations are served in one of two ways",
-    explain: "The response times (service times in a closed load) have two modes with a clear valley between \
-              them, and both are met all through the run. Two things are measured as one: hits and misses of \
+    explain: "The service times have two modes with a clear valley between them, and both are met all through \
+              the run. Two things are measured as one: hits and misses of \
               a cache, two replicas, two code paths. A median or mean of both describes neither; split the \
               operation, or compare shares as well as times.",
     check: |case| {
-        if case.facts.shape.comb.is_some() {
+        if case.facts.shape.comb.is_some() || is_spoiled(case) {
             return None;
         }
         let operations = case.facts.shape.operations.iter().enumerate();
         let mut found = operations.filter_map(|(place, one)| Some((place, one, one.modes?)));
-        let nearest = if is_crowded(case) { NEAREST_CROWDED_NS } else { NEAREST_NS };
+        let nearest = noticeable(case);
         let (_, operation, modes) = found.find(|(place, _, modes)| {
             modes.high_ns - modes.low_ns >= nearest && case.facts.over_time.is_spread(*place)
         })?;
@@ -62,7 +62,9 @@ pub const MEAN: Row = Row {
     check: |case| {
         let (times, name) = main_times(case);
         let median = at(times, 0.5)?;
-        if times.mean_ns <= median.saturating_mul(3) || times.mean_ns - median <= NEAREST_NS {
+        let far =
+            times.mean_ns > median.saturating_mul(3) && times.mean_ns - median > noticeable(case);
+        if !far || is_spoiled(case) || (BIMODAL.check)(case).is_some() {
             return None;
         }
         let claim = format!(
@@ -189,8 +191,16 @@ fn at(times: &Distribution, q: f64) -> Option<u64> {
     times.quantiles.iter().find(|one| one.q == q)?.observed_ns
 }
 
-/// Whether others had the processors, as the kernel tells.
-fn is_crowded(case: &Case<'_>) -> bool {
+/// Whether the generator had so little time that forms are its own: a tenth of the tail is its lag, or a
+/// worker waited for its processor during a twentieth of the time.
+fn is_spoiled(case: &Case<'_>) -> bool {
     let generator = &case.trial.generator;
-    generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01
+    generator.tail_share.dispatch_lag > 0.1 || generator.run_queue_ratio > 0.05
+}
+
+/// Distances below this may be made by others who have the processors, as far as the kernel tells of them.
+fn noticeable(case: &Case<'_>) -> u64 {
+    let generator = &case.trial.generator;
+    let crowded = generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01;
+    if crowded { CROWDED_NS } else { NEAREST_NS }
 }

@@ -1,5 +1,7 @@
 //! What the windows of a trial give away: where in time slow and failed operations are.
 
+use std::collections::BTreeSet;
+
 use record::{OperationTotals, OperationWindow, Window, WindowSpan};
 use stats::periodic::{self, Period};
 use stats::signature;
@@ -9,8 +11,9 @@ use super::shape::Shape;
 /// A trial over time, all operations together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OverTime {
-    /// Response times above this are slow: four medians, and at least a millisecond more than one.
-    slow_above_ns: u64,
+    /// Response times above these are slow: four medians, and at least a millisecond more than one; ten, and at least
+    /// 20 ms more, which nobody who shares a processor brings about.
+    slow_above_ns: [u64; 2],
     moments: Vec<Moment>,
     /// By operation: where its two modes part, and windows with times beyond.
     parted: Vec<Option<Parted>>,
@@ -21,7 +24,7 @@ pub struct OverTime {
 struct Moment {
     due: u32,
     bad: u32,
-    slow: u32,
+    slow: [u32; 2],
     max_ns: u64,
 }
 
@@ -73,7 +76,10 @@ impl OverTime {
             })
         });
         Self {
-            slow_above_ns: (4 * median).max(median + 1_000_000),
+            slow_above_ns: [
+                (4 * median).max(median + 1_000_000),
+                (10 * median).max(median + 20_000_000),
+            ],
             moments: Vec::new(),
             parted: parted.collect(),
         }
@@ -103,14 +109,17 @@ impl OverTime {
 
     /// Stalls at regular distances, if there are any.
     pub fn stalls(&self) -> Option<Stalls> {
-        let stalled = self.stalled();
-        let begins: Vec<u64> = stalled
-            .iter()
-            .filter(|&&at| at == 0 || !stalled.contains(&(at - 1)))
-            .copied()
-            .collect();
+        let found = (0..2).filter_map(|level| self.stalls_above(level));
+        found.min_by(|a, b| a.period.chance.total_cmp(&b.period.chance))
+    }
+
+    fn stalls_above(&self, level: usize) -> Option<Stalls> {
+        let stalled = self.stalled(level);
+        let begins = stalled.iter().filter(|&&at| at == 0 || !stalled.contains(&(at - 1)));
+        let begins: Vec<u64> = begins.copied().collect();
         let period = periodic::period(&begins, self.moments.len() as u64)?;
-        let mut longest: Vec<u64> = begins.iter().map(|&begin| self.longest(begin)).collect();
+        let mut longest: Vec<u64> =
+            begins.iter().map(|&begin| self.longest(begin, level)).collect();
         longest.sort_unstable();
         let first = *begins.first()?;
         Some(Stalls { period, length_ns: longest[longest.len() / 2], first })
@@ -130,18 +139,18 @@ impl OverTime {
         Some(Burst { from: from as u64, to: to as u64, bad, bad_total, due_share, at_end })
     }
 
-    /// Windows of which markedly more is slow than of the one in the middle, if they are few.
-    fn stalled(&self) -> Vec<u64> {
-        let mut counts: Vec<u32> = self.moments.iter().map(|one| one.slow).collect();
+    /// Windows of which markedly more is slow than of the one in the middle.
+    fn stalled(&self, level: usize) -> BTreeSet<u64> {
+        let mut counts: Vec<u32> = self.moments.iter().map(|one| one.slow[level]).collect();
         counts.sort_unstable();
         let background = counts.get(counts.len() / 2).copied().map_or(0.0, f64::from);
-        let is_stalled = |one: &Moment| signature::stands_out(u64::from(one.slow), background);
-        let stalled = self.moments.iter().enumerate().filter(|(_, one)| is_stalled(one));
-        stalled.map(|(at, _)| at as u64).collect()
+        let stands_out = |slow: u32| signature::stands_out(u64::from(slow), background);
+        let stalled = self.moments.iter().zip(0..).filter(|(one, _)| stands_out(one.slow[level]));
+        stalled.map(|(_, at)| at).collect()
     }
 
-    fn longest(&self, begin: u64) -> u64 {
-        let stall = self.moments.iter().skip(begin as usize).take_while(|one| one.slow > 0);
+    fn longest(&self, begin: u64, level: usize) -> u64 {
+        let stall = self.moments.iter().skip(begin as usize).take_while(|one| one.slow[level] > 0);
         stall.map(|one| one.max_ns).max().unwrap_or(0)
     }
 
@@ -164,13 +173,15 @@ impl OverTime {
 }
 
 impl Moment {
-    fn add(&mut self, part: &OperationWindow, slow_above_ns: u64) {
+    fn add(&mut self, part: &OperationWindow, slow_above_ns: [u64; 2]) {
         let clipped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let bad = crate::summarize::without_time(part);
         self.due = self.due.saturating_add(clipped(part.planned));
         self.bad = self.bad.saturating_add(clipped(bad));
         if let Some(times) = part.histogram(WindowSpan::ResponseTime) {
-            self.slow = self.slow.saturating_add(clipped(times.count_above(slow_above_ns)));
+            for (slow, above_ns) in self.slow.iter_mut().zip(slow_above_ns) {
+                *slow = slow.saturating_add(clipped(times.count_above(above_ns)));
+            }
             self.max_ns = self.max_ns.max(times.max());
         }
     }
@@ -178,7 +189,7 @@ impl Moment {
 
 impl Parted {
     fn add(&mut self, part: &OperationWindow) {
-        let Some(times) = part.histogram(WindowSpan::ResponseTime) else { return };
+        let Some(times) = part.histogram(WindowSpan::ServiceTime) else { return };
         self.windows += u32::from(times.count_above(self.above_ns) > 0);
         self.expected += 1.0 - (1.0 - self.share).powf(times.count() as f64);
     }

@@ -1,7 +1,6 @@
 //! What the fine histograms of a trial give away. They are in memory only while it is summarised.
 
-use plan::plan::Arm;
-use record::{ItemTotals, OperationTotals};
+use record::OperationTotals;
 use stats::Histogram;
 use stats::modes::{self, Modes};
 use stats::signature::{self, Cluster, Comb};
@@ -36,28 +35,13 @@ pub struct Shape {
 pub struct OperationShape {
     /// Its name.
     pub name: String,
-    /// Two modes of its response time (of its service time in a closed load).
+    /// Two modes of its service time.
     pub modes: Option<Modes>,
-    /// Its declared items, in the order of the plan.
-    pub items: Vec<ItemShape>,
-}
-
-/// A declared item.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ItemShape {
-    /// Its name.
-    pub name: String,
-    /// Answers that carried it.
-    pub carried: u64,
-    /// Over all of them.
-    pub sum: f64,
-    /// For items in [2^(k−1), 2^k): k, how many, their median response time in nanoseconds.
-    pub medians: Vec<(u32, u64, u64)>,
 }
 
 impl Shape {
     /// Looks at the histograms of an executed trial.
-    pub fn of(input: &Input<'_>, arm: &Arm) -> Self {
+    pub fn of(input: &Input<'_>) -> Self {
         let total = input.trial.totals.total();
         let span = |name: &str| {
             let place = input.spans.iter().position(|span| span == name);
@@ -65,7 +49,6 @@ impl Shape {
         };
         let retries = signature::syn_retries(input.trial.generator.syn_linear_timeouts);
         let service = &total.service_time;
-        let open = matches!(arm.load.model, plan::load::Model::Open { .. });
         let operations = input.trial.totals.operations.iter();
         Self {
             syn_retries: span("connect").map_or_else(Vec::new, |connect| {
@@ -80,34 +63,14 @@ impl Shape {
             time_outs: time_outs(service),
             quota: quota(&total.response_time),
             comb: [10, 4, 1].iter().find_map(|ms| signature::comb(service, ms * MILLISECOND)),
-            operations: operations.map(|one| OperationShape::of(one, arm, open)).collect(),
+            operations: operations.map(OperationShape::of).collect(),
         }
     }
 }
 
 impl OperationShape {
-    fn of(totals: &OperationTotals, arm: &Arm, open: bool) -> Self {
-        let times = if open { &totals.response_time } else { &totals.service_time };
-        let planned = arm.operations.iter().find(|planned| planned.name == totals.name);
-        let names = planned.iter().flat_map(|planned| &planned.items);
-        let items =
-            names.zip(&totals.items).map(|(item, totals)| ItemShape::of(&item.name, totals));
-        Self { name: totals.name.clone(), modes: modes::two(times), items: items.collect() }
-    }
-}
-
-impl ItemShape {
-    fn of(name: &str, totals: &ItemTotals) -> Self {
-        let medians = totals
-            .response_time
-            .iter()
-            .filter_map(|(&power, times)| Some((power, times.count(), times.quantile(0.5)?)));
-        Self {
-            name: name.to_owned(),
-            carried: totals.count,
-            sum: totals.sum,
-            medians: medians.collect(),
-        }
+    fn of(totals: &OperationTotals) -> Self {
+        Self { name: totals.name.clone(), modes: modes::two(&totals.service_time) }
     }
 }
 

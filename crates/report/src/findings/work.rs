@@ -1,9 +1,8 @@
 //! Findings about what answers carried.
 
-use record::summary::Severity;
+use record::summary::{Item, ItemRange, Severity};
 use stats::trend::{self, Line, Point};
 
-use super::shape::{ItemShape, OperationShape};
 use super::{Noticed, Row};
 use crate::number::{count, duration, significant};
 
@@ -19,23 +18,21 @@ pub const ZERO_WORK: Row = Row {
               (rule R26): messages to no receivers, searches without hits, answers from an empty store. Their \
               times are those of doing nothing. Fill the target before the load, or correct the item's path.",
     check: |case| {
-        let found = case.facts.shape.operations.iter().zip(&case.trial.operations);
-        let (shape, operation) = found
-            .filter(|(shape, operation)| operation.succeeded >= FEWEST && !shape.items.is_empty())
-            .find(|(shape, _)| shape.items.iter().all(|item| item.sum == 0.0))?;
-        let carried = shape.items.iter().map(|item| item.carried).max().unwrap_or(0);
-        let names: Vec<&str> = shape.items.iter().map(|item| item.name.as_str()).collect();
+        let operations = case.trial.operations.iter();
+        let operation = operations
+            .filter(|one| one.succeeded >= FEWEST && !one.items.is_empty())
+            .find(|one| one.items.values().all(|item| item.sum == 0.0))?;
+        let carried = operation.items.values().map(carried).max().unwrap_or(0);
+        let names: Vec<&str> = operation.items.keys().map(String::as_str).collect();
         let (names, answers) = (names.join(", "), count(operation.succeeded));
+        let to = &operation.name;
         let claim = match carried {
-            0 => format!("none of {answers} answers to {} carried {names}", shape.name),
-            _ => format!(
-                "{names} was 0 in all {answers} answers to {}: no work was done",
-                shape.name
-            ),
+            0 => format!("none of {answers} answers to {to} carried {names}"),
+            _ => format!("{names} was 0 in all {answers} answers to {to}: no work was done"),
         };
         let advice = "fill the target before the load, or correct the path of the item";
         let noticed = Noticed::new(claim, advice)
-            .about(&shape.name)
+            .about(&operation.name)
             .with("succeeded", operation.succeeded)
             .with("carried", carried);
         Some(noticed)
@@ -53,21 +50,26 @@ pub const GROWS: Row = Row {
               operation mean something only together with how much it carried; see the table of response time \
               against the item.",
     check: |case| {
-        let operations = case.facts.shape.operations.iter();
+        let operations = case.trial.operations.iter();
         let items = operations.flat_map(|one| one.items.iter().map(move |item| (one, item)));
-        let mut growing = items.filter_map(|(operation, item)| growth(operation, item));
+        let mut growing = items.filter_map(|(one, (name, item))| growth(&one.name, name, item));
         growing.next()
     },
 };
 
-fn growth(operation: &OperationShape, item: &ItemShape) -> Option<Noticed> {
+/// Answers that carried it.
+fn carried(item: &Item) -> u64 {
+    item.ranges.iter().map(|range| range.count).sum()
+}
+
+fn growth(operation: &str, name: &str, item: &Item) -> Option<Noticed> {
     /// Enough for a median.
     const SUPPORTED: u64 = 20;
     const POWERS: usize = 4;
-    let medians = item.medians.iter().filter(|(_, answers, _)| *answers >= SUPPORTED);
-    let points: Vec<(u32, f64)> =
-        medians.map(|&(power, _, median)| (power, median.max(1) as f64)).collect();
-    let (&(least, quickest), &(most, slowest)) = (points.first()?, points.last()?);
+    let ranges = item.ranges.iter().filter(|range| range.count >= SUPPORTED && range.from > 0.0);
+    let points: Vec<(f64, f64)> =
+        ranges.clone().map(|range| (middle(range), range.p50_ns.max(1) as f64)).collect();
+    let (&(_, quickest), &(_, slowest)) = (points.first()?, points.last()?);
     if points.len() < POWERS || slowest < 1.5 * quickest {
         return None;
     }
@@ -81,16 +83,17 @@ fn growth(operation: &OperationShape, item: &ItemShape) -> Option<Noticed> {
     };
     let claim = format!(
         "the median response time of {} grows with {}, from {} below {} to {} above {}: {how}",
-        operation.name,
-        item.name,
+        operation,
+        name,
         duration(quickest as u64),
-        significant(2_f64.powi(least as i32)),
+        significant(ranges.clone().next()?.below),
         duration(slowest as u64),
-        significant(2_f64.powi(most as i32 - 1)),
+        significant(ranges.clone().next_back()?.from),
     );
     let advice = "state how much an operation carried wherever its time is stated";
     let noticed = Noticed::new(claim, advice)
-        .about(&operation.name)
+        .about(operation)
+        .with("item", name)
         .with("form", if by_each { "linear" } else { "power" })
         .with("slope", line.slope)
         .with("low", line.low)
@@ -100,32 +103,23 @@ fn growth(operation: &OperationShape, item: &ItemShape) -> Option<Noticed> {
 }
 
 /// R = a + b·x, where relative errors count alike.
-fn linear(points: &[(u32, f64)]) -> Option<Line> {
-    let point = |&(power, median): &(u32, f64)| Point {
-        x: middle(power),
-        y: median,
-        weight: 1.0 / (median * median),
-    };
+fn linear(points: &[(f64, f64)]) -> Option<Line> {
+    let point = |&(x, y): &(f64, f64)| Point { x, y, weight: 1.0 / (y * y) };
     trend::line(&points.iter().map(point).collect::<Vec<_>>())
 }
 
 /// ln R = a + b·ln x
-fn power_law(points: &[(u32, f64)]) -> Option<Line> {
-    let point = |&(power, median): &(u32, f64)| Point {
-        x: middle(power).ln(),
-        y: median.ln(),
-        weight: 1.0,
-    };
+fn power_law(points: &[(f64, f64)]) -> Option<Line> {
+    let point = |&(x, y): &(f64, f64)| Point { x: x.ln(), y: y.ln(), weight: 1.0 };
     trend::line(&points.iter().map(point).collect::<Vec<_>>())
 }
 
-fn misfit(points: &[(u32, f64)], of: impl Fn(f64) -> f64) -> f64 {
-    points.iter().map(|&(power, median)| (of(middle(power)) / median).max(1e-9).ln().powi(2)).sum()
+fn misfit(points: &[(f64, f64)], of: impl Fn(f64) -> f64) -> f64 {
+    points.iter().map(|&(x, y)| (of(x) / y).max(1e-9).ln().powi(2)).sum()
 }
 
-/// The middle of the items in [2^(k−1), 2^k).
-fn middle(power: u32) -> f64 {
-    0.75 * 2_f64.powi(power as i32)
+fn middle(range: &ItemRange) -> f64 {
+    (range.from + range.below) / 2.0
 }
 
 fn interval(line: &Line, show: impl Fn(f64) -> String) -> String {

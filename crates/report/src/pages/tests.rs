@@ -232,6 +232,30 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
 }
 
 #[test]
+fn response_time_against_an_item_is_a_table() {
+    let mut summary = example::summary();
+    let range = |from: f64, count| record::summary::ItemRange {
+        from,
+        below: from * 2.0,
+        count,
+        p50_ns: 2_000_000,
+        p95_ns: 9_000_000,
+    };
+    let item = record::summary::Item {
+        ranges: vec![range(8.0, 1_200), range(16.0, 30)],
+        ..Default::default()
+    };
+    summary.arms[0].trials[0].operations[0].items.insert("hits".into(), item);
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    let (_, below) = page.split_once("Response time against what answers carried").unwrap();
+    let rows = below.lines().filter(|line| line.contains("9.00 ms"));
+    let cells: Vec<Vec<&str>> = rows.map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(cells[0][2..], ["8.00", "16.0", "1,200", "2.00", "ms", "9.00", "ms"]);
+    assert_eq!(cells[1][1..], ["16.0", "32.0", "30", "2.00", "ms", "9.00", "ms"]);
+    assert!(markdown::render(&summary).contains("| 8.00 | 16.0 | 1,200 | 2.00 ms | 9.00 ms |"));
+}
+
+#[test]
 fn a_killed_run_yields_its_closed_windows_and_nothing_that_was_judged() {
     let folder = MemoryFolder::default();
     let layout =

@@ -113,7 +113,7 @@ impl<'p> Summariser<'p> {
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
         let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
-        facts.shape = Shape::of(&input, arm);
+        facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
             trial::summarise(&input, evidence, &mut facts.over_time)?;
@@ -142,7 +142,7 @@ impl<'p> Summariser<'p> {
         } else {
             let course = criteria::Course::of(&trial, &facts);
             let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
-            same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
+            same_arm.for_each(|evidence| evidence.close_trial(course.clone()));
         }
         self.arms[place].trials.push(trial);
         Ok(())
@@ -154,11 +154,12 @@ impl<'p> Summariser<'p> {
         let executed = self.executed();
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
-        if findings.iter().all(|finding| finding.code != findings::NOT_EXECUTED) {
+        let told = [findings::NOT_EXECUTED, findings::criterion::FAIL_FAST.code];
+        if findings.iter().all(|finding| !told.contains(&finding.code.as_str())) {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
         findings.extend(findings::of_run(&self.arms, &run.machine));
-        findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));

@@ -6,7 +6,7 @@ use super::{Table, times};
 use crate::number;
 
 /// Every table of a trial that has something to say: mix, accounting, rates, times, failures, spans,
-/// items, observers, generator, systems, kernel.
+/// items and response time against them, observers, generator, systems, kernel.
 pub fn all(trial: &Trial) -> Vec<Table> {
     let tables = [
         Some(mix(trial)),
@@ -18,6 +18,7 @@ pub fn all(trial: &Trial) -> Vec<Table> {
         statuses(trial),
         spans(trial),
         items(trial),
+        against_items(trial),
         observers(trial),
         Some(generator(trial)),
         systems(trial),
@@ -173,6 +174,30 @@ fn items(trial: &Trial) -> Option<Table> {
                 number::significant(item.sum),
                 number::significant(item.per_operation_mean),
             ]);
+        }
+    }
+    table.unless_empty()
+}
+
+fn against_items(trial: &Trial) -> Option<Table> {
+    let columns = ["operation", "item", "#from", "#below", "#operations", "#p50", "#p95"];
+    let mut table =
+        Table::new("against-items", "Response time against what answers carried", &columns).note(
+            "Facts about this sample, of operations that succeeded, by power of two of the number.",
+        );
+    for operation in &trial.operations {
+        for (name, item) in &operation.items {
+            for range in &item.ranges {
+                table.row([
+                    operation.name.clone(),
+                    name.clone(),
+                    number::significant(range.from),
+                    number::significant(range.below),
+                    number::count(range.count),
+                    number::duration(range.p50_ns),
+                    number::duration(range.p95_ns),
+                ]);
+            }
         }
     }
     table.unless_empty()

@@ -1,0 +1,228 @@
+//! Causes that a run must name, each brought about on purpose, and clean runs in which it names none.
+//!
+//! Others may have the processors meanwhile, which can hide what is looked for and never invent it: a cause must be
+//! named in at least one of three runs.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use record::summary::{Finding, Severity, Summary, Validity};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
+
+use crate::lab::nginx::nginx;
+use crate::lab::server::{Served, Truth};
+use crate::lab::{Lab, assert_accounting, finding, only_trial};
+
+const ATTEMPTS: u32 = 3;
+
+fn evidence(summary: &Summary, code: &str) -> Option<Finding> {
+    summary.findings.iter().find(|finding| finding.code == code).cloned()
+}
+
+/// The first of three runs in which this is named.
+fn named(code: &str, mut run: impl FnMut() -> Summary) -> (Finding, Summary) {
+    let mut seen = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let summary = run();
+        assert_accounting(only_trial(&summary));
+        if let Some(finding) = evidence(&summary, code) {
+            return (finding, summary);
+        }
+        seen.push(summary.findings);
+    }
+    panic!("{code} was named in none of {ATTEMPTS} runs: {seen:?}");
+}
+
+/// Reads heads and answers each, until the client leaves.
+fn converse(stream: TcpStream, answer: impl Fn(&mut TcpStream) -> std::io::Result<()>) {
+    let mut writer = stream.try_clone().expect("a second handle");
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        if answer(&mut writer).is_err() {
+            return;
+        }
+    }
+}
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
+
+/// Listens with a backlog of one and does not accept for 1.5 s after the first connection came.
+fn listener_with_backlog_one() -> String {
+    let own = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&own, &"127.0.0.1:0".parse::<std::net::SocketAddr>().expect("an address")).expect("binds");
+    listen(&own, 1).expect("listens");
+    let listener = TcpListener::from(own);
+    let url = format!("http://{}/", listener.local_addr().expect("its address"));
+    thread::spawn(move || {
+        poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).expect("waits for the first");
+        // The length is the known answer, not a way to wait for something.
+        thread::sleep(Duration::from_millis(1_500));
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || converse(stream, |stream| stream.write_all(ANSWER)));
+        }
+    });
+    url
+}
+
+/// The seconds at which this kernel sends a SYN again.
+fn syn_seconds() -> &'static [f64] {
+    let setting = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_linear_timeouts");
+    match setting.as_deref().map(str::trim) {
+        Ok("4") => &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 11.0, 19.0, 35.0, 67.0],
+        Err(_) => &[1.0, 3.0, 7.0, 15.0, 31.0, 63.0],
+        Ok(other) => panic!("write down the seconds for {other} linear retries"),
+    }
+}
+
+#[test]
+fn a_full_accept_queue_is_named_with_the_seconds_of_this_kernel() {
+    let (found, summary) = named("accept-queue-overflow", || {
+        let lab = Lab::alone();
+        let url = listener_with_backlog_one();
+        let load = ["--rate", "40/s", "--arrivals", "constant", "--duration", "2s"];
+        lab.run(&[&[url.as_str()], &load[..], &["--warm-up", "0s", "--new-connections"]].concat()).1
+    });
+    assert!(found.evidence["ListenOverflows"].as_u64().expect("a count") > 10, "{found:?}");
+    assert!(found.claim.contains("a listener on this machine"), "{}", found.claim);
+    let retried = evidence(&summary, "syn-retransmission").expect("connects at the known seconds");
+    let seconds = retried.evidence["at_s"].as_array().expect("a list");
+    let seconds: Vec<f64> = seconds.iter().filter_map(serde_json::Value::as_f64).collect();
+    assert!(seconds.contains(&1.0), "{seconds:?}");
+    assert!(seconds.iter().all(|at| syn_seconds().contains(at)), "{seconds:?}");
+}
+
+/// Answers in two writes, which Nagle's algorithm keeps apart.
+fn two_writes(no_delay: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("its address"));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            stream.set_nodelay(no_delay).expect("an option");
+            thread::spawn(move || {
+                let (head, body) = ANSWER.split_at(ANSWER.len() - 5);
+                converse(stream, |stream| {
+                    stream.write_all(head)?;
+                    stream.write_all(body)
+                });
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_delayed_acknowledgement_is_named_and_gone_without_nagle() {
+    let run = |no_delay: bool| {
+        let lab = Lab::alone();
+        let url = two_writes(no_delay);
+        lab.run(&[&url, "--requests", "200", "--connections", "5", "--warm-up", "0s"]).1
+    };
+    let (found, _) = named("delayed-acknowledgement", || run(false));
+    assert!(found.evidence["share"].as_f64().expect("a share") > 0.5, "{found:?}");
+    let without = run(true);
+    assert_eq!(finding(&without, "delayed-acknowledgement"), None);
+    let slowest = only_trial(&without).total.service_time.quantiles[1].observed_ns;
+    assert!(slowest.expect("a p75") < 40_000_000, "{slowest:?}");
+}
+
+/// Keeps a processor busy until it is dropped.
+fn spinner(processor: &str) -> Served {
+    let spin = ["-c", processor, "sh", "-c", "while :; do :; done"];
+    let child = Command::new("taskset").args(spin).stdout(Stdio::null()).spawn();
+    Served { child: child.expect("taskset of util-linux starts") }
+}
+
+/// A processor that this process may use.
+fn a_processor() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let list = line.expect("allowed processors").trim();
+    list.split([',', '-']).next().expect("a first one").to_owned()
+}
+
+#[test]
+fn a_squeezed_generator_is_invalid_and_says_who_had_its_processor() {
+    let (found, summary) = named("generator-run-queue", || {
+        let lab = Lab::alone();
+        let truth = Truth::start(&["mode=none"]);
+        let processor = a_processor();
+        let _spinners = [spinner(&processor), spinner(&processor), spinner(&processor)];
+        let load = "--rate 1000/s --arrivals constant --duration 3s --warm-up 0s";
+        let script = format!(
+            "taskset -c {processor} $PROOFLOAD run http://{}/ {load} --out run --quiet",
+            truth.http
+        );
+        let ran = lab.shell(&script);
+        let summary = lab.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
+        assert_eq!(ran.code, 3, "{}", ran.stderr);
+        summary
+    });
+    assert!(found.claim.starts_with("likely cause: a worker waited"), "{}", found.claim);
+    assert_eq!(only_trial(&summary).validity, Validity::Invalid);
+    assert!(finding(&summary, "late-generator").is_some(), "{:?}", summary.findings);
+}
+
+const STEADY: [&str; 6] = ["--rate", "500/s", "--arrivals", "constant", "--warm-up", "0s"];
+
+fn against(settings: &[&str], duration: &str) -> Summary {
+    let lab = Lab::alone();
+    let truth = Truth::start(settings);
+    let url = format!("http://{}/", truth.http);
+    lab.run(&[&[url.as_str()], &STEADY[..], &["--duration", duration]].concat()).1
+}
+
+#[test]
+fn a_target_with_two_modes_is_named_with_both() {
+    let settings = ["mode=bimodal", "fast=1ms", "slow=40ms", "share=20%"];
+    let (found, _) = named("bimodal", || against(&settings, "4s"));
+    let value = |name: &str| found.evidence[name].as_f64().expect("a number");
+    assert!((0.7e6..3e6).contains(&value("low_ns")), "{found:?}");
+    assert!((36e6..50e6).contains(&value("high_ns")), "{found:?}");
+    assert!((value("high_share") - 0.2).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn a_target_that_stalls_on_a_timetable_is_named_with_its_period() {
+    let settings = ["mode=periodic", "every=700ms", "length=90ms", "service=500us"];
+    let (found, _) = named("periodic-stalls", || against(&settings, "8s"));
+    let value = |name: &str| found.evidence[name].as_f64().expect("a number");
+    assert!((value("period_ns") / 700e6 - 1.0).abs() < 0.03, "{found:?}");
+    assert!((80e6..200e6).contains(&value("length_ns")), "{found:?}");
+}
+
+/// Whether others had the processors, as the kernel tells: then a run is not clean.
+fn was_crowded(summary: &Summary) -> bool {
+    let generator = &only_trial(summary).generator;
+    generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01
+}
+
+/// Three runs of 2 s, in which the generator may blame itself if others have its processor, and nobody else; 20 of 5 s
+/// without any finding at all under `PROOFLOAD_PROOF=1`, on a machine of its own.
+#[test]
+fn clean_runs_give_no_finding_at_warning_or_above() {
+    let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
+    let (runs, duration) = if proof { (20, "5s") } else { (3, "2s") };
+    let lab = Lab::alone();
+    let (_nginx, port) = nginx(&lab, "nginx", "location / { return 200 hello; }");
+    let url = format!("http://127.0.0.1:{port}/");
+    for run in 0..runs {
+        let name = format!("run-{run}");
+        let load = ["run", &url, "--rate", "1000/s", "--duration", duration, "--warm-up", "1s"];
+        let ran = lab.proofload(&[&load[..], &["--out", &name, "--quiet"]].concat());
+        let summary = lab.summary(&name).unwrap_or_else(|| panic!("no summary: {ran:?}"));
+        let itself = |one: &Finding| one.code.contains("generator") && was_crowded(&summary);
+        let grave = summary.findings.iter().filter(|one| one.severity != Severity::Info);
+        let grave: Vec<&Finding> = grave.filter(|one| proof || !itself(one)).collect();
+        assert!(grave.is_empty(), "run {run}: {grave:?}");
+    }
+}
