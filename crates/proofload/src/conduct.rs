@@ -100,6 +100,10 @@ impl Conduct<'_> {
                     }
                 }
             }
+            // A lone trial has nothing to be paired with, so however it ended it is not repeated.
+            if plan.trials.len() == 1 {
+                break;
+            }
         }
         self.summary(run, &states, kept)
     }

@@ -107,7 +107,7 @@ fn the_search_brackets_a_known_capacity() {
     let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--max", "400/s"];
     let (flags, slack) = if is_proof { (&long, 1.0) } else { (&short, 1.5) };
     for case in cases(is_proof) {
-        let lab = Lab::alone();
+        let lab = if is_proof { Lab::alone() } else { Lab::new() };
         let file = experiment(case.mode, case.served, case.criterion);
         let (summary, capacity, bracketed) = search(&lab, &file, flags);
         assert_record(&lab, &summary, &capacity);
