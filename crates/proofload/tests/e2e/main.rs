@@ -5,7 +5,10 @@ mod bad_input;
 mod capacity;
 mod causes;
 mod comparing;
+<<<<<<< HEAD
 mod early_end;
+=======
+>>>>>>> findings
 mod faults;
 mod formats;
 mod hostile;

@@ -7,8 +7,12 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
+<<<<<<< HEAD
 //! `of_run` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
 //! search) and `course` (how the run went).
+=======
+//! `of_run` (what needs several trials), `design` (comparisons), `capacity` (a search) and `course` (how the run went).
+>>>>>>> findings
 
 mod capacity;
 pub mod case;
@@ -108,6 +112,14 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
+<<<<<<< HEAD
+=======
+    design::REPEATS_WORSE,
+    capacity::METASTABLE,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
+    capacity::DISORDER,
+>>>>>>> findings
     kernel::ACCEPT_QUEUE,
     kernel::SYN_QUEUE,
     kernel::LISTEN_DROPS,
@@ -132,11 +144,6 @@ pub const TABLE: &[Row] = &[
     work::ZERO_WORK,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
-    design::REPEATS_WORSE,
-    capacity::METASTABLE,
-    capacity::HYSTERESIS,
-    capacity::GENERATOR_LIMITED,
-    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,

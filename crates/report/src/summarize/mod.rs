@@ -112,9 +112,13 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
+<<<<<<< HEAD
         // Trials that count for nothing, or for the noise alone.
         let is_aside = superseded || self.plan.is_aa(input.trial.block);
         let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
+=======
+        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
+>>>>>>> findings
         facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =

@@ -50,7 +50,13 @@ pub fn summarise(
         follow(&mut followed, window);
         points.add(window);
         over_time.add(window);
+<<<<<<< HEAD
         about.iter_mut().for_each(|evidence| evidence.add_window(window));
+=======
+        for (place, evidence) in &mut about {
+            evidence.add_window(window.number, &parts(window, *place));
+        }
+>>>>>>> findings
     })?;
     about.iter_mut().for_each(|evidence| evidence.end_trial(facts, &total, input.spans));
     about.retain(|evidence| evidence.wants_again());
