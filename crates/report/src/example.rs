@@ -57,6 +57,130 @@ pub fn flawless(seed: u64) -> Summary {
     summary_of(&draw(seed.wrapping_mul(FIRST_SEED), false))
 }
 
+/// A run of five arms over six blocks, whose levels are compared.
+pub fn designed() -> RunRecord {
+    const LEVELS: [u64; 5] = [0, 5, 10, 20, 40];
+    const BLOCKS: u32 = 6;
+    let mut made = record();
+    let mut index = 0;
+    let mut arms = Vec::new();
+    let mut trials = Vec::new();
+    for level in LEVELS {
+        let factors = BTreeMap::from([("messages".to_owned(), level.into())]);
+        let mut arm = Arm { name: format!("messages={level}"), factors, trials: Vec::new() };
+        for block in 1..=BLOCKS {
+            index += 1;
+            let trial = made.summary.arms[0].trials[0].clone();
+            arm.trials.push(Trial { index, block, order: 1, ..trial });
+            trials.push(TrialRecord { index, ..made.trials[0].clone() });
+        }
+        arms.push(arm);
+    }
+    made.summary.arms = arms;
+    made.trials = trials;
+    let metrics = [("goodput", 0.0), ("p50", 0.004), ("p99", 0.009)];
+    made.summary.comparisons = LEVELS[1..]
+        .iter()
+        .flat_map(|&level| {
+            metrics.map(|(metric, slope)| compared(level, metric, slope * level as f64))
+        })
+        .collect();
+    made
+}
+
+/// A search that ended between 200 and 300 a second; at 800 it was the generator that gave up.
+pub fn capacity() -> Capacity {
+    let step = |trial: u32, rate: f64, result: StepResult, p99_ms: Option<u64>| CapacityStep {
+        rate,
+        duration_ns: 20_000_000_000,
+        result,
+        achieved: rate,
+        p50_ns: Some(1_000_000),
+        p99_ns: p99_ms.map(|ms| ms * 1_000_000),
+        failed_ratio: 0.0,
+        trial,
+        purpose: "expand".into(),
+    };
+    Capacity {
+        low: Some(200.0),
+        high: Some(300.0),
+        achieved: Some(200.0),
+        limited_by: Some("p99 < 20ms".into()),
+        symptom: None,
+        steps: vec![
+            step(1, 100.0, StepResult::Pass, Some(5)),
+            step(2, 400.0, StepResult::Fail, None),
+            step(3, 200.0, StepResult::Pass, Some(8)),
+            step(4, 300.0, StepResult::Fail, Some(30)),
+            step(5, 800.0, StepResult::Invalid, Some(90)),
+        ],
+        ending: CapacityEnding::Bracketed,
+        criteria: vec!["p99 < 20ms".into()],
+        not_shown: None,
+        precision: 0.05,
+        confirmation: None,
+        in_disorder: false,
+        scalability: None,
+        power_point: None,
+        stairs: None,
+    }
+}
+
+/// Six blocks about this relative difference.
+fn compared(level: u64, metric: &str, difference: f64) -> Comparison {
+    const NOISE: [f64; 6] = [0.97, 1.02, 1.0, 0.99, 1.03, 0.985];
+    let middle = 1.0 + difference;
+    let points = (1..).zip(NOISE).map(|(block, noise)| Point {
+        block,
+        ratio: Some(middle * noise),
+        baseline: 100.0,
+        candidate: 100.0 * middle * noise,
+    });
+    let (low, high) = (middle * 0.975, middle * 1.024);
+    let result = match (low, high) {
+        (low, _) if low > 1.05 => Change::Changed,
+        (_, high) if high < 1.05 => Change::Equivalent,
+        _ => Change::Undecided,
+    };
+    Comparison {
+        factor: "messages".into(),
+        stratum: BTreeMap::new(),
+        baseline: 0.into(),
+        candidate: level.into(),
+        operation: "all".into(),
+        metric: metric.into(),
+        of: if metric == "goodput" { "rates" } else { "outcome_time" }.into(),
+        ratio: Some(middle),
+        low: Some(low),
+        high: Some(high),
+        robust_ratio: Some(middle),
+        difference: None,
+        p_value: None,
+        p_raw: None,
+        margin: 0.05,
+        size_certain: result != Change::Undecided,
+        result,
+        blocks: 6,
+        needs_blocks: None,
+        detectable: None,
+        left_out: Vec::new(),
+        trials: None,
+        note: None,
+        points: points.collect(),
+        shift: if metric == "goodput" { Vec::new() } else { shift(level) },
+    }
+}
+
+/// The tail moves more than the middle.
+fn shift(level: u64) -> Vec<Shift> {
+    const PLACES: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
+    let point = |q: f64| {
+        let ratio = 1.0 + level as f64 * 0.002 * -(1.0 - q).ln();
+        Shift { q, ratio, low: Some(ratio - 0.02), high: Some(ratio + 0.03), p_value: 0.5 }
+    };
+    PLACES.into_iter().map(point).collect()
+}
+
 fn summary_of(drawn: &[Drawn]) -> Summary {
     let trial = trial(drawn);
     Summary {

@@ -1,6 +1,7 @@
 "use strict";
 (() => {
-  const all = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const all = data.trials;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const palette = () => ["--c1", "--c2", "--c3", "--c4", "--c5"].map(colour);
@@ -90,6 +91,26 @@
     }, data);
   }
 
+  // Stretches that findings speak of, shaded, each code named once.
+  const marked = (marks) => (u) => {
+    const named = new Set();
+    const { left, top, width, height } = u.bbox;
+    u.ctx.save();
+    u.ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    marks.forEach((mark) => {
+      const at = (t) => Math.min(Math.max(u.valToPos(t, "x", true), left), left + width);
+      const x = at(mark.from), w = Math.max(at(mark.to) - x, 2 * devicePixelRatio);
+      u.ctx.fillStyle = colour("--mark");
+      u.ctx.fillRect(x, top, w, height);
+      if (named.has(mark.code)) return;
+      named.add(mark.code);
+      u.ctx.fillStyle = colour("--quiet");
+      const text = u.ctx.measureText(mark.code).width;
+      u.ctx.fillText(mark.code, Math.min(x + 4, left + width - text), top + (named.size * 14) * devicePixelRatio);
+    });
+    u.ctx.restore();
+  };
+
   function times(home, trial) {
     const title = trial.what[0].toUpperCase() + trial.what.slice(1) + " over time";
     const node = card(home, title, trial.what === "response time"
@@ -100,6 +121,7 @@
       scales: { x: { time: false }, y: scale },
       axes: [seconds(), timeAxis(scale)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }, line("p50", 0, time), line("p99", 1, time)],
+      hooks: { drawAxes: [marked(trial.marks)] },
     }, data);
   }
 
@@ -125,6 +147,57 @@
     }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
   }
 
+  function shift(home, chart) {
+    const node = card(home, chart.title, "Candidate over baseline at each percentile, with its band: where in the distribution they differ.");
+    const x = chart.labels.map((_, i) => i);
+    const ends = [...chart.ratio, ...chart.low, ...chart.high].filter((v) => v != null);
+    const ratio = (v) => "×" + v.toFixed(2);
+    draw(node, {
+      scales: { x: { time: false, range: [-0.4, x.length - 0.6] }, y: { range: () => [Math.min(0.95, ...ends) - 0.02, Math.max(1.05, ...ends) + 0.02] } },
+      axes: [axis((v) => chart.labels[v] || "", { size: 34, splits: () => x }), axis(ratio)],
+      bands: [{ series: [3, 2], fill: colour("--shade") }],
+      series: [{ label: "percentile", value: (_, v) => v == null ? "–" : chart.labels[v] },
+        line("ratio", 0, ratio, { points: { show: true, size: 6 } }),
+        line("low", 0, ratio, { width: 0.75 }), line("high", 0, ratio, { width: 0.75 }),
+        line("no difference", 3, ratio, { dash: [5, 4], width: 1 })],
+    }, [x, chart.ratio, chart.low, chart.high, x.map(() => 1)]);
+  }
+
+  function drawShifts() {
+    const home = document.getElementById("shifts");
+    if (!home) return;
+    home.replaceChildren();
+    data.shifts.forEach((chart) => shift(home, chart));
+  }
+
+  function drawCurve() {
+    const home = document.getElementById("curve");
+    const c = data.curve;
+    if (!home || !c || !c.rate.length) return;
+    home.replaceChildren();
+    const node = card(home, "Response time against rate",
+      "Each point a trial of the search. Shaded: where the capacity lies.");
+    const scale = timeScale([c.p50, c.passed, c.other]);
+    const dots = (label, i, fill) => line(label, i, time,
+      { paths: () => null, points: { show: true, size: 8, fill: fill ? palette()[i] : undefined } });
+    const between = (u) => {
+      const end = u.scales.x.max;
+      const from = u.valToPos(c.low ?? u.scales.x.min, "x", true), to = u.valToPos(c.high ?? end, "x", true);
+      u.ctx.save();
+      u.ctx.fillStyle = colour("--mark");
+      u.ctx.fillRect(from, u.bbox.top, Math.max(to - from, 2), u.bbox.height);
+      u.ctx.restore();
+    };
+    const most = Math.max(...c.rate, c.high || 0);
+    draw(node, {
+      scales: { x: { time: false, range: [0, most * 1.05] }, y: scale },
+      axes: [axis(rate, { size: 34 }), timeAxis(scale)],
+      series: [{ label: "rate", value: (_, v) => v == null ? "–" : rate(v) },
+        dots("p50", 0, true), dots("p99, criteria met", 2, true), dots("p99, not met or undecided", 1, false)],
+      hooks: { drawAxes: [between] },
+    }, [c.rate, c.p50, c.passed, c.other]);
+  }
+
   const homeOf = (trial) => document.querySelector(`.charts[data-trial="${trial.trial}"]`);
 
   function drawTrial(trial) {
@@ -143,6 +216,8 @@
 
   function drawAll() {
     plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
+    drawShifts();
+    drawCurve();
     if (all.length <= FEW) all.forEach(drawTrial);
     else all.forEach((trial) => { homeOf(trial).replaceChildren(); seen.observe(homeOf(trial)); });
   }

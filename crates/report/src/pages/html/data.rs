@@ -4,10 +4,51 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::folder::names;
 use record::hgrm::SpectrumLine;
-use record::summary::{Grade, Model, Trial};
+use record::summary::{CapacityStep, Finding, Grade, Model, StepResult, Summary, Trial};
 use serde::Serialize;
 
+use super::forest;
+use crate::number;
 use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
+
+/// Everything that is drawn.
+#[derive(Serialize)]
+struct Data {
+    trials: Vec<Charts>,
+    shifts: Vec<ShiftChart>,
+    curve: Option<Curve>,
+}
+
+/// Response time against rate, from the steps of a search. Times in milliseconds.
+#[derive(Serialize)]
+struct Curve {
+    low: Option<f64>,
+    high: Option<f64>,
+    rate: Vec<f64>,
+    p50: Vec<Option<f64>>,
+    /// Where the criteria were met.
+    passed: Vec<Option<f64>>,
+    /// Where they were not, or could not be decided.
+    other: Vec<Option<f64>>,
+}
+
+/// A stretch of a trial that a finding speaks of, in seconds.
+#[derive(Serialize)]
+struct Mark {
+    code: String,
+    from: f64,
+    to: f64,
+}
+
+/// Ratio by quantile of two levels.
+#[derive(Serialize)]
+struct ShiftChart {
+    title: String,
+    labels: Vec<String>,
+    ratio: Vec<f64>,
+    low: Vec<Option<f64>>,
+    high: Vec<Option<f64>>,
+}
 
 /// The charts of one trial. Times in milliseconds, instants in seconds.
 #[derive(Serialize)]
@@ -23,6 +64,7 @@ struct Charts {
     planned: Vec<f64>,
     succeeded: Vec<f64>,
     failures: BTreeMap<String, Vec<f64>>,
+    marks: Vec<Mark>,
 }
 
 #[derive(Serialize)]
@@ -35,14 +77,81 @@ struct Spectrum {
 /// JSON that may stand in a script element: nothing in it can end the element.
 pub fn script(run: &RunRecord) -> String {
     let trials = run.summary.arms.iter().flat_map(|arm| &arm.trials);
-    let charts: Vec<Charts> = trials
+    let trials = trials
         .filter_map(|trial| {
             let record = run.trials.iter().find(|record| record.index == trial.index)?;
-            Some(charts(trial, record))
+            let marks = run.summary.findings.iter().filter(|one| one.trial == Some(trial.index));
+            let marks = marks.flat_map(|finding| marked(finding, trial)).collect();
+            Some(Charts { marks, ..charts(trial, record) })
         })
         .collect();
-    let json = serde_json::to_string(&charts).unwrap_or_else(|_| "[]".to_owned());
+    let data = Data { trials, shifts: shifts(&run.summary), curve: curve(&run.summary) };
+    let json = serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned());
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+/// Rates in ascending order; invalid trials say nothing about the target.
+fn curve(summary: &Summary) -> Option<Curve> {
+    let capacity = summary.capacity.as_ref()?;
+    let told =
+        |step: &&CapacityStep| !matches!(step.result, StepResult::Invalid | StepResult::Stopped);
+    let mut steps: Vec<&CapacityStep> = capacity.steps.iter().filter(told).collect();
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    let ms = |value: Option<u64>| value.map(|ns| ns as f64 / 1e6);
+    let p99 = |passed: bool| {
+        let of = |step: &&CapacityStep| {
+            ms(step.p99_ns).filter(|_| (step.result == StepResult::Pass) == passed)
+        };
+        steps.iter().map(of).collect::<Vec<_>>()
+    };
+    Some(Curve {
+        low: capacity.low,
+        high: capacity.high,
+        rate: steps.iter().map(|step| step.rate).collect(),
+        p50: steps.iter().map(|step| ms(step.p50_ns)).collect(),
+        passed: p99(true),
+        other: p99(false),
+    })
+}
+
+/// Where in the measure phase a finding is to be seen, by the names of its evidence.
+fn marked(finding: &Finding, trial: &Trial) -> Vec<Mark> {
+    /// A comb of more teeth than this is a grey page.
+    const MOST: usize = 60;
+    let end = trial.phases.measure_ns as f64 / 1e9;
+    let seconds = |name: &str| finding.evidence.get(name)?.as_f64().map(|ns| ns / 1e9);
+    let mark = |from: f64, to: f64| Mark { code: finding.code.clone(), from, to: to.min(end) };
+    if let (Some(period), Some(first)) = (seconds("period_ns"), seconds("first_at_ns")) {
+        let length = seconds("length_ns").unwrap_or(0.0);
+        let starts = (0..MOST).map(|nth| first + nth as f64 * period);
+        return starts
+            .take_while(|from| *from < end)
+            .map(|from| mark(from, from + length))
+            .collect();
+    }
+    if let Some(until) = seconds("transient_ns") {
+        return vec![mark(0.0, until)];
+    }
+    let from = seconds("from_ns").into_iter();
+    from.map(|from| mark(from, seconds("to_ns").unwrap_or(end))).collect()
+}
+
+/// One for each pair of levels: its metrics of time share the shift function.
+fn shifts(summary: &Summary) -> Vec<ShiftChart> {
+    let mut charts: Vec<ShiftChart> = Vec::new();
+    for one in summary.comparisons.iter().filter(|one| !one.shift.is_empty()) {
+        let title = forest::title(one);
+        if charts.iter().all(|chart| chart.title != title) {
+            charts.push(ShiftChart {
+                title,
+                labels: one.shift.iter().map(|point| number::percentile(point.q)).collect(),
+                ratio: one.shift.iter().map(|point| point.ratio).collect(),
+                low: one.shift.iter().map(|point| point.low).collect(),
+                high: one.shift.iter().map(|point| point.high).collect(),
+            });
+        }
+    }
+    charts
 }
 
 fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
@@ -72,6 +181,7 @@ fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
         planned: rate(|row| row.planned),
         succeeded: rate(|row| row.succeeded),
         failures: failures(&rows, &seconds),
+        marks: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! The look is in `page.html`, `style.css` and `charts.js`, the data of the charts in `data`.
 
 mod data;
+mod forest;
 mod key;
 
 use std::io::{self, Write};
@@ -35,10 +36,12 @@ struct Page<'a> {
     word: &'static str,
     class: &'static str,
     key: Vec<key::Figure>,
+    forest: Option<forest::Forest>,
     comparisons: Vec<Table>,
     capacity: Vec<Table>,
     criteria: Option<Table>,
     findings: Option<Table>,
+    links: Vec<Option<u32>>,
     trials: Option<Table>,
     sections: Vec<Section>,
     provenance: Table,
@@ -79,10 +82,12 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         word: super::verdict_word(summary),
         class,
         key: key::figures(summary),
+        forest: forest::plot(summary),
         comparisons: tables::comparison::comparisons(summary),
         capacity: tables::capacity::all(summary),
         criteria: tables::run::criteria(summary),
         findings: tables::run::findings(summary),
+        links: links(summary),
         trials: tables::run::trials(summary),
         sections: sections(run),
         provenance: tables::run::provenance(summary),
@@ -108,6 +113,15 @@ fn code(text: &str) -> Value {
         html.push_str("</code>");
     }
     Value::from_safe_string(html)
+}
+
+/// Where each finding leads: to its trial, if the page shows that.
+fn links(summary: &Summary) -> Vec<Option<u32>> {
+    let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
+    let shown = trials.filter(|trial| tables::capacity::shows(summary, trial));
+    let shown: Vec<u32> = shown.map(|trial| trial.index).collect();
+    let places = tables::run::places_of_findings(summary).into_iter();
+    places.map(|place| place.filter(|trial| shown.contains(trial))).collect()
 }
 
 fn sections(run: &RunRecord) -> Vec<Section> {

@@ -71,7 +71,7 @@ fn nothing_from_outside_can_end_its_element() {
 fn data_of_charts_are_those_of_the_windows() {
     let run = example::record();
     let data: serde_json::Value = serde_json::from_str(&data::script(&run)).unwrap();
-    let chart = &data[0];
+    let chart = &data["trials"][0];
     assert_eq!(chart["t"].as_array().unwrap().len(), 40);
     assert_eq!(chart["planned"][3], 500.0);
     assert_eq!(chart["spectra"].as_array().unwrap().len(), 3);
@@ -89,7 +89,7 @@ fn a_window_after_the_measure_phase_is_no_dip_in_a_rate() {
     (drained.planned, drained.succeeded) = (0, 0);
     run.trials[0].windows.push(drained);
     let data: serde_json::Value = serde_json::from_str(&data::script(&run)).unwrap();
-    assert_eq!(data[0]["planned"].as_array().unwrap().len(), 40);
+    assert_eq!(data["trials"][0]["planned"].as_array().unwrap().len(), 40);
 }
 
 #[test]
@@ -99,4 +99,68 @@ fn text_between_backquotes_is_code_and_still_escaped() {
         "<code>p99 &lt; 20ms</code> is not met"
     );
     assert_eq!(code("odd `one").to_string(), "odd <code>one</code>");
+}
+
+#[test]
+fn comparisons_are_drawn_without_scripts() {
+    let page = render(&example::designed()).unwrap();
+    assert_well_formed(&page);
+    let body = page.split("<script").next().unwrap();
+    assert_eq!(body.matches("class=\"line ").count(), 12 + 1, "12 comparisons and the axis");
+    assert_eq!(body.matches("class=\"dot\"").count(), 12 * 6);
+    assert!(body.contains("<h4>messages: 40 against 0</h4>"));
+    assert!(body.contains("<b>changed</b> ×1.36"), "{body}");
+}
+
+fn data_of(run: &RunRecord) -> serde_json::Value {
+    serde_json::from_str(&data::script(run)).unwrap()
+}
+
+#[test]
+fn a_finding_leads_to_its_trial_and_is_marked_in_its_chart() {
+    let mut run = example::record();
+    run.summary.findings[0].evidence =
+        [("from_ns", 25e9), ("to_ns", 26e9)].map(|(name, at)| (name.to_owned(), at.into())).into();
+    let page = render(&run).unwrap();
+    assert!(page.contains("<a href=\"#trial-1\">status-only</a>"));
+    assert!(page.contains("<article id=\"trial-1\">"));
+    let mark = &data_of(&run)["trials"][0]["marks"][0];
+    assert_eq!((mark["from"].as_f64(), mark["to"].as_f64()), (Some(25.0), Some(26.0)));
+}
+
+#[test]
+fn what_comes_again_is_marked_each_time() {
+    let mut run = example::record();
+    let evidence = [("first_at_ns", 3e9), ("period_ns", 10e9), ("length_ns", 1e9)];
+    run.summary.findings[0].evidence =
+        evidence.map(|(name, at)| (name.to_owned(), at.into())).into();
+    let data = data_of(&run);
+    let marks = data["trials"][0]["marks"].as_array().unwrap();
+    let starts: Vec<_> = marks.iter().map(|mark| mark["from"].as_f64().unwrap()).collect();
+    assert_eq!(starts, [3.0, 13.0, 23.0, 33.0], "in 40 s");
+}
+
+#[test]
+fn findings_of_many_trials_stand_once() {
+    let mut run = example::designed();
+    let finding = run.summary.findings[0].clone();
+    run.summary.findings = (1..=30)
+        .map(|trial| record::summary::Finding { trial: Some(trial), ..finding.clone() })
+        .collect();
+    let table = tables::run::findings(&run.summary).unwrap();
+    assert_eq!(table.rows.len(), 1);
+    assert!(table.rows[0][2].ends_with(" (trial 1, and the like in 29 more)"), "{:?}", table.rows);
+}
+
+#[test]
+fn the_steps_of_a_search_are_drawn_by_rate() {
+    let mut run = example::record();
+    run.summary.capacity = Some(example::capacity());
+    let page = render(&run).unwrap();
+    assert_well_formed(&page);
+    assert!(page.contains("id=\"curve\""));
+    let curve = &data_of(&run)["curve"];
+    assert_eq!(curve["rate"], serde_json::json!([100.0, 200.0, 300.0, 400.0]));
+    assert_eq!(curve["passed"], serde_json::json!([5.0, 8.0, null, null]));
+    assert_eq!(curve["other"], serde_json::json!([null, null, 30.0, null]));
 }

@@ -1,6 +1,6 @@
 //! Tables of the whole run: criteria, arms, findings, provenance.
 
-use record::summary::{Criterion, Judgement, Model, Severity, Summary, Trial};
+use record::summary::{Criterion, Finding, Judgement, Model, Severity, Summary, Trial};
 
 use super::Table;
 use crate::number;
@@ -18,11 +18,15 @@ pub fn judgement(result: Judgement) -> &'static str {
 /// Judged criteria.
 pub fn criteria(summary: &Summary) -> Option<Table> {
     let columns = ["criterion", "arm", "operation", "result", "#observed", "#95 % interval"];
-    let mut table = Table::new("criteria", "Criteria", &columns).note(
+    let mut note =
         "Quantiles are judged by the share of operations beyond the bound; missed, failed and \
                abandoned operations count as beyond. Counts are judged on this sample, and the \
-               interval says what such a run may show by chance (none seen: up to 3).",
-    );
+               interval says what such a run may show by chance (none seen: up to 3)."
+            .to_owned();
+    if summary.criteria.iter().any(|one| one.text.contains(" over ")) {
+        note.push_str(" Of windows, the worst one is shown.");
+    }
+    let mut table = Table::new("criteria", "Criteria", &columns).note(note);
     for one in &summary.criteria {
         let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
         table.row([
@@ -80,21 +84,45 @@ fn observed(trial: &Trial, q: f64) -> String {
     number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
 }
 
-/// What the analysis noticed. Equal findings of several trials stand once.
+/// What the analysis noticed. What several trials show alike stands once, with the first of them.
 pub fn findings(summary: &Summary) -> Option<Table> {
     let mut table = Table::new("findings", "Findings", &["", "code", "finding", "what to do"])
         .note("`proofload explain CODE` says more.");
-    for finding in &summary.findings {
-        let place = finding.trial.filter(|_| several_trials(summary));
-        let place = place.map_or(String::new(), |trial| format!(" (trial {trial})"));
+    for group in grouped(&summary.findings) {
+        let first = group[0];
+        let place = first.trial.filter(|_| several_trials(summary));
+        let place = place.map_or(String::new(), |trial| match group.len() {
+            1 => format!(" (trial {trial})"),
+            several => format!(" (trial {trial}, and the like in {} more)", several - 1),
+        });
         table.row([
-            severity(finding.severity).to_owned(),
-            finding.code.clone(),
-            format!("{}{place}", finding.claim),
-            finding.advice.clone(),
+            severity(first.severity).to_owned(),
+            first.code.clone(),
+            format!("{}{place}", first.claim),
+            first.advice.clone(),
         ]);
     }
     table.unless_empty()
+}
+
+/// The trial of each row of [`findings`].
+pub fn places_of_findings(summary: &Summary) -> Vec<Option<u32>> {
+    grouped(&summary.findings).iter().map(|group| group[0].trial).collect()
+}
+
+/// Findings of trials by their code, others each by itself, in the order of the first.
+fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        let alike = groups.iter_mut().find(|group| {
+            group[0].code == finding.code && group[0].trial.is_some() && finding.trial.is_some()
+        });
+        match alike {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
 }
 
 /// The word of a severity.
