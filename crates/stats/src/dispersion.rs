@@ -82,11 +82,20 @@ impl Dispersion {
     /// Source: ours; docs/journal, 2026-11-21, dispersion carried into the tail
     pub fn of_tail(thresholds: &[Vec<WindowCount>]) -> Self {
         let Some((last, lower)) = thresholds.split_last() else { return Self::independent(0) };
-        let (own, sum) = (Self::of(last), Sum::of(last));
-        if sum.above as f64 / own.phi >= Self::EVENTS_ENOUGH {
+        let lower: Vec<&[WindowCount]> = lower.iter().map(Vec::as_slice).collect();
+        Self::of_tail_at(&lower, last, Sum::of(last).share())
+    }
+
+    /// The same, carried to a share beyond the last threshold that is not the one seen but one that is asked about.
+    ///
+    /// Shape:  `share` in [0, 1]
+    pub fn of_tail_at(lower: &[&[WindowCount]], last: &[WindowCount], share: f64) -> Self {
+        let own = Self::of(last);
+        if Sum::of(last).above as f64 / own.phi >= Self::EVENTS_ENOUGH {
             return own;
         }
-        let carried = lower.iter().map(|windows| Self::of(windows).carried(Sum::of(windows), sum));
+        let carried =
+            lower.iter().map(|windows| Self::of(windows).carried(Sum::of(windows), share));
         carried.fold(own, |widest, next| if next.phi > widest.phi { next } else { widest })
     }
 
@@ -95,13 +104,13 @@ impl Dispersion {
     ///
     /// Source: integrated autocovariance of the time that reflected Brownian motion spends above a level, the
     /// limit of every single-server queue under heavy load
-    fn carried(self, from: Sum, to: Sum) -> Self {
+    fn carried(self, from: Sum, share: f64) -> Self {
         let shape =
             |share: f64| if share > 0.0 { 1.0 + share * share.ln() / (1.0 - share) } else { 1.0 };
         if self.phi <= 1.0 {
             return self;
         }
-        Self { phi: 1.0 + (self.phi - 1.0) * shape(to.share()) / shape(from.share()), ..self }
+        Self { phi: 1.0 + (self.phi - 1.0) * shape(share) / shape(from.share()), ..self }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Reading order: [`Histogram`] holds the values, [`quantile`] says what may be claimed of them once
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
+//! [`exceedance`] holds the operations beyond a bound against the share that is allowed,
 //! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`steady`] says whether a
 //! trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
 //! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`] and [`trend`]
@@ -15,6 +16,7 @@ pub mod bootstrap;
 pub mod capacity;
 pub mod comparison;
 pub mod dispersion;
+pub mod exceedance;
 pub mod harrell_davis;
 mod histogram;
 pub mod modes;

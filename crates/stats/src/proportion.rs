@@ -70,11 +70,16 @@ pub fn judge(x: u64, n: u64, phi: f64, limit: f64, confidence: f64) -> Side {
     let (x, n) = (x as f64 / phi, n as f64 / phi);
     match decide(x, n, limit, confidence) {
         Some(side) => side,
-        None => Side::Undecided { factor: deciding_factor(x, n, limit, confidence) },
+        None => Side::Undecided {
+            factor: deciding_factor(|factor| {
+                decide(x * factor, n * factor, limit, confidence).is_some()
+            }),
+        },
     }
 }
 
-fn decide(x: f64, n: f64, limit: f64, confidence: f64) -> Option<Side> {
+/// The side of `limit`, if `x` in `n` independent ones show one.
+pub(crate) fn decide(x: f64, n: f64, limit: f64, confidence: f64) -> Option<Side> {
     if n <= 0.0 {
         None
     } else if upper_bound(x, n, confidence) < limit {
@@ -87,10 +92,9 @@ fn decide(x: f64, n: f64, limit: f64, confidence: f64) -> Option<Side> {
 }
 
 /// Bisects the multiple of the length that decides; a longer run of the same share decides whenever a shorter does.
-fn deciding_factor(x: f64, n: f64, limit: f64, confidence: f64) -> Option<f64> {
+pub(crate) fn deciding_factor(decides: impl Fn(f64) -> bool) -> Option<f64> {
     const LONGEST: f64 = 10_000.0;
     const ENOUGH: f64 = 1.01;
-    let decides = |factor: f64| decide(x * factor, n * factor, limit, confidence).is_some();
     let (mut low, mut high) = (1.0, 2.0);
     while !decides(high) {
         (low, high) = (high, high * 2.0);

@@ -3,10 +3,11 @@
 use plan::criterion::{Criterion, Metric, Rate, Time};
 use record::summary::Judgement;
 use stats::dispersion::Dispersion;
+use stats::exceedance::{Exceedances, LOWER, Level};
 use stats::normal_quantile;
 use stats::proportion::{self, Side};
 
-use super::gather::Gathered;
+use super::gather::{Gathered, bound_ns};
 use crate::summarize::Values;
 
 /// What the sample says: the answer, and what was seen with its interval.
@@ -81,10 +82,10 @@ impl Sample<'_> {
         if timed == 0 && (lost == 0 || !self.lost_are_slower()) {
             return Answer::open(Open::NoData);
         }
-        let dispersion = Dispersion::of(&seen.windows);
-        let side = |beyond| {
-            proportion::judge(beyond, timed + lost, dispersion.phi, 1.0 - q, seen.confidence)
-        };
+        let bound = Level { value: bound_ns(self.criterion), windows: &seen.windows };
+        let lower = self.lower();
+        let exceedances = |beyond| Exceedances::new((beyond, timed + lost), &lower, bound, 1.0 - q);
+        let side = |beyond| exceedances(beyond).judge(1.0 - q, seen.confidence);
         let most = side(seen.sums.beyond);
         let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
         let caps = self.criterion.comparison.caps();
@@ -102,10 +103,20 @@ impl Sample<'_> {
         };
         let without_time = if self.lost_are_slower() { lost } else { 0 };
         let values = Values { times: &seen.times, without_time, confidence: seen.confidence };
-        let shown = values.quantile(q, &dispersion);
+        let shown = values.quantile(q, exceedances(seen.sums.beyond).dispersion());
         let number = |value: Option<u64>| value.map(|value| value as f64);
         let (low, high) = (number(shown.low_ns), number(shown.high_ns));
         Answer { result, observed: number(shown.observed_ns), low, high, open }
+    }
+
+    /// Thresholds below the bound. A time that is not kept by window has values of its own, and borrows the windows.
+    fn lower(&self) -> Vec<Level<'_>> {
+        let mut levels = self.seen.lower.levels();
+        if !self.lost_are_slower() {
+            let own = LOWER.map(|q| self.seen.times.quantile(q).unwrap_or(u64::MAX));
+            levels.iter_mut().zip(own).for_each(|(level, value)| level.value = value);
+        }
+        levels
     }
 
     /// By the interval of the mean, widened by the dispersion at the bound. Operations without a time are not in

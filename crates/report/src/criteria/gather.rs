@@ -7,6 +7,7 @@ use stats::dispersion::WindowCount;
 use stats::{FINE, Histogram};
 
 use super::stretches::{Stretches, Tally};
+use crate::summarize::Series;
 
 /// Which operations a criterion, or a side of its ratio, speaks of: the one in this place, or all.
 pub(super) type Place = Option<usize>;
@@ -51,6 +52,8 @@ pub(super) struct Gathered {
     pub(super) times: Histogram,
     /// Windows of all trials, one after the other: operations beyond the bound.
     pub(super) windows: Vec<WindowCount>,
+    /// The same windows at thresholds below the bound: empty unless a quantile is asked for.
+    pub(super) lower: Series,
     /// Windows of the length that the criterion asks for.
     pub(super) stretches: Stretches,
     /// Lengths of the measure phases.
@@ -123,6 +126,7 @@ impl Gathered {
             sides: [None; 2],
             times: Histogram::new(FINE),
             windows: Vec::new(),
+            lower: Series::default(),
             stretches: Stretches::new(criterion),
             seconds: 0.0,
             confidence: stats::quantile::CONFIDENCE,
@@ -140,6 +144,7 @@ impl Gathered {
         }
         self.times.merge(&other.times);
         self.windows.extend(other.windows);
+        self.lower.append(other.lower);
         self.stretches.merge(other.stretches);
         self.seconds += other.seconds;
         self.confidence = self.confidence.max(other.confidence);

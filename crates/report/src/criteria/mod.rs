@@ -2,7 +2,7 @@
 //!
 //! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
 //! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
-//! on one side of 1 − q. A mean is judged by its interval, and cannot pass where operations have no time.
+//! on one side of 1 − q; few of them borrow φ of lower thresholds ([`stats::exceedance`]). A mean is judged by its interval, and cannot pass where operations have no time.
 //! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
 //! exactly nought; their interval says what such a run may show by chance. So are the windows of
 //! `over 10s windows`, each of which must meet the criterion.
@@ -25,13 +25,16 @@ mod told;
 use plan::criterion::{Criterion, Metric, TOTAL, Time};
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
-use record::{OperationTotals, Trial, Window};
+use record::{OperationTotals, Trial, Window, WindowSpan};
+use stats::exceedance::LOWER;
 use stats::{COARSE, Histogram};
 
 use answer::Sample;
 pub use course::{Course, gave_up};
 use gather::{All, Gathered, Places, parts};
 use stretches::{Lens, Tally};
+
+use crate::summarize::{Series, Values, without_time};
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
@@ -48,6 +51,8 @@ pub struct Evidence {
     /// Of the trial that is being added.
     current: Gathered,
     lens: Lens,
+    /// Thresholds below the bound: quantiles of the first usable trial, since trials are judged together.
+    lower: Series,
     /// Times in the worst window of the trial that is being added.
     worst: Histogram,
     /// Operations without a time in it.
@@ -84,6 +89,7 @@ impl Evidence {
             usable: Gathered::new(criterion),
             current: Gathered::new(criterion),
             lens: Lens::at_bound(criterion),
+            lower: Series::default(),
             worst: Histogram::new(COARSE),
             worst_lost: 0,
             criterion: criterion.clone(),
@@ -100,16 +106,31 @@ impl Evidence {
     pub(crate) fn begin_trial(&mut self, trial: &Trial, total: &OperationTotals) {
         self.current = Gathered::new(&self.criterion);
         self.current.stretches.begin(trial.window_ns);
+        let whole = self.places.whole.map_or(total, |at| &trial.totals.operations[at]);
         if matches!(self.criterion.time, Time::QueueWait | Time::Span(_)) {
-            let whole = self.places.whole.map_or(total, |at| &trial.totals.operations[at]);
             let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
             self.lens.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
         }
+        let is_first = self.usable.sums.planned == 0;
+        if is_first && matches!(self.criterion.metric, Metric::Quantile(_)) {
+            let times = match self.lens.span {
+                WindowSpan::ResponseTime => &whole.response_time,
+                WindowSpan::ServiceTime => &whole.service_time,
+            };
+            let without_time = whole.missed + whole.failed + whole.abandoned;
+            let values = Values { without_time, ..Values::all(times) };
+            self.lower = Series::new(LOWER.map(|q| values.at_quantile(q)));
+        }
+        self.current.lower = self.lower.clone();
     }
 
     pub(crate) fn add_window(&mut self, window: &Window) {
         let tally = Tally::of(window, &self.criterion, self.places, self.lens);
         self.current.window(window.number, &tally);
+        for part in parts(window, self.places.whole) {
+            let times = part.histogram(self.lens.span);
+            self.current.lower.add(window.number, times, without_time(part));
+        }
     }
 
     pub(crate) fn end_trial(&mut self, trial: &Trial, total: &OperationTotals, spans: &[String]) {
@@ -138,7 +159,7 @@ impl Evidence {
             if let Some(times) = part.histogram(self.lens.span) {
                 self.worst.merge(times);
             }
-            self.worst_lost += crate::summarize::without_time(part);
+            self.worst_lost += without_time(part);
         }
     }
 
@@ -154,7 +175,7 @@ impl Evidence {
     /// What became of the trial that was added.
     pub(crate) fn close_trial(&mut self, mut course: Course) {
         let current = std::mem::replace(&mut self.current, Gathered::new(&self.criterion));
-        course.alone = Sample { criterion: &self.criterion, seen: &current }.answer().result;
+        course.alone = self.sample(&current).answer().result;
         if course.is_usable() {
             self.usable.merge(current);
         }
@@ -163,7 +184,7 @@ impl Evidence {
 
     /// The judgement. Validity comes first, then the data.
     pub fn judge(&self, rehearsal: bool) -> Judged {
-        let mut answer = Sample { criterion: &self.criterion, seen: &self.usable }.answer();
+        let mut answer = self.sample(&self.usable).answer();
         answer.result = self.restricted(answer.result, rehearsal);
         let criterion = summary::Criterion {
             text: self.criterion.text.clone(),
@@ -175,6 +196,10 @@ impl Evidence {
             high: answer.high,
         };
         Judged { criterion, findings: self.told(&answer, rehearsal) }
+    }
+
+    fn sample<'a>(&'a self, seen: &'a Gathered) -> Sample<'a> {
+        Sample { criterion: &self.criterion, seen }
     }
 
     fn operation(&self) -> &str {

@@ -324,6 +324,27 @@ fn trials_of_an_arm_are_judged_together_and_one_that_fails_alone_is_named() {
     assert_eq!(finding(&summary_of(&[&clean, &clean]), "failed-alone"), None);
 }
 
+/// 200/s for 240 s, 1 ms in one second and 5 ms in the next: nothing is slower.
+fn swinging(criteria: &[&str]) -> Simulated {
+    let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"240s\"";
+    simulate(&file(load, criteria), 200, 48_000, |index| {
+        One::answered(if index / 200 % 2 == 0 { MS } else { 5 * MS })
+    })
+}
+
+#[test]
+fn few_events_beyond_a_bound_borrow_the_dispersion_of_the_body() {
+    // 200 operations are one event at the median, and 620 at p99: 48,000 are worth 77 of the 299 that are needed.
+    let (near, far) = ("p99 < 6ms", "p99 < 20ms");
+    let results = |summary: summary::Summary| -> Vec<Judgement> {
+        summary.criteria.iter().map(|one| one.result).collect()
+    };
+    let one = swinging(&[near, far, "queue_wait p99 < 1ms"]);
+    assert_eq!(results(one.summary()), [Inconclusive, Pass, Pass]);
+    // Four times as long, in trials whose windows stand one after the other.
+    assert_eq!(results(summary_of(&[&one; 5])), [Pass, Pass, Pass]);
+}
+
 /// 200/s for 60 s; in the seconds from 20 to 22 everything takes 30 ms, and in that of 45 all takes 60 ms.
 fn bumpy(criteria: &[&str]) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";

@@ -19,6 +19,7 @@ use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, V
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
+pub(crate) use series::Series;
 pub use steadiness::Steady;
 pub(crate) use trial::{outcome_values, without_time};
 

@@ -1,0 +1,120 @@
+//! Which side of a bound a quantile lies on, by the operations beyond the bound and beyond thresholds below it.
+
+#[cfg(test)]
+mod tests;
+
+use crate::dispersion::{Dispersion, WindowCount};
+use crate::proportion::{Side, decide, deciding_factor, upper_bound};
+
+/// Quantiles of a sample whose values serve as thresholds below a bound.
+pub const LOWER: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
+
+/// A threshold, and what windows say of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Level<'a> {
+    /// The threshold, in any unit.
+    pub value: u64,
+    /// Windows in order of time, the same for every threshold.
+    pub windows: &'a [WindowCount],
+}
+
+/// What is held against a limit: a share of a sample, seen over time.
+#[derive(Debug, Clone, Copy)]
+pub struct Exceedances {
+    /// Operations beyond the bound.
+    above: u64,
+    /// All operations.
+    total: u64,
+    /// At the bound alone.
+    own: Dispersion,
+    /// Not below what thresholds under the bound show.
+    carried: Dispersion,
+    /// What extrapolates beyond the bound.
+    anchor: Option<Anchor>,
+}
+
+/// A threshold of which enough events are known.
+#[derive(Debug, Clone, Copy)]
+struct Anchor {
+    /// Independent operations, all and those above.
+    total: f64,
+    above: f64,
+    /// The bound in multiples of the threshold.
+    ratio: f64,
+}
+
+impl Exceedances {
+    /// Of `total` operations `above` lie beyond the bound, of which `limit` is the share that is allowed.
+    ///
+    /// Shape:  `lower` ascending; those not below the bound are passed over; `limit` in (0, 1)
+    pub fn new(
+        (above, total): (u64, u64),
+        lower: &[Level<'_>],
+        bound: Level<'_>,
+        limit: f64,
+    ) -> Self {
+        let below = lower.iter().filter(|level| level.value < bound.value);
+        let windows: Vec<&[WindowCount]> = below.clone().map(|level| level.windows).collect();
+        let anchors = below.rev().filter_map(|level| Anchor::of(*level, bound.value));
+        Self {
+            above,
+            total,
+            own: Dispersion::of(bound.windows),
+            carried: Dispersion::of_tail_at(&windows, bound.windows, limit),
+            anchor: { anchors }.next(),
+        }
+    }
+
+    /// Dispersion at the bound.
+    pub fn dispersion(&self) -> &Dispersion {
+        &self.carried
+    }
+
+    /// The side of `limit` on which the share beyond the bound lies.
+    ///
+    /// With few events beyond the bound, φ is that of lower thresholds, carried, by which counts alone cannot tell "far
+    /// below" from "missed". Values can: what the φ at the bound shows to be below is below, if an exponential tail,
+    /// which is that of a queue, gets below it as well from a threshold that is known well.
+    pub fn judge(&self, limit: f64, confidence: f64) -> Side {
+        match self.decide(1.0, limit, confidence) {
+            Some(side) => side,
+            None => Side::Undecided {
+                factor: deciding_factor(|factor| self.decide(factor, limit, confidence).is_some()),
+            },
+        }
+    }
+
+    fn decide(&self, factor: f64, limit: f64, confidence: f64) -> Option<Side> {
+        let with = |phi: f64| {
+            let (above, total) = (self.above as f64, self.total as f64);
+            decide(above * factor / phi, total * factor / phi, limit, confidence)
+        };
+        with(self.carried.phi).or_else(|| {
+            let falls = self.anchor.is_some_and(|anchor| anchor.beyond(factor, confidence) < limit);
+            with(self.own.phi).filter(|side| falls && *side == Side::Below)
+        })
+    }
+}
+
+impl Anchor {
+    /// Effective events from which the share beyond a threshold is known well.
+    const EVENTS_ENOUGH: f64 = 30.0;
+
+    fn of(level: Level<'_>, bound: u64) -> Option<Self> {
+        let phi = Dispersion::of(level.windows).phi;
+        let sum = |part: fn(&WindowCount) -> u32| {
+            level.windows.iter().map(|window| f64::from(part(window))).sum::<f64>() / phi
+        };
+        let (total, above) = (sum(|window| window.total), sum(|window| window.above));
+        let ratio = bound as f64 / level.value.max(1) as f64;
+        (above >= Self::EVENTS_ENOUGH).then_some(Self { total, above, ratio })
+    }
+
+    /// Upper bound of the share beyond the bound, were the tail exponential from nought. One that begins later, or
+    /// falls faster, has less.
+    ///
+    /// Source: waiting time of a single-server queue under heavy load, after Kingman 1962
+    fn beyond(&self, factor: f64, confidence: f64) -> f64 {
+        upper_bound(self.above * factor, self.total * factor, confidence).powf(self.ratio)
+    }
+}

@@ -1,0 +1,44 @@
+use super::*;
+
+fn windows(above: impl IntoIterator<Item = u32>) -> Vec<WindowCount> {
+    above.into_iter().map(|above| WindowCount { total: 100, above }).collect()
+}
+
+/// 16,000 operations, none of them beyond the bound, with half of each window, or of each other one, above `median`.
+fn judged(body: [u32; 2], median: u64, bound: u64) -> Side {
+    let (body, none) = (windows(body.repeat(80)), windows([0; 160]));
+    let lower = [Level { value: median, windows: &body }];
+    let level = Level { value: bound, windows: &none };
+    Exceedances::new((0, 16_000), &lower, level, 0.01).judge(0.01, 0.95)
+}
+
+#[test]
+fn nothing_beyond_a_bound_near_a_dispersed_body_may_have_been_missed() {
+    // φ = 100·160/159 at the median, so that 16,000 are worth 51 at 1/100, of 299 that are needed.
+    assert_eq!(judged([50, 50], 100, 600), Side::Below);
+    let Side::Undecided { factor: Some(factor) } = judged([100, 0], 100, 600) else {
+        panic!("the body says nothing of how much may have been missed")
+    };
+    assert!(factor > 1.0 && factor < 6.0, "{factor}");
+}
+
+#[test]
+fn a_bound_far_above_a_dispersed_body_is_not_missed() {
+    // 80 of 159 are above: at most 0.57, whose eighth power is 1/100 and a little more, and ninth less.
+    assert!(matches!(judged([100, 0], 100, 800), Side::Undecided { .. }));
+    assert_eq!(judged([100, 0], 100, 900), Side::Below);
+}
+
+#[test]
+fn thresholds_not_below_the_bound_say_nothing() {
+    assert_eq!(judged([100, 0], 600, 600), Side::Below);
+}
+
+#[test]
+fn what_lies_beyond_the_bound_must_be_few_by_itself() {
+    let (body, slow) = (windows([100, 0].repeat(80)), windows([2; 160]));
+    let lower = [Level { value: 100, windows: &body }];
+    let bound = Level { value: 10_000, windows: &slow };
+    let made = Exceedances::new((320, 16_000), &lower, bound, 0.01);
+    assert_eq!((made.dispersion().phi, made.judge(0.01, 0.95)), (1.0, Side::Above));
+}
