@@ -2,7 +2,8 @@
 //!
 //! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
 //! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
-//! on one side of 1 − q; few of them borrow φ of lower thresholds ([`stats::exceedance`]). A mean is judged by its interval, and cannot pass where operations have no time.
+//! on one side of 1 − q; few of them borrow φ of lower thresholds ([`stats::exceedance`]). A mean is judged by
+//! its interval, and cannot pass where operations have no time.
 //! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
 //! exactly nought; their interval says what such a run may show by chance. So are the windows of
 //! `over 10s windows`, each of which must meet the criterion.
