@@ -10,6 +10,7 @@ use plan::plan::{Arm, Plan};
 use record::summary::{Grade, Quantile};
 use record::{Window, WindowSpan};
 use stats::dispersion::{Dispersion, WindowCount};
+use stats::exceedance::LOWER;
 use stats::{COARSE, Histogram};
 
 use super::gather::{Place, parts, place};
@@ -139,13 +140,16 @@ impl Series {
         let mut times = Histogram::new(COARSE);
         self.windows.iter().filter_map(|seen| seen.times.as_ref()).for_each(|one| times.merge(one));
         let without_time = self.windows.iter().map(|seen| seen.lost).sum();
+        let independent = Dispersion::independent(self.windows.len());
         self.quantiles.iter().map(move |&q| {
             let values = Values { times: &times, without_time, confidence: CONFIDENCE };
-            let independent = Dispersion::independent(self.windows.len());
-            let threshold = values.quantile(q, &independent).observed_ns;
-            let counts: Vec<WindowCount> =
-                self.windows.iter().map(|seen| seen.beyond(threshold)).collect();
-            values.quantile(q, &Dispersion::of(&counts))
+            let lower = LOWER.into_iter().filter(|lower| *lower < q);
+            let beyond = |q: f64| -> Vec<WindowCount> {
+                let threshold = values.quantile(q, &independent).observed_ns;
+                self.windows.iter().map(|seen| seen.beyond(threshold)).collect()
+            };
+            let counts: Vec<_> = lower.chain([q]).map(beyond).collect();
+            values.quantile(q, &Dispersion::of_tail(&counts))
         })
     }
 }

@@ -79,3 +79,13 @@ fn a_quantile_among_operations_that_never_succeeded_is_not_known() {
     });
     assert_eq!(found(&made, 60), None);
 }
+
+#[test]
+fn a_thin_tail_beside_a_dispersed_body_is_not_known() {
+    // One in fifty takes 5 ms, so that p99 is 5 ms and nothing lies beyond it.
+    let tail =
+        |body: fn(u64) -> u64| move |index: u64| if index % 50 == 7 { 5 * MS } else { body(index) };
+    assert!(found(&run(&["p99 < 20ms"], tail(|_| MS)), 60).is_some());
+    let swinging = tail(|index| if index / 200 % 2 == 0 { MS } else { 2 * MS });
+    assert_eq!(found(&run(&["p99 < 20ms"], swinging), 60), None);
+}
