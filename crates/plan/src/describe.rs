@@ -131,7 +131,8 @@ impl Text {
         for trial in plan.trials.iter().take(MOST_TRIALS) {
             let arm = &plan.arms[trial.arm].name;
             let (index, block) = (trial.index, trial.block);
-            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {}", trial.seed));
+            let aa = if plan.is_aa(block) { "  A/A" } else { "" };
+            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {}{aa}", trial.seed));
         }
         if plan.trials.len() > MOST_TRIALS {
             self.line(&format!("  and {} more", plan.trials.len() - MOST_TRIALS));

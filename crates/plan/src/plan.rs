@@ -99,6 +99,15 @@ impl Plan {
         }
     }
 
+    /// Whether the block holds several trials of one arm and no others: what differs between those is
+    /// noise, and they are there for nothing else.
+    pub fn is_aa(&self, block: u32) -> bool {
+        let mut arms = self.trials.iter().filter(|trial| trial.block == block).map(|one| one.arm);
+        let first = arms.next();
+        let mut others = arms.peekable();
+        others.peek().is_some() && others.all(|arm| Some(arm) == first)
+    }
+
     /// Wall time of all trials without start-up and drain, if every one has a duration.
     pub fn wall_time(&self) -> Option<Duration> {
         let mut times = self.trials.iter().map(|trial| self.arms[trial.arm].load.wall_time());

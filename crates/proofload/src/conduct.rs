@@ -79,10 +79,17 @@ impl Conduct<'_> {
             let Some(next) = agenda.trials.first() else { break };
             match self.trial(next, &agenda, &mut early_end)? {
                 Ended::Stopped => break,
-                Ended::As(state) => _ = states.insert(next.index, state),
                 Ended::GivenUp(state) => {
                     states.insert(next.index, state);
                     given_up = true;
+                }
+                Ended::As(state) => {
+                    states.insert(next.index, state);
+                    if !agenda.repeated.contains(&next.block)
+                        && Agenda::of(plan, &states).repeated.contains(&next.block)
+                    {
+                        self.live.say(&format!("block {} is executed again", next.block));
+                    }
                 }
                 Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
                 Ended::CouldNotBegin(problem) => {
@@ -92,6 +99,10 @@ impl Conduct<'_> {
                         break;
                     }
                 }
+            }
+            // A lone trial has nothing to be paired with, so however it ended it is not repeated.
+            if plan.trials.len() == 1 {
+                break;
             }
         }
         self.summary(run, &states, kept)

@@ -7,7 +7,7 @@
 //! The tested figure is the (geometric) middle of the interval from the rate that is shown to hold, and
 //! confirmed, to the rate that is shown to fail: within ±3 % of λ* in 95 % of searches; and the interval holds
 //! λ* in 95 %. The low end alone is what may be promised, and lies lower by design: near λ* even 600 s pass
-//! seldom (its median is 2.6 % below λ*).
+//! seldom (its median is 2.5 % below λ*).
 
 use stats::capacity::search::{Ending, Outcome, Search, Settings, Step};
 use stats::dispersion::{Dispersion, WindowCount};

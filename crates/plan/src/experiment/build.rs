@@ -1,20 +1,19 @@
 //! The way from text to plan.
 
 use super::arm::{Arms, duplicates};
-use super::factor::{self, Factor};
+use super::design::Design;
+use super::factor;
 use super::request::{Experiment, Options, Refused, World};
-use super::{comparison, confidential, load as load_table, overrides, resolve};
+use super::{comparison, confidential, design, load as load_table, overrides, resolve};
 use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
 use crate::criterion::{Criterion, Names, Recording};
 use crate::diagnostic::{Diagnostic, Sources, Span};
 use crate::document::{self, Reader, Table};
+use crate::order::{self, Blocks};
 use crate::plan::{Arm, Plan};
+use crate::rehearsal;
 use crate::secret::Secrets;
-use crate::{order, rehearsal};
-
-/// Blocks of an experiment with comparisons, where the file names none.
-const BLOCKS: u64 = 10;
 
 /// Keys that stand at the top level.
 const TOP: [&str; 4] = ["title", "question", "criteria", "seed"];
@@ -55,7 +54,7 @@ pub fn load(
     if !problems.is_empty() {
         return Err(Refused { problems, sources, secrets });
     }
-    let trials = order::trials(built.arms.len(), built.blocks, head.seed);
+    let trials = order::trials(built.arms.len(), &built.blocks, head.seed);
     let plan = Plan {
         title: head.title.unwrap_or_else(|| stem(file)),
         question: head.question,
@@ -124,7 +123,7 @@ impl Head {
 /// Everything below the head.
 struct Built {
     arms: Vec<Arm>,
-    blocks: u32,
+    blocks: Blocks,
     comparisons: Vec<Comparison>,
 }
 
@@ -148,7 +147,10 @@ impl Built {
         }
         let mut arms =
             Arms { root, factors: &factors, world, rows: Default::default(), problems: Vec::new() };
+        problems.extend(design::unused(table, &factors, root));
+        let design = Design::read(reader.table("design"), problems);
         let combinations = factor::cross(&factors, span, problems);
+        let combinations = design.remaining(combinations, &factors, problems);
         let built: Vec<Arm> = combinations.iter().map(|one| arms.build(one)).collect();
         problems.append(&mut arms.problems);
         let tables = reader.tables("comparison");
@@ -157,29 +159,10 @@ impl Built {
             .flat_map(|arm| arm.operations.iter().map(|operation| operation.name.as_str()))
             .collect();
         let comparisons = comparison::read(&tables, &factors, &names, problems);
-        let blocks = blocks(&mut reader, &comparisons, &factors, problems);
+        problems.extend(comparison::without_pair(&comparisons, &tables, &combinations));
+        let blocks = design.blocks(&comparisons, &combinations, problems);
         Self { arms: built, blocks, comparisons }
     }
-}
-
-fn blocks(
-    reader: &mut Reader<'_>,
-    comparisons: &[Comparison],
-    factors: &[Factor],
-    problems: &mut Vec<Diagnostic>,
-) -> u32 {
-    let default = if comparisons.is_empty() { 1 } else { BLOCKS };
-    let mut span = Span::default();
-    let mut blocks = default;
-    if let Some(table) = reader.table("design") {
-        let mut inner = Reader::new(table);
-        span = inner.node("blocks").map_or(table.span, |node| node.span);
-        blocks = inner.count("blocks", 1, 10_000).unwrap_or(default);
-        problems.extend(inner.finish());
-    }
-    let blocks = blocks as u32;
-    problems.extend(comparison::undecidable(comparisons, factors, blocks, span));
-    blocks
 }
 
 /// What criteria may refer to.

@@ -61,8 +61,7 @@ fn search(
     let first =
         Plan { arms: vec![arm_at(&plan.arms[0], settings.start, shortest)], ..plan.clone() };
     foresee(&first, live)?;
-    let stop = interrupt::listen()
-        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let stop = interrupt::listen()?;
     let started_at = now_text();
     let disk = Disk::create(&folder(args.output.out.as_deref(), plan, &started_at))?;
     let run = provenance(plan, &disk, started_at);

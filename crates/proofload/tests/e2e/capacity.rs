@@ -89,7 +89,8 @@ fn md1(served: f64, bound: f64, share: f64) -> f64 {
     low
 }
 
-/// What is searched for: the mode and rate of the truth system, the criterion, and the capacity that follows.
+/// What is searched for; slow queues, so that the milliseconds by which a shared machine is late move nothing:
+/// the mode and rate of the truth system, the criterion, and the capacity that follows.
 struct Case {
     mode: &'static str,
     served: u32,
@@ -103,10 +104,10 @@ struct Case {
 fn the_search_brackets_a_known_capacity() {
     let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
     let short = ["--trial", "1s", "--longest", "2s", "--precision", "25%", "--confirm", "1"];
-    let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--from", "200/s"];
+    let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--max", "400/s"];
     let (flags, slack) = if is_proof { (&long, 1.0) } else { (&short, 1.5) };
     for case in cases(is_proof) {
-        let lab = Lab::alone();
+        let lab = if is_proof { Lab::alone() } else { Lab::new() };
         let file = experiment(case.mode, case.served, case.criterion);
         let (summary, capacity, bracketed) = search(&lab, &file, flags);
         assert_record(&lab, &summary, &capacity);
@@ -131,9 +132,9 @@ fn the_search_brackets_a_known_capacity() {
 fn cases(is_proof: bool) -> Vec<Case> {
     let case = |mode, served, criterion, truth| Case { mode, served, criterion, truth };
     if is_proof {
-        let mm1 = 500.0 - 100_f64.ln() / 0.040;
-        let md1 = md1(500.0, 0.020, 0.01);
-        vec![case("mm1", 500, "p99 < 40ms", mm1), case("md1", 500, "p99 < 20ms", md1)]
+        let mm1 = 200.0 - 10_f64.ln() / 0.050;
+        let md1 = md1(200.0, 0.025, 0.1);
+        vec![case("mm1", 200, "p90 < 50ms", mm1), case("md1", 200, "p90 < 25ms", md1)]
     } else {
         vec![case("md1", 200, "p90 < 15ms", md1(200.0, 0.015, 0.1))]
     }

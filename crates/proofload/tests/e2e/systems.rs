@@ -7,7 +7,7 @@ use rustix::process::{Signal, kill_process};
 
 use crate::lab::process::pid;
 use crate::lab::server::Truth;
-use crate::lab::{Lab, PROOFLOAD};
+use crate::lab::{Lab, PROOFLOAD, finding, only_trial};
 
 #[test]
 fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
@@ -42,7 +42,7 @@ fn a_system_of_the_experiment_is_started_and_ended_with_the_trial() {
     );
     let (ran, summary) = lab.run(&["own.toml"]);
     crate::lab::assert_measured(&ran, &summary);
-    let trial = crate::lab::only_trial(&summary);
+    let trial = only_trial(&summary);
     assert_eq!(trial.accounting.succeeded, 5_000);
     let process = &trial.systems[0].processes[0];
     assert!(process.rss_peak_bytes > 0 && process.cpu_ns > 0, "{process:?}");
@@ -81,7 +81,7 @@ fn a_slow_launch_does_not_move_the_calendar() {
     lab.write("slow.toml", &format!("{SYSTEM}[system]\n{system}\n"));
     let (ran, summary) = lab.run(&["slow.toml", "--samples", "--set", "load.operations=20"]);
     crate::lab::assert_measured(&ran, &summary);
-    let begun = crate::lab::only_trial(&summary).started_at.parse::<jiff::Timestamp>();
+    let begun = only_trial(&summary).started_at.parse::<jiff::Timestamp>();
     let begun = begun.expect("an instant").as_millisecond() as f64 / 1e3;
     let log = lab.read("run/trials/001/windows.hlog");
     let (_, start) = log.split_once("#[StartTime: ").expect("a header");
@@ -91,4 +91,20 @@ fn a_slow_launch_does_not_move_the_calendar() {
     let first = jtl.lines().nth(1).and_then(|line| line.split(',').next()).expect("a sample");
     let first = first.parse::<f64>().expect("milliseconds") / 1e3;
     assert!(first >= start - 0.001 && first < start + 30.0, "dated {start}, sent at {first}");
+}
+
+#[test]
+fn a_lone_trial_whose_system_dies_is_invalid_and_not_repeated() {
+    let lab = Lab::new();
+    let system = format!(
+        "[system]\ncommand = \"timeout 1 {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}\"\n\
+         ready = \"tcp\"\n"
+    );
+    let load = SYSTEM.replace("operations = 5000", "duration = \"20s\"");
+    lab.write("own.toml", &format!("{load}{system}"));
+    let (ran, summary) = lab.run(&["own.toml"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(finding(&summary, "process-died").is_some(), "{:?}", summary.findings);
+    only_trial(&summary);
+    assert!(!lab.path("run/trials/002").exists());
 }

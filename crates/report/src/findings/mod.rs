@@ -7,8 +7,8 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
-//! `of_run` (what needs several trials), `design` (comparisons), `criterion`, `capacity` (a search) and `course` (how the
-//! run went).
+//! `of_run` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
+//! search) and `course` (how the run went).
 
 mod capacity;
 pub mod case;
@@ -20,6 +20,7 @@ mod generator;
 mod in_time;
 mod kernel;
 mod load;
+pub(crate) mod noise;
 mod of_run;
 pub mod over_time;
 pub mod shape;
@@ -131,11 +132,6 @@ pub const TABLE: &[Row] = &[
     work::ZERO_WORK,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
-    design::REPEATS_WORSE,
-    capacity::METASTABLE,
-    capacity::HYSTERESIS,
-    capacity::GENERATOR_LIMITED,
-    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
@@ -148,6 +144,7 @@ pub const TABLE: &[Row] = &[
     course::RESUMED_ROW,
     criterion::FAILED_ALONE,
     criterion::ADAPTIVE,
+    noise::NOISE,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.

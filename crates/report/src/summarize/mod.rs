@@ -25,7 +25,7 @@ pub(crate) use trial::{outcome_values, without_time};
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, OverTime, Shape, course};
+use crate::findings::{Case, Facts, OverTime, Shape, course, noise};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -112,7 +112,9 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
-        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
+        // Trials that count for nothing, or for the noise alone.
+        let is_aside = superseded || self.plan.is_aa(input.trial.block);
+        let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
         facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
@@ -143,7 +145,8 @@ impl<'p> Summariser<'p> {
             trial.superseded = true;
             trial.validity = Validity::Invalid;
             trial.reasons.insert(0, "its block was executed again".to_owned());
-        } else {
+        }
+        if !is_aside {
             let course = criteria::Course::of(&trial, &facts);
             let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
             same_arm.for_each(|evidence| evidence.close_trial(course.clone()));
@@ -162,6 +165,7 @@ impl<'p> Summariser<'p> {
         if findings.iter().all(|finding| !told.contains(&finding.code.as_str())) {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
+        findings.extend(noise::of_pairs(self.plan, &self.arms));
         findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);

@@ -313,8 +313,8 @@ impl Search {
         if above / low > precision {
             return Some(self.step((low * above).sqrt(), above / low, Purpose::Narrow));
         }
-        let longest =
-            |rate| Step { rate, seconds: self.settings.longest, purpose: Purpose::Retest };
+        let seconds = self.settings.longest;
+        let longest = |rate| Step { rate: readable(rate), seconds, purpose: Purpose::Retest };
         if self.standings.seconds(above) < self.settings.longest {
             return Some(longest(above));
         }
@@ -364,6 +364,8 @@ impl Search {
         let most = settings.most.unwrap_or(f64::INFINITY);
         let share = (settings.precision - 1.0) / (ratio.sqrt() - 1.0);
         let wanted = (settings.longest * share * share).max(settings.operations / rate);
+        // Whole tenths of a second: lengths are written down, too.
+        let wanted = (10.0 * wanted).ceil() / 10.0;
         let within = wanted.min(settings.longest).max(settings.shortest);
         let seconds = if settings.noisy_host { settings.shortest } else { within };
         Step { rate: readable(rate).min(most), seconds, purpose }

@@ -20,6 +20,7 @@ fn carry_out(settings: Settings, mut end: impl FnMut(Step) -> Outcome) -> (Searc
     let mut search = Search::new(settings);
     let mut steps = Vec::new();
     while let Some(step) = search.next_step() {
+        assert_eq!(step.rate, readable(step.rate), "{step:?}");
         steps.push(step);
         search.tell(step, end(step));
     }
