@@ -170,6 +170,19 @@
     data.shifts.forEach((chart) => shift(home, chart));
   }
 
+  function against(home, chart) {
+    const node = card(home, "Response time against " + chart.item,
+      "By powers of two of the number that answers carried; facts about this sample.");
+    const scale = timeScale([chart.p50, chart.p95]);
+    const dots = (label, i) => line(label, i, time, { points: { show: true, size: 7, fill: palette()[i] } });
+    draw(node, {
+      scales: { x: { time: false, distr: 3, range: () => [chart.x[0] / 1.5, chart.x.at(-1) * 1.5] }, y: scale },
+      axes: [axis((v) => digits(v), { size: 34, splits: () => chart.x }), timeAxis(scale)],
+      series: [{ label: "about", value: (_, v) => v == null ? "–" : digits(v) }, dots("p50", 0), dots("p95", 1),
+        { label: "operations", scale: "none", paths: () => null, points: { show: false }, value: (_, v) => v == null ? "–" : String(v) }],
+    }, [chart.x, chart.p50, chart.p95, chart.count]);
+  }
+
   function drawCurve() {
     const home = document.getElementById("curve");
     const c = data.curve;
@@ -205,6 +218,7 @@
     home.replaceChildren();
     spectrum(home, trial);
     if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
+    trial.against.forEach((chart) => against(home, chart));
   }
 
   // Many trials have their charts drawn when they come into sight.
