@@ -27,11 +27,13 @@ test: ## everything that must hold before a change is merged (installs what it l
 proof: ## the instrument against targets of known behaviour, and long simulations (about half an hour)
 	@cargo build --release --locked --quiet -p proofload
 	@target/release/proofload calibrate
-	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage -- --nocapture --test-threads=1
+	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage --test comparison -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib steady
 	PROOFLOAD_PROOF=1 cargo test --quiet -p report --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p report --lib chance
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run

@@ -131,6 +131,7 @@ fn allocations_of_trial(operations: u64) -> u64 {
         calendar: String::new,
         keep_samples: None,
         stop: StopSignal::new(),
+        end: engine::EndSignal::new(),
     };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let trial = run_virtual(&setup, (&clock, network), 1, &mut |_| {}).expect("it runs");

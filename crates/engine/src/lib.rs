@@ -14,4 +14,4 @@ mod stop;
 pub mod transport;
 mod worker;
 
-pub use stop::StopSignal;
+pub use stop::{EndSignal, StopSignal};

@@ -1,7 +1,9 @@
-//! The wish to stop, from outside (Ctrl-C) or from the conduct of the trial itself.
+//! The wish to stop, from outside (Ctrl-C) or from the conduct of the trial itself; and the wish to end the
+//! measure phase because enough is known, which stops nothing else.
 
 use std::sync::Arc;
 
+use record::EarlyEnd;
 use tokio::sync::watch;
 
 /// A counted wish to stop that threads and tasks can wait for. Clones share it.
@@ -37,6 +39,55 @@ impl StopSignal {
 }
 
 impl Default for StopSignal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The wish of whoever conducts a run that a trial's measure phase ends now. Clones share it.
+///
+/// What is in flight is waited for as at the planned end, and the trial is not an interrupted one.
+#[derive(Debug, Clone)]
+pub struct EndSignal {
+    wish: Arc<watch::Sender<Option<EarlyEnd>>>,
+}
+
+impl EndSignal {
+    /// Nobody wishes it to end.
+    pub fn new() -> Self {
+        Self { wish: Arc::new(watch::Sender::new(None)) }
+    }
+
+    /// Wishes it to end; the first reason counts.
+    pub fn request(&self, why: EarlyEnd) {
+        self.wish.send_if_modified(|wish| {
+            let first = wish.is_none();
+            if first {
+                *wish = Some(why);
+            }
+            first
+        });
+    }
+
+    /// Why it is to end, if it is.
+    pub fn reason(&self) -> Option<EarlyEnd> {
+        self.wish.borrow().clone()
+    }
+
+    /// Whether it is to end.
+    pub fn is_requested(&self) -> bool {
+        self.wish.borrow().is_some()
+    }
+
+    /// Resolves when it is to end. Cancel-safe.
+    pub(crate) async fn requested(&self) {
+        let mut receiver = self.wish.subscribe();
+        // The sender lives as long as `self`, so that this cannot fail.
+        let _ = receiver.wait_for(Option::is_some).await;
+    }
+}
+
+impl Default for EndSignal {
     fn default() -> Self {
         Self::new()
     }

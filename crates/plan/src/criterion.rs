@@ -1,46 +1,65 @@
 //! Criteria: what the result is held against.
 //!
 //! ```text
-//! criterion = [operation] metric operator bound
-//! metric    = p50 p75 p90 p95 p99 p99.9 p99.99 mean max      bound: a duration
-//!           | planned started missed succeeded failed abandoned   bound: a number, or a rate for started
-//!           | goodput completed offered                      bound: a rate
-//!           | name / name                                    bound: a percentage or a number
-//! operator  = < <= > >= ==
+//! criterion = metric operator bound [ "over" LENGTH "windows" ]
+//! metric    = [operation] [time] ( pN | mean | max )                    bound: a duration
+//!           | [operation] count                                         bound: a whole number
+//!           | [operation] rate                                          bound: a rate such as 500/s
+//!           | [operation] part "/" [operation] part                     bound: a percentage or a number
+//! time      = service | queue_wait | connect | tls | a span of the operation's protocol
+//! count     = planned | started | missed | succeeded | failed | abandoned
+//! rate      = offered | started | completed | goodput
+//! part      = count | an item of the operation
+//! operator  = "<" | "<=" | ">" | ">=" | "=="
 //! ```
 //!
-//! Without an operation it speaks of all of them together.
+//! - Without a time it speaks of the response time, from the intended start; an operation that failed, was
+//!   abandoned or missed counts as slower than all others, whatever the time.
+//! - `pN` is any percentile above 0 and below 100, such as `p97.5`.
+//! - Without an operation it speaks of all of them together; `all` says so in words. The right part of a ratio
+//!   speaks of the operation of the left one, unless it names its own. A word that is the name of an
+//!   operation is one; `all connect p99` is the span where an operation is called `connect`.
+//! - `over 10s windows` asks it of each whole window of that length, on what was observed: see [`Criterion::over`].
+
+mod parse;
+
+use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::diagnostic::{Diagnostic, Span};
 use crate::operation::Operation;
-use crate::units;
 
 /// One criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Criterion {
     /// As written.
     pub text: String,
-    /// Name of the operation it speaks of; `None` for all together.
+    /// Name of the operation it speaks of; `None` for all together, and for a ratio of two operations.
     pub operation: Option<String>,
     /// What is looked at.
     pub metric: Metric,
+    /// Whose quantile, mean or maximum.
+    #[serde(skip_serializing_if = "Time::is_response")]
+    pub time: Time,
     /// How it must stand to the bound.
     pub comparison: Operator,
     /// The bound: nanoseconds, per second, a ratio or a count, by the metric.
     pub bound: f64,
+    /// Asked of each whole window of this length instead of the whole phase. A claim on the sample: no
+    /// window is long enough for an interval of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Duration>,
 }
 
 /// What a criterion looks at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// A quantile of the outcome time, as a fraction; nanoseconds.
+    /// A quantile of the time, as a fraction; nanoseconds.
     Quantile(f64),
-    /// Mean response time of succeeded operations; nanoseconds.
+    /// Mean time; nanoseconds.
     Mean,
-    /// Greatest outcome time; nanoseconds.
+    /// Greatest time; nanoseconds.
     Max,
     /// A number of operations.
     Count(Count),
@@ -48,6 +67,21 @@ pub enum Metric {
     Rate(Rate),
     /// One number divided by another.
     Ratio(Term, Term),
+}
+
+/// A time of an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Time {
+    /// From the intended start to the complete answer.
+    #[default]
+    Response,
+    /// From the first byte out to the last byte in.
+    Service,
+    /// Waiting for a connection.
+    QueueWait,
+    /// A span: connecting, or one of the protocol's own.
+    Span(String),
 }
 
 /// A number of operations, by where they went.
@@ -84,8 +118,19 @@ pub enum Rate {
 
 /// A side of a ratio.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Term {
+    /// Name of the operation it speaks of; `None` for all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// What is counted.
+    #[serde(flatten)]
+    pub part: Part,
+}
+
+/// What a side of a ratio counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Term {
+pub enum Part {
     /// A number of operations.
     Count(Count),
     /// The sum of an item over all succeeded operations.
@@ -124,6 +169,11 @@ impl Operator {
         }
     }
 
+    /// Whether small values are wanted.
+    pub fn caps(self) -> bool {
+        matches!(self, Self::Less | Self::AtMost)
+    }
+
     /// As written.
     pub fn symbol(self) -> &'static str {
         match self {
@@ -143,16 +193,7 @@ pub const TOTAL: &str = "all";
 const OPERATORS: [Operator; 5] =
     [Operator::AtMost, Operator::AtLeast, Operator::Equal, Operator::Less, Operator::More];
 
-const QUANTILES: [(&str, f64); 7] = [
-    ("p50", 0.5),
-    ("p75", 0.75),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-    ("p99.99", 0.9999),
-];
-
+/// Counts by name.
 const COUNTS: [(&str, Count); 6] = [
     ("planned", Count::Planned),
     ("started", Count::Started),
@@ -162,6 +203,7 @@ const COUNTS: [(&str, Count); 6] = [
     ("abandoned", Count::Abandoned),
 ];
 
+/// Rates by name.
 const RATES: [(&str, Rate); 4] = [
     ("offered", Rate::Offered),
     ("started", Rate::Started),
@@ -169,90 +211,16 @@ const RATES: [(&str, Rate); 4] = [
     ("goodput", Rate::Goodput),
 ];
 
-fn row<T: Clone>(table: &[(&str, T)], name: &str) -> Option<T> {
-    table.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone())
-}
+/// Times that every protocol has, by name. Connecting is stamped by the engine, whatever is spoken.
+const TIMES: [(&str, Time); 2] = [("service", Time::Service), ("queue_wait", Time::QueueWait)];
 
-/// What criteria may refer to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Names {
-    /// Each operation of any arm, with the names of its items.
-    pub operations: Vec<(String, Vec<String>)>,
-}
-
-impl Names {
-    /// The names of these operations.
-    pub fn of<'o>(operations: impl IntoIterator<Item = &'o Operation>) -> Self {
-        let mut names = Self::default();
-        for operation in operations {
-            if !names.operations.iter().any(|(name, _)| *name == operation.name) {
-                let items = operation.items.iter().map(|item| item.name.clone()).collect();
-                names.operations.push((operation.name.clone(), items));
-            }
-        }
-        names
+impl Time {
+    fn is_response(&self) -> bool {
+        *self == Self::Response
     }
-
-    fn has_operation(&self, name: &str) -> bool {
-        self.operations.iter().any(|(known, _)| known == name)
-    }
-
-    fn items(&self, operation: Option<&str>) -> Vec<&str> {
-        self.operations
-            .iter()
-            .filter(|(name, _)| operation.is_none_or(|wanted| wanted == name))
-            .flat_map(|(_, items)| items.iter().map(String::as_str))
-            .collect()
-    }
-}
-
-/// A word of the criterion with its place.
-#[derive(Debug, Clone, Copy)]
-struct Word<'a> {
-    text: &'a str,
-    span: Span,
 }
 
 impl Criterion {
-    /// Reads a criterion that stands at `span`.
-    ///
-    /// Errors: the first thing that does not fit, with its place
-    pub fn parse(text: &str, span: Span, names: &Names) -> Result<Self, Diagnostic> {
-        let (left, comparison, right) = split(text).ok_or_else(|| {
-            let message = format!("expected a criterion such as p99 < 20ms, got \"{text}\"");
-            Diagnostic::new(span, message, "no operator: one of <, <=, >, >=, ==")
-        })?;
-        let bound = word_at(text, span, text.len() - right.len(), text.len());
-        let mut words = words(text, span, left.len());
-        let first = words.first().copied().ok_or_else(|| {
-            let message = format!("expected a criterion such as p99 < 20ms, got \"{text}\"");
-            Diagnostic::new(span, message, "no metric")
-        })?;
-        let operation = operation_of(&words, names)?;
-        if operation.is_some() {
-            words.remove(0);
-        }
-        let scope = operation.map(|word| word.text).filter(|name| *name != TOTAL);
-        let (metric, bound) = match words.as_slice() {
-            [metric] => single(*metric, bound)?,
-            [a, slash, b] if slash.text == "/" => {
-                let ratio = Metric::Ratio(term(*a, scope, names)?, term(*b, scope, names)?);
-                (ratio, ratio_bound(bound)?)
-            }
-            _ => {
-                let last = words.last().copied().unwrap_or(first);
-                let message = format!("expected a metric, got \"{}\"", left.trim());
-                return Err(Diagnostic::new(
-                    Span::new(first.span.start, last.span.end),
-                    message,
-                    "such as p99, register p99, failed or delivered / targets",
-                ));
-            }
-        };
-        let operation = scope.map(str::to_owned);
-        Ok(Self { text: text.to_owned(), operation, metric, comparison, bound })
-    }
-
     /// Unit of bound and observation: `ns`, `/s`, `ratio` or `count`.
     pub fn unit(&self) -> &'static str {
         match self.metric {
@@ -262,106 +230,111 @@ impl Criterion {
             Metric::Ratio(..) => "ratio",
         }
     }
-}
 
-/// Left side, operator, right side.
-fn split(text: &str) -> Option<(&str, Operator, &str)> {
-    let at = text.find(['<', '>', '='])?;
-    let operator = OPERATORS.into_iter().find(|known| text[at..].starts_with(known.symbol()))?;
-    Some((&text[..at], operator, &text[at + operator.symbol().len()..]))
-}
-
-/// The trimmed stretch of `text`.
-fn word_at(text: &str, span: Span, start: usize, end: usize) -> Word<'_> {
-    let raw = &text[start..end];
-    let start = start + (raw.len() - raw.trim_start().len());
-    let trimmed = raw.trim();
-    Word { text: trimmed, span: span.within(text, start, start + trimmed.len()) }
-}
-
-/// Words before byte `end`; a slash is a word of its own.
-fn words(text: &str, span: Span, end: usize) -> Vec<Word<'_>> {
-    let mut words = Vec::new();
-    let mut start = 0;
-    let boundaries = text[..end].char_indices().filter(|(_, c)| c.is_whitespace() || *c == '/');
-    for (at, character) in boundaries.chain([(end, ' ')]) {
-        if start < at {
-            words.push(word_at(text, span, start, at));
+    /// Names of the operations that it needs.
+    pub fn operations(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.operation.as_deref().into_iter().collect();
+        if let Metric::Ratio(over, under) = &self.metric {
+            names.extend([over, under].iter().filter_map(|term| term.operation.as_deref()));
         }
-        if character == '/' {
-            words.push(word_at(text, span, at, at + 1));
+        names
+    }
+
+    /// What of it is not kept window by window, if anything is not.
+    fn not_kept_by_window(&self) -> Option<&'static str> {
+        let missing = |part: &Part| match part {
+            Part::Count(count) => count_not_kept(*count),
+            Part::Item(_) => Some("items"),
+        };
+        match &self.metric {
+            Metric::Quantile(_) | Metric::Max => match self.time {
+                Time::Response | Time::Service => None,
+                Time::QueueWait => Some("queue wait"),
+                Time::Span(_) => Some("spans"),
+            },
+            Metric::Mean => Some("exact sums of times"),
+            Metric::Count(count) => count_not_kept(*count),
+            Metric::Rate(Rate::Offered | Rate::Goodput) => None,
+            Metric::Rate(Rate::Started | Rate::Completed) => {
+                Some("operations begun or completed in time")
+            }
+            Metric::Ratio(over, under) => missing(&over.part).or_else(|| missing(&under.part)),
         }
-        start = at + character.len_utf8();
     }
-    words
 }
 
-/// The operation that the first word names, if the words have room for one.
-fn operation_of<'a>(words: &[Word<'a>], names: &Names) -> Result<Option<Word<'a>>, Diagnostic> {
-    let named = match words {
-        [first, second, ..] if second.text != "/" => *first,
-        _ => return Ok(None),
-    };
-    if named.text == TOTAL || names.has_operation(named.text) {
-        return Ok(Some(named));
-    }
-    let known = names.operations.iter().map(|(name, _)| name.as_str());
-    Err(Diagnostic::unknown("operation", named.text, named.span, known))
+/// Windows do not tell operations that were never begun from those that were abandoned.
+fn count_not_kept(count: Count) -> Option<&'static str> {
+    let kept = matches!(count, Count::Planned | Count::Succeeded | Count::Failed);
+    (!kept).then_some("started, missed and abandoned operations")
 }
 
-/// A metric of one word with its bound.
-fn single(metric: Word<'_>, bound: Word<'_>) -> Result<(Metric, f64), Diagnostic> {
-    let name = metric.text;
-    let time = match name {
-        "mean" => Some(Metric::Mean),
-        "max" => Some(Metric::Max),
-        _ => row(&QUANTILES, name).map(Metric::Quantile),
-    };
-    if let Some(metric) = time {
-        let duration = units::parse_duration(bound.text)
-            .ok_or_else(|| expected(units::DURATION, bound, "a bound needs its unit"))?;
-        return Ok((metric, duration.as_nanos() as f64));
-    }
-    if let (Some(rate), Some(per_second)) = (row(&RATES, name), units::parse_rate(bound.text)) {
-        return Ok((Metric::Rate(rate), per_second));
-    }
-    if let Some(count) = row(&COUNTS, name) {
-        let number = bound.text.parse::<u64>();
-        let number = number.map_err(|_| expected("a whole number", bound, "a count"))?;
-        return Ok((Metric::Count(count), number as f64));
-    }
-    if row(&RATES, name).is_some() {
-        return Err(expected(units::RATE, bound, "a bound needs its unit"));
-    }
-    let known = (QUANTILES.iter().map(|(name, _)| *name))
-        .chain(["mean", "max"])
-        .chain(COUNTS.iter().map(|(name, _)| *name))
-        .chain(["offered", "completed", "goodput"]);
-    Err(Diagnostic::unknown("metric", name, metric.span, known))
+/// What criteria may refer to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Each operation of any arm.
+    pub operations: Vec<OperationNames>,
+    /// How each arm records, which decides what windows a criterion may ask for.
+    pub recordings: Vec<Recording>,
 }
 
-fn expected(what: &str, bound: Word<'_>, label: &str) -> Diagnostic {
-    let message = format!("expected {what}, got \"{}\"", bound.text);
-    Diagnostic::new(bound.span, message, label)
+/// What criteria may refer to in one operation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OperationNames {
+    /// Its name.
+    pub name: String,
+    /// Its items.
+    pub items: Vec<String>,
+    /// Its spans.
+    pub spans: Vec<String>,
 }
 
-fn ratio_bound(bound: Word<'_>) -> Result<f64, Diagnostic> {
-    let number = || bound.text.parse::<f64>().ok().filter(|number| number.is_finite());
-    units::parse_percentage(bound.text)
-        .or_else(number)
-        .ok_or_else(|| expected("a percentage such as 100% or a number", bound, "a ratio"))
+/// The windows of an arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recording {
+    /// Length of a window as recorded.
+    pub window: Duration,
+    /// Length of the measure phase, if it is known beforehand.
+    pub measure: Option<Duration>,
 }
 
-fn term(word: Word<'_>, operation: Option<&str>, names: &Names) -> Result<Term, Diagnostic> {
-    if let Some(count) = row(&COUNTS, word.text) {
-        return Ok(Term::Count(count));
+impl Names {
+    /// The names of these operations, whose protocols have these spans of their own.
+    pub fn of<'o>(
+        operations: impl IntoIterator<Item = &'o Operation>,
+        spans: impl Fn(&str) -> &'static [&'static str],
+    ) -> Self {
+        let mut names = Self::default();
+        for operation in operations {
+            if !names.operations.iter().any(|known| known.name == operation.name) {
+                let spans = crate::operation::CONNECTING.iter().chain(spans(&operation.protocol));
+                names.operations.push(OperationNames {
+                    name: operation.name.clone(),
+                    items: operation.items.iter().map(|item| item.name.clone()).collect(),
+                    spans: spans.map(|span| (*span).to_owned()).collect(),
+                });
+            }
+        }
+        names
     }
-    let items = names.items(operation);
-    if items.contains(&word.text) {
-        return Ok(Term::Item(word.text.to_owned()));
+
+    fn has_operation(&self, name: &str) -> bool {
+        name == TOTAL || self.operations.iter().any(|known| known.name == name)
     }
-    let known = items.into_iter().chain(COUNTS.iter().map(|(name, _)| *name));
-    Err(Diagnostic::unknown("item or count", word.text, word.span, known))
+
+    /// What `list` holds for this operation, or for any.
+    fn listed<'n>(
+        &'n self,
+        operation: Option<&str>,
+        list: impl Fn(&'n OperationNames) -> &'n [String],
+    ) -> Vec<&'n str> {
+        let meant = |known: &&OperationNames| operation.is_none_or(|wanted| wanted == known.name);
+        let concerned = self.operations.iter().filter(meant);
+        let mut names: Vec<&str> = concerned.flat_map(list).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,12 @@ impl Plan {
         for criterion in &self.criteria {
             out.field("criterion", &criterion.text);
         }
+        if self.fail_fast {
+            out.field("fail-fast", "ends as soon as a criterion can no longer be met");
+        }
+        if self.adaptive.is_some() {
+            out.field("adaptive", "each measure phase ends once its intervals are narrow enough");
+        }
         for comparison in &self.comparisons {
             let metrics = comparison.metrics.join(", ");
             let (factor, baseline) = (&comparison.factor, &comparison.baseline);
@@ -125,7 +131,8 @@ impl Text {
         for trial in plan.trials.iter().take(MOST_TRIALS) {
             let arm = &plan.arms[trial.arm].name;
             let (index, block) = (trial.index, trial.block);
-            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {}", trial.seed));
+            let aa = if plan.is_aa(block) { "  A/A" } else { "" };
+            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {}{aa}", trial.seed));
         }
         if plan.trials.len() > MOST_TRIALS {
             self.line(&format!("  and {} more", plan.trials.len() - MOST_TRIALS));

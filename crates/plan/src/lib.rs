@@ -19,6 +19,7 @@ pub mod rows;
 pub mod target;
 pub mod template;
 // what it becomes,
+pub mod adaptive;
 mod describe;
 pub mod hash;
 mod order;

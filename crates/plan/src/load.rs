@@ -351,6 +351,14 @@ impl Load {
         }
     }
 
+    /// Length of a recorded window: a tenth of a second where the measure phase is planned to be short, or
+    /// nobody knows how long it will be.
+    pub fn window(&self) -> Duration {
+        const SHORT: Duration = Duration::from_secs(30);
+        let short = self.measure_time().is_none_or(|length| length < SHORT);
+        Duration::from_millis(if short { 100 } else { 1_000 })
+    }
+
     /// Most operations that an open load may have in flight: ⌈1.2 · peak rate · time-out⌉.
     pub fn in_flight_cap(&self) -> Option<u64> {
         match &self.model {

@@ -10,6 +10,9 @@ use serde::{Serialize, Serializer};
 use crate::document::Table;
 use crate::rows::Rows;
 
+/// Spans of connecting, which the engine stamps whatever is spoken; those of the protocol come after them.
+pub const CONNECTING: [&str; 2] = ["connect", "tls"];
+
 /// An operation of the mix.
 #[derive(Debug, Clone, Serialize)]
 pub struct Operation {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
 use crate::criterion::Criterion;
 use crate::hash;
@@ -28,6 +29,10 @@ pub struct Plan {
     pub seed: u64,
     /// Whether this is a rehearsal (`--quick`).
     pub rehearsal: bool,
+    /// Whether the run ends as soon as a criterion can no longer be met (`--fail-fast`).
+    pub fail_fast: bool,
+    /// When measure phases are looked at, if they are as long as their intervals need (`--adaptive`).
+    pub adaptive: Option<Adaptive>,
     /// Combinations of levels; at least one.
     pub arms: Vec<Arm>,
     /// What is executed, in order.
@@ -84,12 +89,23 @@ impl Plan {
             question: None,
             seed,
             rehearsal: false,
+            fail_fast: false,
+            adaptive: None,
             arms: vec![arm],
             trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed }],
             criteria: Vec::new(),
             comparisons: Vec::new(),
             secrets: Secrets::default(),
         }
+    }
+
+    /// Whether the block holds several trials of one arm and no others: what differs between those is
+    /// noise, and they are there for nothing else.
+    pub fn is_aa(&self, block: u32) -> bool {
+        let mut arms = self.trials.iter().filter(|trial| trial.block == block).map(|one| one.arm);
+        let first = arms.next();
+        let mut others = arms.peekable();
+        others.peek().is_some() && others.all(|arm| Some(arm) == first)
     }
 
     /// Wall time of all trials without start-up and drain, if every one has a duration.
@@ -100,7 +116,7 @@ impl Plan {
 
     /// The plan as JSON, secrets redacted: the content of `plan.json`.
     pub fn to_json(&self) -> Value {
-        let plain = json!({
+        let mut plain = json!({
             "title": self.title,
             "question": self.question,
             "seed": self.seed,
@@ -110,6 +126,13 @@ impl Plan {
             "criteria": self.criteria,
             "comparisons": self.comparisons,
         });
+        // A plan without them looks as it always did, and so does its hash.
+        if self.fail_fast {
+            plain["fail_fast"] = self.fail_fast.into();
+        }
+        if let Some(adaptive) = &self.adaptive {
+            plain["adaptive"] = json!(adaptive);
+        }
         self.secrets.redact_json(plain)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::load::{ArrivalProcess, Load, Model, Stop, WarmUp};
-use crate::order;
+use crate::order::{self, Blocks, Order};
 use crate::plan::{Arm, Plan};
 
 /// Measuring of an experiment with one arm, at most.
@@ -24,12 +24,15 @@ pub(crate) fn shortened(plan: Plan) -> Plan {
     let arms = if designed { kept(&plan) } else { plan.arms.clone() };
     let length = if designed { DESIGNED } else { SINGLE };
     let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
-    let blocks = if designed { BLOCKS } else { 1 };
-    let trials = order::trials(arms.len(), blocks, plan.seed);
-    Plan { rehearsal: true, arms, trials, ..plan }
+    let count = if designed { BLOCKS } else { 1 };
+    let blocks = Blocks { count, order: Order::Random, aa: None };
+    let trials = order::trials(arms.len(), &blocks, plan.seed);
+    // Cut arms are not extended again.
+    Plan { rehearsal: true, adaptive: None, arms, trials, ..plan }
 }
 
-/// Arms in which each factor stands at its baseline or at the level farthest from it.
+/// Arms in which each factor stands at its baseline or at the level farthest from it; the first and
+/// the last where exclusions leave no two of those.
 fn kept(plan: &Plan) -> Vec<Arm> {
     let keeps = |arm: &&Arm| {
         arm.factors.iter().all(|(factor, level)| {
@@ -37,7 +40,11 @@ fn kept(plan: &Plan) -> Vec<Arm> {
             *level == baseline || *level == extreme
         })
     };
-    plan.arms.iter().filter(keeps).cloned().collect()
+    let corners: Vec<Arm> = plan.arms.iter().filter(keeps).cloned().collect();
+    match (&corners[..], &plan.arms[..]) {
+        ([] | [_], [first, .., last]) => vec![first.clone(), last.clone()],
+        _ => corners,
+    }
 }
 
 /// The baseline of a factor, by its comparison or else its first level, and the level at the

@@ -55,6 +55,11 @@ fn in_units(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor)
 }
 
+/// Names of the units of time.
+pub(crate) fn time_units() -> impl Iterator<Item = &'static str> {
+    TIME_UNITS.iter().map(|(name, _)| *name)
+}
+
 /// `500us`, `20ms`, `1.5s`, `2m`, `1h`; also `1m30s`. Zero needs its unit, too.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();

@@ -106,7 +106,7 @@ impl UrlRun {
             format!("--header: expected a header such as \"Accept: */*\", got \"{shown}\"")
         }));
         problems.extend(self.conflicts());
-        problems.extend(self.criteria.iter().filter_map(|text| bad_criterion(text)));
+        problems.extend(self.criteria.iter().flat_map(|text| bad_criterion(text)));
         problems.extend(self.bad_url());
         problems
     }
@@ -277,10 +277,12 @@ fn is_think(text: &str) -> bool {
     units::parse_think(text).is_some()
 }
 
-fn bad_criterion(criterion: &str) -> Option<String> {
+/// What is wrong with a criterion, names aside: those are known once the file is read.
+fn bad_criterion(criterion: &str) -> Vec<String> {
     let span = Span::new(0, criterion.len());
-    let problem = Criterion::parse(criterion, span, &Names::default()).err()?;
-    Some(format!("--criterion {criterion:?}: {}", problem.message))
+    let problems = Criterion::parse(criterion, span, &Names::default()).err().unwrap_or_default();
+    let form = problems.iter().filter(|problem| !problem.message.starts_with("unknown operation"));
+    form.map(|problem| format!("--criterion {criterion:?}: {}", problem.message)).collect()
 }
 
 fn split_header(header: &str) -> Option<(&str, &str)> {

@@ -58,7 +58,8 @@ impl Agenda {
 
 /// Every trial that may have been executed, in the order of numbers.
 pub fn all(plan: &Plan) -> impl Iterator<Item = TrialPlan> + '_ {
-    plan.trials.iter().cloned().chain(plan.trials.iter().map(|trial| again(plan, trial)))
+    let repeatable = plan.trials.iter().filter(|_| plan.trials.len() > 1);
+    plan.trials.iter().cloned().chain(repeatable.map(|trial| again(plan, trial)))
 }
 
 /// The repetition of a trial.

@@ -34,6 +34,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the instrument itself against a target of known behaviour
     Calibrate(CalibrateArgs),
+    /// Check a report of another tool: does it contradict itself?
+    Audit(AuditArgs),
     /// Start a bundled system
     Serve(ServeArgs),
     /// Say what a finding, a term or an exit code means
@@ -168,6 +170,12 @@ pub struct PlanFlags {
     /// Rehearse: at most 15 s of measuring, and never a pass
     #[arg(long)]
     pub quick: bool,
+    /// End the run as soon as a criterion can no longer be met
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Measure until intervals are narrow enough: 30 s to 15 min
+    #[arg(long, conflicts_with = "quick")]
+    pub adaptive: bool,
 }
 
 /// What is written where.
@@ -335,6 +343,26 @@ pub struct CalibrateArgs {
     pub quiet: bool,
 }
 
+/// `proofload audit`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  wrk -d 30s --latency http://127.0.0.1:8080/ | proofload audit -\n  proofload audit summary.json --from k6 --format markdown\n\nExit: 0 no number is contradicted (claims may be weak), 1 one is, 2 not a\n      report of a known format."
+)]
+pub struct AuditArgs {
+    /// The report, or - for stdin
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Its format, when its content does not tell
+    #[arg(long, value_name = "FORMAT", value_parser = imported_names())]
+    pub from: Option<String>,
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = report::pages::audit::FORMATS)]
+    pub format: String,
+    /// No colour
+    #[arg(long)]
+    pub no_color: bool,
+}
+
 /// `proofload serve`.
 #[derive(Debug, Args)]
 #[command(
@@ -361,6 +389,12 @@ pub struct ExplainArgs {
     /// A finding's code, a term or an exit code; without it, everything that can be explained
     #[arg(value_name = "CODE or TERM")]
     pub term: Vec<String>,
+}
+
+fn imported_names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(
+        report::imports::FORMATS.iter().map(|format| format.name),
+    )
 }
 
 fn format_names() -> clap::builder::PossibleValuesParser {

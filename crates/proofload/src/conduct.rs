@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
-use engine::StopSignal;
 use engine::conduct::{ConductError, Output, Setup, layout, run_trial};
 use engine::process::{Launcher, ProcessError};
+use engine::{EndSignal, StopSignal};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::plan::{Arm, Plan, TrialPlan};
@@ -20,11 +20,13 @@ use record::Window;
 use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
+use report::criteria::gave_up;
 use report::pages::wall_clock::measure_start_of;
 use report::summarize::{Input, Summariser};
 
 use crate::agenda::{self, Agenda, State};
 use crate::disk::{Disk, unwritable};
+use crate::early_end::EarlyEnd;
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::message::Problem;
@@ -52,6 +54,8 @@ pub struct Conduct<'a> {
 /// What became of a trial just now.
 enum Ended {
     As(State),
+    /// The run gave up meanwhile.
+    GivenUp(State),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
@@ -68,12 +72,25 @@ impl Conduct<'_> {
         let plan = &self.experiment.plan;
         let mut states = self.states();
         let kept = ended(&states);
-        while self.stop.requests() == 0 {
+        let mut early_end = EarlyEnd::new(plan);
+        let mut given_up = self.recall(&states, &mut early_end);
+        while self.stop.requests() == 0 && !given_up {
             let agenda = Agenda::of(plan, &states);
             let Some(next) = agenda.trials.first() else { break };
-            match self.trial(next, &agenda)? {
+            match self.trial(next, &agenda, &mut early_end)? {
                 Ended::Stopped => break,
-                Ended::As(state) => _ = states.insert(next.index, state),
+                Ended::GivenUp(state) => {
+                    states.insert(next.index, state);
+                    given_up = true;
+                }
+                Ended::As(state) => {
+                    states.insert(next.index, state);
+                    if !agenda.repeated.contains(&next.block)
+                        && Agenda::of(plan, &states).repeated.contains(&next.block)
+                    {
+                        self.live.say(&format!("block {} is executed again", next.block));
+                    }
+                }
                 Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
                 Ended::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
@@ -106,6 +123,23 @@ impl Conduct<'_> {
             (trial, state)
         });
         begun.collect()
+    }
+
+    /// Shows what may end the run early the trials that the folder holds; whether it had given up with one of them.
+    fn recall(&self, states: &BTreeMap<u32, State>, early_end: &mut EarlyEnd<'_>) -> bool {
+        let plan = &self.experiment.plan;
+        let reader = RunReader::new(self.disk);
+        let whole = |trial: &TrialPlan| states.get(&trial.index) == Some(&State::Whole);
+        let mut given_up = false;
+        for trial in agenda::all(plan).filter(whole) {
+            let facts = reader.facts(trial.index).ok();
+            given_up |= facts.is_some_and(|facts| gave_up(facts.early_end.as_ref()));
+            early_end.recall(&trial, &|names, show| {
+                // Trials that cannot be read are noticed when the run is judged.
+                let _ = reader.visit_windows(trial.index, names, show);
+            });
+        }
+        given_up
     }
 
     /// Judges what the folder holds. `kept`: how many trials were there before.
@@ -168,7 +202,12 @@ impl Conduct<'_> {
         })
     }
 
-    fn trial(&mut self, planned: &TrialPlan, agenda: &Agenda) -> Result<Ended, Problem> {
+    fn trial(
+        &mut self,
+        planned: &TrialPlan,
+        agenda: &Agenda,
+        early_end: &mut EarlyEnd<'_>,
+    ) -> Result<Ended, Problem> {
         let arm = &self.experiment.plan.arms[planned.arm];
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
@@ -180,13 +219,16 @@ impl Conduct<'_> {
             calendar: instant_text,
             keep_samples: self.keep_samples.then_some(SAMPLES_WAITING),
             stop: self.stop.clone(),
+            end: EndSignal::new(),
         };
+        let mut watch = early_end.watch(planned, setup.window_ns(), &setup.end);
         let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
         self.live.trial(&self.experiment.plan, agenda);
         let (live, stop) = (&mut *self.live, &self.stop);
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
         let executed = run_trial(&setup, &self.launcher, &mut |output| {
+            watch.see(&output);
             if written.is_ok() {
                 written = store(&mut writer, live, redaction::of_output(output, secrets));
                 if written.is_err() {
@@ -199,7 +241,10 @@ impl Conduct<'_> {
         self.live.clear();
         written.map_err(keep)?;
         let executed = match executed {
-            Ok(executed) => redaction::of_facts(executed, secrets),
+            Ok(mut executed) => {
+                executed.confidence = early_end.confidence().unwrap_or(executed.confidence);
+                redaction::of_facts(executed, secrets)
+            }
             Err(ConductError::Process(ProcessError::Interrupted { .. })) => {
                 return Ok(Ended::Stopped);
             }
@@ -212,7 +257,9 @@ impl Conduct<'_> {
         };
         writer.finish(&executed.totals).map_err(keep)?;
         write_facts(self.disk, &executed).map_err(keep)?;
-        Ok(Ended::As(state(&executed)))
+        let state = state(&executed);
+        let hopeless = gave_up(executed.early_end.as_ref());
+        Ok(if hopeless { Ended::GivenUp(state) } else { Ended::As(state) })
     }
 
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {

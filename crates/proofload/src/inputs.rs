@@ -73,6 +73,10 @@ impl Known for Bundled {
         Some(serve::NAMES)
     }
 
+    fn spans(&self, protocol: &str) -> &'static [&'static str] {
+        AnyDriver::named(protocol).map_or(&[], |driver| driver.span_names())
+    }
+
     fn check(&self, operation: &Operation, targets: &[Target]) -> Vec<Diagnostic> {
         let driver = AnyDriver::named(&operation.protocol);
         let compiled = driver.map(|driver| driver.compile(Compile { operation, targets }));

@@ -6,10 +6,16 @@ use std::thread;
 use engine::StopSignal;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::message::Problem;
+
 /// Turns every SIGINT and SIGTERM from now on into one request of the signal returned.
 ///
 /// Errors: the handlers cannot be installed
-pub fn listen() -> io::Result<StopSignal> {
+pub fn listen() -> Result<StopSignal, Problem> {
+    install().map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))
+}
+
+fn install() -> io::Result<StopSignal> {
     let stop = StopSignal::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupts, mut terminations) = {

@@ -94,6 +94,9 @@ impl Live {
             EventKind::Interrupted => {
                 self.say("stopping: waiting for what is in flight (Ctrl-C again to give it up)");
             }
+            EventKind::EndedEarly(early) => {
+                self.say(&format!("ending the measure phase: {}", early.why))
+            }
             EventKind::FailureSeen { operation, kind, detail } => {
                 self.say(&format!("first {kind} of `{operation}`: {detail}"));
             }

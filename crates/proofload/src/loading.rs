@@ -55,6 +55,8 @@ pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
         seed: Some(asked.seed),
         fresh_seed: asked.seed,
         quick: asked.quick,
+        fail_fast: asked.fail_fast,
+        adaptive: asked.adaptive,
         warm_up: asked.warm_up.clone(),
         workers: asked.workers.clone(),
     };
@@ -97,6 +99,8 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
         criteria: redact(&options.criteria),
         seed: plan.seed,
         quick: options.quick,
+        fail_fast: options.fail_fast,
+        adaptive: options.adaptive,
         warm_up: options.warm_up.clone(),
         workers: options.workers.clone(),
     }
@@ -146,6 +150,8 @@ fn options(flags: &PlanFlags) -> Options {
         seed: flags.seed,
         fresh_seed: fresh_seed(),
         quick: flags.quick,
+        fail_fast: flags.fail_fast,
+        adaptive: flags.adaptive,
         warm_up: flags.warm_up.clone(),
         workers: flags.workers.map(|workers| workers.to_string()),
     }

@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod conduct;
 mod disk;
+mod early_end;
 mod exit;
 mod inputs;
 mod interrupt;
@@ -49,6 +50,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
         Command::Check(args) => commands::check::check(args),
         Command::Report(args) => commands::report::report(args),
         Command::Compare(args) => commands::compare::compare(args),
+        Command::Audit(args) => commands::audit::audit(args),
         Command::Calibrate(args) => commands::calibrate::calibrate(args),
         Command::Serve(args) => commands::serve::serve(args),
         Command::Explain(args) => commands::explain::explain(args),

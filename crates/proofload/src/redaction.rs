@@ -5,6 +5,7 @@
 
 use engine::conduct::Output;
 use plan::secret::Secrets;
+use record::EarlyEnd;
 use record::event::EventKind;
 use serde_json::Value;
 
@@ -40,6 +41,7 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
         | EventKind::ProcessDied { status: said, .. }
         | EventKind::TrialStarted { arm: said, .. }
         | EventKind::NotExecuted { reason: said } => *said = secrets.redact(said),
+        EventKind::EndedEarly(early) => of_early_end(early, secrets),
         _ => {}
     }
     Output::Event(event)
@@ -48,6 +50,7 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
 /// The facts of a trial as they may be stored.
 pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
     facts.arm = secrets.redact(&facts.arm);
+    facts.early_end.iter_mut().for_each(|early| of_early_end(early, secrets));
     facts.died = facts.died.map(|died| secrets.redact(&died));
     facts.generator.notes = facts.generator.notes.iter().map(|one| secrets.redact(one)).collect();
     for system in &mut facts.systems {
@@ -68,6 +71,11 @@ pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
         }
     }
     facts
+}
+
+fn of_early_end(early: &mut EarlyEnd, secrets: &Secrets) {
+    early.why = secrets.redact(&early.why);
+    early.criteria.iter_mut().for_each(|one| *one = secrets.redact(one));
 }
 
 /// The summary as it may be stored.

@@ -38,8 +38,8 @@ blocks = 10
 url = "http://server"
 [load]
 rate = "150/s"
-duration = "3s"
-warm_up = "1s"
+duration = "2s"
+warm_up = "500ms"
 steady_state = "reported"
 [[operation]]
 name = "get"
@@ -129,6 +129,7 @@ fn execute(
         calendar: String::new,
         keep_samples: None,
         stop: StopSignal::new(),
+        end: engine::EndSignal::new(),
     };
     let mut windows = Vec::new();
     let trial = run_virtual(&setup, (&clock, network), 1, &mut |output| {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use record::FailureKind;
-use report::{explain, findings};
+use report::{audit, explain, findings, imports};
 
 const MADE: &str = "Made from the tables of the code; `make reference` writes this page anew.\n";
 
@@ -40,6 +40,60 @@ fn terms_are_those_of_the_glossary() {
     }
     compare("glossary.md", &page);
 }
+
+#[test]
+fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
+    let mut page = format!("# Audit\n\n{MADE}{AUDIT}");
+    page.push_str("\n## Formats\n\n| `--from` | what it is |\n|---|---|\n");
+    for format in imports::FORMATS {
+        row(&mut page, format.name, format.about);
+    }
+    page.push_str("\n## Rules\n\n| rule | at most | what it says |\n|---|---|---|\n");
+    for rule in audit::foreign::rules() {
+        let severity = serde_json::to_value(rule.severity).expect("a severity has a name");
+        let severity = severity.as_str().unwrap_or_default();
+        writeln!(page, "| `{}` | {severity} | **{}.** {} |", rule.id, rule.title, rule.explain)
+            .expect("writing to memory does not fail");
+    }
+    page.push_str(FIGURES);
+    page.push_str("\n| in | field | meaning |\n|---|---|---|\n");
+    for (place, name, meaning) in imports::foreign::FIELDS {
+        writeln!(page, "| {place} | `{name}` | {meaning} |")
+            .expect("writing to memory does not fail");
+    }
+    let example = include_str!("../../report/src/imports/samples/golden/exchange.json");
+    write!(
+        page,
+        "\nAn example, whose capacity is in truth its users' think time:\n\n```json\n{example}```\n"
+    )
+    .expect("writing to memory does not fail");
+    page.push_str("\n## Our own summary\n\nEvery trial's summary must survive these before it is shown.\n\n| rule | what must hold |\n|---|---|\n");
+    for rule in audit::RULES {
+        row(&mut page, rule.id, rule.means);
+    }
+    compare("audit.md", &page);
+}
+
+const AUDIT: &str = "
+What `proofload audit` reads, what it checks, and how figures are typed in by hand.
+The [guide](../guide/audit.md) shows its use.
+
+An **error** means that one number of the report contradicts another: the audit exits 1.
+A **warning** means that a claim is weak, an **info** is good to know: neither contradicts a number, and with these alone the audit exits 0.
+Some rules are an error only where the report claims what they refute, and a warning otherwise; their text says so.
+
+A rule whose numbers a report leaves out is silent.
+Printed digits say how far a number may be from the truth: nothing is called a contradiction that rounding explains.
+Sentences are not read: grading words, causes without an experiment, and advice beyond what was run are left to the reader.
+";
+
+const FIGURES: &str = "
+## Figures typed in by hand
+
+A report that no format fits can be typed in as JSON, `proofload-figures/1`.
+Everything is optional but `format` and `runs`; an unknown field is refused.
+Times are texts with their unit (`\"13ms\"`); other numbers are JSON numbers, or texts that keep the printed digits (`\"12.39\"`, `\"0.34%\"`).
+";
 
 fn row(page: &mut String, name: &str, meaning: &str) {
     writeln!(page, "| `{name}` | {meaning} |").expect("writing to memory does not fail");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Accounting;
+use crate::trial::EarlyEnd;
 
 /// Phases of a trial, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,6 +98,8 @@ pub enum EventKind {
     },
     /// The user asked to stop.
     Interrupted,
+    /// The measure phase was ended before the plan's end, with nothing being wrong.
+    EndedEarly(EarlyEnd),
     /// The trial could not begin, and nothing was sent.
     NotExecuted {
         /// Why.

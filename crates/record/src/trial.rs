@@ -53,6 +53,33 @@ pub struct Trial {
     pub interrupted: bool,
     /// Why it ended before its time, if it did.
     pub died: Option<String>,
+    /// Why its measure phase was ended before the plan's end, with nothing being wrong.
+    #[serde(default)]
+    pub early_end: Option<EarlyEnd>,
+    /// Confidence of each of its intervals: above 0.95 where it was looked at several times (`--adaptive`),
+    /// so that what was found at any of the looks holds with 0.95.
+    pub confidence: f64,
+}
+
+/// Why whoever conducts a run ended a measure phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlyEnd {
+    /// In one word.
+    pub reason: EndReason,
+    /// What was seen, in one sentence.
+    pub why: String,
+    /// The criteria that could no longer be met, as written.
+    pub criteria: Vec<String>,
+}
+
+/// Why a measure phase was ended, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndReason {
+    /// A criterion could no longer be met (`--fail-fast`).
+    FailFast,
+    /// The intervals were narrow enough (`--adaptive`).
+    Precise,
 }
 
 /// The connection pool of an open load.

@@ -2,6 +2,7 @@
 
 use record::FailureKind;
 
+use crate::audit;
 use crate::findings;
 
 /// An entry of a table.
@@ -153,6 +154,10 @@ pub const GLOSSARY: &[Entry] = &[
         "The ratio of candidate to baseline at each decile, p95 and p99, with a band from drawing blocks anew.",
     ),
     entry("criterion", "A statement that the run either meets or does not, such as `p99 < 20ms`."),
+    entry(
+        "look",
+        "An instant at which an adaptive measure phase (`--adaptive`) may end, if its intervals are narrow enough by then.",
+    ),
     entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
     entry(
         "grade",
@@ -181,6 +186,10 @@ pub const GLOSSARY: &[Entry] = &[
         "The Universal Scalability Law: serial share (σ) and crosstalk (κ) from throughput against operations in flight; with crosstalk there is a peak, N*.",
     ),
     entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
+    entry(
+        "contradiction",
+        "Two numbers of a report that cannot both be true, whatever was measured. `proofload audit` exits 1 for them; a weak claim is none.",
+    ),
     entry("calibration", "Measuring the instrument itself against targets of known behaviour."),
     entry("noise floor", "The difference that two measurements of the same thing show."),
 ];
@@ -189,13 +198,19 @@ const fn entry(name: &'static str, meaning: &'static str) -> Entry {
     Entry { name, meaning }
 }
 
-/// What this finding, exit code, kind of failure or term means. Case, spaces, `-` and `_` do not matter, and a plural
+/// What this finding, rule of an audit, exit code, kind of failure or term means. Case, spaces, `-` and `_` do not matter, and a plural
 /// `s` is forgiven.
 pub fn explain(wanted: &str) -> Option<String> {
     let key = key(wanted);
     let is = |name: &str| self::key(name) == key;
     if let Some(row) = findings::TABLE.iter().find(|row| is(row.code)) {
         return Some(format!("{}: {}.\n\n{}", row.code, row.title, row.explain));
+    }
+    if let Some(rule) = audit::foreign::rules().find(|rule| is(rule.id)) {
+        return Some(format!("{}: {}.\n\n{}", rule.id, rule.title, rule.explain));
+    }
+    if let Some(own) = audit::RULES.iter().find(|rule| is(rule.id)) {
+        return Some(format!("{}, on our own summary: {}", own.id, own.means));
     }
     if let Some(code) = EXIT_CODES.iter().find(|entry| is(entry.name)) {
         return Some(format!("exit code {}: {}", code.name, code.meaning));
@@ -214,9 +229,12 @@ pub fn explain(wanted: &str) -> Option<String> {
 /// Everything that can be explained, in the order of the tables.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let findings = findings::TABLE.iter().map(|row| row.code);
+    let rules = audit::foreign::rules().map(|rule| rule.id);
+    let own =
+        audit::RULES.iter().map(|rule| rule.id).filter(|id| audit::foreign::rule(id).is_none());
     let kinds = FailureKind::ALL.iter().map(|kind| kind.name());
     let entries = EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name);
-    findings.chain(kinds).chain(entries)
+    findings.chain(kinds).chain(entries).chain(rules).chain(own)
 }
 
 fn key(text: &str) -> String {
@@ -225,14 +243,14 @@ fn key(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn every_name_is_unique_and_explained() {
         let all: Vec<_> = names().collect();
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        let times = |name| all.iter().filter(|other| **other == name).count();
+        let twice: Vec<&str> = all.iter().copied().filter(|name| times(*name) > 1).collect();
+        assert_eq!(twice, [""; 0]);
         for name in all {
             assert!(explain(name).is_some_and(|text| text.len() > name.len() + 20), "{name}");
         }

@@ -4,9 +4,10 @@
 //! `record`), the decision which files are written and what goes to the screen (see the binary).
 //!
 //! In reading order: [`summarize`] makes the summary of each trial; [`findings`], [`criteria`],
-//! [`comparison`] and [`verdict`] judge it; [`audit`] checks its arithmetic; [`capacity`] puts the trials
-//! of a search together; [`run_record`] is what a page is made from; [`pages`] are the pages; [`explain`]
-//! says what their words mean.
+//! [`comparison`] and [`verdict`] judge it; [`audit`] checks its arithmetic, and that of reports of
+//! other tools, which [`imports`] reads; [`capacity`] puts the trials of a search together;
+//! [`run_record`] is what a page is made from; [`pages`] are the pages; [`explain`] says what their
+//! words mean.
 
 pub mod audit;
 pub mod capacity;
@@ -14,6 +15,7 @@ pub mod comparison;
 pub mod criteria;
 pub mod explain;
 pub mod findings;
+pub mod imports;
 pub mod number;
 pub mod pages;
 pub mod run_record;

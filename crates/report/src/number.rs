@@ -122,9 +122,9 @@ pub fn percentile(q: f64) -> String {
 }
 
 /// A number in the unit in which a criterion was written: its bound ends in a unit of time, `%`,
-/// `/s`, or in nothing.
+/// `/s`, or in nothing. What stands behind `over` is the length of windows.
 pub fn in_unit_of(criterion: &str, value: f64) -> String {
-    let bound = criterion.trim_end();
+    let bound = criterion.split(" over ").next().unwrap_or_default().trim_end();
     let unit: String = bound.chars().rev().take_while(|c| !c.is_ascii_digit()).collect();
     let unit: String = unit.chars().rev().collect();
     match unit.trim() {
@@ -200,6 +200,8 @@ mod tests {
     #[test]
     fn a_criterion_lends_its_unit() {
         assert_eq!(in_unit_of("p99 < 20ms", 18_400_000.0), "18.4 ms");
+        assert_eq!(in_unit_of("p99 < 20ms over 10s windows", 18_400_000.0), "18.4 ms");
+        assert_eq!(in_unit_of("failed == 0 over 10s windows", 3.0), "3");
         assert_eq!(in_unit_of("a / b == 100%", 0.92), "92.0 %");
         assert_eq!(in_unit_of("goodput >= 500/s", 498.2), "498/s");
         assert_eq!(in_unit_of("failed == 0", 3.0), "3");

@@ -198,16 +198,31 @@ fn facts(
         interrupted: false,
         samples_dropped: 0,
         died: None,
+        early_end: None,
+        confidence: stats::quantile::CONFIDENCE,
     }
 }
 
 impl Simulated {
     /// The summary of a run that consists of this trial.
     pub fn summary(&self) -> Summary {
-        let mut summariser = Summariser::new(&self.plan);
-        add(&mut summariser, &self.trial, &self.windows);
-        summariser.finish(provenance())
+        summary_of(&[self])
     }
+
+    /// The windows in the order in which they closed.
+    pub fn windows(&self) -> &[Window] {
+        &self.windows
+    }
+}
+
+/// The summary of a run that consists of these trials, numbered from 1; the plan is the first one's.
+pub fn summary_of(trials: &[&Simulated]) -> Summary {
+    let mut summariser = Summariser::new(&trials[0].plan);
+    for (index, simulated) in (1..).zip(trials) {
+        let trial = Trial { index, block: index, ..simulated.trial.clone() };
+        add(&mut summariser, &trial, &simulated.windows);
+    }
+    summariser.finish(provenance())
 }
 
 fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {

@@ -27,3 +27,4 @@ pub mod steady;
 pub mod trend;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
+pub use special::normal_quantile;

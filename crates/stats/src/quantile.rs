@@ -46,7 +46,7 @@ pub struct Estimate {
     pub q: f64,
     /// Nearest rank of the observed value; 0 in an empty sample.
     pub rank: u64,
-    /// The 95 % interval. Outward rounding is the reader's: lower bucket edge at `low`, upper at `high`.
+    /// The interval, of 95 % unless asked otherwise. Outward rounding is the reader's: lower bucket edge at `low`, upper at `high`.
     pub interval: Ranks,
     /// Effective number of tail events, E = n(1 − q)/φ.
     pub support: f64,
@@ -57,11 +57,16 @@ pub struct Estimate {
 impl Estimate {
     /// The quantile `q` of `n` values whose windows vary with this dispersion.
     pub fn new(q: f64, n: u64, dispersion: &Dispersion) -> Self {
+        Self::at_level(q, n, dispersion, CONFIDENCE)
+    }
+
+    /// The same with an interval of another confidence: higher where it is looked at more than once.
+    pub fn at_level(q: f64, n: u64, dispersion: &Dispersion, confidence: f64) -> Self {
         let support = n as f64 * (1.0 - q) / dispersion.phi;
         Self {
             q,
             rank: rank(q, n),
-            interval: widened_ranks(q, n, dispersion),
+            interval: widened_ranks(q, n, dispersion, confidence),
             support,
             grade: Grade::of(support, dispersion.windows),
         }
@@ -117,18 +122,18 @@ pub fn independent_ranks(q: f64, n: u64, confidence: f64) -> Ranks {
     Ranks::within(n, binomial.lower_rank(tail), binomial.upper_rank(tail))
 }
 
-/// Ranks of the 95 % interval with dependence: nq ∓ t·√(n·q·(1−q)·φ), never narrower than for
+/// Ranks of the interval with dependence: nq ∓ t·√(n·q·(1−q)·φ), never narrower than for
 /// independent values, and theirs where enough windows show no dispersion.
-fn widened_ranks(q: f64, n: u64, dispersion: &Dispersion) -> Ranks {
+fn widened_ranks(q: f64, n: u64, dispersion: &Dispersion, confidence: f64) -> Ranks {
     if n == 0 {
         return Ranks { low: None, high: None };
     }
-    let exact = independent_ranks(q, n, CONFIDENCE);
+    let exact = independent_ranks(q, n, confidence);
     let shows_none = dispersion.phi <= 1.0 && dispersion.windows >= WINDOWS_NEEDED;
     if shows_none || dispersion.blocks < 2 {
         return exact;
     }
-    let t = student_quantile((dispersion.blocks - 1) as f64, 1.0 - (1.0 - CONFIDENCE) / 2.0);
+    let t = student_quantile((dispersion.blocks - 1) as f64, 1.0 - (1.0 - confidence) / 2.0);
     let wide = normal_ranks(q, n, t * (n as f64 * q * (1.0 - q) * dispersion.phi).sqrt());
     Ranks {
         low: exact.low.zip(wide.low).map(|(a, b)| a.min(b)),

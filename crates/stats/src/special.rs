@@ -10,7 +10,7 @@ use statrs::function::gamma::ln_gamma;
 const NORMAL_FROM: f64 = 1_000.0;
 
 /// Quantile of the standard normal distribution.
-pub(crate) fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
-use record::{Batch, FailureKind, Layout, Window, WindowAssembler, WindowSpan};
+use record::{Batch, EarlyEnd, FailureKind, Layout, Window, WindowAssembler, WindowSpan};
 use stats::{COARSE, Histogram};
 
 use super::Output;
@@ -117,6 +117,14 @@ impl<'a> Desk<'a> {
     pub(super) fn interrupt(&mut self, now: u64) {
         if !std::mem::replace(&mut self.interrupted, true) {
             self.event(now, EventKind::Interrupted);
+        }
+    }
+
+    /// The measure phase is to end, because enough is known; told once.
+    pub(super) fn end_early(&mut self, now: u64, why: EarlyEnd) {
+        if self.phase < Phase::Drain {
+            self.event(now, EventKind::EndedEarly(why));
+            self.drain(now);
         }
     }
 

@@ -48,6 +48,8 @@ pub(super) fn join<D: Driver>(
         samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
         interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
         died,
+        early_end: setup.end.reason(),
+        confidence: stats::quantile::CONFIDENCE,
     }
 }
 

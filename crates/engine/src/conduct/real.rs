@@ -47,7 +47,8 @@ pub fn run_trial<D: Driver>(
         desk.event(monotonic(), EventKind::ProcessReady { name, pids });
     }
     desk.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
-    let stops = Stops { user: setup.stop.clone(), conduct: StopSignal::new() };
+    let (user, end) = (setup.stop.clone(), setup.end.clone());
+    let stops = Stops { user, conduct: StopSignal::new(), end };
     let threads = Threads::start(&brief, &placement.workers, &stops)?;
     let processes = &mut processes;
     let (died, check) = (None, Check::Ahead);

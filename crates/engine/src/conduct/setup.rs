@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plan::load::{Model, Stop};
+use plan::operation::CONNECTING;
 use plan::plan::{Arm, TrialPlan};
 use plan::schedule::Schedule;
 use plan::target::Target;
@@ -12,12 +13,9 @@ use record::event::EventKind;
 
 use super::ConductError;
 use crate::driver::{Compile, Driver};
-use crate::stop::StopSignal;
+use crate::stop::{EndSignal, StopSignal};
 use crate::transport::Endpoint;
 use crate::worker::{Backlog, Brief, Prepared, Timeline};
-
-/// Windows of measure phases shorter than this are a tenth as long.
-const SHORT: Duration = Duration::from_secs(30);
 
 /// A trial to be executed.
 #[derive(Debug)]
@@ -37,6 +35,8 @@ pub struct Setup<'a, D: Driver> {
     pub keep_samples: Option<u64>,
     /// The user's wish to stop.
     pub stop: StopSignal,
+    /// The wish to end the measure phase because enough is known.
+    pub end: EndSignal,
 }
 
 impl<D: Driver> Setup<'_, D> {
@@ -122,8 +122,7 @@ impl<D: Driver> Setup<'_, D> {
 
     /// Length of a window, in nanoseconds.
     pub fn window_ns(&self) -> u64 {
-        let short = self.measure_ns().is_none_or(|length| length < nanos(SHORT));
-        if short { 100_000_000 } else { 1_000_000_000 }
+        nanos(self.arm.load.window())
     }
 
     fn timeline(&self, start: u64) -> Timeline {
@@ -163,7 +162,7 @@ impl<D: Driver> Setup<'_, D> {
 
 /// Names that the samples of an arm refer to.
 pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {
-    let spans = ["connect", "tls"].iter().chain(driver.span_names());
+    let spans = CONNECTING.iter().chain(driver.span_names());
     Layout {
         operations: arm.operations.iter().map(|operation| operation.name.clone()).collect(),
         items: arm

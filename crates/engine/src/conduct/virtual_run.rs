@@ -56,7 +56,8 @@ async fn execute<D: Driver, N: Network>(
     desk: &mut Desk<'_>,
 ) -> (Vec<Report>, Option<String>) {
     let (messages, said) = channel();
-    let stops = Stops { user: setup.stop.clone(), conduct: StopSignal::new() };
+    let (user, end) = (setup.stop.clone(), setup.end.clone());
+    let stops = Stops { user, conduct: StopSignal::new(), end };
     desk.event(clock.now(), setup.started());
     let tasks: Vec<_> = (0..brief.workers)
         .map(|worker| {
@@ -105,6 +106,9 @@ async fn listening<T, D: Driver>(
             desk.interrupt(clock.now());
         }
         listen(desk, said);
+        if let Some(why) = setup.end.reason() {
+            desk.end_early(clock.now(), why);
+        }
         desk.tell_progress(clock.now());
         if let Some(value) = ended {
             return value;

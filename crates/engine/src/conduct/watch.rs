@@ -46,6 +46,10 @@ impl Watch<'_> {
         loop {
             let now = monotonic();
             self.keep_phases(timeline, desk, (now, &threads.ids));
+            if let Some(why) = self.stops.end.reason() {
+                desk.end_early(now, why);
+                self.end_measure(now);
+            }
             if now >= tick {
                 self.look(desk, now);
                 desk.tell_progress(now);

@@ -17,7 +17,7 @@ use super::room::{Room, Stage};
 use super::{actors, pacer, roller};
 use crate::clock::Clock;
 use crate::driver::Driver;
-use crate::stop::StopSignal;
+use crate::stop::{EndSignal, StopSignal};
 use crate::transport::Network;
 
 /// Who may end a shift before its time.
@@ -27,6 +27,8 @@ pub(crate) struct Stops {
     pub(crate) user: StopSignal,
     /// The conduct of the trial, when something has died.
     pub(crate) conduct: StopSignal,
+    /// The conduct of the run, when enough is known: it ends the measure phase and nothing else.
+    pub(crate) end: EndSignal,
 }
 
 /// What a worker leaves behind.
@@ -93,9 +95,10 @@ pub(super) fn spawn<C: Clock, N: Network, D: Driver>(
 
 /// From the first operation to the last; gives whether somebody stopped it.
 async fn shift<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>, stops: &Stops) -> bool {
-    let stopped = either(plan(room), stops.requested(1)).await;
-    let interrupted = matches!(stopped, First::Right(()));
-    if interrupted {
+    let planned = either(plan(room), stops.end.requested());
+    let ended = either(planned, stops.requested(1)).await;
+    let interrupted = matches!(ended, First::Right(()));
+    if interrupted || matches!(ended, First::Left(First::Right(()))) {
         // What came due up to this instant counts as planned.
         room.end_measuring(room.clock.now() + 1);
     }

@@ -1,19 +1,19 @@
 //! The way from text to plan.
 
 use super::arm::{Arms, duplicates};
-use super::factor::{self, Factor};
+use super::design::Design;
+use super::factor;
 use super::request::{Experiment, Options, Refused, World};
-use super::{comparison, confidential, load as load_table, overrides, resolve};
+use super::{comparison, confidential, design, load as load_table, overrides, resolve};
+use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
-use crate::criterion::{Criterion, Names};
+use crate::criterion::{Criterion, Names, Recording};
 use crate::diagnostic::{Diagnostic, Sources, Span};
 use crate::document::{self, Reader, Table};
+use crate::order::{self, Blocks};
 use crate::plan::{Arm, Plan};
+use crate::rehearsal;
 use crate::secret::Secrets;
-use crate::{order, rehearsal};
-
-/// Blocks of an experiment with comparisons, where the file names none.
-const BLOCKS: u64 = 10;
 
 /// Keys that stand at the top level.
 const TOP: [&str; 4] = ["title", "question", "criteria", "seed"];
@@ -39,18 +39,29 @@ pub fn load(
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
     confidential::headers(&root, &mut secrets);
     let head = Head::read(&root, options, &mut problems);
-    let built = Built::new(&root, world, &head, &mut problems);
-    let criteria = judge(&head, &criteria, &built.arms, &mut problems);
+    let mut built = Built::new(&root, world, &head, &mut problems);
+    let adaptive = options.adaptive.then(|| {
+        let start = sources.add("flags", "--adaptive");
+        Adaptive::extend(&mut built.arms, Span::new(start, start + "--adaptive".len()))
+    });
+    let adaptive = adaptive.transpose().unwrap_or_else(|found| {
+        problems.extend(found);
+        None
+    });
+    let names = names(&built.arms, world);
+    let criteria = judge(&head, &criteria, &names, &mut problems);
     tidy(&mut problems);
     if !problems.is_empty() {
         return Err(Refused { problems, sources, secrets });
     }
-    let trials = order::trials(built.arms.len(), built.blocks, head.seed);
+    let trials = order::trials(built.arms.len(), &built.blocks, head.seed);
     let plan = Plan {
         title: head.title.unwrap_or_else(|| stem(file)),
         question: head.question,
         seed: head.seed,
         rehearsal: false,
+        fail_fast: options.fail_fast,
+        adaptive,
         arms: built.arms,
         trials,
         criteria,
@@ -112,7 +123,7 @@ impl Head {
 /// Everything below the head.
 struct Built {
     arms: Vec<Arm>,
-    blocks: u32,
+    blocks: Blocks,
     comparisons: Vec<Comparison>,
 }
 
@@ -136,7 +147,10 @@ impl Built {
         }
         let mut arms =
             Arms { root, factors: &factors, world, rows: Default::default(), problems: Vec::new() };
+        problems.extend(design::unused(table, &factors, root));
+        let design = Design::read(reader.table("design"), problems);
         let combinations = factor::cross(&factors, span, problems);
+        let combinations = design.remaining(combinations, &factors, problems);
         let built: Vec<Arm> = combinations.iter().map(|one| arms.build(one)).collect();
         problems.append(&mut arms.problems);
         let tables = reader.tables("comparison");
@@ -145,47 +159,39 @@ impl Built {
             .flat_map(|arm| arm.operations.iter().map(|operation| operation.name.as_str()))
             .collect();
         let comparisons = comparison::read(&tables, &factors, &names, problems);
-        let blocks = blocks(&mut reader, &comparisons, &factors, problems);
+        problems.extend(comparison::without_pair(&comparisons, &tables, &combinations));
+        let blocks = design.blocks(&comparisons, &combinations, problems);
         Self { arms: built, blocks, comparisons }
     }
 }
 
-fn blocks(
-    reader: &mut Reader<'_>,
-    comparisons: &[Comparison],
-    factors: &[Factor],
-    problems: &mut Vec<Diagnostic>,
-) -> u32 {
-    let default = if comparisons.is_empty() { 1 } else { BLOCKS };
-    let mut span = Span::default();
-    let mut blocks = default;
-    if let Some(table) = reader.table("design") {
-        let mut inner = Reader::new(table);
-        span = inner.node("blocks").map_or(table.span, |node| node.span);
-        blocks = inner.count("blocks", 1, 10_000).unwrap_or(default);
-        problems.extend(inner.finish());
-    }
-    let blocks = blocks as u32;
-    problems.extend(comparison::undecidable(comparisons, factors, blocks, span));
-    blocks
+/// What criteria may refer to.
+fn names(arms: &[Arm], world: World<'_>) -> Names {
+    let operations = arms.iter().flat_map(|arm| &arm.operations);
+    let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
+    let loads = arms.iter().map(|arm| &arm.load);
+    names.recordings = loads
+        .map(|load| Recording { window: load.window(), measure: load.measure_time() })
+        .collect();
+    names
 }
 
 /// The criteria of file and flags.
 fn judge(
     head: &Head,
     flags: &[(String, Span)],
-    arms: &[Arm],
+    names: &Names,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Criterion> {
-    let names = Names::of(arms.iter().flat_map(|arm| &arm.operations));
     // An operation that could not be read is not there; its criteria would only echo that.
     let readable = problems.is_empty();
     let mut criteria = Vec::new();
     for (text, span) in head.criteria.iter().chain(flags) {
-        match Criterion::parse(text, *span, &names) {
+        match Criterion::parse(text, *span, names) {
             Ok(criterion) => criteria.push(criterion),
-            Err(problem) if readable || !echo(&problem) => problems.push(problem),
-            Err(_) => {}
+            Err(found) => {
+                problems.extend(found.into_iter().filter(|problem| readable || !echo(problem)));
+            }
         }
     }
     criteria

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::factor::Factor;
+use super::factor::{Combination, Factor};
 use crate::comparison::{Comparison, METRICS};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table};
@@ -116,17 +116,12 @@ fn text(node: &Node) -> String {
 /// for that times the number of tests to be at most 0.05.
 pub(super) fn undecidable(
     comparisons: &[Comparison],
-    factors: &[Factor],
+    arms: &[Combination<'_>],
     blocks: u32,
     span: Span,
 ) -> Option<Diagnostic> {
-    let arms: usize = factors.iter().map(|factor| factor.levels.len()).product();
-    let tests = |comparison: &Comparison| {
-        let levels = factors.iter().find(|factor| factor.name == comparison.factor)?.levels.len();
-        // Candidates of this factor, in each stratum of the others.
-        Some((levels - 1) * (arms / levels.max(1)) * comparison.metrics.len())
-    };
-    let tests: usize = comparisons.iter().filter_map(tests).sum();
+    let tests = |one: &Comparison| pairs(one, arms) * one.metrics.len();
+    let tests: usize = comparisons.iter().map(tests).sum();
     let decides = |blocks: u32| tests as f64 * 2.0 / 2_f64.powi(blocks as i32) <= 0.05;
     if tests == 0 || decides(blocks) {
         return None;
@@ -136,4 +131,38 @@ pub(super) fn undecidable(
     let label = "the smallest p-value that they can give, corrected, is above 5 %";
     let hint = format!("write blocks = {needed} or more in [design]");
     Some(Diagnostic::new(span, message, label).with_hint(hint))
+}
+
+/// Candidates that have a baseline beside them: an arm that differs in this factor alone.
+fn pairs(comparison: &Comparison, arms: &[Combination<'_>]) -> usize {
+    let factor = comparison.factor.as_str();
+    let is_baseline = |arm: &Combination<'_>| {
+        arm.level(factor).is_some_and(|level| level.node.to_json() == comparison.baseline)
+    };
+    let beside = |one: &Combination<'_>, other: &Combination<'_>| {
+        let level = |arm: &Combination<'_>, name| arm.level(name).map(|level| level.name.clone());
+        one.names().all(|name| name == factor || level(one, name) == level(other, name))
+    };
+    let candidates = arms.iter().filter(|arm| !is_baseline(arm));
+    candidates.filter(|arm| arms.iter().any(|one| is_baseline(one) && beside(arm, one))).count()
+}
+
+/// Comparisons for which the exclusions leave no two arms.
+pub(super) fn without_pair(
+    comparisons: &[Comparison],
+    tables: &[&Table],
+    arms: &[Combination<'_>],
+) -> Vec<Diagnostic> {
+    let alone = comparisons.iter().filter(|one| !arms.is_empty() && pairs(one, arms) == 0);
+    let told = |one: &Comparison| {
+        let named = |table: &&&Table| {
+            table
+                .get("factor")
+                .is_some_and(|entry| entry.node.as_str() == Some(one.factor.as_str()))
+        };
+        let span = tables.iter().find(named).map_or(Span::default(), |table| table.span);
+        let message = format!("no two arms differ in `{}` alone", one.factor);
+        Diagnostic::new(span, message, "nothing is left to compare with the baseline")
+    };
+    alone.map(told).collect()
 }

@@ -8,6 +8,7 @@ mod arm;
 mod build;
 mod comparison;
 mod confidential;
+mod design;
 mod factor;
 mod load;
 mod operation;

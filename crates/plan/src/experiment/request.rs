@@ -35,6 +35,11 @@ pub trait Known {
         None
     }
 
+    /// Names of the spans that a protocol stamps by itself, after those of connecting.
+    fn spans(&self, _protocol: &str) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Everything that the driver finds wrong with an operation, so that its problems are
     /// reported along with those of the plan.
     fn check(&self, _operation: &Operation, _targets: &[Target]) -> Vec<Diagnostic> {
@@ -68,6 +73,10 @@ pub struct Options {
     pub warm_up: Option<String>,
     /// `--workers`, as written.
     pub workers: Option<String>,
+    /// `--fail-fast`: a hopeless run is ended.
+    pub fail_fast: bool,
+    /// `--adaptive`: the measure phase is as long as its intervals need.
+    pub adaptive: bool,
 }
 
 /// A checked experiment.

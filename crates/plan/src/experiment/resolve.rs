@@ -45,7 +45,8 @@ pub(super) fn environment(
 
 /// Tables of the plan's own settings, in which [`NUMBERS`] are numbers.
 const SETTINGS: [&str; 3] = ["load", "design", "operation"];
-const NUMBERS: [&str; 6] = ["connections", "users", "operations", "workers", "blocks", "weight"];
+const NUMBERS: [&str; 7] =
+    ["connections", "users", "operations", "workers", "blocks", "aa", "weight"];
 
 /// The environment only knows text. Where a setting is a number, a lone variable becomes one.
 fn with_numbers(written: &Table, mut resolved: Table) -> Table {

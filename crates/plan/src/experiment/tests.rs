@@ -12,6 +12,7 @@ use crate::process::{Ready, Start};
 use crate::template::Template;
 
 mod bad_input;
+mod design;
 mod examples;
 mod schema;
 
@@ -397,7 +398,7 @@ url = "http://127.0.0.1:8080"
 [load]
 rate = "200/s"
 [[operation]]
-http = { path = "/{{factor.messages}}" }
+http = { path = "/{{factor.messages}}/{{factor.path}}" }
 "#,
     );
     let names: Vec<&str> = designed.arms.iter().map(|arm| arm.name.as_str()).collect();

@@ -74,7 +74,7 @@ impl Case {
     pub fn experiment(&self) -> String {
         format!(
             "title = \"calibration: {}\"\nseed = 1\n[system]\nserve = \"truth\"\nset = {{ {} }}\n\
-             [[observer]]\nname = \"truth\"\n[load]\nwarm_up = \"0s\"\n{}\n\
+             [[observer]]\nname = \"truth\"\n[load]\nwarm_up = \"0s\"\nsteady_state = \"reported\"\n{}\n\
              [[operation]]\nname = \"ask\"\nhttp = {{ path = \"/\" }}\n",
             self.name, self.set, self.load
         )

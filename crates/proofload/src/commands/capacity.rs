@@ -61,8 +61,7 @@ fn search(
     let first =
         Plan { arms: vec![arm_at(&plan.arms[0], settings.start, shortest)], ..plan.clone() };
     foresee(&first, live)?;
-    let stop = interrupt::listen()
-        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let stop = interrupt::listen()?;
     let started_at = now_text();
     let disk = Disk::create(&folder(args.output.out.as_deref(), plan, &started_at))?;
     let run = provenance(plan, &disk, started_at);
@@ -107,6 +106,10 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
     if plan.rehearsal {
         return Err(Problem::usage("a rehearsal passes nothing, so it cannot search")
             .hint("leave `--quick` out, and shorten: --trial 2s --longest 5s --precision 20%"));
+    }
+    if plan.adaptive.is_some() || plan.fail_fast {
+        let problem = "a search decides by itself how long it measures";
+        return Err(Problem::usage(problem).hint("leave `--adaptive` and `--fail-fast` out"));
     }
     if is_url {
         let host = plan.title.split(" at ").next().unwrap_or_default();

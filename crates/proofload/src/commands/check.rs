@@ -14,8 +14,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     if !args.try_once {
         return Ok(Exit::Passed);
     }
-    let stop = interrupt::listen()
-        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
+    let stop = interrupt::listen()?;
     let mut all_succeeded = true;
     for (place, arm) in plan.arms.iter().enumerate() {
         let Some(trial) = plan.trials.iter().find(|trial| trial.arm == place) else { continue };

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod audit;
 pub mod calibrate;
 pub mod capacity;
 pub mod check;

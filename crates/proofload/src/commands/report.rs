@@ -36,7 +36,8 @@ fn unfinished(args: &ReportArgs, disk: &Disk) -> Result<Exit, Problem> {
         return Err(Problem::usage(format!("{run} did not finish: it has no {}", names::SUMMARY))
             .during(format!("making `{}`", args.format))
             .hint(format!(
-                "what it had measured by then is in these formats: {}",
+                "go on with it (`proofload run --resume {run}`), or take what it had measured by \
+                 then in one of these formats: {}",
                 unfinished::FORMATS.join(", ")
             )));
     }

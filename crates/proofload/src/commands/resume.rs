@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::live::Live;
 use crate::loading::load_again;
 use crate::message::Problem;
-use crate::redaction;
+use crate::{interrupt, redaction};
 
 /// Executes what the run still lacks and judges all of it; the exit code is the verdict.
 pub fn resume(root: &Path, flags: &OutputFlags) -> Result<Exit, Problem> {
@@ -40,10 +40,11 @@ pub fn resume(root: &Path, flags: &OutputFlags) -> Result<Exit, Problem> {
             ));
     }
     let mut live = Live::new(flags.quiet);
+    let stop = interrupt::listen()?;
     run::foresee(plan, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let provenance = Run { command: origin.command.clone(), ..provenance };
-    let summary = run::carry_out(&loaded, &disk, provenance, (origin.samples, &mut live))
+    let summary = run::carry_out(&loaded, &disk, provenance, stop, (origin.samples, &mut live))
         .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
     run::publish(&disk, flags, &mut live)?;
     Ok(run::exit(&summary))

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::StopSignal;
 use engine::conduct::layout;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
@@ -81,6 +82,7 @@ pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut Live) -> Result<(), 
 pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
     let plan = &loaded.experiment.plan;
     foresee(plan, live)?;
+    let stop = interrupt::listen()?;
     let started_at = now_text();
     let disk = Disk::create(&folder(flags.out.as_deref(), plan, &started_at))?;
     write_json(&disk, names::PLAN, &plan.to_json())?;
@@ -92,7 +94,7 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
         }
         None => None,
     };
-    let summary = carry_out(loaded, &disk, run, (flags.samples, live))?;
+    let summary = carry_out(loaded, &disk, run, stop, (flags.samples, live))?;
     Ok(Finished { summary, disk })
 }
 
@@ -103,11 +105,10 @@ pub fn carry_out(
     loaded: &Loaded,
     disk: &Disk,
     run: Run,
+    stop: StopSignal,
     (keep_samples, live): (bool, &mut Live),
 ) -> Result<Summary, Problem> {
     let experiment = &loaded.experiment;
-    let stop = interrupt::listen()
-        .map_err(|error| Problem::environment(format!("cannot listen for signals: {error}")))?;
     let launcher = launcher()?;
     let mut conduct = Conduct { experiment, disk, live, stop, launcher, keep_samples };
     let summary = conduct.run(run)?;

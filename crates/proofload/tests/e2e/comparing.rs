@@ -2,22 +2,21 @@
 
 use record::summary::{Change, Summary};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, assert_measured};
 
-/// Three arms, of which two are the same. A closed load, because it is never late: a busy machine may
-/// slow everything down, and still not hide 2 ms against 20 ms.
+/// Three arms, of which two are the same. Seven blocks would do; on a busy machine some are left out.
 const EXPERIMENT: &str = r#"
 title = "Which is slower?"
 [factors]
 service = ["2ms", "2000us", "20ms"]
 [design]
-blocks = 7
+blocks = 12
 [system]
 serve = "truth"
 set = { mode = "constant", service = "{{factor.service}}" }
 [load]
 connections = 2
-duration = "500ms"
+duration = "300ms"
 warm_up = "0s"
 steady_state = "reported"
 [[operation]]
@@ -36,19 +35,24 @@ fn word(summary: &Summary, candidate: &str) -> Change {
 
 #[test]
 fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
-    let lab = Lab::new();
+    let lab = Lab::alone();
     lab.write("three.toml", EXPERIMENT);
     let (ran, summary) = lab.run(&["three.toml"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_measured(&ran, &summary);
     assert_eq!(summary.comparisons.len(), 2);
-    assert_eq!(word(&summary, "20ms"), Change::Changed);
     let slower = &summary.comparisons[1];
     assert!(slower.ratio.is_some_and(|ratio| ratio > 2.0), "{slower:?}");
-    assert_eq!((slower.blocks, slower.points.len()), (7, 7));
-    assert_eq!((slower.of.as_str(), slower.size_certain), ("service_time", true));
+    assert_eq!((slower.of.as_str(), slower.points.len() as u32), ("service_time", slower.blocks));
+    assert_eq!(slower.blocks + slower.left_out.len() as u32, 12, "{slower:?}");
+    if slower.blocks >= 7 {
+        assert_eq!((word(&summary, "20ms"), slower.size_certain), (Change::Changed, true));
+    } else {
+        // The run says that its generator was late, and so few blocks decide nothing.
+        assert_eq!((ran.code, word(&summary, "20ms")), (3, Change::Undecided));
+    }
     // Of the equal one any word may come: one in twenty is wrong.
     let equal = &summary.comparisons[0];
-    assert!(equal.blocks == 7 && equal.p_value.is_some_and(|p| p > 0.0 && p <= 1.0), "{equal:?}");
+    assert!(equal.p_value.is_some_and(|p| p > 0.0 && p <= 1.0), "{equal:?}");
     let place = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is shown"));
     assert!(place("service against 2ms") < place("Trials"));
     for page in ["run/report.md", "run/report.html"] {
@@ -69,7 +73,8 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     let found: serde_json::Value = serde_json::from_str(&broken.stdout).expect("JSON alone");
     assert_eq!(found["format"], "proofload-comparison/1");
     assert_eq!(found["criteria"][0]["result"], "fail");
-    assert_eq!(found["comparisons"][0]["trials"]["baseline"], 7);
+    let trials = found["comparisons"][0]["trials"]["baseline"].as_u64();
+    assert!(trials.is_some_and(|trials| trials <= 12), "{found}");
 }
 
 /// One trial, for half a second.
@@ -82,7 +87,7 @@ fn single(lab: &Lab, name: &str, connections: u32) {
     let file = format!("{name}.toml");
     lab.write(&file, &text);
     let ran = lab.proofload(&["run", &file, "--out", name, "--quiet"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_measured(&ran, &lab.summary(name).expect("a summary"));
 }
 
 #[test]
@@ -94,7 +99,7 @@ fn unlike_runs_are_refused_and_one_trial_a_side_decides_nothing() {
     let alike = lab.proofload(&["compare", "one", "again", "--criterion", "p50 < 110%"]);
     // What cannot be decided is no pass.
     assert_eq!(alike.code, 3, "{alike:?}");
-    assert!(alike.stdout.contains("nothing but the observed difference can be said"), "{alike:?}");
+    assert!(alike.stdout.contains("  not decided: "), "{alike:?}");
     assert_eq!(lab.proofload(&["compare", "one", "again"]).code, 0);
 
     let refused = lab.proofload(&["compare", "one", "other"]);

@@ -1,9 +1,11 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
+mod audit;
 mod bad_input;
 mod capacity;
 mod causes;
 mod comparing;
+mod early_end;
 mod faults;
 mod formats;
 mod hostile;
@@ -15,4 +17,5 @@ mod peers;
 mod resumption;
 mod secrets;
 mod stalls;
+mod steadiness;
 mod systems;

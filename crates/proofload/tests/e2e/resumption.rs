@@ -216,3 +216,39 @@ fn a_trial_that_cannot_begin_loses_nothing_that_was_measured() {
     assert!(ran.stderr.contains("starting trial 1"), "{}", ran.stderr);
     assert!(lab.summary("other").is_none());
 }
+
+#[test]
+fn a_designed_run_is_executed_in_the_order_of_its_plan() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let design = "blocks = 6\norder = \"abba\"\naa = 2";
+    let comparison =
+        "[[comparison]]\nfactor = \"rate\"\nbaseline = \"200/s\"\nmetrics = [\"goodput\"]\n";
+    let text = against(&url).replace("blocks = 2", design).replace("1s", "200ms") + comparison;
+    lab.write("two.toml", &text);
+    let plan = lab.proofload(&["check", "two.toml"]);
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
+    assert!(plan.stdout.contains("16 trials, in this order"), "{}", plan.stdout);
+    let (ran, summary) = lab.run(&["two.toml", "--seed", "7"]);
+    assert_judged(&ran, &summary);
+    let order: Vec<(u32, f64)> = trials(&summary)
+        .iter()
+        .map(|trial| (trial.block, trial.load.offered_rate.expect("an open load")))
+        .collect();
+    let (slow, fast) = (200.0, 300.0);
+    let blocks = [
+        (1, [slow, fast]),
+        (2, [fast, slow]),
+        (3, [fast, slow]),
+        (7, [slow, slow]),
+        (4, [slow, fast]),
+        (5, [slow, fast]),
+        (6, [fast, slow]),
+        (8, [slow, slow]),
+    ];
+    let expected = blocks.into_iter().flat_map(|(block, arms)| arms.map(|arm| (block, arm)));
+    assert_eq!(order, expected.collect::<Vec<_>>());
+    let noise = finding(&summary, "aa-noise");
+    let spoiled = finding(&summary, "late-generator").is_some();
+    assert!(noise.is_some_and(|claim| claim.contains("over 2 A/A pairs")) || spoiled, "{noise:?}");
+}

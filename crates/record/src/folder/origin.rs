@@ -37,6 +37,10 @@ pub struct Asked {
     pub seed: u64,
     /// `--quick`.
     pub quick: bool,
+    /// `--fail-fast`.
+    pub fail_fast: bool,
+    /// `--adaptive`.
+    pub adaptive: bool,
     /// `--warm-up`, as written.
     pub warm_up: Option<String>,
     /// `--workers`, as written.

@@ -94,6 +94,15 @@ fn the_log_begins_when_the_trial_is_dated() {
 }
 
 #[test]
+fn a_trial_that_is_begun_again_has_no_facts_of_before() {
+    let folder = MemoryFolder::default();
+    folder.create(&names::facts(1)).unwrap().write_all(b"{\"index\":1}").unwrap();
+    TrialWriter::new(&folder, header(false)).unwrap();
+    assert_eq!(folder.content(&names::facts(1)), Some(Vec::new()));
+    assert!(RunReader::new(&folder).facts(1).is_err() && RunReader::new(&folder).has_begun(1));
+}
+
+#[test]
 fn a_finished_trial_has_every_file_of_the_contract() {
     let folder = MemoryFolder::default();
     let writer = TrialWriter::new(&folder, header(true)).unwrap();

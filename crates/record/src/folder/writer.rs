@@ -39,6 +39,11 @@ impl<'f> TrialWriter<'f> {
         let windows =
             IntervalLogWriter::new(folder.create(&names::windows(header.trial))?, header.start_ms)?;
         let events = folder.create(&names::events(header.trial))?;
+        let facts = names::facts(header.trial);
+        if folder.exists(&facts) {
+            // Those of an earlier attempt, which was stopped.
+            folder.create(&facts)?;
+        }
         let mut samples = None;
         if header.samples {
             let file = samples.insert(folder.create(&names::samples(header.trial))?);

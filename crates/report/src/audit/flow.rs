@@ -9,11 +9,12 @@ fn measured_seconds(trial: &Trial) -> f64 {
 }
 
 /// A3: rate times duration is the count. What ended in the drain may be missing from the finished
-/// ones: at most what was in flight.
+/// ones: at most what was in flight, or due and released late.
 pub fn rates(trial: &Trial, _: &Context) -> Option<String> {
     let seconds = measured_seconds(trial);
     let (a, rates) = (&trial.accounting, &trial.rates);
-    let late = trial.in_flight.max as f64 + 1.0;
+    let unreleased = rates.offered * trial.generator.dispatch_lag.max_ns as f64 / 1e9;
+    let late = trial.in_flight.max as f64 + unreleased + 1.0;
     let finished = a.succeeded + a.failed;
     let all = [
         ("offered", rates.offered, a.planned, 0.0),

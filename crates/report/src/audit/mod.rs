@@ -1,13 +1,15 @@
 //! Rules A1 to A18: arithmetic that every report must survive, ours before it is shown.
 //!
 //! Pure functions of a trial's summary. Not here: what follows from a contradiction (see
-//! [`crate::findings`]) and reports of other tools.
+//! [`crate::findings`]).
 //!
 //! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution),
-//! `flow` (rates, concurrency, parts, units).
+//! `flow` (rates, concurrency, parts, units); [`foreign`] are the rules for reports of other tools,
+//! which say less and are rounded.
 
 mod counts;
 mod flow;
+pub mod foreign;
 mod shape;
 
 use record::summary::{Distribution, Operation, Trial};
@@ -52,31 +54,107 @@ pub struct WindowSums {
 }
 
 /// One rule of the table.
-struct Rule {
-    id: &'static str,
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Its name, `A1` to `A18`.
+    pub id: &'static str,
+    /// What must hold.
+    pub means: &'static str,
     check: fn(&Trial, &Context) -> Option<String>,
 }
 
 /// Every rule, in order.
-const RULES: &[Rule] = &[
-    Rule { id: "A1", check: counts::identities },
-    Rule { id: "A2", check: counts::shares },
-    Rule { id: "A3", check: flow::rates },
-    Rule { id: "A4", check: |trial, _| each(trial, shape::order) },
-    Rule { id: "A5", check: |trial, _| each(trial, shape::mean_band) },
-    Rule { id: "A6", check: |trial, _| each(trial, shape::moment_bounds) },
-    Rule { id: "A7", check: shape::saturation },
-    Rule { id: "A8", check: |trial, _| each(trial, shape::support) },
-    Rule { id: "A9", check: flow::little },
-    Rule { id: "A10", check: flow::hidden_closed_loop },
-    Rule { id: "A11", check: |trial, _| counts::shortfall(trial) },
-    Rule { id: "A12", check: |trial, _| counts::sizes(trial) },
-    Rule { id: "A13", check: |trial, _| flow::parts(trial) },
-    Rule { id: "A14", check: |trial, _| shape::merged(trial) },
-    Rule { id: "A15", check: flow::timeouts },
-    Rule { id: "A16", check: |trial, _| flow::clock(trial) },
-    Rule { id: "A17", check: |trial, _| each(trial, shape::resolution) },
-    Rule { id: "A18", check: |trial, _| flow::units(trial) },
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "A1",
+        means: "every planned operation is in exactly one bucket, and operations, failures by kind and windows add up to the total.",
+        check: counts::identities,
+    },
+    Rule {
+        id: "A2",
+        means: "shares lie between 0 and 1 and have one denominator; there are no more statuses than operations begun.",
+        check: counts::shares,
+    },
+    Rule {
+        id: "A3",
+        means: "rate times duration is the count, less what ended in the drain.",
+        check: flow::rates,
+    },
+    Rule {
+        id: "A4",
+        means: "least value, quantiles and greatest value ascend; the mean lies between them, the median within one standard deviation of it.",
+        check: |trial, _| each(trial, shape::order),
+    },
+    Rule {
+        id: "A5",
+        means: "the mean lies between the least and the greatest mean that the quantiles allow.",
+        check: |trial, _| each(trial, shape::mean_band),
+    },
+    Rule {
+        id: "A6",
+        means: "no quantile is more than mean and deviation allow (Markov, Cantelli).",
+        check: |trial, _| each(trial, shape::moment_bounds),
+    },
+    Rule {
+        id: "A7",
+        means: "no tail is cut off: what is beyond the range has no quantile, and the highest quantiles are not all the time-out.",
+        check: shape::saturation,
+    },
+    Rule {
+        id: "A8",
+        means: "support, grade, interval and value of a quantile belong together.",
+        check: |trial, _| each(trial, shape::support),
+    },
+    Rule {
+        id: "A9",
+        means: "rate times time is the number in flight, and no more than the connections (Little's law).",
+        check: flow::little,
+    },
+    Rule {
+        id: "A10",
+        means: "an open load whose connections were all busy and that missed its rate says so.",
+        check: flow::hidden_closed_loop,
+    },
+    Rule {
+        id: "A11",
+        means: "a plan that was not carried out is in the headline.",
+        check: |trial, _| counts::shortfall(trial),
+    },
+    Rule {
+        id: "A12",
+        means: "bytes of the operations add up to those of the total.",
+        check: |trial, _| counts::sizes(trial),
+    },
+    Rule {
+        id: "A13",
+        means: "the response time is at least the sum of its known parts (means only; quantiles do not add).",
+        check: |trial, _| flow::parts(trial),
+    },
+    Rule {
+        id: "A14",
+        means: "a quantile of the total lies between those of the operations, and is not their average.",
+        check: |trial, _| shape::merged(trial),
+    },
+    Rule {
+        id: "A15",
+        means: "nothing succeeded after its time-out, and outcome time keeps what never ended.",
+        check: flow::timeouts,
+    },
+    Rule {
+        id: "A16",
+        means: "durations are positive, and no answer took no time.",
+        check: |trial, _| flow::clock(trial),
+    },
+    Rule {
+        id: "A17",
+        means: "times of a nanosecond clock are not all whole milliseconds.",
+        check: |trial, _| each(trial, shape::resolution),
+    },
+    Rule {
+        id: "A18",
+        means: "rate times time is not off by a power of a thousand: units are not mixed up.",
+        check: |trial, _| flow::units(trial),
+    },
 ];
 
 /// Every contradiction of a trial's summary; empty for a sound one.

@@ -13,7 +13,7 @@ fn rules(one: &Trial) -> Vec<&'static str> {
 /// One way to corrupt a valid summary, and the class of rule that must notice.
 type Mutation = (&'static str, fn(&mut Trial));
 
-const MUTATIONS: [Mutation; 18] = [
+const MUTATIONS: &[Mutation] = &[
     ("A1", |trial| trial.accounting.missed += 1),
     ("A2", |trial| trial.generator.tail_share.service_time = 0.5),
     ("A3", |trial| trial.rates.goodput *= 1.27),
@@ -45,6 +45,14 @@ const MUTATIONS: [Mutation; 18] = [
         (times.min_ns, times.mean_ns, times.max_ns) = (1_000_000, 2_000_000, 400_000_000);
     }),
     ("A18", |trial| trial.in_flight.mean *= 1_000.0),
+    // The other way, where a field can be wrong in both.
+    ("A1", |trial| trial.total.succeeded -= 1),
+    ("A2", |trial| trial.generator.steal_ratio = -0.5),
+    ("A3", |trial| trial.rates.started *= 0.8),
+    ("A4", |trial| trial.total.response_time.min_ns = trial.total.response_time.max_ns),
+    ("A5", |trial| trial.total.response_time.mean_ns /= 30),
+    ("A12", |trial| trial.total.bytes_sent -= 1),
+    ("A18", |trial| trial.in_flight.mean /= 1_000.0),
 ];
 
 /// A valid trial without failures, so that every rule speaks.
@@ -65,7 +73,7 @@ fn valid_reports_raise_no_flag() {
 fn every_class_of_corruption_is_caught() {
     for seed in 1..=5 {
         let sound = sound(seed);
-        for (class, corrupt) in MUTATIONS {
+        for &(class, corrupt) in MUTATIONS {
             let mut trial = sound.clone();
             corrupt(&mut trial);
             assert!(rules(&trial).contains(&class), "{class}: {:?}", rules(&trial));

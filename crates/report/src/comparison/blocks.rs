@@ -18,14 +18,20 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Of a trial that was repeated the last usable one counts.
+    /// Of a trial that was repeated the last usable one counts. Blocks of one arm alone, which tell the
+    /// noise, are none of the others.
     pub fn of(baseline: &'a Arm, candidate: &'a Arm) -> Self {
         let both = baseline.trials.iter().chain(&candidate.trials);
         let mut numbers: Vec<u32> = both.map(|trial| trial.block).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let mut blocks = Self::default();
-        for number in numbers {
+        let pairs = |number: &u32| {
+            [(baseline, candidate), (candidate, baseline)]
+                .iter()
+                .any(|(one, other)| executed(one, *number) > 1 && executed(other, *number) == 0)
+        };
+        for number in numbers.into_iter().filter(|number| !pairs(number)) {
             match (usable(baseline, number), usable(candidate, number)) {
                 (Some(baseline), Some(candidate)) => {
                     blocks.usable.push(Block { number, baseline, candidate });
@@ -41,7 +47,45 @@ fn usable(arm: &Arm, block: u32) -> Option<&Trial> {
     arm.trials.iter().rev().find(|trial| trial.block == block && is_usable(trial))
 }
 
+/// Trials of a block that were not executed again.
+fn executed(arm: &Arm, block: u32) -> usize {
+    arm.trials.iter().filter(|trial| trial.block == block && !trial.superseded).count()
+}
+
 /// Whether nothing stands against using a trial.
 pub(super) fn is_usable(trial: &Trial) -> bool {
     matches!(trial.validity, Validity::Valid | Validity::Noted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    /// An arm with trials of these blocks.
+    fn arm(blocks: &[u32]) -> Arm {
+        let mut arm = example::summary().arms[0].clone();
+        let known = arm.trials[0].clone();
+        arm.trials = blocks.iter().map(|block| Trial { block: *block, ..known.clone() }).collect();
+        arm
+    }
+
+    #[test]
+    fn pairs_of_one_arm_are_neither_used_nor_missed() {
+        let (one, mut other) = (arm(&[1, 2, 3, 3, 4]), arm(&[1, 2]));
+        for (baseline, candidate) in [(&one, &other), (&other, &one)] {
+            let blocks = Blocks::of(baseline, candidate);
+            let usable: Vec<u32> = blocks.usable.iter().map(|block| block.number).collect();
+            assert_eq!(
+                (usable, blocks.left_out),
+                (vec![1, 2], vec![4]),
+                "the fourth lacks a trial"
+            );
+        }
+        // A block that was executed again is no pair of one arm.
+        let mut again = arm(&[1, 1]);
+        again.trials[0].superseded = true;
+        other.trials.clear();
+        assert_eq!(Blocks::of(&again, &other).left_out, [1]);
+    }
 }

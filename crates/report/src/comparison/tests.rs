@@ -11,7 +11,8 @@ fn experiment(levels: &str, baseline: &str, metrics: &[&str], blocks: u32) -> St
         "[factors]\nlevel = [{levels}]\n[design]\nblocks = {blocks}\n\
          [[comparison]]\nfactor = \"level\"\nbaseline = {baseline}\nmetrics = {metrics:?}\n"
     );
-    file("rate = \"100/s\"\nduration = \"4s\"\nsteady_state = \"reported\"", &[]) + &declared
+    let whole = file("rate = \"100/s\"\nduration = \"4s\"\nsteady_state = \"reported\"", &[]);
+    whole.replace("path = \"/\"", "path = \"/{{factor.level}}\"") + &declared
 }
 
 /// A service time around 1 ms that differs between operations, and between blocks by a few per cent.
@@ -154,7 +155,8 @@ fn failures_are_compared_as_shares() {
 #[test]
 fn every_level_is_held_against_the_baseline_in_every_stratum() {
     let text = experiment("0, 10, 20", "0", &["p50"], 10)
-        .replace("[factors]\n", "[factors]\npath = [\"direct\", \"front\"]\n");
+        .replace("[factors]\n", "[factors]\npath = [\"direct\", \"front\"]\n")
+        .replace("\"/{{factor.level}}\"", "\"/{{factor.path}}/{{factor.level}}\"");
     let summary = carried_out(&text, &[1.0, 1.1, 1.2, 2.0, 2.2, 2.4]);
     let asked: Vec<(String, String)> = summary
         .comparisons
@@ -207,4 +209,23 @@ fn pages_begin_with_the_comparison() {
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 100, "{text}");
     insta::assert_snapshot!(text[from..].split("\nTrials").next().unwrap());
+}
+
+#[test]
+fn pairs_of_the_baseline_tell_the_noise_and_nothing_else() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
+    let paired = file.replace("blocks = 10", "blocks = 10\naa = 4");
+    // Within a pair the second trial is slower by a tenth, which would spoil any comparison.
+    let one = |trial: &TrialPlan, index| {
+        let second = trial.block > 10 && trial.order == 2;
+        One::answered(service(trial, index, if second { 1.1 } else { [1.0, 1.2][trial.arm] }))
+    };
+    let summary = designed(&paired, &Options::default(), (100, 400), one);
+    let compared = only(&summary);
+    assert_eq!((compared.result, compared.blocks), (Change::Changed, 10));
+    assert!(compared.left_out.is_empty(), "{:?}", compared.left_out);
+    let noise = finding(&summary, "aa-noise").expect("it is told");
+    assert_eq!(noise.arm.as_deref(), Some("level=old"));
+    assert!(noise.claim.contains("over 4 A/A pairs"), "{}", noise.claim);
+    assert_eq!(summary.arms[0].trials.len(), 18);
 }

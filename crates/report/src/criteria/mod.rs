@@ -2,180 +2,168 @@
 //!
 //! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
 //! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
-//! on one side of 1 − q. Counts, ratios and rates are judged on the sample, since no interval could ever
-//! show that a count is exactly nought; their interval says what such a run may show by chance.
+//! on one side of 1 − q. A mean is judged by its interval, and cannot pass where operations have no time.
+//! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
+//! exactly nought; their interval says what such a run may show by chance. So are the windows of
+//! `over 10s windows`, each of which must meet the criterion.
 //!
+//! All usable trials of an arm are judged together; one that fails by itself is named.
 //! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
-//! What the sample says is in `answer`; here evidence is gathered, and the course of the trials limits
-//! what may be concluded.
+//!
+//! In reading order: `gather` counts; `stretches` counts windows; `answer` is what the sample says; here the
+//! course of the trials limits what may be concluded, and `told` says it in findings. Before a trial has ended,
+//! [`prospect`] says whether a criterion can still be met, and [`precision`] whether intervals are narrow enough.
 
 mod answer;
+mod course;
+mod gather;
+pub mod precision;
+pub mod prospect;
+mod stretches;
+mod told;
 
-use plan::criterion::Criterion;
-use plan::plan::Plan;
-use record::summary::{self, Finding, Judgement, Rates, Trial, Validity};
-use record::{OperationTotals, OperationWindow, Totals};
-use stats::dispersion::WindowCount;
-use stats::{FINE, Histogram};
+use plan::criterion::{Criterion, Metric, TOTAL, Time};
+use plan::plan::{Arm, Plan};
+use record::summary::{self, Finding, Judgement, Validity};
+use record::{OperationTotals, Trial, Window};
+use stats::{COARSE, Histogram};
 
-use answer::Answer;
-
-use crate::findings::{self, Facts};
-use crate::number;
-
-/// Share of the plan that must have been begun for any pass.
-const REACHED: f64 = 0.99;
+use answer::Sample;
+pub use course::{Course, gave_up};
+use gather::{All, Gathered, Places, parts};
+use stretches::{Lens, Tally};
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     criterion: Criterion,
     arm: String,
+    places: Places,
+    /// Names of the items of each operation of the arm.
+    items: Vec<Vec<String>>,
     /// One a trial of the arm.
-    pub(crate) courses: Vec<Course>,
-    sums: Sums,
-    response_time: Histogram,
-    /// Windows of all trials, one after the other, at the bound.
-    windows: Vec<WindowCount>,
-    first_window: usize,
+    courses: Vec<Course>,
+    /// Of all usable trials together.
+    usable: Gathered,
+    /// Of the trial that is being added.
+    current: Gathered,
+    lens: Lens,
+    /// Times in the worst window of the trial that is being added.
+    worst: Histogram,
+    /// Operations without a time in it.
+    worst_lost: u64,
 }
 
-/// How a trial went, as far as criteria care.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Course {
-    validity: Validity,
-    interrupted: bool,
-    reached: bool,
-    rates: Rates,
-    seconds: f64,
-    items: Vec<(String, String, f64)>,
-}
-
-/// A judged criterion, and the finding that says what would decide it.
+/// A judged criterion, and the findings that say what stands behind the answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// For the summary.
     pub criterion: summary::Criterion,
-    /// Where it is undecided.
-    pub finding: Option<Finding>,
+    /// What would decide it, which windows and which trials failed.
+    pub findings: Vec<Finding>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    planned: u64,
-    missed: u64,
-    succeeded: u64,
-    failed: u64,
-    abandoned: u64,
-    succeeded_in_time: u64,
-    failed_in_time: u64,
-    beyond: u64,
-}
-
-/// Every criterion in every arm that has its operation.
+/// Every criterion in every arm that has its operations.
 pub fn questions(plan: &Plan) -> Vec<Evidence> {
-    let mut questions = Vec::new();
-    for criterion in &plan.criteria {
-        for arm in &plan.arms {
-            let known = criterion.operation.as_ref().is_none_or(|wanted| {
-                arm.operations.iter().any(|operation| operation.name == *wanted)
-            });
-            if known {
-                questions.push(Evidence::new(criterion.clone(), &arm.name));
-            }
-        }
-    }
-    questions
+    let pairs = plan.criteria.iter().flat_map(|one| plan.arms.iter().map(move |arm| (one, arm)));
+    pairs.filter_map(|(criterion, arm)| Evidence::new(criterion, arm)).collect()
 }
 
-impl Course {
-    /// The course of a trial.
-    pub fn of(trial: &Trial, facts: &Facts) -> Self {
-        let accounting = &trial.accounting;
-        let items = trial.operations.iter().flat_map(|operation| {
-            let items = operation.items.iter();
-            items.map(|(name, item)| (operation.name.clone(), name.clone(), item.sum))
-        });
-        Self {
-            validity: trial.validity,
-            interrupted: facts.interrupted,
-            reached: accounting.started as f64 >= REACHED * accounting.planned as f64,
-            rates: trial.rates,
-            seconds: trial.phases.measure_ns as f64 / 1e9,
-            items: items.collect(),
-        }
-    }
+fn item_names(arm: &Arm) -> Vec<Vec<String>> {
+    let operations = arm.operations.iter();
+    operations.map(|one| one.items.iter().map(|item| item.name.clone()).collect()).collect()
 }
 
 impl Evidence {
-    fn new(criterion: Criterion, arm: &str) -> Self {
-        Self {
-            criterion,
-            arm: arm.to_owned(),
+    fn new(criterion: &Criterion, arm: &Arm) -> Option<Self> {
+        Some(Self {
+            places: Places::of(criterion, arm)?,
+            items: item_names(arm),
+            arm: arm.name.clone(),
             courses: Vec::new(),
-            sums: Sums::default(),
-            response_time: Histogram::new(FINE),
-            windows: Vec::new(),
-            first_window: 0,
-        }
+            usable: Gathered::new(criterion),
+            current: Gathered::new(criterion),
+            lens: Lens::at_bound(criterion),
+            worst: Histogram::new(COARSE),
+            worst_lost: 0,
+            criterion: criterion.clone(),
+        })
     }
 
-    /// Whether it concerns this arm.
-    pub fn is_about(&self, arm: &str) -> bool {
+    pub(crate) fn is_about(&self, arm: &str) -> bool {
         self.arm == arm
     }
 
-    /// The operation it looks at: its place in the totals, `Some(None)` for all together, `None` if it
-    /// is not there.
-    pub(crate) fn place(&self, totals: &Totals) -> Option<Option<usize>> {
-        match &self.criterion.operation {
-            None => Some(None),
-            Some(name) => {
-                totals.operations.iter().position(|operation| operation.name == *name).map(Some)
+    /// A trial is added: first its windows, in any order, then its totals, at last its course.
+    ///
+    /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
+    pub(crate) fn begin_trial(&mut self, trial: &Trial, total: &OperationTotals) {
+        self.current = Gathered::new(&self.criterion);
+        self.current.stretches.begin(trial.window_ns);
+        if matches!(self.criterion.time, Time::QueueWait | Time::Span(_)) {
+            let whole = self.places.whole.map_or(total, |at| &trial.totals.operations[at]);
+            let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
+            self.lens.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
+        }
+    }
+
+    pub(crate) fn add_window(&mut self, window: &Window) {
+        let tally = Tally::of(window, &self.criterion, self.places, self.lens);
+        self.current.window(window.number, &tally);
+    }
+
+    pub(crate) fn end_trial(&mut self, trial: &Trial, total: &OperationTotals, spans: &[String]) {
+        let all = All { totals: &trial.totals, total, spans, items: &self.items };
+        let current = &mut self.current;
+        current.totals(&self.criterion, self.places, &all);
+        current.seconds = trial.phases.measure_ns as f64 / 1e9;
+        current.confidence = trial.confidence;
+        current.stretches.close(&self.criterion, trial.index, trial.phases.measure_ns);
+        self.worst.clear();
+        self.worst_lost = 0;
+    }
+
+    /// Whether it wants to see the windows again: to say what the quantile of the worst one was.
+    pub(crate) fn wants_again(&self) -> bool {
+        let quantile = matches!(self.criterion.metric, Metric::Quantile(_));
+        quantile && self.current.stretches.worst().is_some()
+    }
+
+    pub(crate) fn add_window_again(&mut self, window: &Window) {
+        let numbers = self.current.stretches.worst_numbers();
+        if !numbers.is_some_and(|numbers| numbers.contains(&window.number)) {
+            return;
+        }
+        for part in parts(window, self.places.whole) {
+            if let Some(times) = part.histogram(self.lens.span) {
+                self.worst.merge(times);
             }
+            self.worst_lost += crate::summarize::without_time(part);
         }
     }
 
-    pub(crate) fn begin_trial(&mut self) {
-        self.first_window = self.windows.len();
-    }
-
-    pub(crate) fn add_window(&mut self, number: u64, parts: &[&OperationWindow]) {
-        let Ok(number) = usize::try_from(number) else { return };
-        let place = self.first_window + number;
-        if self.windows.len() <= place {
-            self.windows.resize(place + 1, WindowCount::default());
-        }
-        let bound = self.bound_ns();
-        let count = &mut self.windows[place];
-        for part in parts {
-            let lost = part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>();
-            let times = part.response_time.as_ref();
-            let above = times.map_or(0, |times| times.count_above(bound));
-            count.add(times.map_or(0, Histogram::count) + lost, above + lost);
+    /// Every window was seen again.
+    pub(crate) fn end_again(&mut self) {
+        if let Metric::Quantile(q) = self.criterion.metric {
+            let total = self.worst.count() + self.worst_lost;
+            let seen = self.worst.at_rank(stats::quantile::rank(q, total));
+            self.current.stretches.note_worst(seen.map(|bucket| bucket.high as f64));
         }
     }
 
-    pub(crate) fn end_trial(&mut self, totals: &OperationTotals) {
-        let lost = totals.missed + totals.failed + totals.abandoned;
-        self.sums.planned += totals.planned;
-        self.sums.missed += totals.missed;
-        self.sums.succeeded += totals.succeeded;
-        self.sums.failed += totals.failed;
-        self.sums.abandoned += totals.abandoned;
-        self.sums.succeeded_in_time += totals.succeeded_in_time;
-        self.sums.failed_in_time += totals.failed_in_time;
-        self.sums.beyond += totals.response_time.count_above(self.bound_ns()) + lost;
-        self.response_time.merge(&totals.response_time);
-    }
-
-    fn bound_ns(&self) -> u64 {
-        self.criterion.bound.max(0.0) as u64
+    /// What became of the trial that was added.
+    pub(crate) fn close_trial(&mut self, mut course: Course) {
+        let current = std::mem::replace(&mut self.current, Gathered::new(&self.criterion));
+        course.alone = Sample { criterion: &self.criterion, seen: &current }.answer().result;
+        if course.is_usable() {
+            self.usable.merge(current);
+        }
+        self.courses.push(course);
     }
 
     /// The judgement. Validity comes first, then the data.
     pub fn judge(&self, rehearsal: bool) -> Judged {
-        let mut answer = self.answer();
+        let mut answer = Sample { criterion: &self.criterion, seen: &self.usable }.answer();
         answer.result = self.restricted(answer.result, rehearsal);
         let criterion = summary::Criterion {
             text: self.criterion.text.clone(),
@@ -186,23 +174,22 @@ impl Evidence {
             low: answer.low,
             high: answer.high,
         };
-        let undecided = answer.result == Judgement::Inconclusive && !rehearsal;
-        Judged { criterion, finding: undecided.then(|| self.undecided(&answer)) }
+        Judged { criterion, findings: self.told(&answer, rehearsal) }
     }
 
     fn operation(&self) -> &str {
-        self.criterion.operation.as_deref().unwrap_or("all")
+        self.criterion.operation.as_deref().unwrap_or(TOTAL)
     }
 
     /// What the course of the trials leaves of an answer.
     fn restricted(&self, result: Judgement, rehearsal: bool) -> Judgement {
         let any = |validity: Validity| self.courses.iter().any(|one| one.validity == validity);
-        let stopped = self.courses.iter().any(|one| one.interrupted || !one.reached);
-        let weak = (stopped || rehearsal) && result == Judgement::Pass;
+        let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = any(Validity::NoSteadyState) || self.courses.is_empty();
+        let hopeless = self.courses.iter().any(|one| one.gave_up(&self.criterion));
         if any(Validity::Invalid) {
             Judgement::Invalid
-        } else if any(Validity::Overload) {
+        } else if any(Validity::Overload) || hopeless {
             Judgement::Fail
         } else if unsteady || weak {
             Judgement::Inconclusive
@@ -211,21 +198,9 @@ impl Evidence {
         }
     }
 
-    fn undecided(&self, answer: &Answer) -> Finding {
-        let stopped = self.courses.iter().any(|one| one.interrupted || !one.reached);
-        let advice = match answer.factor {
-            _ if stopped => "run it to its end".to_owned(),
-            Some(factor) if factor > 1.0 => {
-                format!(
-                    "a run about {} times as long would decide",
-                    number::significant(factor.ceil())
-                )
-            }
-            _ => "no run of a practicable length would decide: move the bound, or ask for less"
-                .to_owned(),
-        };
-        let claim = format!("`{}` cannot be decided by this run", self.criterion.text);
-        findings::undecided(&self.arm, self.operation(), claim, advice)
+    /// Whether a trial did not come to its end, or did not begin what was planned.
+    fn stopped(&self) -> bool {
+        self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
     }
 }
 

@@ -6,13 +6,12 @@ use std::time::Duration;
 use plan::load::{Model, Think};
 use plan::operation::Operation;
 use plan::target::Target;
-use record::PoolFacts;
 use record::summary::Trial;
+use record::{EarlyEnd, PoolFacts};
 use serde_json::Value;
 
 use super::over_time::OverTime;
 use super::shape::Shape;
-
 use crate::summarize::Steady;
 
 /// One trial under examination.
@@ -45,6 +44,10 @@ pub struct Facts {
     pub interrupted: bool,
     /// Why it ended before its time.
     pub died: Option<String>,
+    /// Why whoever conducted the run ended the measure phase.
+    pub early_end: Option<EarlyEnd>,
+    /// Confidence of its intervals.
+    pub confidence: f64,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
     /// Whether there was a steady state.
@@ -78,6 +81,8 @@ impl Facts {
             samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
+            early_end: trial.early_end.clone(),
+            confidence: trial.confidence,
             status_only: status_only(&arm.operations),
             steady: Steady::default(),
             target_is_local: arm.targets.iter().all(is_local),

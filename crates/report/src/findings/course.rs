@@ -69,7 +69,7 @@ fn of_trial(row: &Row, plan: &Plan, trial: &TrialPlan, noticed: Noticed) -> Find
     Finding { arm, trial: Some(trial.index), ..of_run(row, noticed) }
 }
 
-fn of_run(row: &Row, noticed: Noticed) -> Finding {
+pub(super) fn of_run(row: &Row, noticed: Noticed) -> Finding {
     Finding {
         code: row.code.to_owned(),
         severity: row.severity,

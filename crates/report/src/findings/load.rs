@@ -150,7 +150,8 @@ pub const SHORT: Row = Row {
         let measured = case.trial.phases.measure_ns;
         let slowest = case.trial.total.response_time.max_ns;
         let wanted = slowest.saturating_mul(100).max(30_000_000_000);
-        if measured >= wanted || case.facts.interrupted {
+        let given_up = crate::criteria::gave_up(case.facts.early_end.as_ref());
+        if measured >= wanted || case.facts.interrupted || given_up {
             return None;
         }
         let claim = format!(

@@ -7,17 +7,20 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
-//! `of_run` (what needs several trials), `design` (comparisons), `capacity` (a search) and `course` (how the run went).
+//! `of_run` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
+//! search) and `course` (how the run went).
 
 mod capacity;
 pub mod case;
 pub(crate) mod course;
+pub(crate) mod criterion;
 pub(crate) mod design;
 mod distribution;
 mod generator;
 mod in_time;
 mod kernel;
 mod load;
+pub(crate) mod noise;
 mod of_run;
 pub mod over_time;
 pub mod shape;
@@ -87,7 +90,9 @@ pub const TABLE: &[Row] = &[
     under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,
     course::REPEATED_ROW,
-    UNDECIDED,
+    criterion::FAIL_FAST,
+    criterion::UNDECIDED,
+    criterion::MISSED_WINDOWS,
     design::UNDECIDED_COMPARISON,
     design::DOSE_ORDER,
     steady::GROWING_BACKLOG,
@@ -103,11 +108,6 @@ pub const TABLE: &[Row] = &[
     generator::BOUND,
     load::POOL_LIMITED,
     target::FAILURES,
-    design::REPEATS_WORSE,
-    capacity::METASTABLE,
-    capacity::HYSTERESIS,
-    capacity::GENERATOR_LIMITED,
-    capacity::DISORDER,
     kernel::ACCEPT_QUEUE,
     kernel::SYN_QUEUE,
     kernel::LISTEN_DROPS,
@@ -132,11 +132,6 @@ pub const TABLE: &[Row] = &[
     work::ZERO_WORK,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
-    design::REPEATS_WORSE,
-    capacity::METASTABLE,
-    capacity::HYSTERESIS,
-    capacity::GENERATOR_LIMITED,
-    capacity::DISORDER,
     load::IDLE,
     load::SHORT,
     target::STATUS_ONLY,
@@ -147,6 +142,9 @@ pub const TABLE: &[Row] = &[
     of_run::RACE,
     of_run::FEW_TRIALS,
     course::RESUMED_ROW,
+    criterion::FAILED_ALONE,
+    criterion::ADAPTIVE,
+    noise::NOISE,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.
@@ -161,17 +159,6 @@ pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
 pub fn row(code: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.code == code)
 }
-
-/// A criterion that the data cannot decide; made where criteria are judged.
-const UNDECIDED: Row = Row {
-    code: UNDECIDED_CRITERION,
-    severity: Severity::Warning,
-    title: "a criterion could not be decided",
-    explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
-              for a run of this length and with windows that vary as much as these did; or the run was \
-              not carried out to its end. An undecided criterion is not a pass.",
-    check: |_| None,
-};
 
 /// The finding that the run ended before its last trial, which only its user can bring about.
 pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
@@ -192,20 +179,6 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
         evidence: noticed.evidence,
         advice: noticed.advice,
     })
-}
-
-/// The finding that a criterion is undecided.
-pub(crate) fn undecided(arm: &str, operation: &str, claim: String, advice: String) -> Finding {
-    Finding {
-        code: UNDECIDED.code.to_owned(),
-        severity: UNDECIDED.severity,
-        arm: Some(arm.to_owned()),
-        trial: None,
-        operation: Some(operation.to_owned()),
-        claim,
-        evidence: BTreeMap::new(),
-        advice,
-    }
 }
 
 impl Row {

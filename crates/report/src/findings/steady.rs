@@ -13,8 +13,9 @@ pub const GROWING_BACKLOG: Row = Row {
     severity: Severity::Warning,
     title: "more and more was in flight",
     explain: "The number of operations in flight grew through the measure phase by more than its mean, by a line \
-              whose interval (99.9 %) leaves a level course out. The offered rate exceeds what the target can do: \
-              response times depend on how long the run was and are no property of the target. Lower the rate.",
+              whose interval (99.9 %) leaves a level course out. More was offered than the target finished: the rate \
+              is above what it can do, or it becomes slower all the time. Response times then depend on how long \
+              the run was and are no property of the target.",
     check: |case| noticed(case, |alarm| matches!(alarm, Alarm::GrowingBacklog { .. })),
 };
 
@@ -58,7 +59,8 @@ pub const UNEVEN: Row = Row {
     severity: Severity::Warning,
     title: "parts of the measure phase differ",
     explain: "Ten equal parts of the measure phase differ in how many operations were slower than the median, slower \
-              than the 95th percentile, or lost, by more than windows within a part do (p < 0.0001), without a drift \
+              than the 95th percentile, or lost, by more than windows within a part do (p < 0.0001) and by enough to \
+              matter (5 % in the median, 10 % in the 95th percentile, 0.1 % of operations lost), without a drift \
               or a step to explain it. The numbers describe a mixture of states.",
     check: |case| noticed(case, |alarm| matches!(alarm, Alarm::Uneven { .. })),
 };
@@ -68,8 +70,8 @@ pub(crate) fn departure(alarm: &Alarm, trial: &Trial, facts: &Facts) -> String {
     let at = |place: usize| duration(place as u64 * point_ns(facts));
     match *alarm {
         Alarm::GrowingBacklog { at_end, growth, .. } => format!(
-            "the backlog grew by {} operations ({} to {}) to {} in flight, so the offered rate exceeds what \
-             the target can do",
+            "the backlog grew by {} operations ({} to {}) to {} in flight: more was offered than the target \
+             finished",
             count(growth.estimate as u64),
             count(growth.low as u64),
             count(growth.high as u64),
@@ -153,7 +155,10 @@ fn with_evidence(noticed: Noticed, alarm: &Alarm, case: &Case<'_>) -> Noticed {
 
 fn advice(alarm: &Alarm, case: &Case<'_>) -> String {
     match *alarm {
-        Alarm::GrowingBacklog { .. } => "lower the rate".to_owned(),
+        Alarm::GrowingBacklog { .. } => {
+            "lower the rate; if it still grows, look for what the target gathers over time"
+                .to_owned()
+        }
         Alarm::WarmUpTooShort { until, .. } => {
             let warm_up = case.trial.phases.warm_up_ns + until as u64 * point_ns(case.facts);
             format!("warm up for at least {}", duration(warm_up))

@@ -4,8 +4,9 @@
 //!
 //! In reading order: [`tables`] what pages say; [`terminal`], [`markdown`], [`html`] how they look;
 //! [`progress`] the line of the live display; [`stored`] runs held against each other; then the formats of other tools;
-//! [`unfinished`] what a killed run still yields.
+//! [`unfinished`] what a killed run still yields; [`audit`] what is wrong with another tool's report.
 
+pub mod audit;
 mod csv;
 mod hgrm;
 mod hlog;

@@ -75,7 +75,7 @@ fn head(page: &mut String, summary: &Summary, colour: Colour) {
     }
 }
 
-fn painted(text: &str, code: &str, colour: Colour) -> String {
+pub(super) fn painted(text: &str, code: &str, colour: Colour) -> String {
     match colour {
         Colour::Off => text.to_owned(),
         Colour::On => format!("\x1b[{code}m{text}\x1b[0m"),

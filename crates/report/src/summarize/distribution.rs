@@ -15,12 +15,19 @@ pub struct Values<'a> {
     pub times: &'a Histogram,
     /// Operations slower than all of them.
     pub without_time: u64,
+    /// Confidence of intervals.
+    pub confidence: f64,
 }
 
 impl<'a> Values<'a> {
-    /// Only operations with a time.
+    /// Only operations with a time; intervals of 95 %.
     pub fn all(times: &'a Histogram) -> Self {
-        Self { times, without_time: 0 }
+        Self { times, without_time: 0, confidence: quantile::CONFIDENCE }
+    }
+
+    /// The same with intervals of this confidence.
+    pub fn at_level(self, confidence: f64) -> Self {
+        Self { confidence, ..self }
     }
 
     fn count(&self) -> u64 {
@@ -60,7 +67,7 @@ impl<'a> Values<'a> {
 
     /// One quantile. The interval is rounded outwards to edges of buckets.
     pub fn quantile(&self, q: f64, dispersion: &Dispersion) -> Quantile {
-        let estimate = Estimate::new(q, self.count(), dispersion);
+        let estimate = Estimate::at_level(q, self.count(), dispersion, self.confidence);
         let claimed = estimate.grade != quantile::Grade::Refused;
         let low = estimate.interval.low.filter(|_| claimed);
         let high = estimate.interval.high.filter(|_| claimed);

@@ -25,7 +25,7 @@ pub(crate) use trial::{outcome_values, without_time};
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, OverTime, Shape, course};
+use crate::findings::{Case, Facts, OverTime, Shape, course, noise};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -112,12 +112,18 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
-        let evidence = if superseded { &mut [][..] } else { &mut self.evidence[..] };
+        // Trials that count for nothing, or for the noise alone.
+        let is_aside = superseded || self.plan.is_aa(input.trial.block);
+        let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
         facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
             trial::summarise(&input, evidence, &mut facts.over_time)?;
-        facts.steady = steady;
+        // Windows of a late generator show its own course.
+        facts.steady = match validity::lateness(&trial, &facts) {
+            Some(_) => Steady::untested("the generator was late"),
+            None => steady,
+        };
         name_items(&mut trial, input.trial, arm);
         self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
@@ -139,10 +145,11 @@ impl<'p> Summariser<'p> {
             trial.superseded = true;
             trial.validity = Validity::Invalid;
             trial.reasons.insert(0, "its block was executed again".to_owned());
-        } else {
+        }
+        if !is_aside {
             let course = criteria::Course::of(&trial, &facts);
             let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
-            same_arm.for_each(|evidence| evidence.courses.push(course.clone()));
+            same_arm.for_each(|evidence| evidence.close_trial(course.clone()));
         }
         self.arms[place].trials.push(trial);
         Ok(())
@@ -154,11 +161,13 @@ impl<'p> Summariser<'p> {
         let executed = self.executed();
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
-        if findings.iter().all(|finding| finding.code != findings::NOT_EXECUTED) {
+        let told = [findings::NOT_EXECUTED, findings::criterion::FAIL_FAST.code];
+        if findings.iter().all(|finding| !told.contains(&finding.code.as_str())) {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
+        findings.extend(noise::of_pairs(self.plan, &self.arms));
         findings.extend(findings::of_run(&self.arms, &run.machine));
-        findings.extend(judged.iter().filter_map(|one| one.finding.clone()));
+        findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));

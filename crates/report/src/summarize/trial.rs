@@ -42,35 +42,27 @@ pub fn summarise(
     let operations = &facts.totals.operations;
     let mut followed: Vec<Followed> =
         operations.iter().chain([&total]).map(Followed::new).collect();
-    let mut about: Vec<(Option<usize>, &mut Evidence)> = evidence
-        .iter_mut()
-        .filter(|evidence| evidence.is_about(&facts.arm))
-        .filter_map(|evidence| Some((evidence.place(&facts.totals)?, evidence)))
-        .collect();
-    about.iter_mut().for_each(|(_, evidence)| evidence.begin_trial());
+    let about = evidence.iter_mut().filter(|evidence| evidence.is_about(&facts.arm));
+    let mut about: Vec<&mut Evidence> = about.collect();
+    about.iter_mut().for_each(|evidence| evidence.begin_trial(facts, &total));
     let mut points = Points::new(facts, &total);
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
         points.add(window);
         over_time.add(window);
-        for (place, evidence) in &mut about {
-            evidence.add_window(window.number, &parts(window, *place));
-        }
+        about.iter_mut().for_each(|evidence| evidence.add_window(window));
     })?;
-    for (place, evidence) in about {
-        evidence.end_trial(place.map_or(&total, |place| &operations[place]));
+    about.iter_mut().for_each(|evidence| evidence.end_trial(facts, &total, input.spans));
+    about.retain(|evidence| evidence.wants_again());
+    if !about.is_empty() {
+        (input.windows)(&mut |window| {
+            about.iter_mut().for_each(|evidence| evidence.add_window_again(window));
+        })?;
+        about.iter_mut().for_each(|evidence| evidence.end_again());
     }
     let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
     let steady = points.judge(&facts.totals.dispatch_lag, u64::from(facts.index));
     Ok((put_together(input, &total, &followed), sums, steady))
-}
-
-/// The part of one operation, or the parts of all.
-fn parts(window: &Window, place: Option<usize>) -> Vec<&OperationWindow> {
-    match place {
-        Some(place) => window.operations.get(place).into_iter().collect(),
-        None => window.operations.iter().collect(),
-    }
 }
 
 fn follow(followed: &mut [Followed], window: &Window) {
@@ -106,7 +98,7 @@ pub fn without_time(part: &OperationWindow) -> u64 {
 /// Response times, with operations that never succeeded slower than all others.
 pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
     let without_time = totals.failed + totals.abandoned + totals.missed;
-    Values { times: &totals.response_time, without_time }
+    Values { without_time, ..Values::all(&totals.response_time) }
 }
 
 fn dispersions(series: &Series) -> Dispersions {
@@ -116,7 +108,7 @@ fn dispersions(series: &Series) -> Dispersions {
 fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed]) -> Trial {
     let facts = input.trial;
     let parts = facts.totals.operations.iter().zip(followed);
-    let operations = parts.map(|(totals, series)| operation(input.spans, totals, series)).collect();
+    let operations = parts.map(|(totals, series)| operation(input, totals, series)).collect();
     let all = &followed[followed.len() - 1];
     Trial {
         index: facts.index,
@@ -133,7 +125,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         rates: rates(facts, total),
         in_flight: facts.in_flight,
         operations,
-        total: operation(input.spans, total, all),
+        total: operation(input, total, all),
         generator: generator(facts, total, &all.response),
         systems: facts.systems.clone(),
         observers: facts.observers.iter().map(observer).collect(),
@@ -164,10 +156,11 @@ fn rates(facts: &record::Trial, total: &OperationTotals) -> Rates {
     }
 }
 
-fn operation(spans: &[String], totals: &OperationTotals, followed: &Followed) -> Operation {
+fn operation(input: &Input<'_>, totals: &OperationTotals, followed: &Followed) -> Operation {
+    let level = input.trial.confidence;
     let service = dispersions(&followed.service);
-    let outcome = outcome_values(totals);
-    let named = spans.iter().zip(&totals.spans).filter(|(_, span)| span.count() > 0);
+    let outcome = outcome_values(totals).at_level(level);
+    let named = input.spans.iter().zip(&totals.spans).filter(|(_, span)| span.count() > 0);
     let kinds =
         record::FailureKind::ALL.iter().map(|kind| (kind.name(), totals.failures_of(*kind)));
     let failures = kinds.filter(|(_, count)| *count > 0);
@@ -180,11 +173,12 @@ fn operation(spans: &[String], totals: &OperationTotals, followed: &Followed) ->
         failures: failures.map(|(name, count)| (name.to_owned(), count)).collect(),
         statuses: totals.statuses.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
         response_time: Values::all(&totals.response_time)
+            .at_level(level)
             .describe(&dispersions(&followed.response)),
-        service_time: Values::all(&totals.service_time).describe(&service),
-        queue_wait: borrowed(&totals.queue_wait, &service),
+        service_time: Values::all(&totals.service_time).at_level(level).describe(&service),
+        queue_wait: borrowed(&totals.queue_wait, &service, level),
         outcome_time: outcome.describe(&dispersions(&followed.outcome)),
-        spans: named.map(|(name, span)| (name.clone(), borrowed(span, &service))).collect(),
+        spans: named.map(|(name, span)| (name.clone(), borrowed(span, &service, level))).collect(),
         items: BTreeMap::new(),
         bytes_sent: totals.bytes_sent,
         bytes_received: totals.bytes_received,
@@ -193,8 +187,8 @@ fn operation(spans: &[String], totals: &OperationTotals, followed: &Followed) ->
 
 /// A distribution that is not kept by window borrows the dispersion of one that is and shares its
 /// queue: better wide than taken for independent.
-fn borrowed(times: &Histogram, dispersions: &Dispersions) -> Distribution {
-    Values::all(times).describe(dispersions)
+fn borrowed(times: &Histogram, dispersions: &Dispersions, level: f64) -> Distribution {
+    Values::all(times).at_level(level).describe(dispersions)
 }
 
 /// Names the items of an operation, in the order of its plan.
@@ -247,7 +241,11 @@ fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) 
     Generator {
         cpu_ns: seen.worker_cpu_ns.iter().sum(),
         cpu_ratio: busiest(&seen.worker_cpu_ns),
-        dispatch_lag: borrowed(&facts.totals.dispatch_lag, &dispersions(response)),
+        dispatch_lag: borrowed(
+            &facts.totals.dispatch_lag,
+            &dispersions(response),
+            facts.confidence,
+        ),
         tail_share: p99.map_or_else(Default::default, |p99| facts.totals.tail.share_from(p99)),
         floor: None,
         steal_ratio: seen.steal_ratio,

@@ -1,5 +1,7 @@
 //! Whether operations beyond a threshold are spread evenly over ten parts of the phase.
 
+use std::ops::Range;
+
 use crate::bootstrap::block_length;
 use crate::dispersion::WindowCount;
 use crate::special::fisher_survival;
@@ -20,6 +22,13 @@ pub struct Spread {
     pub shares: (f64, f64),
 }
 
+impl Spread {
+    /// Places of the part that differs most, of so many windows.
+    pub fn places(&self, windows: usize) -> Range<usize> {
+        bound(self.segment, windows)..bound(self.segment + 1, windows)
+    }
+}
+
 /// Compares ten parts by χ² = Σ (N_s − m_s·π)²/(m_s·π·(1−π)), divided by the dispersion *within* parts.
 ///
 /// A dispersion over the whole would contain the very differences that are looked for. It is estimated from the same
@@ -32,7 +41,7 @@ pub fn spread(windows: &[WindowCount]) -> Option<Spread> {
     if windows.len() < 4 * SEGMENTS || expected.is_nan() || expected < EXPECTED_LEAST {
         return None;
     }
-    let bound = |segment: usize| segment * windows.len() / SEGMENTS;
+    let bound = |segment| bound(segment, windows.len());
     let segments: Vec<&[WindowCount]> =
         (0..SEGMENTS).map(|segment| &windows[bound(segment)..bound(segment + 1)]).collect();
     let unit = |total: f64| total * share * (1.0 - share);
@@ -55,6 +64,11 @@ pub fn spread(windows: &[WindowCount]) -> Option<Spread> {
         segment,
         shares: (Sum::of(segments[segment]).share(), share),
     })
+}
+
+/// First window of a part.
+fn bound(segment: usize, windows: usize) -> usize {
+    segment * windows / SEGMENTS
 }
 
 /// Length of blocks within parts that keeps the dependence of windows, at most half a part.

@@ -1,5 +1,7 @@
 //! Every test together, so arranged that a steady trial raises an alarm in fewer than one of twenty.
 
+use std::ops::Range;
+
 use super::homogeneity::{Spread, spread};
 use super::level::{Step, step_at, steps};
 use super::mser::{BATCH, mser5};
@@ -17,6 +19,8 @@ const SLOPE_LEVEL: f64 = 0.001;
 const SPREAD_LEVEL: f64 = 0.0001;
 /// Operations by which a backlog must have grown at least.
 const BACKLOG_LEAST: f64 = 2.0;
+/// Difference in the share of lost operations from which parts differ.
+const LOST_MARGIN: f64 = 0.001;
 /// Relative width of a bucket of a window's histogram.
 const GRAIN: f64 = 1.0 / 128.0;
 
@@ -124,7 +128,7 @@ pub fn judge(points: &[WindowPoint], floor: Floor, seed: u64) -> Steadiness {
         false => start.is_none(),
     }));
     if alarms.is_empty() {
-        alarms.extend(uneven(points));
+        alarms.extend(uneven(points, &series));
     }
     Steadiness { points: points.len(), alarms }
 }
@@ -176,6 +180,12 @@ impl Series {
         let at = early.max(cut.filter(|cut| (1..=third).contains(cut)))?;
         let step = step_at(&self.values, at, GRAIN)?;
         (step.change < -self.step && step.is_certain()).then_some(step)
+    }
+
+    /// Whether the level at these places differs from that of the whole by a step that matters.
+    fn differs_in(&self, places: Range<usize>) -> bool {
+        let level = |values: &[f64]| super::slope::median(&mut values.to_vec()).unwrap_or(0.0);
+        (level(&self.values[places]) - level(&self.values)).abs() > self.step
     }
 
     /// A drift or a step, whichever fits better; places are given from `from` on.
@@ -234,17 +244,24 @@ fn backlog(points: &[WindowPoint], seed: u64) -> Option<Alarm> {
     })
 }
 
-/// The measure whose parts differ most, if they differ.
-fn uneven(points: &[WindowPoint]) -> Option<Alarm> {
+/// The measure whose parts differ most, if they differ certainly and by enough to matter.
+fn uneven(points: &[WindowPoint], series: &[Series; 2]) -> Option<Alarm> {
     let counted = [
         (Measure::Median, counts(points, |point| (point.succeeded, point.above_median))),
         (Measure::Tail, counts(points, |point| (point.succeeded, point.above_tail))),
         (Measure::Lost, counts(points, |point| (point.succeeded + point.lost, point.lost))),
     ];
+    let matters = |measure: Measure, spread: &Spread| {
+        let times = series.iter().find(|one| one.measure == measure);
+        times.map_or_else(
+            || (spread.shares.0 - spread.shares.1).abs() > LOST_MARGIN,
+            |times| times.differs_in(spread.places(points.len())),
+        )
+    };
     counted
         .into_iter()
         .filter_map(|(measure, counts)| Some((measure, spread(&counts)?)))
-        .filter(|(_, spread)| spread.p_value < SPREAD_LEVEL)
+        .filter(|(measure, spread)| spread.p_value < SPREAD_LEVEL && matters(*measure, spread))
         .min_by(|a, b| a.1.p_value.total_cmp(&b.1.p_value))
         .map(|(measure, spread)| Alarm::Uneven { measure, spread })
 }

@@ -1,6 +1,6 @@
 //! Whether a trial was in a steady state: its windows say no more about its end than about its start.
 //!
-//! [`judge`] looks for four departures, each with its size and its certainty: a start that is not over, a slow
+//! [`judge()`] looks for four departures, each with its size and its certainty: a start that is not over, a slow
 //! drift, a step to another level, a backlog that grows; and, when none of them is there, for parts that differ in
 //! any other way. Windows of a queue depend on each other, so that no test takes them for independent draws.
 //! Not here: whether a steady state is required, and sentences (see `report`).

@@ -250,6 +250,19 @@ fn failures_that_come_together_are_uneven() {
 }
 
 #[test]
+fn a_certain_difference_that_does_not_matter_is_none() {
+    // In one part nearly all are above the median of the whole, by less than 2 %; in the other by a fifth.
+    let part = |rise: u64| {
+        let rises = |place: usize| if (30..36).contains(&place) { rise } else { 0 };
+        let mut points = made(|place| 1_000_000 + rises(place), |_| 0);
+        points[30..36].iter_mut().for_each(|point| point.above_median = 950);
+        alarms(&points, Floor::default())
+    };
+    assert_eq!(part(15_000), []);
+    assert_ne!(part(200_000), []);
+}
+
+#[test]
 fn windows_without_an_answer_are_passed_over() {
     let mut points = made(|_| 1_000_000, |_| 0);
     for place in [0, 1, 30] {

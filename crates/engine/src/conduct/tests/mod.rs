@@ -16,12 +16,12 @@ use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::operation::Operation;
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
-use record::Trial;
 use record::event::{Event, EventKind};
+use record::{EarlyEnd, EndReason, Trial};
 
 use super::{Output, Setup, run_virtual};
 use crate::clock::Virtual;
-use crate::stop::StopSignal;
+use crate::stop::{EndSignal, StopSignal};
 use crate::transport::MemoryNetwork;
 use echo::Echo;
 
@@ -33,6 +33,9 @@ struct Trying {
     clock: Virtual,
     network: MemoryNetwork,
     stop: StopSignal,
+    end: EndSignal,
+    /// The window after which the conduct of the run knows enough.
+    enough_after: Option<u64>,
     load: Load,
     operations: Vec<Operation>,
     seed: u64,
@@ -65,6 +68,8 @@ impl Trying {
             clock: Virtual::new(),
             network: MemoryNetwork::new(),
             stop: StopSignal::new(),
+            end: EndSignal::new(),
+            enough_after: None,
             load,
             operations: vec![Operation::named("echo")],
             seed: 1,
@@ -98,11 +103,17 @@ impl Trying {
             calendar: String::new,
             keep_samples: self.samples,
             stop: self.stop.clone(),
+            end: self.end.clone(),
         };
         let (mut events, mut windows, mut samples) = (Vec::new(), Vec::new(), 0);
         let mut on = |output| match output {
             Output::Event(event) => events.push(event),
-            Output::Window(window) => windows.push(window),
+            Output::Window(window) => {
+                if Some(window.number) == self.enough_after {
+                    self.end.request(enough());
+                }
+                windows.push(window);
+            }
             Output::Samples(some) => samples += some.len() as u64,
         };
         let means = (&self.clock, self.network.clone());
@@ -114,6 +125,11 @@ impl Trying {
         }
         Tried { trial, events, windows, samples }
     }
+}
+
+/// Why a conductor ends a measure phase in these tests.
+fn enough() -> EarlyEnd {
+    EarlyEnd { reason: EndReason::Precise, why: "enough is known".to_owned(), criteria: Vec::new() }
 }
 
 impl Tried {

@@ -9,7 +9,7 @@ use record::FailureKind;
 use record::event::{EventKind, Phase};
 
 use super::echo::{answer_after, never_answer};
-use super::{MS, SECOND, Trying};
+use super::{MS, SECOND, Trying, enough};
 
 /// The case of HdrHistogram's README: 1 ms for 100 s, then frozen for 100 s.
 #[test]
@@ -195,6 +195,37 @@ fn a_wish_to_stop_ends_planning_and_what_is_in_flight_finishes() {
     assert_eq!((accounting.planned, accounting.succeeded, accounting.missed), (50, 50, 0));
     assert_eq!(tried.trial.phases.measure_ns, 490 * MS + 1);
     assert!(tried.saw(|kind| *kind == EventKind::Interrupted));
+}
+
+#[test]
+fn a_measure_phase_that_is_ended_early_is_whole_and_not_interrupted() {
+    for workers in [1, 3] {
+        let mut trying = Trying::constant(100.0, 60);
+        trying.enough_after = Some(3);
+        trying.workers = workers;
+        answer_after(&trying.network, &trying.clock, |_| 15 * MS);
+        let tried = trying.run();
+        let (accounting, phases) = (tried.accounting(), tried.trial.phases);
+        // The window closes at 4 s, and the conductor looks once a second.
+        let seconds = phases.measure_ns as f64 / 1e9;
+        assert!((4.0..=6.1).contains(&seconds), "{seconds} s");
+        assert_eq!(accounting.planned, accounting.succeeded, "what was in flight finished");
+        assert!((accounting.planned as f64 - 100.0 * seconds).abs() <= 1.0, "{accounting:?}");
+        assert!(!tried.trial.interrupted);
+        assert_eq!(tried.trial.early_end, Some(enough()));
+        let told = |kind: &EventKind| *kind == EventKind::EndedEarly(enough());
+        assert_eq!(tried.events.iter().filter(|event| told(&event.kind)).count(), 1);
+        assert!(!tried.saw(|kind| *kind == EventKind::Interrupted));
+    }
+}
+
+#[test]
+fn a_wish_to_stop_wins_over_an_early_end() {
+    let mut trying = Trying::constant(100.0, 60);
+    trying.enough_after = Some(3);
+    trying.stop.request();
+    answer_after(&trying.network, &trying.clock, |_| 15 * MS);
+    assert!(trying.run().trial.interrupted);
 }
 
 #[test]

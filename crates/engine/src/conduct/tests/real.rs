@@ -11,8 +11,8 @@ use plan::target::Target;
 use record::Trial;
 use record::event::{EventKind, Phase};
 
-use super::Trying;
 use super::echo::{Echo, PANIC};
+use super::{Trying, enough};
 use crate::conduct::{Output, Setup, run_trial};
 use crate::process::Launcher;
 
@@ -58,13 +58,16 @@ fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
         calendar: || "2026-01-01T00:00:07Z".to_owned(),
         keep_samples: None,
         stop: trying.stop.clone(),
+        end: trying.end.clone(),
     };
     let launcher = Launcher::new(Vec::new(), std::env::temp_dir(), Vec::new());
     let mut events = Vec::new();
-    let trial = run_trial(&setup, &launcher, &mut |output| {
-        if let Output::Event(event) = output {
-            events.push(event.kind);
+    let trial = run_trial(&setup, &launcher, &mut |output| match output {
+        Output::Event(event) => events.push(event.kind),
+        Output::Window(window) if Some(window.number) == trying.enough_after => {
+            trying.end.request(enough());
         }
+        _ => {}
     });
     (trial.unwrap(), events)
 }
@@ -106,6 +109,18 @@ fn a_closed_count_over_sockets_ends_by_itself() {
 fn a_panic_on_a_worker_ends_the_trial() {
     let (trial, _) = run(&Trying::constant(100.0, 60), echo_server(Some(PANIC)));
     assert!(trial.died.unwrap().ends_with("panicked"));
+}
+
+#[test]
+fn a_measure_phase_is_ended_early_over_sockets_too() {
+    let mut trying = Trying::constant(500.0, 600);
+    trying.enough_after = Some(1);
+    let (trial, events) = run(&trying, echo_server(None));
+    assert_eq!((trial.interrupted, trial.early_end), (false, Some(enough())));
+    // Ten minutes were planned, and windows of 1 s close soon after their end.
+    let seconds = trial.phases.measure_ns as f64 / 1e9;
+    assert!((2.0..60.0).contains(&seconds), "{seconds} s");
+    assert!(events.contains(&EventKind::EndedEarly(enough())));
 }
 
 #[test]

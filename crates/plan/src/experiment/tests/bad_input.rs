@@ -142,7 +142,7 @@ fn syntax_errors_come_all_at_once() {
 fn every_problem_is_reported_at_once_and_each_once() {
     let text = r#"
 titel = "x"
-criteria = ["p98 < 20ms", "hom p99 < 5ms"]
+criteria = ["p9x < 20ms", "hom p99 < 5ms"]
 [factors]
 a = [1, 2]
 [target]
@@ -173,7 +173,7 @@ metrics = ["p77"]
         errors,
         [
             "error: unknown key `titel`",
-            "error: unknown metric `p98`",
+            "error: unknown metric `p9x`",
             "error: expected an address such as http://127.0.0.1:8080, got \"127.0.0.1:8080\"",
             "error: expected a rate such as 500/s, got \"500\"",
             "error: `rate` and `users` exclude each other",

@@ -101,7 +101,11 @@ fn a_rate_above_capacity_is_told_once_as_a_backlog() {
     // 550/s come in to a target that does 500/s: whoever comes after t seconds waits t/10.
     let summary = minute(REQUIRED, |second| 4.0 + second * 100.0);
     let finding = only(&summary, "growing-backlog");
-    assert!(finding.claim.contains("exceeds what the target can do"), "{}", finding.claim);
+    assert!(
+        finding.claim.contains("more was offered than the target finished"),
+        "{}",
+        finding.claim
+    );
     assert!(finding.evidence["in_flight_end"].as_f64().unwrap() > 2_000.0);
     assert_eq!(validity(&summary).0, Validity::NoSteadyState);
 }
@@ -148,4 +152,16 @@ fn too_short_is_a_note() {
     let (validity, reasons) = validity(&summary);
     assert_eq!(validity, Validity::Noted);
     assert_eq!(reasons, ["too short to test for a steady state: 50 windows, 60 are needed"]);
+}
+
+#[test]
+fn a_late_generator_is_not_laid_at_the_targets_door() {
+    let summary = minute_with(REQUIRED, |_, second| {
+        let late = if second < 30.0 { 10_000 } else { 20 * MS };
+        One { lag: late, ..One::answered(4 * MS) }
+    });
+    let (validity, reasons) = validity(&summary);
+    assert_eq!(validity, Validity::Invalid);
+    assert!(reasons.last().unwrap().ends_with("not tested: the generator was late"), "{reasons:?}");
+    assert!(found(&summary).is_empty());
 }

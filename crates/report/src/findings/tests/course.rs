@@ -177,3 +177,31 @@ fn response_time_against_an_item_has_a_slope_with_an_interval() {
     assert!(claim(&power, "grows-with-item").contains("with the power 2.00"), "{power:?}");
     assert!(!has(&with(|_| 2e6), "grows-with-item"));
 }
+
+/// Exponential, M/M/1 at ρ = 0.8, and a wide product of chances, from other draws each time.
+#[test]
+fn chance_has_no_shape() {
+    let proof = option_env!("PROOFLOAD_PROOF").is_some();
+    let mut alarms = Vec::new();
+    for seed in 0..if proof { 300 } else { 6 } {
+        let draw = |index: u64, stream: u64| chance((seed * 8 + stream) * 100_003 + index);
+        let mut busy_until = 0.0_f64;
+        let queue: Vec<u64> = (0..10_000)
+            .map(|index| {
+                let due = index as f64 * 1e6;
+                let service = -(1.0 - draw(index, 0)).ln() * 0.8e6;
+                busy_until = busy_until.max(due) + service;
+                (busy_until - due) as u64 + 1
+            })
+            .collect();
+        let summary = answered(|index| match seed % 3 {
+            0 => 1 + (-(1.0 - draw(index, 1)).ln() * 5e6) as u64,
+            1 => queue[index as usize],
+            _ => (2e6 * ((draw(index, 2) + draw(index, 3) + draw(index, 4)) - 1.5).exp()) as u64,
+        });
+        let shapes = ["periodic-stalls", "bimodal", "timer-steps", "mean-far-from-median"];
+        alarms
+            .extend(shapes.into_iter().filter(|code| has(&summary, code)).map(|code| (seed, code)));
+    }
+    assert!(alarms.len() <= if proof { 3 } else { 0 }, "{alarms:?}");
+}

@@ -2,6 +2,7 @@
 
 use record::folder::names;
 use record::summary::{Change, Comparison, Model, Summary};
+use stats::comparison::decision::ALPHA;
 
 use super::Table;
 use crate::findings::design::{place, plain};
@@ -114,8 +115,11 @@ fn plain_ratio(ratio: f64) -> String {
     if ratio < 9.995 { format!("{ratio:.3}") } else { number::significant(ratio) }
 }
 
-/// Whether the 95 % interval excludes no difference at all.
+/// Whether there is a difference at all, as certainly as for a change.
 fn differs(one: &Comparison) -> bool {
+    if one.p_value.is_none_or(|p| p > ALPHA) {
+        return false;
+    }
     match &one.difference {
         Some(shares) => {
             shares.low.is_some_and(|low| low > 0.0) || shares.high.is_some_and(|high| high < 0.0)
@@ -187,4 +191,62 @@ fn note(summary: &Summary) -> String {
         ));
     }
     note
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A comparison that is equivalent within 5 %, with this interval and p-value.
+    fn equivalent(interval: (f64, f64), p: f64) -> Comparison {
+        Comparison {
+            factor: "level".into(),
+            stratum: Default::default(),
+            baseline: "old".into(),
+            candidate: "new".into(),
+            operation: "all".into(),
+            metric: "p50".into(),
+            of: "outcome_time".into(),
+            ratio: Some(1.005),
+            low: Some(interval.0),
+            high: Some(interval.1),
+            robust_ratio: None,
+            difference: None,
+            p_value: Some(p),
+            p_raw: Some(p),
+            margin: 0.05,
+            result: Change::Equivalent,
+            size_certain: true,
+            blocks: 10,
+            needs_blocks: None,
+            detectable: None,
+            left_out: Vec::new(),
+            trials: None,
+            note: None,
+            points: Vec::new(),
+            shift: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_negligible_difference_is_real_only_where_its_p_value_says_so() {
+        let word = |interval, p| result(&equivalent(interval, p));
+        assert_eq!(word((1.002, 1.009), 0.01), "equivalent within 5 %, real but negligible");
+        assert_eq!(word((1.002, 1.009), 0.09), "equivalent within 5 %");
+        assert_eq!(word((0.998, 1.009), 0.01), "equivalent within 5 %");
+    }
+
+    #[test]
+    fn other_words_say_what_belongs_to_them() {
+        let mut one = equivalent((1.01, 1.2), 0.01);
+        one.result = Change::Changed;
+        assert_eq!(result(&one), "changed");
+        one.size_certain = false;
+        assert_eq!(result(&one), "changed, size uncertain");
+        one.result = Change::Undecided;
+        one.needs_blocks = Some(1_200);
+        assert_eq!(result(&one), "undecided, needs 1,200 blocks");
+        (one.operation, one.metric, one.margin) = ("search".into(), "p99".into(), 0.001);
+        assert_eq!((metric(&one), margin(&one)), ("search p99".into(), "0.1 %".into()));
+    }
 }

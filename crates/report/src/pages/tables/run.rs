@@ -18,11 +18,15 @@ pub fn judgement(result: Judgement) -> &'static str {
 /// Judged criteria.
 pub fn criteria(summary: &Summary) -> Option<Table> {
     let columns = ["criterion", "arm", "operation", "result", "#observed", "#95 % interval"];
-    let mut table = Table::new("criteria", "Criteria", &columns).note(
+    let mut note =
         "Quantiles are judged by the share of operations beyond the bound; missed, failed and \
                abandoned operations count as beyond. Counts are judged on this sample, and the \
-               interval says what such a run may show by chance (none seen: up to 3).",
-    );
+               interval says what such a run may show by chance (none seen: up to 3)."
+            .to_owned();
+    if summary.criteria.iter().any(|one| one.text.contains(" over ")) {
+        note.push_str(" Of windows, the worst one is shown.");
+    }
+    let mut table = Table::new("criteria", "Criteria", &columns).note(note);
     for one in &summary.criteria {
         let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
         table.row([

@@ -1,0 +1,145 @@
+//! `[design]`: order, exclusions, A/A pairs, and what keeps an experiment from deciding.
+
+use super::*;
+
+fn file(design: &str, comparison: &str) -> String {
+    format!(
+        r#"[factors]
+path        = ["direct", "front"]
+connections = [1, 10, 100]
+[design]
+{design}
+[target]
+url = "http://127.0.0.1:8080"
+[load]
+connections = "{{{{factor.connections}}}}"
+duration    = "30s"
+[[operation]]
+name = "get"
+http = {{ path = "/{{{{factor.path}}}}" }}
+{comparison}"#
+    )
+}
+
+const COMPARISON: &str =
+    "[[comparison]]\nfactor = \"path\"\nbaseline = \"direct\"\nmetrics = [\"p50\"]\n";
+
+fn refused(design: &str, comparison: &str) -> String {
+    read(&file(design, comparison), &Options { fresh_seed: 1, ..Options::default() }).unwrap_err()
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.arms.iter().map(|arm| arm.name.as_str()).collect()
+}
+
+#[test]
+fn excluded_combinations_are_no_arms() {
+    let design = "exclude = [{ path = \"front\", connections = 10 }, { connections = 100 }]";
+    let whole = plan(&file(&design.replace(", { connections = 100 }", ""), ""));
+    assert_eq!(names(&whole).len(), 5);
+    let message = refused(design, "");
+    assert!(message.contains("error: level `100` of `connections` remains in no arm"), "{message}");
+    assert!(message.contains("test.toml:5:11"), "the caret is at the exclusions: {message}");
+    assert_eq!(
+        names(&plan(
+            &file(design, "").replace(", 100]", "]").replace(", { connections = 100 }", "")
+        )),
+        ["path=direct,connections=1", "path=direct,connections=10", "path=front,connections=1"]
+    );
+}
+
+#[test]
+fn exclusions_are_checked_all_at_once() {
+    let design = "exclude = [{ pth = \"front\" }, { path = \"frnt\" }, { }]";
+    let message = refused(design, "");
+    for said in [
+        "unknown factor `pth`",
+        "did you mean `path`?",
+        "unknown level of `path` `frnt`",
+        "did you mean `front`?",
+        "an exclusion without a factor would exclude everything",
+    ] {
+        assert!(message.contains(said), "{said} is missing in\n{message}");
+    }
+    let all = refused("exclude = [{ path = \"front\" }, { path = \"direct\" }]", "");
+    assert!(all.contains("level `direct` of `path` remains in no arm"), "{all}");
+    assert!(all.contains("level `1` of `connections` remains in no arm"), "{all}");
+}
+
+#[test]
+fn abba_goes_forwards_and_backwards() {
+    let plan = plan(&file("blocks = 6\norder = \"abba\"", ""));
+    let arms: Vec<usize> = plan.trials.iter().take(12).map(|trial| trial.arm).collect();
+    assert_eq!(arms, [0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0]);
+    let odd = refused("blocks = 7\norder = \"abba\"", "");
+    assert!(odd.contains("7 blocks are odd") && odd.contains("write blocks = 8"), "{odd}");
+    let unknown = refused("order = \"baab\"", "");
+    assert!(unknown.contains("expected \"random\" or \"abba\", got \"baab\""), "{unknown}");
+}
+
+#[test]
+fn aa_repeats_the_baseline_in_pairs() {
+    let plan = plan(&file("aa = 4", COMPARISON));
+    assert_eq!(plan.trials.len(), 10 * 6 + 4 * 2);
+    let pairs: Vec<u32> = (1..=14).filter(|block| plan.is_aa(*block)).collect();
+    assert_eq!(pairs, [11, 12, 13, 14]);
+    let alone = plan.trials.iter().filter(|trial| trial.block > 10);
+    assert!(alone.clone().all(|trial| names(&plan)[trial.arm] == "path=direct,connections=1"));
+    assert!(plan.describe().contains("A/A"));
+    let message = refused("aa = 4", "");
+    assert!(
+        message.contains("`aa` repeats the baseline of a comparison, and there is none"),
+        "{message}"
+    );
+    assert!(refused("aa = 1", COMPARISON).contains("from 2"), "{}", refused("aa = 1", COMPARISON));
+}
+
+#[test]
+fn a_factor_that_nothing_uses_is_refused() {
+    let text = file("", "").replace("/{{factor.path}}", "/");
+    let message = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+    assert!(message.contains("error: factor `path` is never used"), "{message}");
+    assert!(message.contains("test.toml:2:1"), "{message}");
+    // A condition is a use, too.
+    plan(
+        &text
+            .replace("name = \"get\"", "name = \"get\"\nwhen = { path = [\"direct\", \"front\"] }"),
+    );
+}
+
+#[test]
+fn exclusions_count_when_it_is_asked_what_blocks_can_decide() {
+    // Three strata need 7 blocks, and one that is left needs 6.
+    let message = refused("blocks = 6", COMPARISON);
+    assert!(message.contains("6 blocks cannot decide 3 comparisons"), "{message}");
+    let exclude = "blocks = 6\nexclude = [{ path = \"front\", connections = 10 }, \
+                   { path = \"front\", connections = 100 }]";
+    assert_eq!(names(&plan(&file(exclude, COMPARISON))).len(), 4);
+    let alone = "exclude = [{ path = \"front\", connections = 1 }, { path = \"direct\", connections = 10 }, \
+                 { path = \"direct\", connections = 100 }]";
+    let message = refused(alone, COMPARISON);
+    assert!(message.contains("no two arms differ in `path` alone"), "{message}");
+}
+
+#[test]
+fn both_systems_at_once_is_not_offered() {
+    assert!(refused("duet = true", "").contains("unknown key `duet`"));
+}
+
+#[test]
+fn a_rehearsal_of_what_exclusions_left_has_two_arms_at_least() {
+    // Of the four corners only direct with 1 connection is left.
+    let exclude = "exclude = [{ path = \"direct\", connections = 100 }, { path = \"front\", connections = 1 }, \
+                   { path = \"front\", connections = 100, other = \"a\" }]";
+    let text = file(exclude, "").replace("[design]", "other = [\"a\", \"b\", \"c\"]\n[design]");
+    let text = text.replace("\"/{{factor.path}}\"", "\"/{{factor.path}}/{{factor.other}}\"");
+    let text = text.replace(
+        "{ path = \"direct\", connections = 100 }",
+        "{ path = \"direct\", connections = 100 }, { path = \"direct\", connections = 1, other = \"c\" }, \
+         { path = \"front\", connections = 100, other = \"c\" }",
+    );
+    let quick = Options { quick: true, fresh_seed: 1, ..Options::default() };
+    let plan = read(&text, &quick).unwrap();
+    let first = "path=direct,connections=1,other=a";
+    assert_eq!(names(&plan), [first, "path=front,connections=100,other=b"]);
+}

@@ -1,0 +1,43 @@
+//! `proofload audit`: does a report of another tool contradict itself?
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use report::audit::foreign;
+use report::{imports, pages};
+
+use crate::cli::AuditArgs;
+use crate::exit::Exit;
+use crate::message::Problem;
+use crate::output;
+
+/// Reads the report, checks it and prints the result; exits 1 when one of its numbers is
+/// contradicted.
+pub fn audit(args: &AuditArgs) -> Result<Exit, Problem> {
+    let text = read(&args.file)?;
+    let report = imports::read(&text, args.from.as_deref()).map_err(|error| {
+        let names: Vec<&str> = imports::FORMATS.iter().map(|format| format.name).collect();
+        Problem::usage(error.to_string())
+            .during(format!("reading {}", args.file.display()))
+            .hint(format!("these formats are read, and `--from` names one: {}", names.join(", ")))
+    })?;
+    let audit = foreign::audit(&report);
+    let mut page = Vec::new();
+    let colour = output::colour(args.no_color);
+    pages::audit::write(&audit, &args.format, colour, &mut page)
+        .map_err(|error| Problem::environment(format!("cannot make the page: {error}")))?;
+    output::print(&String::from_utf8_lossy(&page))?;
+    Ok(if audit.contradictions > 0 { Exit::Failed } else { Exit::Passed })
+}
+
+/// Reports are text; what is not is kept out of the way, so that the rest can be recognised.
+fn read(file: &Path) -> Result<String, Problem> {
+    let mut bytes = Vec::new();
+    let done = if file == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(file).map(|content| bytes = content)
+    };
+    done.map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

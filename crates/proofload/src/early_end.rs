@@ -1,0 +1,196 @@
+//! Ending a measure phase before the plan does: because a criterion can no longer be met (`--fail-fast`), or
+//! because the intervals are narrow enough (`--adaptive`).
+//!
+//! Both are decided in `report` from the windows that have closed; here the decision becomes a signal to the engine.
+
+use engine::EndSignal;
+use engine::conduct::Output;
+use plan::adaptive::{Adaptive, CONFIDENCE};
+use plan::plan::{Plan, TrialPlan};
+use record::{EndReason, Window};
+use report::criteria::precision::Precision;
+use report::criteria::prospect::Prospect;
+
+/// Shows the windows of a stored trial whose operations have these names.
+pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
+
+/// What may end the measure phases of a run.
+pub struct EarlyEnd<'p> {
+    plan: &'p Plan,
+    /// Goes from trial to trial: a criterion is judged on all of an arm's.
+    prospect: Option<Prospect>,
+}
+
+/// What may end the measure phase of one trial.
+pub struct Watch<'w> {
+    prospect: Option<&'w mut Prospect>,
+    looks: Option<Looks>,
+    end: EndSignal,
+}
+
+/// The looks at an adaptive measure phase.
+struct Looks {
+    precision: Precision,
+    /// Numbers of the windows after which it is looked; the last of all is the end of the plan.
+    after: Vec<u64>,
+}
+
+impl<'p> EarlyEnd<'p> {
+    /// What the plan asks for, before the first trial.
+    pub fn new(plan: &'p Plan) -> Self {
+        let prospect = plan.fail_fast.then(|| Prospect::new(plan));
+        Self { plan, prospect }
+    }
+
+    /// A trial of the plan was executed before, by an earlier invocation: `windows` shows what it left, given the
+    /// names of its operations.
+    pub fn recall(&mut self, trial: &TrialPlan, windows: &Stored<'_>) {
+        let Some(prospect) = &mut self.prospect else { return };
+        prospect.begin(trial, 0);
+        let operations = self.plan.arms[trial.arm].operations.iter();
+        let names: Vec<String> = operations.map(|operation| operation.name.clone()).collect();
+        windows(&names, &mut |window| prospect.recall(window));
+    }
+
+    /// The next trial begins, whose windows have this length; `end` ends its measure phase.
+    pub fn watch(&mut self, trial: &TrialPlan, window_ns: u64, end: &EndSignal) -> Watch<'_> {
+        if let Some(prospect) = &mut self.prospect {
+            prospect.begin(trial, window_ns);
+        }
+        let adaptive = self.plan.adaptive.as_ref();
+        let looks = adaptive.map(|adaptive| Looks {
+            precision: Precision::new(self.plan, &self.plan.arms[trial.arm]),
+            after: last_windows(adaptive, trial.arm, window_ns),
+        });
+        Watch { prospect: self.prospect.as_mut(), looks, end: end.clone() }
+    }
+
+    /// Confidence of each interval of a trial, if it is not the usual one.
+    pub fn confidence(&self) -> Option<f64> {
+        self.plan.adaptive.as_ref().map(|_| CONFIDENCE)
+    }
+}
+
+/// The window with which each look but the last is reached.
+fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
+    let looks = &adaptive.looks[arm];
+    let early = looks.iter().take(looks.len().saturating_sub(1));
+    let ends = early.map(|look| look.as_nanos() / u128::from(window_ns.max(1)));
+    ends.filter_map(|end| u64::try_from(end).ok()?.checked_sub(1)).collect()
+}
+
+impl Watch<'_> {
+    /// Looks at what the trial says.
+    pub fn see(&mut self, output: &Output) {
+        if let Output::Window(window) = output
+            && !self.end.is_requested()
+        {
+            self.give_up(window);
+            self.look(window);
+        }
+    }
+
+    fn give_up(&mut self, window: &Window) {
+        let Some(prospect) = &mut self.prospect else { return };
+        let lost = prospect.add(window);
+        let Some(first) = lost.first() else { return };
+        let why = first.why.clone();
+        let criteria = lost.into_iter().map(|one| one.criterion).collect();
+        self.end.request(record::EarlyEnd { reason: EndReason::FailFast, why, criteria });
+    }
+
+    fn look(&mut self, window: &Window) {
+        let Some(looks) = &mut self.looks else { return };
+        looks.precision.add(window);
+        if !looks.after.contains(&window.number) {
+            return;
+        }
+        if let Some(why) = looks.precision.found() {
+            let criteria = Vec::new();
+            self.end.request(record::EarlyEnd { reason: EndReason::Precise, why, criteria });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
+    use plan::operation::Operation;
+    use plan::plan::Arm;
+    use record::OperationWindow;
+    use stats::{COARSE, Histogram};
+
+    use super::*;
+
+    /// Looks after one, two, three and twenty seconds of windows of 100 ms.
+    fn plan() -> Plan {
+        let seconds = [1, 2, 3, 20].map(Duration::from_secs);
+        let load = Load {
+            model: Model::Open { arrivals: ArrivalProcess::Constant { rate: 1_000.0 } },
+            stop: Stop::Duration { after: seconds[3] },
+            warm_up: WarmUp::Fixed { length: Duration::ZERO },
+            timeout: Duration::from_secs(30),
+            connections: 10,
+            reuse: Reuse::KeepAlive,
+            steady_state: SteadyState::Reported,
+            workers: None,
+        };
+        let arm = Arm {
+            name: "all".to_owned(),
+            factors: Default::default(),
+            targets: Vec::new(),
+            load,
+            operations: vec![Operation::named("home")],
+            services: Vec::new(),
+            system: None,
+            observers: Vec::new(),
+        };
+        let mut plan = Plan::single("looks", arm, 1);
+        plan.adaptive = Some(Adaptive { looks: vec![seconds.to_vec()] });
+        plan
+    }
+
+    /// A hundred operations of 1 to 2 ms.
+    fn window(number: u64) -> Output {
+        let mut times = Histogram::new(COARSE);
+        (0..100).for_each(|step| times.record(1_000_000 + step * 10_000));
+        let part = OperationWindow {
+            planned: 100,
+            succeeded: 100,
+            response_time: Some(times),
+            ..OperationWindow::default()
+        };
+        Output::Window(Window { number, operations: vec![part] })
+    }
+
+    #[test]
+    fn a_measure_phase_ends_at_a_look_and_not_between_two() {
+        let plan = plan();
+        let mut early_end = EarlyEnd::new(&plan);
+        assert_eq!(early_end.confidence(), Some(CONFIDENCE));
+        let end = EndSignal::new();
+        let mut watch = early_end.watch(&plan.trials[0], 100_000_000, &end);
+        // Ten windows support no claim, twenty do; sixteen would, but nobody looks then.
+        for number in 0..19 {
+            watch.see(&window(number));
+            assert!(!end.is_requested(), "after window {number}");
+        }
+        watch.see(&window(19));
+        let early = end.reason().expect("the second look finds it known");
+        assert_eq!((early.reason, early.criteria.len()), (EndReason::Precise, 0));
+        assert!(early.why.starts_with("p50 is known to ±"), "{}", early.why);
+    }
+
+    #[test]
+    fn a_plan_of_fixed_length_is_not_looked_at() {
+        let plan = Plan { adaptive: None, ..plan() };
+        let mut early_end = EarlyEnd::new(&plan);
+        assert_eq!(early_end.confidence(), None);
+        let end = EndSignal::new();
+        let mut watch = early_end.watch(&plan.trials[0], 100_000_000, &end);
+        (0..100).for_each(|number| watch.see(&window(number)));
+        assert!(!end.is_requested());
+    }
+}

@@ -1,0 +1,66 @@
+//! Targets that do not stay as they are, live: what the report says of them. Their times are long beside what a busy
+//! machine makes the generator late by.
+
+use record::summary::{Summary, Validity};
+
+use crate::lab::server::truth;
+use crate::lab::{Lab, finding, only_trial};
+
+/// A busy machine may make the generator or the target late, so that something else can be said; there are a few
+/// attempts.
+const ATTEMPTS: u32 = 3;
+
+/// A run of 8 s at this rate, against a target with these settings, that comes out like this.
+fn run(settings: &[&str], rate: &str, validities: &[Validity]) -> Summary {
+    let mut others = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let lab = Lab::new();
+        let (_truth, url) = truth(settings);
+        let load =
+            ["--rate", rate, "--arrivals", "constant", "--duration", "8s", "--warm-up", "1s"];
+        let (ran, summary) = lab.run(&[&[url.as_str()], &load[..]].concat());
+        let trial = only_trial(&summary);
+        if validities.contains(&trial.validity) {
+            let steady = trial.validity != Validity::NoSteadyState;
+            assert_eq!(ran.code, if steady { 0 } else { 3 });
+            return summary;
+        }
+        others.push(trial.reasons.clone());
+    }
+    panic!("{others:?}");
+}
+
+fn claim<'s>(summary: &'s Summary, code: &str) -> &'s str {
+    let said = finding(summary, code).unwrap_or_else(|| panic!("{code}: {:?}", summary.findings));
+    assert_eq!(only_trial(summary).reasons[0], format!("no steady state: {said}"));
+    said
+}
+
+#[test]
+fn a_target_that_leaks_has_no_steady_state() {
+    // 200 operations in the warm-up, 1,600 measured: from 70 ms to 150 ms.
+    let settings = ["mode=leak", "service=60ms", "growth=50us"];
+    let summary = run(&settings, "200/s", &[Validity::NoSteadyState]);
+    claim(&summary, "drift");
+    let drift = summary.findings.iter().find(|finding| finding.code == "drift").expect("just seen");
+    let ratio = drift.evidence["median_ratio"].as_f64().expect("a number");
+    // A straight line on a logarithmic scale meets the middle of the course.
+    assert!((1.7..2.7).contains(&ratio), "{drift:?}");
+}
+
+#[test]
+fn a_rate_above_capacity_is_a_growing_backlog() {
+    let summary = run(&["mode=md1", "rate=200/s"], "300/s", &[Validity::NoSteadyState]);
+    let said = claim(&summary, "growing-backlog");
+    assert!(said.contains("more was offered than the target finished"), "{said}");
+    assert!(finding(&summary, "drift").is_none(), "told once");
+}
+
+#[test]
+fn a_target_that_stays_as_it_is_raises_no_alarm() {
+    let settings = ["mode=constant", "service=100ms"];
+    let summary = run(&settings, "300/s", &[Validity::Valid, Validity::Noted]);
+    for code in ["growing-backlog", "warm-up-too-short", "drift", "level-shift", "uneven-phase"] {
+        assert_eq!(finding(&summary, code), None);
+    }
+}

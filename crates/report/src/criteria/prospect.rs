@@ -1,0 +1,320 @@
+//! `--fail-fast`: whether a criterion can still be met, whatever the rest of the plan brings.
+//!
+//! From the windows that have closed and the number of operations that are still to come follow the least and the
+//! greatest value that a count, a rate or a ratio can end with; if none between them meets the criterion, it is
+//! lost. A quantile is lost when more operations are beyond the bound than it allows among all that are planned:
+//! then the whole run could at best be undecided. What windows do not tell (means, items, spans), and
+//! quantiles of a load whose number of operations nobody knows beforehand, are never given up.
+
+use plan::criterion::{Count, Criterion, Metric, Operator, Part, Rate, Term, Time};
+use plan::load::{Model, Stop};
+use plan::mix::Mix;
+use plan::plan::{Arm, Plan, TrialPlan};
+use plan::schedule::Schedule;
+use record::Window;
+use stats::quantile;
+
+use super::gather::{Place, Places};
+use super::stretches::{Lens, Stretches, Tally};
+use crate::number;
+
+/// What can still become of the criteria of a plan, while its trials are executed.
+#[derive(Debug)]
+pub struct Prospect {
+    questions: Vec<Question>,
+}
+
+/// A criterion that can no longer be met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The criterion, as written.
+    pub criterion: String,
+    /// Why, in one sentence.
+    pub why: String,
+}
+
+/// One criterion in one arm.
+#[derive(Debug)]
+struct Question {
+    criterion: Criterion,
+    /// Place of the arm in the plan.
+    arm: usize,
+    /// Whether a trial of that arm goes on.
+    current: bool,
+    places: Places,
+    lens: Lens,
+    planned: Planned,
+    /// Everything that has closed, over all trials of the arm.
+    seen: Tally,
+    stretches: Stretches,
+    lost: bool,
+}
+
+/// What all trials of an arm are planned to bring; `None` where nobody knows beforehand.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    whole: Option<u64>,
+    sides: [Option<u64>; 2],
+    seconds: Option<f64>,
+}
+
+/// The least and the greatest value that something can end with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Prospect {
+    /// Nothing executed yet.
+    ///
+    /// Cost: a walk through the schedule of every trial that has a criterion
+    pub fn new(plan: &Plan) -> Self {
+        let mut questions = Vec::new();
+        for (place, arm) in plan.arms.iter().enumerate() {
+            let asked = plan.criteria.iter();
+            let asked: Vec<(&Criterion, Places)> =
+                asked.filter_map(|one| Some((one, Places::of(one, arm)?))).collect();
+            if asked.is_empty() {
+                continue;
+            }
+            let numbers = numbers(plan, place);
+            for (criterion, places) in asked {
+                questions.push(Question {
+                    criterion: criterion.clone(),
+                    arm: place,
+                    current: false,
+                    places,
+                    lens: Lens::at_bound(criterion),
+                    planned: Planned::of(plan, place, places, numbers.as_deref()),
+                    seen: Tally::default(),
+                    stretches: Stretches::new(criterion),
+                    lost: false,
+                });
+            }
+        }
+        Self { questions }
+    }
+
+    /// A trial begins whose recorded windows have this length.
+    pub fn begin(&mut self, trial: &TrialPlan, window_ns: u64) {
+        for question in &mut self.questions {
+            question.current = question.arm == trial.arm;
+            question.stretches.begin(window_ns);
+        }
+    }
+
+    /// A window of a trial that was executed before, as it was stored: it may come several times, each time with what
+    /// the others lack. Nothing is given up with it, since that trial was not.
+    pub fn recall(&mut self, window: &Window) {
+        for question in self.questions.iter_mut().filter(|one| one.current) {
+            let (criterion, places) = (&question.criterion, question.places);
+            question.seen.add(&Tally::of(window, criterion, places, question.lens));
+        }
+    }
+
+    /// A window of the trial has closed; gives the criteria that were lost with it.
+    pub fn add(&mut self, window: &Window) -> Vec<Lost> {
+        let current = self.questions.iter_mut().filter(|one| one.current && !one.lost);
+        current.filter_map(|question| question.add(window)).collect()
+    }
+}
+
+impl Question {
+    fn add(&mut self, window: &Window) -> Option<Lost> {
+        let tally = Tally::of(window, &self.criterion, self.places, self.lens);
+        self.seen.add(&tally);
+        let place = usize::try_from(window.number).ok()?;
+        self.stretches.add(place, &tally);
+        let why = match self.criterion.over {
+            Some(_) => self.missed_window(place),
+            None => self.hopeless(),
+        }?;
+        self.lost = true;
+        let text = &self.criterion.text;
+        let why = format!("`{text}` can no longer be met: {why}");
+        Some(Lost { criterion: text.clone(), why })
+    }
+
+    /// Each window must meet the criterion, so one that does not is enough.
+    fn missed_window(&self, place: usize) -> Option<String> {
+        let per = self.stretches.per();
+        let whole = per > 0 && (place + 1).is_multiple_of(per);
+        let missed = whole && self.stretches.meets(&self.criterion, place / per) == Some(false);
+        let length = self.criterion.over.filter(|_| missed)?;
+        let from = length.as_nanos() * (place / per) as u128;
+        let from = number::duration(u64::try_from(from).unwrap_or(u64::MAX));
+        Some(format!("the window from {from} misses it"))
+    }
+
+    fn hopeless(&self) -> Option<String> {
+        if let Metric::Quantile(q) = self.criterion.metric {
+            return self.quantile(q);
+        }
+        let range = self.range();
+        let bound = self.criterion.bound;
+        let shown = |value| number::in_unit_of(&self.criterion.text, value);
+        let comparison = self.criterion.comparison;
+        let reachable = comparison.holds(range.low, bound)
+            || comparison.holds(range.high, bound)
+            || (range.low <= bound && bound <= range.high && comparison.holds(bound, bound));
+        if reachable {
+            return None;
+        }
+        let too_high = comparison.caps() || (comparison == Operator::Equal && range.low > bound);
+        Some(match (too_high, range.low.is_finite()) {
+            (true, true) => format!("it is at least {} already", shown(range.low)),
+            (true, false) => "an operation never succeeded".to_owned(),
+            (false, _) => format!("it is at most {} whatever comes", shown(range.high)),
+        })
+    }
+
+    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound.
+    fn quantile(&self, q: f64) -> Option<String> {
+        if !self.is_seen() {
+            return None;
+        }
+        let planned = self.planned.whole?.max(self.seen.planned);
+        let beyond = self.seen.above + self.seen.lost;
+        let allowed = planned - quantile::rank(q, planned);
+        let left = planned - self.seen.planned;
+        let bound = number::duration(self.lens.threshold);
+        let (seen, name) = (number::count(beyond), number::percentile(q));
+        let (of, limit) = (number::count(planned), number::count(allowed));
+        if self.criterion.comparison.caps() {
+            (beyond > allowed).then(|| {
+                format!("{seen} operations are beyond {bound}, and {name} allows {limit} of {of}")
+            })
+        } else {
+            (beyond + left <= allowed).then(|| {
+                format!("{seen} operations are beyond {bound}, and {name} needs more than {limit} of {of}")
+            })
+        }
+    }
+
+    /// Whether windows tell the time that is asked for.
+    fn is_seen(&self) -> bool {
+        matches!(self.criterion.time, Time::Response | Time::Service)
+    }
+
+    fn range(&self) -> Range {
+        match &self.criterion.metric {
+            Metric::Max if self.is_seen() && self.seen.lost > 0 => Range::from(f64::INFINITY),
+            Metric::Max if self.is_seen() => Range::from(self.seen.max as f64),
+            Metric::Count(count) => self.count(*count),
+            Metric::Rate(rate) => self.rate(*rate),
+            Metric::Ratio(over, under) => self.ratio(over, under),
+            Metric::Max | Metric::Mean | Metric::Quantile(_) => Range::ANY,
+        }
+    }
+
+    fn count(&self, count: Count) -> Range {
+        let seen = &self.seen;
+        let whole = self.planned.whole.map(|planned| planned.max(seen.planned));
+        let left = whole.map_or(f64::INFINITY, |whole| (whole - seen.planned) as f64);
+        let (known, unsure) = match count {
+            Count::Planned => return self.planned_range(),
+            Count::Succeeded => (seen.succeeded, 0),
+            Count::Failed => (seen.failed, 0),
+            // Windows do not tell operations that were never begun from those that were abandoned.
+            Count::Started => (seen.succeeded + seen.failed, seen.lost - seen.failed),
+            Count::Missed | Count::Abandoned => (0, seen.lost - seen.failed),
+        };
+        Range { low: known as f64, high: (known + unsure) as f64 + left }
+    }
+
+    fn planned_range(&self) -> Range {
+        let seen = self.seen.planned;
+        match self.planned.whole {
+            Some(whole) => Range { low: whole.max(seen) as f64, high: whole.max(seen) as f64 },
+            None => Range::from(seen as f64),
+        }
+    }
+
+    /// What ends after the phase is in no rate but the offered one, so nothing is certain from below.
+    fn rate(&self, rate: Rate) -> Range {
+        let Some(seconds) = self.planned.seconds else { return Range::ANY };
+        let most = match rate {
+            Rate::Offered => self.planned_range().high,
+            Rate::Started => self.count(Count::Started).high,
+            Rate::Completed => self.count(Count::Succeeded).high + self.seen.failed as f64,
+            Rate::Goodput => self.count(Count::Succeeded).high,
+        };
+        Range { low: 0.0, high: most / seconds }
+    }
+
+    fn ratio(&self, over: &Term, under: &Term) -> Range {
+        let (over, under) = (self.side(over, 0), self.side(under, 1));
+        if over == Range::ANY || under == Range::ANY {
+            return Range::ANY;
+        }
+        let high = if under.low > 0.0 { over.high / under.low } else { f64::INFINITY };
+        Range { low: over.low / under.high.max(1.0), high }
+    }
+
+    fn side(&self, term: &Term, side: usize) -> Range {
+        let seen = self.seen.sides[side] as f64;
+        match term.part {
+            Part::Count(count) if self.places.sides[side] == self.places.whole => self.count(count),
+            // No more of them than are planned in all.
+            Part::Count(Count::Planned | Count::Succeeded | Count::Failed) => {
+                let planned = self.planned.sides[side].map_or(f64::INFINITY, |all| all as f64);
+                Range { low: seen, high: planned.max(seen) }
+            }
+            Part::Count(_) | Part::Item(_) => Range::ANY,
+        }
+    }
+}
+
+impl Range {
+    const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+    fn from(low: f64) -> Self {
+        Self { low, high: f64::INFINITY }
+    }
+}
+
+impl Planned {
+    fn of(plan: &Plan, arm: usize, places: Places, numbers: Option<&[u64]>) -> Self {
+        let number = |place: Place| {
+            numbers.map(|numbers| match place {
+                Some(place) => numbers[place],
+                None => numbers.iter().sum(),
+            })
+        };
+        let trials = plan.trials.iter().filter(|trial| trial.arm == arm).count();
+        let seconds = match plan.arms[arm].load.stop {
+            Stop::Duration { after } => Some(after.as_secs_f64() * trials as f64),
+            Stop::Operations { .. } => None,
+        };
+        Self { whole: number(places.whole), sides: places.sides.map(number), seconds }
+    }
+}
+
+/// Operations of each kind that all trials of this arm are planned to begin; `None` where a closed loop makes as many as
+/// it can.
+fn numbers(plan: &Plan, arm: usize) -> Option<Vec<u64>> {
+    let trials = plan.trials.iter().filter(|trial| trial.arm == arm);
+    let mut sums = vec![0; plan.arms[arm].operations.len()];
+    for trial in trials {
+        for operation in planned(&plan.arms[arm], trial)? {
+            sums[operation] += 1;
+        }
+    }
+    Some(sums)
+}
+
+/// The operation of each arrival of a trial.
+fn planned(arm: &Arm, trial: &TrialPlan) -> Option<impl Iterator<Item = usize>> {
+    let load = &arm.load;
+    let count = match (&load.model, load.stop) {
+        (Model::Open { arrivals }, stop) => Schedule::new(arrivals, stop, trial.seed).count(),
+        (_, Stop::Operations { count }) => usize::try_from(count).unwrap_or(usize::MAX),
+        (_, Stop::Duration { .. }) => return None,
+    };
+    let mix = Mix::new(&arm.operations, trial.seed);
+    Some(mix.take(count).map(|assignment| assignment.operation))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+use record::{FailureKind, Outcome};
+
+use super::*;
+use crate::simulated::{One, Simulated, file, simulate};
+
+const MS: u64 = 1_000_000;
+const LOAD: &str = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
+
+/// 200/s for 60 s, 1 ms each.
+fn run(load: &str, criterion: &str, one: impl Fn(u64) -> One) -> Simulated {
+    simulate(&file(load, &[criterion]), 200, 12_000, one)
+}
+
+/// The window with which the criterion was given up, and why.
+fn given_up(made: &Simulated) -> Option<(u64, String)> {
+    let mut prospect = Prospect::new(&made.plan);
+    prospect.begin(&made.plan.trials[0], made.trial.window_ns);
+    let mut lost = made.windows().iter().flat_map(|window| {
+        prospect.add(window).into_iter().map(|lost| (window.number, lost.why)).collect::<Vec<_>>()
+    });
+    let first = lost.next();
+    assert_eq!(lost.next(), None, "a criterion is given up once");
+    first
+}
+
+fn check(load: &str, criterion: &str, one: impl Fn(u64) -> One, expected: Option<(u64, &str)>) {
+    let expected = expected
+        .map(|(window, why)| (window, format!("`{criterion}` can no longer be met: {why}")));
+    assert_eq!(given_up(&run(load, criterion, one)), expected, "{criterion}");
+}
+
+/// Fails the 100th operation of each of these seconds.
+fn failing(seconds: &'static [u64]) -> impl Fn(u64) -> One {
+    move |index| One {
+        outcome: Some(if index % 200 == 100 && seconds.contains(&(index / 200)) {
+            Outcome::Failed(FailureKind::Status)
+        } else {
+            Outcome::Succeeded
+        }),
+        ..One::answered(MS)
+    }
+}
+
+/// Takes 30 ms instead of 1 ms from this second on.
+fn slow_from(second: u64) -> impl Fn(u64) -> One {
+    move |index| One::answered(if index / 200 >= second { 30 * MS } else { MS })
+}
+
+#[test]
+fn a_count_that_is_too_high_only_grows() {
+    check(LOAD, "failed == 0", failing(&[7, 9]), Some((7, "it is at least 1 already")));
+    check(LOAD, "failed < 2", failing(&[7, 9]), Some((9, "it is at least 2 already")));
+    check(LOAD, "home failed <= 2", failing(&[7, 9]), None);
+    let most = "it is at most 2 whatever comes";
+    check(LOAD, "failed > 2", failing(&[7, 9]), Some((59, most)));
+    check(LOAD, "missed == 0", |_| One::answered(MS), None);
+}
+
+#[test]
+fn what_can_no_longer_be_reached_is_given_up() {
+    // 12,000 are planned.
+    let most = "it is at most 11,999 whatever comes";
+    check(LOAD, "succeeded == 12000", failing(&[5]), Some((5, most)));
+    check(LOAD, "succeeded >= 11999", failing(&[5]), None);
+    check(LOAD, "goodput >= 200/s", failing(&[5]), Some((5, "it is at most 200/s whatever comes")));
+    check(LOAD, "goodput > 199/s", failing(&[5, 6]), None);
+    check(LOAD, "planned == 13000", failing(&[]), Some((0, "it is at most 12,000 whatever comes")));
+}
+
+#[test]
+fn a_quantile_is_given_up_when_more_are_beyond_than_it_allows_among_all() {
+    // 1 % of 12,000 are 120: reached within the second of the first slow operation.
+    let why = "200 operations are beyond 20.0 ms, and p99 allows 120 of 12,000";
+    check(LOAD, "p99 < 20ms", slow_from(30), Some((30, why)));
+    // Service time belongs to the second of the finish.
+    let fewer = "194 operations are beyond 20.0 ms, and p99 allows 120 of 12,000";
+    check(LOAD, "home service p99 < 20ms", slow_from(30), Some((30, fewer)));
+    // 600 are allowed, and three seconds have as many.
+    let why = "800 operations are beyond 20.0 ms, and p95 allows 600 of 12,000";
+    check(LOAD, "p95 < 20ms", slow_from(30), Some((33, why)));
+    check(LOAD, "p50 < 20ms", slow_from(30), None);
+    check(
+        LOAD,
+        "p50 < 20ms",
+        slow_from(29),
+        Some((59, "6,200 operations are beyond 20.0 ms, and p50 allows 6,000 of 12,000")),
+    );
+    let why = "0 operations are beyond 20.0 ms, and p99 needs more than 120 of 12,000";
+    check(LOAD, "p99 > 20ms", |_| One::answered(MS), Some((59, why)));
+}
+
+#[test]
+fn failures_are_beyond_every_bound() {
+    let why = "121 operations are beyond 1.00 s, and p99 allows 120 of 12,000";
+    let one = |index| One {
+        outcome: Some(if index < 121 {
+            Outcome::Failed(FailureKind::Timeout)
+        } else {
+            Outcome::Succeeded
+        }),
+        ..One::answered(MS)
+    };
+    check(LOAD, "p99 < 1s", one, Some((0, why)));
+    check(LOAD, "max < 1s", failing(&[8]), Some((8, "an operation never succeeded")));
+    check(LOAD, "max < 20ms", slow_from(12), Some((12, "it is at least 30.0 ms already")));
+}
+
+#[test]
+fn ratios_are_bounded_by_what_is_planned() {
+    // 0.1 % of 12,000 are 12.
+    let all: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+    check(
+        LOAD,
+        "failed / planned < 0.1%",
+        failing(all),
+        Some((11, "it is at least 0.10 % already")),
+    );
+    check(LOAD, "failed / planned < 0.1%", failing(&all[..11]), None);
+    check(
+        LOAD,
+        "home succeeded / planned == 100%",
+        failing(&[3]),
+        Some((3, "it is at most > 99.9 % whatever comes")),
+    );
+    check(LOAD, "hits / succeeded == 3", failing(&[3]), None);
+}
+
+#[test]
+fn one_window_that_misses_is_enough() {
+    let why = "the window from 20.0 s misses it";
+    check(LOAD, "p95 < 20ms over 10s windows", slow_from(23), Some((29, why)));
+    check(LOAD, "failed == 0 over 20s windows", failing(&[33]), Some((39, why)));
+    check(LOAD, "p50 < 20ms over 10s windows", slow_from(57), None);
+}
+
+#[test]
+fn nothing_is_given_up_that_nobody_can_know() {
+    let closed = "connections = 2\nduration = \"60s\"";
+    check(closed, "p99 < 20ms", slow_from(30), None);
+    check(closed, "goodput > 1000/s", slow_from(30), None);
+    check(closed, "failed == 0", failing(&[7]), Some((7, "it is at least 1 already")));
+    check(LOAD, "mean < 1us", slow_from(0), None);
+    check(LOAD, "connect p99 < 1us", slow_from(0), None);
+    let counted = "connections = 2\noperations = 12000";
+    let why = "200 operations are beyond 20.0 ms, and p99 allows 120 of 12,000";
+    let made = run(counted, "p99 < 20ms", slow_from(30));
+    assert_eq!(
+        given_up(&made).map(|(_, why)| why),
+        Some(format!("`p99 < 20ms` can no longer be met: {why}"))
+    );
+}
+
+#[test]
+fn trials_of_an_arm_share_what_is_allowed() {
+    let made = run(LOAD, "failed <= 2", failing(&[7, 9]));
+    let mut plan = made.plan.clone();
+    plan.trials.push(TrialPlan { index: 2, block: 2, ..plan.trials[0].clone() });
+    let mut prospect = Prospect::new(&plan);
+    let mut lost = Vec::new();
+    for trial in &plan.trials {
+        prospect.begin(trial, made.trial.window_ns);
+        for window in made.windows() {
+            let found = prospect.add(window);
+            lost.extend(found.into_iter().map(|_| (trial.index, window.number)));
+        }
+    }
+    assert_eq!(lost, [(2, 7)]);
+}

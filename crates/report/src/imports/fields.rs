@@ -1,0 +1,55 @@
+//! Fields of a JSON report, by path. An absent one is no error: the rules that need it are silent.
+
+use serde_json::Value;
+
+use super::figure::{COUNT_LIMIT, Figure};
+
+/// What lies at this path.
+pub fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// A number, also one written as a text.
+pub fn figure(value: &Value, path: &[&str]) -> Option<Figure> {
+    match at(value, path)? {
+        Value::String(text) => super::figure::number(text),
+        value => value.as_f64().map(Figure::of_number),
+    }
+}
+
+/// A share, which programs write with all its digits: a whole 1 or 0 is not rounded.
+pub fn share(value: &Value, path: &[&str]) -> Option<Figure> {
+    Some(Figure { value: at(value, path)?.as_f64()?, step: 1e-6 })
+}
+
+/// A time in this many seconds a unit.
+pub fn time(value: &Value, path: &[&str], unit: f64) -> Option<Figure> {
+    figure(value, path).map(|figure| figure.times(unit))
+}
+
+/// A count.
+pub fn count(value: &Value, path: &[&str]) -> Option<u64> {
+    let value = at(value, path)?;
+    let float = || {
+        let float = value.as_f64()?;
+        ((0.0..COUNT_LIMIT as f64).contains(&float) && float.fract() == 0.0).then_some(float as u64)
+    };
+    value.as_u64().or_else(float).filter(|count| *count < COUNT_LIMIT)
+}
+
+/// A text.
+pub fn text<'v>(value: &'v Value, path: &[&str]) -> Option<&'v str> {
+    at(value, path)?.as_str()
+}
+
+/// Counts by name; absent, and entries that are no counts, as nothing.
+pub fn counts(value: &Value, path: &[&str]) -> std::collections::BTreeMap<String, u64> {
+    let Some(Value::Object(map)) = at(value, path) else { return Default::default() };
+    map.iter().filter_map(|(name, value)| Some((name.clone(), count(value, &[])?))).collect()
+}
+
+/// Named values of an object, in its order.
+pub fn entries<'v>(value: &'v Value, path: &[&str]) -> impl Iterator<Item = (&'v str, &'v Value)> {
+    let object = at(value, path).and_then(Value::as_object);
+    object.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+}

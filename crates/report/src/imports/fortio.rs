@@ -1,0 +1,62 @@
+//! Fortio: `-json`. Times in seconds; quantiles are interpolated within buckets, whose width is 1 ms
+//! unless asked otherwise.
+
+use serde_json::Value;
+
+use super::figure::{number, time};
+use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
+use super::{Format, fields, json, single};
+
+pub(super) const FORMAT: Format = Format {
+    name: "fortio",
+    about: "Fortio's JSON",
+    marks: &["\"RequestedQPS\"", "\"ActualQPS\"", "\"DurationHistogram\"", "\"RetCodes\""],
+    read,
+};
+
+fn read(text: &str) -> Result<Foreign, String> {
+    let root = json(text)?;
+    let times = |name| fields::figure(&root, &["DurationHistogram", name]);
+    let codes = fields::counts(&root, &["RetCodes"]);
+    let bad = |code: &str| code.parse().is_ok_and(|code: i32| !(0..400).contains(&code));
+    let failed = codes.iter().filter(|(code, _)| bad(code)).map(|(_, n)| n).sum();
+    let n = fields::count(&root, &["DurationHistogram", "Count"]);
+    let mut row = Row {
+        name: "all".to_owned(),
+        n: Some(n.ok_or("`DurationHistogram.Count`")?),
+        failed: Some(failed),
+        statuses: codes,
+        rate: fields::figure(&root, &["ActualQPS"]),
+        min: times("Min"),
+        mean: times("Avg"),
+        stdev: times("StdDev"),
+        max: times("Max"),
+        timed: n,
+        ..Row::default()
+    };
+    let list = fields::at(&root, &["DurationHistogram", "Percentiles"]).and_then(Value::as_array);
+    for entry in list.into_iter().flatten() {
+        let q = fields::figure(entry, &["Percentile"]);
+        if let Some((q, value)) = q.zip(fields::figure(entry, &["Value"])) {
+            push_quantile(&mut row, q.value / 100.0, value);
+        }
+    }
+    let asked = fields::text(&root, &["RequestedQPS"]).and_then(number);
+    let asked = asked.filter(|rate| rate.value > 0.0);
+    Ok(single(
+        "Fortio",
+        Run {
+            name: fields::text(&root, &["Labels"]).unwrap_or_default().to_owned(),
+            started_at: fields::text(&root, &["StartTime"]).and_then(epoch),
+            model: Some(Model::Closed),
+            workers: fields::figure(&root, &["NumThreads"]).map(|threads| threads.value),
+            target_rate: asked,
+            asked_duration: fields::text(&root, &["RequestedDuration"]).and_then(time),
+            duration: fields::time(&root, &["ActualDuration"], 1e-9),
+            measured_from: Some(Start::Sent),
+            content_checked: Some(false),
+            total: Some(row),
+            ..Run::default()
+        },
+    ))
+}

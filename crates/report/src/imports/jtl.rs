@@ -1,0 +1,97 @@
+//! JMeter's results (JTL as CSV): one line a request. Its counts and times are made here, so that
+//! what is checked is not arithmetic but what may be concluded.
+
+use std::collections::BTreeMap;
+
+use super::figure::Figure;
+use super::foreign::{Foreign, Row, Run, Start};
+use super::{Format, single};
+
+pub(super) const FORMAT: Format = Format {
+    name: "jtl",
+    about: "JMeter's results as CSV, with their header",
+    marks: &["timeStamp", "elapsed", "label", "success"],
+    read,
+};
+
+const MILLI: f64 = 1e-3;
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+
+#[derive(Default)]
+struct Seen {
+    times: Vec<u32>,
+    failed: u64,
+    bytes: u64,
+}
+
+fn read(text: &str) -> Result<Foreign, String> {
+    let mut lines = csv::Reader::from_reader(text.as_bytes());
+    let head = lines.headers().map_err(|error| format!("a table ({error})"))?.clone();
+    let place = |name: &str| {
+        head.iter().position(|other| other == name).ok_or_else(|| format!("the column `{name}`"))
+    };
+    let (stamp, elapsed) = (place("timeStamp")?, place("elapsed")?);
+    let (label, success) = (place("label")?, place("success")?);
+    let (bytes, threads) = (place("bytes").ok(), place("allThreads").ok());
+    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    let (mut first, mut last_sent, mut last, mut workers) = (u64::MAX, 0, 0, 0);
+    for record in lines.records() {
+        let record = record.map_err(|error| format!("whole lines ({error})"))?;
+        let figure = |place: usize| record.get(place).and_then(|cell| cell.parse::<u64>().ok());
+        let wrong = || format!("figures in `{}`", record.as_slice());
+        let began = figure(stamp).ok_or_else(wrong)?;
+        let took = figure(elapsed).and_then(|took| u32::try_from(took).ok()).ok_or_else(wrong)?;
+        let good = match record.get(success) {
+            Some("true") => true,
+            Some("false") => false,
+            _ => return Err(wrong()),
+        };
+        let row = seen.entry(record.get(label).unwrap_or_default().to_owned()).or_default();
+        row.times.push(took);
+        row.failed += u64::from(!good);
+        row.bytes = row.bytes.saturating_add(bytes.and_then(figure).unwrap_or(0));
+        first = first.min(began);
+        last_sent = last_sent.max(began);
+        last = last.max(began.saturating_add(u64::from(took)));
+        workers = workers.max(threads.and_then(figure).unwrap_or(0));
+    }
+    if seen.is_empty() {
+        return Err("a line with a request".to_owned());
+    }
+    let length = |end: u64| Figure { value: (end - first) as f64 * MILLI, step: 2.0 * MILLI };
+    Ok(single(
+        "JMeter",
+        Run {
+            started_at: Some(first as f64 * MILLI),
+            workers: (workers > 0).then_some(workers as f64),
+            duration: Some(length(last)),
+            send_window: Some(length(last_sent)),
+            measured_from: Some(Start::Sent),
+            rows: seen.into_iter().map(|(name, seen)| row(name, seen)).collect(),
+            ..Run::default()
+        },
+    ))
+}
+
+fn row(name: String, mut seen: Seen) -> Row {
+    seen.times.sort_unstable();
+    let n = seen.times.len();
+    let time = |value: f64| Some(Figure { value: value * MILLI, step: MILLI });
+    let sum: f64 = seen.times.iter().map(|time| f64::from(*time)).sum();
+    let rank = |q: f64| ((q.next_down() * n as f64).ceil() as usize).clamp(1, n) - 1;
+    let quantile =
+        |q: f64| (q, Figure { value: f64::from(seen.times[rank(q)]) * MILLI, step: MILLI });
+    Row {
+        name,
+        n: Some(n as u64),
+        failed: Some(seen.failed),
+        min: time(f64::from(seen.times[0])),
+        mean: time(sum / n as f64),
+        max: time(f64::from(seen.times[n - 1])),
+        quantiles: QUANTILES.iter().map(|q| quantile(*q)).collect(),
+        timed: Some(n as u64),
+        resolution: Some(MILLI),
+        bytes_total: Some(Figure::exact(seen.bytes as f64)),
+        ..Row::default()
+    }
+}

@@ -1,0 +1,110 @@
+//! k6: `--summary-export`, `handleSummary`, and the new machine-readable summary.
+//!
+//! `http_req_duration` leaves out looking up names, connecting and TLS. Times in milliseconds.
+
+use serde_json::Value;
+
+use super::figure::Figure;
+use super::foreign::{Foreign, Row, Run, Start, push_quantile, quantile_name};
+use super::{Format, fields, json, single};
+
+pub(super) const EXPORT: Format = Format {
+    name: "k6",
+    about: "k6 summary: `--summary-export` or `handleSummary`",
+    marks: &["\"metrics\"", "\"http_req_duration\"", "\"http_reqs\"", "\"root_group\""],
+    read: export,
+};
+
+pub(super) const MACHINE: Format = Format {
+    name: "k6-machine",
+    about: "k6 summary: `--new-machine-readable-summary`",
+    marks: &["\"results\"", "\"http_req_duration\"", "\"http_reqs\"", "k6", "\"metadata\""],
+    read: machine,
+};
+
+const MILLI: f64 = 1e-3;
+
+/// Metrics by name, wherever the form keeps their values.
+struct Metrics<'v>(Vec<(&'v str, &'v Value)>);
+
+impl<'v> Metrics<'v> {
+    fn value(&self, metric: &str, names: &[&str]) -> Option<Figure> {
+        let (_, values) = self.0.iter().find(|(name, _)| *name == metric)?;
+        names.iter().find_map(|name| fields::figure(values, &[name]))
+    }
+
+    fn count(&self, metric: &str, names: &[&str]) -> Option<u64> {
+        let (_, values) = self.0.iter().find(|(name, _)| *name == metric)?;
+        names.iter().find_map(|name| fields::count(values, &[name]))
+    }
+}
+
+fn export(text: &str) -> Result<Foreign, String> {
+    let root = json(text)?;
+    let metrics = fields::entries(&root, &["metrics"]);
+    let metrics = metrics.map(|(name, metric)| (name, metric.get("values").unwrap_or(metric)));
+    let metrics = Metrics(metrics.collect());
+    let mut run = run(&metrics)?;
+    run.duration = fields::time(&root, &["state", "testRunDurationMs"], MILLI);
+    Ok(single("k6", run))
+}
+
+fn machine(text: &str) -> Result<Foreign, String> {
+    let root = json(text)?;
+    let list = fields::at(&root, &["results", "metrics"]).and_then(Value::as_array);
+    let metrics = list
+        .ok_or("`results.metrics`")?
+        .iter()
+        .filter_map(|metric| Some((fields::text(metric, &["name"])?, metric.get("values")?)));
+    let mut run = run(&Metrics(metrics.collect()))?;
+    run.duration = fields::figure(&root, &["config", "duration"]);
+    Ok(single("k6", run))
+}
+
+fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
+    const TIMES: &str = "http_req_duration";
+    let time = |name: &str| metrics.value(TIMES, &[name]).map(|value| value.times(MILLI));
+    let n = metrics.count("http_reqs", &["count"]).ok_or("the count of `http_reqs`")?;
+    // Of this rate "passes" are the requests that did fail.
+    let failed = metrics.count("http_req_failed", &["passes", "matches"]);
+    let mut total = Row {
+        name: "all".to_owned(),
+        n: Some(n),
+        failed,
+        rate: metrics.value("http_reqs", &["rate"]),
+        failed_share: metrics
+            .value("http_req_failed", &["rate", "value"])
+            .map(|share| Figure { step: 1e-6, ..share }),
+        min: time("min"),
+        mean: time("avg"),
+        max: time("max"),
+        timed: Some(n),
+        interpolated: true,
+        bytes_total: metrics.value("data_received", &["count"]),
+        ..Row::default()
+    };
+    if let Some(median) = time("med") {
+        push_quantile(&mut total, 0.5, median);
+    }
+    let (_, times) =
+        metrics.0.iter().find(|(name, _)| *name == TIMES).ok_or("`http_req_duration`")?;
+    for (name, value) in fields::entries(times, &[]) {
+        if let Some((q, value)) = quantile_name(name).zip(fields::figure(value, &[])) {
+            push_quantile(&mut total, q, value.times(MILLI));
+        }
+    }
+    for part in ["sending", "waiting", "receiving"] {
+        if let Some(mean) = metrics.value(&format!("http_req_{part}"), &["avg"]) {
+            total.parts.push((part.to_owned(), mean.times(MILLI)));
+        }
+    }
+    let checks = metrics.count("checks", &["passes"]).or(metrics.count("checks_total", &["count"]));
+    Ok(Run {
+        // A user may have several requests in flight (`http.batch`), so that users bound nothing.
+        users: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),
+        measured_from: Some(Start::Sent),
+        content_checked: checks.is_none().then_some(false),
+        total: Some(total),
+        ..Run::default()
+    })
+}
