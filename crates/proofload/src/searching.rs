@@ -73,7 +73,7 @@ impl Searching<'_> {
             tried: Vec::new(),
             climbed: None,
         };
-        let mut summary = self.write(&done)?;
+        self.write(&done)?;
         while self.stop.requests() == 0
             && let Some(step) = done.search.next_step()
         {
@@ -83,9 +83,11 @@ impl Searching<'_> {
             }
             self.rest(&tried.summary);
             done.tried.push(tried);
-            summary = self.write(&done)?;
+            let summary = self.write(&done)?;
             self.tell(&summary);
         }
+        // The search says that it has ended only when it is asked for another step.
+        let mut summary = self.write(&done)?;
         let low = summary.capacity.as_ref().and_then(|capacity| capacity.low);
         if let (Some(low), Some(length), 0) = (low, self.stair, self.stop.requests()) {
             done.climbed = self.climb(&mut done.plan, low, length)?;

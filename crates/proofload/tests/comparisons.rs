@@ -43,7 +43,7 @@ warm_up = "500ms"
 steady_state = "reported"
 [[operation]]
 name = "get"
-http = { path = "/" }
+http = { path = "/{{factor.version}}" }
 expect = { status = 200 }
 [[comparison]]
 factor = "version"

@@ -34,6 +34,7 @@ fn search(lab: &Lab, file: &str, flags: &[&str]) -> (Summary, Capacity, bool) {
     let bracketed = capacity.ending == CapacityEnding::Bracketed;
     assert_eq!(ran.code, if bracketed { 0 } else { 3 }, "{ran:?}");
     let spoiled = capacity.steps.iter().any(|step| step.result == StepResult::Invalid);
+    assert_ne!(capacity.ending, CapacityEnding::Stopped, "nobody stopped it: {ran:?}");
     assert!(bracketed || spoiled, "only a busy machine keeps it from an answer: {ran:?}");
     (summary, capacity, bracketed)
 }

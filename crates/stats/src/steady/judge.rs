@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::homogeneity::{Spread, spread};
-use super::level::{Step, step_at, steps};
+use super::level::{Step, lasting, step_at, steps};
 use super::mser::{BATCH, mser5};
 use super::point::WindowPoint;
 use super::slope::{Change, change, residuals, theil_sen};
@@ -171,20 +171,36 @@ impl Series {
         Self { values: self.values[place..].to_vec(), ..*self }
     }
 
+    /// Steps that matter, to levels that last.
+    fn steps(&self) -> Vec<Step> {
+        let mut steps =
+            lasting(steps(&self.values, self.step, GRAIN), self.values.len(), self.step);
+        if steps.first().is_some_and(|first| !self.begins_apart(first.at)) {
+            steps.remove(0);
+        }
+        steps
+    }
+
+    /// Whether the series begins at another level than that from `at` on. What begins there, leaves it and comes back
+    /// before `at` is an event.
+    fn begins_apart(&self, at: usize) -> bool {
+        let rest = &self.values[at..];
+        (level(&self.values[..at.div_ceil(3)]) - level(rest)).abs() > self.step
+    }
+
     /// The step down to the rest, if the first third or less was certainly slower.
     fn start(&self) -> Option<Step> {
         let third = self.values.len() / 3;
-        let early = steps(&self.values, self.step, GRAIN).into_iter().map(|step| step.at);
+        let early = self.steps().into_iter().map(|step| step.at);
         let early = early.take_while(|&at| at <= third).last();
         let cut = mser5(&self.values).filter(|cut| cut.converged).map(|cut| BATCH * cut.batches);
         let at = early.max(cut.filter(|cut| (1..=third).contains(cut)))?;
         let step = step_at(&self.values, at, GRAIN)?;
-        (step.change < -self.step && step.is_certain()).then_some(step)
+        (self.begins_apart(at) && step.change < -self.step && step.is_certain()).then_some(step)
     }
 
     /// Whether the level at these places differs from that of the whole by a step that matters.
     fn differs_in(&self, places: Range<usize>) -> bool {
-        let level = |values: &[f64]| super::slope::median(&mut values.to_vec()).unwrap_or(0.0);
         (level(&self.values[places]) - level(&self.values)).abs() > self.step
     }
 
@@ -194,7 +210,7 @@ impl Series {
         let large = (slope * self.values.len() as f64).abs() > self.drift;
         let drift = large.then(|| change(&self.values, SLOPE_LEVEL, seed));
         let drift = drift.filter(Change::is_certain);
-        let steps = steps(&self.values, self.step, GRAIN);
+        let steps = self.steps();
         let largest = steps.iter().max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()));
         match (drift, largest) {
             (Some(drift), Some(_)) if self.is_line(slope, &steps) => Some(self.drifts(&drift)),
@@ -226,6 +242,10 @@ impl Series {
         });
         one_step.fold(f64::INFINITY, f64::min) > line
     }
+}
+
+fn level(values: &[f64]) -> f64 {
+    super::slope::median(&mut values.to_vec()).unwrap_or(0.0)
 }
 
 /// Growth by more than the mean: a queue that only grows ends at twice its mean, one at rest grows by nothing.
@@ -260,10 +280,26 @@ fn uneven(points: &[WindowPoint], series: &[Series; 2]) -> Option<Alarm> {
     };
     counted
         .into_iter()
-        .filter_map(|(measure, counts)| Some((measure, spread(&counts)?)))
-        .filter(|(measure, spread)| spread.p_value < SPREAD_LEVEL && matters(*measure, spread))
+        .filter_map(|(measure, counts)| Some((measure, lasting_spread(&counts)?)))
+        .filter(|(measure, spread)| matters(*measure, spread))
         .min_by(|a, b| a.1.p_value.total_cmp(&b.1.p_value))
         .map(|(measure, spread)| Alarm::Uneven { measure, spread })
+}
+
+/// Parts that certainly differ, and still do without the one that differs most and its neighbours: what happened once
+/// and was over is an event, and no state. Of the last part nobody knows whether it was over.
+fn lasting_spread(counts: &[WindowCount]) -> Option<Spread> {
+    let differs = |spread: &Spread| spread.p_value < SPREAD_LEVEL;
+    let found = spread(counts).filter(differs)?;
+    let event = found.places(counts.len());
+    if event.end == counts.len() {
+        return Some(found);
+    }
+    let width = event.len();
+    let rest = |place: usize| place + width < event.start || place >= event.end + width;
+    let rest: Vec<WindowCount> =
+        counts.iter().enumerate().filter(|(place, _)| rest(*place)).map(|(_, &one)| one).collect();
+    spread(&rest).filter(differs).map(|_| found)
 }
 
 fn counts(points: &[WindowPoint], of: fn(&WindowPoint) -> (u64, u64)) -> Vec<WindowCount> {

@@ -47,6 +47,23 @@ pub fn steps(values: &[f64], margin: f64, grain: f64) -> Vec<Step> {
     }
 }
 
+/// The steps to levels that last: an excursion of at most a fifth of the series that comes back to where it left is an
+/// event, and no state.
+pub fn lasting(steps: Vec<Step>, length: usize, margin: f64) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::new();
+    for step in steps {
+        let comes_back = |left: &Step| {
+            5 * (step.at - left.at) <= length && (left.change + step.change).abs() <= margin
+        };
+        if kept.last().is_some_and(comes_back) {
+            kept.pop();
+        } else {
+            kept.push(step);
+        }
+    }
+    kept
+}
+
 /// The step from what lies before `cut` to what lies after it.
 pub fn step_at(values: &[f64], cut: usize, grain: f64) -> Option<Step> {
     contrasts(values, &[cut], grain).pop()
@@ -129,6 +146,24 @@ mod tests {
     #[test]
     fn a_stall_of_a_few_windows_is_no_level() {
         assert!(steps(&noisy(&[(1.0, 40), (6.0, 2), (1.0, 38)]), 0.05, 0.004).is_empty());
+    }
+
+    #[test]
+    fn an_excursion_that_comes_back_soon_is_an_event() {
+        let lasting_of = |levels: &[(f64, usize)]| {
+            let values = noisy(levels);
+            lasting(steps(&values, 0.05, 0.004), values.len(), 0.05)
+        };
+        let stalled = [(1.0, 40), (6.0, 10), (1.0, 50)];
+        assert_eq!(steps(&noisy(&stalled), 0.05, 0.004).len(), 2, "it is seen");
+        assert_eq!(lasting_of(&stalled), []);
+        assert_eq!(lasting_of(&[(1.0, 40), (6.0, 30), (1.0, 30)]).len(), 2, "too long");
+        assert_eq!(
+            lasting_of(&[(1.0, 40), (6.0, 10), (2.0, 50)]).len(),
+            2,
+            "it does not come back"
+        );
+        assert_eq!(lasting_of(&[(1.0, 90), (6.0, 10)]).len(), 1, "nobody knows");
     }
 
     #[test]

@@ -97,6 +97,7 @@
     const { left, top, width, height } = u.bbox;
     u.ctx.save();
     u.ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    u.ctx.textAlign = "left";
     marks.forEach((mark) => {
       const at = (t) => Math.min(Math.max(u.valToPos(t, "x", true), left), left + width);
       const x = at(mark.from), w = Math.max(at(mark.to) - x, 2 * devicePixelRatio);
@@ -170,6 +171,19 @@
     data.shifts.forEach((chart) => shift(home, chart));
   }
 
+  function against(home, chart) {
+    const node = card(home, "Response time against " + chart.item,
+      "By powers of two of the number that answers carried; facts about this sample.");
+    const scale = timeScale([chart.p50, chart.p95]);
+    const dots = (label, i) => line(label, i, time, { points: { show: true, size: 7, fill: palette()[i] } });
+    draw(node, {
+      scales: { x: { time: false, distr: 3, range: () => [chart.x[0] / 1.5, chart.x.at(-1) * 1.5] }, y: scale },
+      axes: [axis(digits, { size: 34, splits: () => chart.x, filter: (_, splits) => splits }), timeAxis(scale)],
+      series: [{ label: "about", value: (_, v) => v == null ? "–" : digits(v) }, dots("p50", 0), dots("p95", 1),
+        { label: "operations", scale: "none", paths: () => null, points: { show: false }, value: (_, v) => v == null ? "–" : String(v) }],
+    }, [chart.x, chart.p50, chart.p95, chart.count]);
+  }
+
   function drawCurve() {
     const home = document.getElementById("curve");
     const c = data.curve;
@@ -205,6 +219,7 @@
     home.replaceChildren();
     spectrum(home, trial);
     if (trial.t.length) [times, rates, failures].forEach((chart) => chart(home, trial));
+    trial.against.forEach((chart) => against(home, chart));
   }
 
   // Many trials have their charts drawn when they come into sight.

@@ -32,6 +32,17 @@ struct Curve {
     other: Vec<Option<f64>>,
 }
 
+/// Response time against a number that answers carried. Times in milliseconds.
+#[derive(Serialize)]
+struct Against {
+    item: String,
+    /// Geometric middles of the ranges.
+    x: Vec<f64>,
+    p50: Vec<f64>,
+    p95: Vec<f64>,
+    count: Vec<u64>,
+}
+
 /// A stretch of a trial that a finding speaks of, in seconds.
 #[derive(Serialize)]
 struct Mark {
@@ -65,6 +76,7 @@ struct Charts {
     succeeded: Vec<f64>,
     failures: BTreeMap<String, Vec<f64>>,
     marks: Vec<Mark>,
+    against: Vec<Against>,
 }
 
 #[derive(Serialize)]
@@ -112,6 +124,30 @@ fn curve(summary: &Summary) -> Option<Curve> {
         passed: p99(true),
         other: p99(false),
     })
+}
+
+/// Of the numbers that spread over three powers of two or more; fewer points are better read in the table.
+fn against(trial: &Trial) -> Vec<Against> {
+    const LEAST: usize = 3;
+    let items = trial.operations.iter().flat_map(|operation| {
+        operation.items.iter().map(move |(name, item)| (format!("{} {name}", operation.name), item))
+    });
+    let spread = items.filter(|(_, item)| item.ranges.len() >= LEAST);
+    let ms = |ns: u64| ns as f64 / 1e6;
+    spread
+        .map(|(item, found)| Against {
+            item,
+            x: found.ranges.iter().map(|range| middle(range.from, range.below)).collect(),
+            p50: found.ranges.iter().map(|range| ms(range.p50_ns)).collect(),
+            p95: found.ranges.iter().map(|range| ms(range.p95_ns)).collect(),
+            count: found.ranges.iter().map(|range| range.count).collect(),
+        })
+        .collect()
+}
+
+/// The first range begins at 0, which has no place on a logarithmic axis.
+fn middle(from: f64, below: f64) -> f64 {
+    if from > 0.0 { (from * below).sqrt() } else { below / 2.0 }
 }
 
 /// Where in the measure phase a finding is to be seen, by the names of its evidence.
@@ -182,6 +218,7 @@ fn charts(trial: &Trial, record: &TrialRecord) -> Charts {
         succeeded: rate(|row| row.succeeded),
         failures: failures(&rows, &seconds),
         marks: Vec::new(),
+        against: against(trial),
     }
 }
 

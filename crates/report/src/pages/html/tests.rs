@@ -164,3 +164,29 @@ fn the_steps_of_a_search_are_drawn_by_rate() {
     assert_eq!(curve["passed"], serde_json::json!([5.0, 8.0, null, null]));
     assert_eq!(curve["other"], serde_json::json!([null, null, 30.0, null]));
 }
+
+#[test]
+fn a_number_of_the_answers_that_spreads_has_a_chart() {
+    let mut run = example::record();
+    let range = |power: i32| record::summary::ItemRange {
+        from: if power == 0 { 0.0 } else { 2_f64.powi(power - 1) },
+        below: 2_f64.powi(power),
+        count: 100,
+        p50_ns: 1_000_000 << power,
+        p95_ns: 2_000_000 << power,
+    };
+    let item = |powers: std::ops::Range<i32>| record::summary::Item {
+        sum: 1.0,
+        per_operation_mean: 1.0,
+        ranges: powers.map(range).collect(),
+    };
+    let items = &mut run.summary.arms[0].trials[0].operations[0].items;
+    items.insert("few".into(), item(0..2));
+    items.insert("targets".into(), item(0..5));
+    let data = data_of(&run);
+    let charts = data["trials"][0]["against"].as_array().unwrap();
+    assert_eq!(charts.len(), 1, "two points are no chart");
+    assert_eq!(charts[0]["item"], "home targets");
+    assert_eq!(charts[0]["p50"], serde_json::json!([1.0, 2.0, 4.0, 8.0, 16.0]));
+    assert_eq!(charts[0]["x"][0], 0.5);
+}

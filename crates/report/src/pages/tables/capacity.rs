@@ -142,6 +142,10 @@ fn stairs(capacity: &Capacity) -> Option<Table> {
     let recovery = stairs.recovery_ns.map_or_else(
         || "Response times did not come back to those of the way up.".to_owned(),
         |after| {
+            if after == 0 {
+                return "Response times were back as soon as the highest step had ended."
+                    .to_owned();
+            }
             format!(
                 "Response times were back {} after the end of the highest step.",
                 duration(after)
