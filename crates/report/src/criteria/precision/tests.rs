@@ -86,6 +86,6 @@ fn a_thin_tail_beside_a_dispersed_body_is_not_known() {
     let tail =
         |body: fn(u64) -> u64| move |index: u64| if index % 50 == 7 { 5 * MS } else { body(index) };
     assert!(found(&run(&["p99 < 20ms"], tail(|_| MS)), 60).is_some());
-    let swinging = tail(|index| if index / 200 % 2 == 0 { MS } else { 2 * MS });
+    let swinging = tail(|index| if index / 200 % 3 == 0 { 2 * MS } else { MS });
     assert_eq!(found(&run(&["p99 < 20ms"], swinging), 60), None);
 }
