@@ -166,3 +166,38 @@ fn trials_of_an_arm_share_what_is_allowed() {
     }
     assert_eq!(lost, [(2, 7)]);
 }
+
+/// In which trial a plan of these trials of one arm, each with two failures, was given up.
+fn given_up_with(criterion: &str, planned: &[u32], executed: &[(u32, u32)]) -> Vec<u32> {
+    let made = run(LOAD, criterion, failing(&[7, 9]));
+    let trial = |(index, block)| TrialPlan { index, block, ..made.plan.trials[0].clone() };
+    let mut plan = made.plan.clone();
+    plan.trials = (1..).zip(planned.iter().copied()).map(trial).collect();
+    let mut prospect = Prospect::new(&plan);
+    let mut lost = Vec::new();
+    for trial in executed.iter().copied().map(trial) {
+        prospect.begin(&trial, made.trial.window_ns);
+        let found: usize = made.windows().iter().map(|window| prospect.add(window).len()).sum();
+        lost.extend((found > 0).then_some(trial.index));
+    }
+    lost
+}
+
+#[test]
+fn a_block_that_is_executed_again_counts_once() {
+    let planned = [1, 2];
+    assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (2, 2)]), [2]);
+    assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (3, 1)]), [0; 0]);
+    assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (3, 1), (2, 2)]), [2]);
+    // Once lost in a trial that fell, and lost again in its repetition.
+    assert_eq!(given_up_with("failed == 0", &planned, &[(1, 1), (3, 1)]), [1, 3]);
+}
+
+#[test]
+fn a_block_that_compares_an_arm_with_itself_counts_for_nothing() {
+    assert_eq!(given_up_with("failed == 0", &[1, 1], &[(1, 1), (2, 1)]), [0; 0]);
+    assert_eq!(given_up_with("failed == 0", &[1, 1, 2], &[(1, 1), (2, 1), (3, 2)]), [3]);
+    // 12,000 operations count, not 36,000.
+    let most = "succeeded >= 12001";
+    assert_eq!(given_up_with(most, &[1, 1, 2], &[(1, 1), (2, 1), (3, 2)]), [3]);
+}
