@@ -2,8 +2,8 @@
 //!
 //! From the windows that have closed and the number of operations that are still to come follow the least and the
 //! greatest value that a count, a rate or a ratio can end with; if none between them meets the criterion, it is
-//! lost. A quantile is lost when more operations are beyond the bound than it allows among all that are planned:
-//! then the whole run could at best be undecided. What windows do not tell (means, items, spans), and
+//! lost. A quantile is lost when so many operations are beyond the bound that all that are planned would miss it by
+//! their confidence bound, even with no other beyond. What windows do not tell (means, items, spans), and
 //! quantiles of a load whose number of operations nobody knows beforehand, are never given up.
 
 use std::collections::BTreeSet;
@@ -14,6 +14,7 @@ use plan::mix::Mix;
 use plan::plan::{Arm, Plan, TrialPlan};
 use plan::schedule::Schedule;
 use record::Window;
+use stats::proportion::{self, Side};
 use stats::quantile;
 
 use super::gather::{Place, Places};
@@ -72,6 +73,8 @@ struct Planned {
     whole: Option<u64>,
     sides: [Option<u64>; 2],
     seconds: Option<f64>,
+    /// Of the bounds that it is judged by.
+    confidence: f64,
 }
 
 /// The least and the greatest value that something can end with.
@@ -211,7 +214,9 @@ impl Question {
         })
     }
 
-    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound.
+    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound. It is lost when all that are planned
+    /// would miss it by their confidence bound, were operations independent: how dispersed the whole run will be
+    /// nobody knows yet.
     fn quantile(&self, q: f64) -> Option<String> {
         if !self.is_seen() {
             return None;
@@ -220,15 +225,17 @@ impl Question {
         let beyond = self.seen.above + self.seen.lost;
         let allowed = planned - quantile::rank(q, planned);
         let left = planned - self.seen.planned;
+        let confidence = self.planned.confidence;
+        let side = |beyond| proportion::judge(beyond, planned, 1.0, 1.0 - q, confidence);
         let bound = number::duration(self.lens.threshold);
         let (seen, name) = (number::count(beyond), number::percentile(q));
         let (of, limit) = (number::count(planned), number::count(allowed));
         if self.criterion.comparison.caps() {
-            (beyond > allowed).then(|| {
+            (side(beyond) == Side::Above).then(|| {
                 format!("{seen} operations are beyond {bound}, and {name} allows {limit} of {of}")
             })
         } else {
-            (beyond + left <= allowed).then(|| {
+            (side(beyond + left) == Side::Below).then(|| {
                 format!("{seen} operations are beyond {bound}, and {name} needs more than {limit} of {of}")
             })
         }
@@ -325,11 +332,13 @@ impl Planned {
             })
         };
         let trials = counted(plan, arm).count();
+        let confidence =
+            plan.adaptive.as_ref().map_or(quantile::CONFIDENCE, |_| plan::adaptive::CONFIDENCE);
         let seconds = match plan.arms[arm].load.stop {
             Stop::Duration { after } => Some(after.as_secs_f64() * trials as f64),
             Stop::Operations { .. } => None,
         };
-        Self { whole: number(places.whole), sides: places.sides.map(number), seconds }
+        Self { whole: number(places.whole), sides: places.sides.map(number), seconds, confidence }
     }
 }
 
