@@ -129,9 +129,14 @@ impl Conduct<'_> {
     fn recall(&self, states: &BTreeMap<u32, State>, early_end: &mut EarlyEnd<'_>) -> bool {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
-        let whole = |trial: &TrialPlan| states.get(&trial.index) == Some(&State::Whole);
+        let agenda = Agenda::of(plan, states);
+        let counts = |trial: &TrialPlan| {
+            states.get(&trial.index) == Some(&State::Whole)
+                && !plan.is_aa(trial.block)
+                && !is_superseded(plan, &agenda, trial)
+        };
         let mut given_up = false;
-        for trial in agenda::all(plan).filter(whole) {
+        for trial in agenda::all(plan).filter(counts) {
             let facts = reader.facts(trial.index).ok();
             given_up |= facts.is_some_and(|facts| gave_up(facts.early_end.as_ref()));
             early_end.recall(&trial, &|names, show| {

@@ -47,8 +47,9 @@ pub(super) fn join<D: Driver>(
         kernel: BTreeMap::new(),
         samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
         interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
+        // Of a trial that fell, nothing was enough.
+        early_end: setup.end.reason().filter(|_| died.is_none()),
         died,
-        early_end: setup.end.reason(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }

@@ -212,16 +212,20 @@ impl Evidence {
         let any = |validity: Validity| self.courses.iter().any(|one| one.validity == validity);
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = any(Validity::NoSteadyState) || self.courses.is_empty();
-        let hopeless = self.courses.iter().any(|one| one.gave_up(&self.criterion));
         if any(Validity::Invalid) {
             Judgement::Invalid
-        } else if any(Validity::Overload) || hopeless {
+        } else if any(Validity::Overload) || self.is_given_up() {
             Judgement::Fail
         } else if unsteady || weak {
             Judgement::Inconclusive
         } else {
             result
         }
+    }
+
+    /// Whether the run gave up because of it, in a trial that counts.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.courses.iter().any(|one| one.gave_up(&self.criterion))
     }
 
     /// Whether a trial did not come to its end, or did not begin what was planned.

@@ -2,9 +2,11 @@
 //!
 //! From the windows that have closed and the number of operations that are still to come follow the least and the
 //! greatest value that a count, a rate or a ratio can end with; if none between them meets the criterion, it is
-//! lost. A quantile is lost when more operations are beyond the bound than it allows among all that are planned:
-//! then the whole run could at best be undecided. What windows do not tell (means, items, spans), and
+//! lost. A quantile is lost when so many operations are beyond the bound that all that are planned would miss it by
+//! their confidence bound, even with no other beyond. What windows do not tell (means, items, spans), and
 //! quantiles of a load whose number of operations nobody knows beforehand, are never given up.
+
+use std::collections::BTreeSet;
 
 use plan::criterion::{Count, Criterion, Metric, Operator, Part, Rate, Term, Time};
 use plan::load::{Model, Stop};
@@ -12,6 +14,7 @@ use plan::mix::Mix;
 use plan::plan::{Arm, Plan, TrialPlan};
 use plan::schedule::Schedule;
 use record::Window;
+use stats::proportion::{self, Side};
 use stats::quantile;
 
 use super::gather::{Place, Places};
@@ -22,6 +25,10 @@ use crate::number;
 #[derive(Debug)]
 pub struct Prospect {
     questions: Vec<Question>,
+    /// Blocks that compare an arm with itself, which count for nothing here.
+    aside: BTreeSet<u32>,
+    /// Trials of the plan; repetitions have higher numbers.
+    trials: usize,
 }
 
 /// A criterion that can no longer be met.
@@ -44,10 +51,20 @@ struct Question {
     places: Places,
     lens: Lens,
     planned: Planned,
-    /// Everything that has closed, over all trials of the arm.
+    /// What has closed of each trial that counts.
+    parts: Vec<Contribution>,
+    /// All of that together.
     seen: Tally,
     stretches: Stretches,
     lost: bool,
+}
+
+/// What a trial has brought so far.
+#[derive(Debug)]
+struct Contribution {
+    index: u32,
+    block: u32,
+    tally: Tally,
 }
 
 /// What all trials of an arm are planned to bring; `None` where nobody knows beforehand.
@@ -56,6 +73,8 @@ struct Planned {
     whole: Option<u64>,
     sides: [Option<u64>; 2],
     seconds: Option<f64>,
+    /// Of the bounds that it is judged by.
+    confidence: f64,
 }
 
 /// The least and the greatest value that something can end with.
@@ -87,20 +106,32 @@ impl Prospect {
                     places,
                     lens: Lens::at_bound(criterion),
                     planned: Planned::of(plan, place, places, numbers.as_deref()),
+                    parts: Vec::new(),
                     seen: Tally::default(),
                     stretches: Stretches::new(criterion),
                     lost: false,
                 });
             }
         }
-        Self { questions }
+        let blocks = plan.trials.iter().map(|trial| trial.block);
+        let aside = blocks.filter(|&block| plan.is_aa(block)).collect();
+        Self { questions, aside, trials: plan.trials.len() }
     }
 
-    /// A trial begins whose recorded windows have this length.
+    /// A trial begins whose recorded windows have this length. The repetition of a trial puts aside what its block
+    /// brought before.
     pub fn begin(&mut self, trial: &TrialPlan, window_ns: u64) {
+        let counts = !self.aside.contains(&trial.block);
+        let first = if trial.index as usize > self.trials { self.trials } else { 0 };
         for question in &mut self.questions {
-            question.current = question.arm == trial.arm;
+            question.current = counts && question.arm == trial.arm;
+            question.lost = false;
             question.stretches.begin(window_ns);
+            question.put_aside(trial.block, first);
+            if question.current {
+                let (index, block) = (trial.index, trial.block);
+                question.parts.push(Contribution { index, block, tally: Tally::default() });
+            }
         }
     }
 
@@ -109,7 +140,7 @@ impl Prospect {
     pub fn recall(&mut self, window: &Window) {
         for question in self.questions.iter_mut().filter(|one| one.current) {
             let (criterion, places) = (&question.criterion, question.places);
-            question.seen.add(&Tally::of(window, criterion, places, question.lens));
+            question.take(&Tally::of(window, criterion, places, question.lens));
         }
     }
 
@@ -121,9 +152,23 @@ impl Prospect {
 }
 
 impl Question {
+    fn take(&mut self, tally: &Tally) {
+        self.seen.add(tally);
+        if let Some(current) = self.parts.last_mut() {
+            current.tally.add(tally);
+        }
+    }
+
+    /// Leaves out what the trials of a block brought whose numbers are not above this one.
+    fn put_aside(&mut self, block: u32, up_to: usize) {
+        self.parts.retain(|part| part.block != block || part.index as usize > up_to);
+        self.seen = Tally::default();
+        self.parts.iter().for_each(|part| self.seen.add(&part.tally));
+    }
+
     fn add(&mut self, window: &Window) -> Option<Lost> {
         let tally = Tally::of(window, &self.criterion, self.places, self.lens);
-        self.seen.add(&tally);
+        self.take(&tally);
         let place = usize::try_from(window.number).ok()?;
         self.stretches.add(place, &tally);
         let why = match self.criterion.over {
@@ -169,7 +214,9 @@ impl Question {
         })
     }
 
-    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound.
+    /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound. It is lost when all that are planned
+    /// would miss it by their confidence bound, were operations independent: how dispersed the whole run will be
+    /// nobody knows yet.
     fn quantile(&self, q: f64) -> Option<String> {
         if !self.is_seen() {
             return None;
@@ -178,15 +225,17 @@ impl Question {
         let beyond = self.seen.above + self.seen.lost;
         let allowed = planned - quantile::rank(q, planned);
         let left = planned - self.seen.planned;
+        let confidence = self.planned.confidence;
+        let side = |beyond| proportion::judge(beyond, planned, 1.0, 1.0 - q, confidence);
         let bound = number::duration(self.lens.threshold);
         let (seen, name) = (number::count(beyond), number::percentile(q));
         let (of, limit) = (number::count(planned), number::count(allowed));
         if self.criterion.comparison.caps() {
-            (beyond > allowed).then(|| {
+            (side(beyond) == Side::Above).then(|| {
                 format!("{seen} operations are beyond {bound}, and {name} allows {limit} of {of}")
             })
         } else {
-            (beyond + left <= allowed).then(|| {
+            (side(beyond + left) == Side::Below).then(|| {
                 format!("{seen} operations are beyond {bound}, and {name} needs more than {limit} of {of}")
             })
         }
@@ -282,21 +331,27 @@ impl Planned {
                 None => numbers.iter().sum(),
             })
         };
-        let trials = plan.trials.iter().filter(|trial| trial.arm == arm).count();
+        let trials = counted(plan, arm).count();
+        let confidence =
+            plan.adaptive.as_ref().map_or(quantile::CONFIDENCE, |_| plan::adaptive::CONFIDENCE);
         let seconds = match plan.arms[arm].load.stop {
             Stop::Duration { after } => Some(after.as_secs_f64() * trials as f64),
             Stop::Operations { .. } => None,
         };
-        Self { whole: number(places.whole), sides: places.sides.map(number), seconds }
+        Self { whole: number(places.whole), sides: places.sides.map(number), seconds, confidence }
     }
+}
+
+/// The trials of an arm that a criterion is judged on.
+fn counted(plan: &Plan, arm: usize) -> impl Iterator<Item = &TrialPlan> {
+    plan.trials.iter().filter(move |trial| trial.arm == arm && !plan.is_aa(trial.block))
 }
 
 /// Operations of each kind that all trials of this arm are planned to begin; `None` where a closed loop makes as many as
 /// it can.
 fn numbers(plan: &Plan, arm: usize) -> Option<Vec<u64>> {
-    let trials = plan.trials.iter().filter(|trial| trial.arm == arm);
     let mut sums = vec![0; plan.arms[arm].operations.len()];
-    for trial in trials {
+    for trial in counted(plan, arm) {
         for operation in planned(&plan.arms[arm], trial)? {
             sums[operation] += 1;
         }

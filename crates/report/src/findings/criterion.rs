@@ -50,8 +50,8 @@ pub const FAIL_FAST: Row = Row {
     severity: Severity::Warning,
     title: "the run was given up",
     explain: "With `--fail-fast`, a run ends as soon as a criterion can no longer be met, whatever the rest of \
-              the plan would bring: a count is already too high, or more operations are beyond a bound than a \
-              quantile allows among all that are planned. That criterion fails. Everything else is known \
+              the plan would bring: a count is already too high, or so many operations are beyond a bound that \
+              all that are planned would miss the quantile. That criterion fails. Everything else is known \
               from a shorter run than planned, and later trials were not executed.",
     check: |case| {
         let early = case.facts.early_end.as_ref().filter(|early| gave_up(Some(early)))?;

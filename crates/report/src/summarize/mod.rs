@@ -162,8 +162,10 @@ impl<'p> Summariser<'p> {
         let executed = self.executed();
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
-        let told = [findings::NOT_EXECUTED, findings::criterion::FAIL_FAST.code];
-        if findings.iter().all(|finding| !told.contains(&finding.code.as_str())) {
+        // A run that gave up fails by the criterion that it gave up on, if that trial counts.
+        let told = findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
+            || self.evidence.iter().any(Evidence::is_given_up);
+        if !told {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
         findings.extend(noise::of_pairs(self.plan, &self.arms));

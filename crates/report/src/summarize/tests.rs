@@ -286,6 +286,36 @@ fn a_repeated_block_replaces_the_first_one_in_the_judgement() {
 }
 
 #[test]
+fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
+    let made = steady(&["failed == 0"]);
+    let windows = |show: &mut dyn FnMut(&Window)| {
+        made.windows().iter().for_each(show);
+        Ok(())
+    };
+    let spans = ["connect".to_owned()];
+    // The second block compares the arm with itself.
+    let mut plan = made.plan.clone();
+    let next = |index, block| TrialPlan { index, block, ..made.plan.trials[0].clone() };
+    plan.trials.extend([next(2, 2), next(3, 2)]);
+    let given_up = record::EarlyEnd {
+        reason: record::EndReason::FailFast,
+        why: "so it was said".to_owned(),
+        criteria: vec!["failed == 0".to_owned()],
+    };
+    for superseded in [false, true] {
+        let mut summariser = Summariser::new(&plan);
+        let input = |trial| Input { trial, spans: &spans, windows: &windows };
+        summariser.add(input(&made.trial)).unwrap();
+        let early_end = Some(given_up.clone());
+        let second = record::Trial { index: 2, block: 2, early_end, ..made.trial.clone() };
+        summariser.take(input(&second), superseded).unwrap();
+        let summary = summariser.finish(crate::example::run());
+        assert!(codes(&summary).contains(&"interrupted"), "{:?}", codes(&summary));
+        assert_eq!(exit_code(&summary), 3, "{:?}", summary.verdict);
+    }
+}
+
+#[test]
 fn a_trial_that_could_not_begin_ends_a_run_that_is_told_of_once() {
     let made = steady(&[]);
     let mut plan = made.plan.clone();

@@ -94,11 +94,14 @@ fn a_panic_ends_the_trial_and_says_so() {
     let mut trying = Trying::constant(100.0, 10);
     trying.workers = 2;
     let served = Cell::new(0);
-    let clock = trying.clock.clone();
+    let (clock, end) = (trying.clock.clone(), trying.end.clone());
     answer_after(&trying.network, &clock, |_| MS);
     trying.network.listen("target", move || {
         served.set(served.get() + 1);
         let answer = if served.get() == 2 { PANIC } else { 0 };
+        if answer == PANIC {
+            end.request(super::enough());
+        }
         Accept::Serve(Box::new(move |mut stream| {
             Box::pin(async move {
                 while stream.read_exact(&mut [0]).await.is_ok() {
@@ -109,6 +112,7 @@ fn a_panic_ends_the_trial_and_says_so() {
     });
     let tried = trying.run();
     assert_eq!(tried.trial.died.as_deref(), Some("a task of worker 1 panicked"));
+    assert_eq!(tried.trial.early_end, None, "of a trial that fell, nothing was enough");
     // The other worker stopped at once and had finished what it began.
     let accounting = tried.accounting();
     assert_eq!(accounting.planned, accounting.succeeded);

@@ -85,15 +85,17 @@ fn a_quantile_is_given_up_when_more_are_beyond_than_it_allows_among_all() {
         slow_from(29),
         Some((59, "6,200 operations are beyond 20.0 ms, and p50 allows 6,000 of 12,000")),
     );
+    // More than allowed, but of 12,000 independent ones as many would leave it undecided.
+    check(LOAD, "p99 < 1s", |index| One::answered(if index < 130 { 2_000 * MS } else { MS }), None);
     let why = "0 operations are beyond 20.0 ms, and p99 needs more than 120 of 12,000";
     check(LOAD, "p99 > 20ms", |_| One::answered(MS), Some((59, why)));
 }
 
 #[test]
 fn failures_are_beyond_every_bound() {
-    let why = "121 operations are beyond 1.00 s, and p99 allows 120 of 12,000";
+    let why = "150 operations are beyond 1.00 s, and p99 allows 120 of 12,000";
     let one = |index| One {
-        outcome: Some(if index < 121 {
+        outcome: Some(if index < 150 {
             Outcome::Failed(FailureKind::Timeout)
         } else {
             Outcome::Succeeded
@@ -165,4 +167,39 @@ fn trials_of_an_arm_share_what_is_allowed() {
         }
     }
     assert_eq!(lost, [(2, 7)]);
+}
+
+/// In which trial a plan of these trials of one arm, each with two failures, was given up.
+fn given_up_with(criterion: &str, planned: &[u32], executed: &[(u32, u32)]) -> Vec<u32> {
+    let made = run(LOAD, criterion, failing(&[7, 9]));
+    let trial = |(index, block)| TrialPlan { index, block, ..made.plan.trials[0].clone() };
+    let mut plan = made.plan.clone();
+    plan.trials = (1..).zip(planned.iter().copied()).map(trial).collect();
+    let mut prospect = Prospect::new(&plan);
+    let mut lost = Vec::new();
+    for trial in executed.iter().copied().map(trial) {
+        prospect.begin(&trial, made.trial.window_ns);
+        let found: usize = made.windows().iter().map(|window| prospect.add(window).len()).sum();
+        lost.extend((found > 0).then_some(trial.index));
+    }
+    lost
+}
+
+#[test]
+fn a_block_that_is_executed_again_counts_once() {
+    let planned = [1, 2];
+    assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (2, 2)]), [2]);
+    assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (3, 1)]), [0; 0]);
+    assert_eq!(given_up_with("failed <= 2", &planned, &[(1, 1), (3, 1), (2, 2)]), [2]);
+    // Once lost in a trial that fell, and lost again in its repetition.
+    assert_eq!(given_up_with("failed == 0", &planned, &[(1, 1), (3, 1)]), [1, 3]);
+}
+
+#[test]
+fn a_block_that_compares_an_arm_with_itself_counts_for_nothing() {
+    assert_eq!(given_up_with("failed == 0", &[1, 1], &[(1, 1), (2, 1)]), [0; 0]);
+    assert_eq!(given_up_with("failed == 0", &[1, 1, 2], &[(1, 1), (2, 1), (3, 2)]), [3]);
+    // 12,000 operations count, not 36,000.
+    let most = "succeeded >= 12001";
+    assert_eq!(given_up_with(most, &[1, 1, 2], &[(1, 1), (2, 1), (3, 2)]), [3]);
 }
