@@ -152,3 +152,29 @@ fn a_bound_on_what_is_not_there_is_told() {
     assert_eq!(found.criteria[0].result, Judgement::Inconclusive);
     assert_eq!(found.criteria[0].observed, None);
 }
+
+/// The same without p99 in so many of its trials, as if more than one in a hundred had failed there.
+fn failing(mut run: Summary, trials: usize) -> Summary {
+    for trial in &mut run.arms[0].trials[..trials] {
+        let quantiles = &mut trial.total.outcome_time.quantiles;
+        quantiles.iter_mut().filter(|one| one.q >= 0.99).for_each(|one| one.observed_ns = None);
+    }
+    run
+}
+
+#[test]
+fn trials_whose_quantile_is_among_failures_are_not_passed_over() {
+    let bounds = ["p99 < 110%", "p99 > 50%", "p50 < 110%"];
+    let results = |old: usize, new: usize| {
+        let old = failing(run("old", 10, 1.0), old);
+        let found = compared(&old, &failing(run("new", 10, 1.0), new), &bounds);
+        let noted = found.notes.iter().any(|note| note.contains("p99 of all in arm"));
+        let results: Vec<_> = found.criteria.iter().map(|one| one.result).collect();
+        (word(&found, "p99"), noted, results)
+    };
+    use Judgement::{Fail, Inconclusive, Pass};
+    assert_eq!(results(0, 0), (Change::Equivalent, false, vec![Pass, Pass, Pass]));
+    assert_eq!(results(0, 6), (Change::Undecided, true, vec![Fail, Inconclusive, Pass]));
+    assert_eq!(results(1, 0), (Change::Undecided, true, vec![Inconclusive, Inconclusive, Pass]));
+    assert_eq!(results(1, 1), (Change::Undecided, true, vec![Inconclusive, Inconclusive, Pass]));
+}
