@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use record::folder::names;
-use record::summary::{Arm, Change, Comparison, Judgement, Shares, Sides, Summary, Trial};
+use record::summary::{
+    Arm, Change, Comparison, Judgement, Shares, Sides, Summary, Trial, Validity,
+};
 use serde::Serialize;
 use serde_json::Value;
 use stats::comparison::correction::holm;
@@ -57,6 +59,8 @@ struct Asked<'a> {
     counts: [usize; 2],
     /// Usable trials of each side that have no value, such as a quantile among failed operations.
     without: [usize; 2],
+    /// The best that a bound can come to after the trials that are left out.
+    left_out: Judgement,
 }
 
 /// Holds runs against each other, arm by arm, over the trials that may be used.
@@ -119,6 +123,7 @@ fn asked<'a>(baseline: &Side<'a>, candidate: &Side<'a>, bounds: &[Bound]) -> Vec
                 spread: None,
                 counts: [0; 2],
                 without: [0; 2],
+                left_out: left_out((baseline, &old.name), (candidate, &new.name)),
             };
             one.look();
             all.push(one);
@@ -159,8 +164,28 @@ fn metrics(baseline: &Side<'_>, bounds: &[Bound]) -> Vec<(String, String)> {
 }
 
 fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
-    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(|one| one.name == arm);
-    arms.flat_map(|one| &one.trials).filter(|trial| is_usable(trial)).collect()
+    executed(side, arm).filter(|trial| is_usable(trial)).collect()
+}
+
+/// Trials that were not executed again.
+fn executed<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
+    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
+    arms.flat_map(|one| &one.trials).filter(|trial| !trial.superseded)
+}
+
+/// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
+/// was never steady leaves every bound open.
+fn left_out(baseline: (&Side<'_>, &str), candidate: (&Side<'_>, &str)) -> Judgement {
+    let has = |(side, arm): (&Side<'_>, &str), validity: Validity| {
+        executed(side, arm).any(|trial| trial.validity == validity)
+    };
+    if has(candidate, Validity::Overload) {
+        Judgement::Fail
+    } else if [baseline, candidate].iter().any(|side| has(*side, Validity::NoSteadyState)) {
+        Judgement::Inconclusive
+    } else {
+        Judgement::Pass
+    }
 }
 
 impl Asked<'_> {
@@ -202,7 +227,8 @@ impl Asked<'_> {
     /// trials without one, it is worse than any number.
     fn at_best(&self, bound: &Bound) -> Judgement {
         match self.without {
-            [0, 0] => Judgement::Pass,
+            _ if self.left_out == Judgement::Fail => Judgement::Fail,
+            [0, 0] => self.left_out,
             [0, _] if bound.is_upper() == self.metric.is_time() => Judgement::Fail,
             _ => Judgement::Inconclusive,
         }

@@ -1,4 +1,4 @@
-use record::summary::{Change, Judgement, Summary};
+use record::summary::{Change, Judgement, Summary, Validity};
 use serde_json::{Value, json};
 
 use super::likeness::differences;
@@ -177,4 +177,21 @@ fn trials_whose_quantile_is_among_failures_are_not_passed_over() {
     assert_eq!(results(0, 6), (Change::Undecided, true, vec![Fail, Inconclusive, Pass]));
     assert_eq!(results(1, 0), (Change::Undecided, true, vec![Inconclusive, Inconclusive, Pass]));
     assert_eq!(results(1, 1), (Change::Undecided, true, vec![Inconclusive, Inconclusive, Pass]));
+}
+
+#[test]
+fn a_bound_is_not_met_by_leaving_trials_out() {
+    let result = |candidate: bool, validity: Validity, superseded: bool| {
+        let mut runs = [run("old", 10, 1.0), run("new", 10, 1.0)];
+        let trial = &mut runs[usize::from(candidate)].arms[0].trials[0];
+        (trial.validity, trial.superseded) = (validity, superseded);
+        compared(&runs[0], &runs[1], &["p99 < 110%"]).criteria[0].result
+    };
+    assert_eq!(result(true, Validity::Overload, false), Judgement::Fail);
+    assert_eq!(result(true, Validity::Overload, true), Judgement::Pass);
+    for candidate in [false, true] {
+        let unsteady = result(candidate, Validity::NoSteadyState, false);
+        assert_eq!(unsteady, Judgement::Inconclusive, "{candidate}");
+    }
+    assert_eq!(result(false, Validity::Valid, false), Judgement::Pass);
 }
