@@ -51,7 +51,8 @@ fn answer<'a>(
     deciles: &Deciles,
     question: Question<'a>,
 ) -> Answer<'a> {
-    let blocks = Blocks::of(&arms[question.arms[0]], &arms[question.arms[1]]);
+    let blocks =
+        Blocks::of(|block| plan.is_aa(block), &arms[question.arms[0]], &arms[question.arms[1]]);
     let points: Vec<Point> =
         blocks.usable.iter().filter_map(|block| point(&question, block)).collect();
     let shift = if question.metric.is_time() {
