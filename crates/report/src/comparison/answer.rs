@@ -51,7 +51,8 @@ fn answer<'a>(
     deciles: &Deciles,
     question: Question<'a>,
 ) -> Answer<'a> {
-    let blocks = Blocks::of(&arms[question.arms[0]], &arms[question.arms[1]]);
+    let blocks =
+        Blocks::of(|block| plan.is_aa(block), &arms[question.arms[0]], &arms[question.arms[1]]);
     let points: Vec<Point> =
         blocks.usable.iter().filter_map(|block| point(&question, block)).collect();
     let shift = if question.metric.is_time() {
@@ -61,6 +62,10 @@ fn answer<'a>(
     };
     let mut answer =
         Answer { question, blocks, points, difference: None, robust: None, moments: None, shift };
+    if answer.without() > 0 {
+        // What is left are the lucky blocks: their difference says nothing of the rest.
+        return answer;
+    }
     if answer.question.metric == Metric::Failed {
         answer.compare_shares();
     } else {
@@ -79,6 +84,11 @@ fn point(question: &Question<'_>, block: &Block<'_>) -> Option<Point> {
 }
 
 impl Answer<'_> {
+    /// Usable blocks in which a trial has no value.
+    fn without(&self) -> usize {
+        self.blocks.usable.len() - self.points.len()
+    }
+
     fn compare_ratios(&mut self, seed: u64) {
         let ratios = self.points.iter().filter_map(|point| point.ratio);
         let logarithms: Vec<f64> = ratios.map(f64::ln).collect();
@@ -165,7 +175,7 @@ impl Answer<'_> {
     }
 
     fn note(&self, tests: usize, rehearsal: bool) -> Option<String> {
-        let without = self.blocks.usable.len() - self.points.len();
+        let without = self.without();
         if rehearsal {
             Some("a rehearsal decides nothing".to_owned())
         } else if self.blocks.usable.is_empty() {

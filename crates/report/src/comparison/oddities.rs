@@ -60,7 +60,7 @@ fn dose_order(plan: &Plan, arms: &[Arm], group: &[&Question<'_>]) -> Option<Find
     doses.sort_by(|one, other| one.0.total_cmp(&other.0));
     let value = |trial: &Trial| first.metric.value(trial, first.operation);
     let step = |pair: &[(f64, usize)]| {
-        let blocks = Blocks::of(&arms[pair[0].1], &arms[pair[1].1]);
+        let blocks = Blocks::of(|block| plan.is_aa(block), &arms[pair[0].1], &arms[pair[1].1]);
         let logarithm = |low: f64, high: f64| (low > 0.0 && high > 0.0).then(|| (high / low).ln());
         let of = |block: &Block<'_>| logarithm(value(block.baseline)?, value(block.candidate)?);
         let differences: Vec<f64> = blocks.usable.iter().filter_map(of).collect();

@@ -229,3 +229,20 @@ fn pairs_of_the_baseline_tell_the_noise_and_nothing_else() {
     assert!(noise.claim.contains("over 4 A/A pairs"), "{}", noise.claim);
     assert_eq!(summary.arms[0].trials.len(), 18);
 }
+
+#[test]
+fn blocks_whose_quantile_is_among_failures_are_not_passed_over() {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["p50", "p99"], 10);
+    // In one block every tenth operation of the candidate fails.
+    let one = |trial: &TrialPlan, index: u64| {
+        let fails = trial.block == 3 && trial.arm == 1 && index.is_multiple_of(10);
+        let failed = Outcome::Failed(record::FailureKind::Status);
+        let outcome = Some(if fails { failed } else { Outcome::Succeeded });
+        One { outcome, ..One::answered(service(trial, index, 1.0)) }
+    };
+    let summary = designed(&file, &Options::default(), (100, 400), one);
+    let [p50, p99] = &summary.comparisons[..] else { panic!("two metrics") };
+    assert_eq!(p50.blocks, 10);
+    assert_eq!((p99.result, p99.blocks, p99.low), (Change::Undecided, 9, None));
+    assert_eq!(p99.note.as_deref(), Some("in 1 of the blocks a trial has no value of p99"));
+}

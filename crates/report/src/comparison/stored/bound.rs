@@ -78,10 +78,18 @@ impl Bound {
         })
     }
 
-    /// Passes if the whole interval keeps the bound, fails if the whole interval breaks it.
-    pub fn judge(&self, arm: &str, one: &Comparison, decidable: bool) -> Judged {
+    /// Passes if the whole interval keeps the bound, fails if the whole interval breaks it; never better
+    /// than `at_best`.
+    pub(super) fn judge(
+        &self,
+        arm: &str,
+        one: &Comparison,
+        at_best: Judgement,
+        decidable: bool,
+    ) -> Judged {
         let result = match (one.low, one.high) {
             _ if !decidable => Judgement::Inconclusive,
+            _ if at_best == Judgement::Fail => Judgement::Fail,
             (Some(low), Some(high)) => {
                 let (kept, broken) = if self.below {
                     (high < self.ratio, low > self.ratio)
@@ -89,7 +97,7 @@ impl Bound {
                     (low > self.ratio, high < self.ratio)
                 };
                 match () {
-                    () if kept => Judgement::Pass,
+                    () if kept => at_best,
                     () if broken => Judgement::Fail,
                     () => Judgement::Inconclusive,
                 }
@@ -104,6 +112,11 @@ impl Bound {
             low: one.low,
             high: one.high,
         }
+    }
+
+    /// Whether it bounds from above.
+    pub(super) fn is_upper(&self) -> bool {
+        self.below
     }
 
     pub(super) fn is_about(&self, one: &Comparison) -> bool {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use record::folder::names;
-use record::summary::{Arm, Change, Comparison, Shares, Sides, Summary, Trial};
+use record::summary::{
+    Arm, Change, Comparison, Judgement, Shares, Sides, Summary, Trial, Validity,
+};
 use serde::Serialize;
 use serde_json::Value;
 use stats::comparison::correction::holm;
@@ -55,6 +57,10 @@ struct Asked<'a> {
     difference: Option<Difference>,
     spread: Option<f64>,
     counts: [usize; 2],
+    /// Usable trials of each side that have no value, such as a quantile among failed operations.
+    without: [usize; 2],
+    /// The best that a bound can come to after the trials that are left out.
+    left_out: Judgement,
 }
 
 /// Holds runs against each other, arm by arm, over the trials that may be used.
@@ -82,7 +88,9 @@ pub fn compare(
     let mut criteria = Vec::new();
     for bound in bounds {
         let about = asked.iter().zip(&comparisons).filter(|(_, one)| bound.is_about(one));
-        criteria.extend(about.map(|(asked, one)| bound.judge(asked.arm, one, !rehearsal)));
+        criteria.extend(
+            about.map(|(asked, one)| bound.judge(asked.arm, one, asked.at_best(bound), !rehearsal)),
+        );
     }
     let unjudged = bounds.iter().filter(|bound| !criteria.iter().any(|one| one.text == bound.text));
     notes.extend(unjudged.map(|bound| format!("`{}` fits nothing that was compared", bound.text)));
@@ -114,6 +122,8 @@ fn asked<'a>(baseline: &Side<'a>, candidate: &Side<'a>, bounds: &[Bound]) -> Vec
                 difference: None,
                 spread: None,
                 counts: [0; 2],
+                without: [0; 2],
+                left_out: left_out((baseline, &old.name), (candidate, &new.name)),
             };
             one.look();
             all.push(one);
@@ -154,8 +164,28 @@ fn metrics(baseline: &Side<'_>, bounds: &[Bound]) -> Vec<(String, String)> {
 }
 
 fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
-    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(|one| one.name == arm);
-    arms.flat_map(|one| &one.trials).filter(|trial| is_usable(trial)).collect()
+    executed(side, arm).filter(|trial| is_usable(trial)).collect()
+}
+
+/// Trials that were not executed again.
+fn executed<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
+    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
+    arms.flat_map(|one| &one.trials).filter(|trial| !trial.superseded)
+}
+
+/// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
+/// was never steady leaves every bound open.
+fn left_out(baseline: (&Side<'_>, &str), candidate: (&Side<'_>, &str)) -> Judgement {
+    let has = |(side, arm): (&Side<'_>, &str), validity: Validity| {
+        executed(side, arm).any(|trial| trial.validity == validity)
+    };
+    if has(candidate, Validity::Overload) {
+        Judgement::Fail
+    } else if [baseline, candidate].iter().any(|side| has(*side, Validity::NoSteadyState)) {
+        Judgement::Inconclusive
+    } else {
+        Judgement::Pass
+    }
 }
 
 impl Asked<'_> {
@@ -164,8 +194,9 @@ impl Asked<'_> {
             let count = |trial: &&Trial| Some(failures(metric::part(trial, &self.operation)?));
             let counts = self.sides.each_ref().map(|side| side.iter().filter_map(count).collect());
             let [old, new]: [Vec<_>; 2] = counts;
-            self.counts = [old.len(), new.len()];
-            self.difference = difference_of_shares(&old, &new);
+            if self.counted([old.len(), new.len()]) {
+                self.difference = difference_of_shares(&old, &new);
+            }
             return;
         }
         let logarithm = |trial: &&Trial| {
@@ -173,13 +204,49 @@ impl Asked<'_> {
         };
         let values = self.sides.each_ref().map(|side| side.iter().filter_map(logarithm).collect());
         let [old, new]: [Vec<f64>; 2] = values;
-        self.counts = [old.len(), new.len()];
+        if !self.counted([old.len(), new.len()]) {
+            return;
+        }
         self.difference = unpaired(&old, &new);
         let spread = |side: &[f64]| moments(side).and_then(|(_, spread)| spread);
         self.spread = match (spread(&old), spread(&new)) {
             (Some(old), Some(new)) => Some((old * old + new * new).sqrt() / 2.0_f64.sqrt()),
             (one, other) => one.or(other),
         };
+    }
+
+    /// Notes how many trials have a value. Unless all of them do, those are the lucky ones, whose
+    /// difference would say nothing of the rest.
+    fn counted(&mut self, counts: [usize; 2]) -> bool {
+        self.counts = counts;
+        self.without = [0, 1].map(|side| self.sides[side].len() - counts[side]);
+        self.without == [0; 2]
+    }
+
+    /// The best that a bound can come to, whatever the trials with a value say. If only the candidate has
+    /// trials without one, it is worse than any number.
+    fn at_best(&self, bound: &Bound) -> Judgement {
+        match self.without {
+            _ if self.left_out == Judgement::Fail => Judgement::Fail,
+            [0, 0] => self.left_out,
+            [0, _] if bound.is_upper() == self.metric.is_time() => Judgement::Fail,
+            _ => Judgement::Inconclusive,
+        }
+    }
+
+    /// Which trials have no value.
+    fn valueless(&self) -> Option<String> {
+        let [old, new] = self.without;
+        let (operation, name) = (&self.operation, &self.name);
+        (old + new > 0).then(|| {
+            format!(
+                "not decided: {name} of {operation} in arm {} has no value in {old} of {} trials of the \
+                 baseline and {new} of {} of the candidate, as where it falls among failed operations",
+                self.arm,
+                self.sides[0].len(),
+                self.sides[1].len()
+            )
+        })
     }
 
     fn finish(
@@ -203,7 +270,7 @@ impl Asked<'_> {
         let model = self.sides.iter().flatten().next().map(|trial| trial.load.model);
         let needs = match self.spread {
             Some(spread) => trials_needed(spread, scale, tests),
-            None => Some(fewest_trials(tests)),
+            None => Some(fewest_trials(tests)).filter(|_| self.without == [0; 2]),
         };
         Comparison {
             factor: "run".to_owned(),
@@ -258,6 +325,7 @@ fn notes(
         notes.push("a rehearsal is among them, which decides nothing".to_owned());
     }
     notes.extend(too_few(asked));
+    notes.extend(asked.iter().filter_map(Asked::valueless));
     let all = baseline.iter().chain(candidate).flat_map(|(run, _)| &run.arms);
     let unusable = all.flat_map(|arm| &arm.trials).filter(|trial| !is_usable(trial)).count();
     if unusable > 0 {

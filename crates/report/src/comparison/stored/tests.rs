@@ -1,4 +1,4 @@
-use record::summary::{Change, Judgement, Summary};
+use record::summary::{Change, Judgement, Summary, Validity};
 use serde_json::{Value, json};
 
 use super::likeness::differences;
@@ -151,4 +151,47 @@ fn a_bound_on_what_is_not_there_is_told() {
     // Two trials without a value on either side.
     assert_eq!(found.criteria[0].result, Judgement::Inconclusive);
     assert_eq!(found.criteria[0].observed, None);
+}
+
+/// The same without p99 in so many of its trials, as if more than one in a hundred had failed there.
+fn failing(mut run: Summary, trials: usize) -> Summary {
+    for trial in &mut run.arms[0].trials[..trials] {
+        let quantiles = &mut trial.total.outcome_time.quantiles;
+        quantiles.iter_mut().filter(|one| one.q >= 0.99).for_each(|one| one.observed_ns = None);
+    }
+    run
+}
+
+#[test]
+fn trials_whose_quantile_is_among_failures_are_not_passed_over() {
+    let bounds = ["p99 < 110%", "p99 > 50%", "p50 < 110%"];
+    let results = |old: usize, new: usize| {
+        let old = failing(run("old", 10, 1.0), old);
+        let found = compared(&old, &failing(run("new", 10, 1.0), new), &bounds);
+        let noted = found.notes.iter().any(|note| note.contains("p99 of all in arm"));
+        let results: Vec<_> = found.criteria.iter().map(|one| one.result).collect();
+        (word(&found, "p99"), noted, results)
+    };
+    use Judgement::{Fail, Inconclusive, Pass};
+    assert_eq!(results(0, 0), (Change::Equivalent, false, vec![Pass, Pass, Pass]));
+    assert_eq!(results(0, 6), (Change::Undecided, true, vec![Fail, Inconclusive, Pass]));
+    assert_eq!(results(1, 0), (Change::Undecided, true, vec![Inconclusive, Inconclusive, Pass]));
+    assert_eq!(results(1, 1), (Change::Undecided, true, vec![Inconclusive, Inconclusive, Pass]));
+}
+
+#[test]
+fn a_bound_is_not_met_by_leaving_trials_out() {
+    let result = |candidate: bool, validity: Validity, superseded: bool| {
+        let mut runs = [run("old", 10, 1.0), run("new", 10, 1.0)];
+        let trial = &mut runs[usize::from(candidate)].arms[0].trials[0];
+        (trial.validity, trial.superseded) = (validity, superseded);
+        compared(&runs[0], &runs[1], &["p99 < 110%"]).criteria[0].result
+    };
+    assert_eq!(result(true, Validity::Overload, false), Judgement::Fail);
+    assert_eq!(result(true, Validity::Overload, true), Judgement::Pass);
+    for candidate in [false, true] {
+        let unsteady = result(candidate, Validity::NoSteadyState, false);
+        assert_eq!(unsteady, Judgement::Inconclusive, "{candidate}");
+    }
+    assert_eq!(result(false, Validity::Valid, false), Judgement::Pass);
 }
