@@ -134,18 +134,20 @@ fn retransmissions_are_named_where_something_took_so_long() {
 
 #[test]
 fn a_delayed_acknowledgement_delays_the_rest_and_not_the_first_byte() {
-    let with = |first: u64| {
+    let with = |first: u64, held: i64| {
         let load = "rate = \"100/s\"\narrivals = \"constant\"\nduration = \"10s\"";
         let mut made = simulate(&file(load, &[]), 100, 1_000, |_| One::answered(44 * MS));
         let span = &mut made.trial.totals.operations[0].spans[FIRST_BYTE];
         (0..1_000).for_each(|_| span.record(first * MS));
+        counters(&mut made, &[("DelayedACKs", held)]);
         made.summary()
     };
-    assert!(
-        claim(&with(1), "delayed-acknowledgement")
-            .starts_with("100 % of answers ended just above 40 ms")
-    );
-    assert!(!has(&with(43), "delayed-acknowledgement"), "a target that takes 44 ms");
+    let said = with(1, 900);
+    let said = claim(&said, "delayed-acknowledgement");
+    assert!(said.starts_with("100 % of answers ended just above 40 ms"), "{said}");
+    assert!(said.contains("900 acknowledgements were held back"), "{said}");
+    assert!(!has(&with(43, 900), "delayed-acknowledgement"), "a target that takes 44 ms");
+    assert!(!has(&with(1, 400), "delayed-acknowledgement"), "acknowledged at once");
 }
 
 #[test]
