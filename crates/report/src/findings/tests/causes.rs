@@ -26,6 +26,12 @@ fn mostly(every: u64, slow: u64) -> Simulated {
     })
 }
 
+/// Answered in so many milliseconds, all of them.
+fn open_in(service: u64) -> Simulated {
+    let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+    simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(service * MS))
+}
+
 fn codes(summary: &Summary) -> Vec<&str> {
     summary.findings.iter().map(|finding| finding.code.as_str()).collect()
 }
@@ -123,13 +129,23 @@ fn requests_sent_again_into_a_full_queue_are_told_from_lost_segments() {
 
 #[test]
 fn retransmissions_are_named_where_something_took_so_long() {
-    let with = |again: i64| {
-        let mut made = mostly(500, 250);
-        counters(&mut made, &[("RetransSegs", again), ("OutSegs", 10_000)]);
+    let with = |every: u64, again: i64, noticed: &str| {
+        let mut made = mostly(every, 250);
+        counters(&mut made, &[("RetransSegs", again), ("OutSegs", 10_000), (noticed, 5)]);
         made.summary()
     };
-    assert!(claim(&with(20), "retransmissions").starts_with("0.20 % of segments (20)"));
-    assert!(!has(&with(9), "retransmissions"));
+    for timer in ["TCPTimeouts", "TCPLossProbes", "TCPLostRetransmit"] {
+        assert_eq!(
+            claim(&with(500, 20, timer), "retransmissions"),
+            "0.20 % of segments (20) were sent again, which may be why the slowest operations took 250 ms"
+        );
+    }
+    assert!(!has(&with(500, 9, "TCPTimeouts"), "retransmissions"), "fewer than 0.1 %");
+    assert!(!has(&with(500, 20, "OutRsts"), "retransmissions"), "no timer noticed a loss");
+    assert!(!has(&with(10, 20, "TCPTimeouts"), "retransmissions"), "one in ten takes so long");
+    let mut slow = open_in(250);
+    counters(&mut slow, &[("RetransSegs", 20), ("OutSegs", 10_000), ("TCPTimeouts", 5)]);
+    assert!(!has(&slow.summary(), "retransmissions"), "a service of 250 ms");
 }
 
 #[test]
