@@ -170,18 +170,20 @@ pub const COMB: Row = Row {
 /// 5, 10, 30 s.
 pub const TIME_OUTS: Row = Row {
     code: "time-out-within",
-    severity: Severity::Warning,
+    severity: Severity::Info,
     title: "operations took as long as a usual time-out",
     explain: "Service times gather just above 5, 10 or 30 s, while the median is below a quarter of that: those \
               are time-outs that programs and resolvers like (a resolver asks the next server after 5 s). \
-              Something behind the target was waited for in vain before the answer was given all the same.",
+              Something behind the target may have been waited for in vain before the answer was given all the \
+              same. The time is all the evidence: work that takes so long looks the same.",
     check: |case| {
         let clusters = &case.facts.shape.time_outs;
         if clusters.is_empty() {
             return None;
         }
         let claim = format!(
-            "{} operations succeeded just after {}, as after a time-out behind the target; the median is {}",
+            "{} operations succeeded just after {} where the median is {}: a usual time-out may be \
+             behind that",
             count(total(clusters)),
             instants(clusters),
             duration(median(case))

@@ -181,6 +181,11 @@ fn a_quota_shows_in_multiples_of_its_period() {
 fn a_time_out_behind_the_target_is_named() {
     assert!(claim(&mostly(1_000, 5_002).summary(), "time-out-within").starts_with("10 operations"));
     assert!(!has(&mostly(1_000, 4_500).summary(), "time-out-within"));
+    let summary = mostly(1_000, 5_002).summary();
+    let finding =
+        summary.findings.iter().find(|finding| finding.code == "time-out-within").unwrap();
+    assert_eq!(finding.severity, Severity::Info, "a time alone is no cause");
+    assert!(finding.claim.contains("may be behind that"), "{}", finding.claim);
 }
 
 #[test]
