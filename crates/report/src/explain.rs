@@ -18,9 +18,12 @@ pub struct Entry {
 pub const EXIT_CODES: &[Entry] = &[
     entry(
         "0",
-        "The run was carried out, and every criterion passed, or none was set. A rehearsal also exits 0 unless something failed or was invalid.",
+        "The run was carried out, and every criterion passed, or none was set. A rehearsal also exits 0 unless something failed or was invalid. `compare` exits 0 whatever the difference, unless a criterion of it says otherwise; `audit`, when no number contradicts another; `capacity`, when both ends of the interval are known.",
     ),
-    entry("1", "A criterion failed, also because the target could not hold the rate (overload)."),
+    entry(
+        "1",
+        "A criterion failed, also because the target could not hold the rate (overload). `audit`: a number contradicts another.",
+    ),
     entry("2", "A flag or the experiment file is wrong; nothing was sent."),
     entry(
         "3",
@@ -244,6 +247,13 @@ fn key(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exit_codes_tell_what_they_mean_for_commands_that_judge_otherwise() {
+        let zero = explain("0").unwrap();
+        assert!(["compare", "audit", "capacity"].iter().all(|name| zero.contains(name)), "{zero}");
+        assert!(explain("1").unwrap().contains("`audit`"));
+    }
 
     #[test]
     fn every_name_is_unique_and_explained() {

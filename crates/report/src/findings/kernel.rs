@@ -106,32 +106,36 @@ pub const RETRANSMISSIONS: Row = Row {
     code: "retransmissions",
     severity: Severity::Warning,
     title: "segments were sent again",
-    explain: "More than one in a thousand segments was sent again, and some operations took as long as a \
-              retransmission time-out (200 ms at least): the network lost segments, or a receiver was \
-              too slow to take them. That part of the tail belongs to the way, not to the target's work. \
-              Counters are those of this machine; of a distant target only our half is seen.",
+    explain: "More than one in a thousand segments was sent again, a timer noticed losses (TCPTimeouts, \
+              TCPLossProbes, TCPLostRetransmit), and a few operations, far from the median, took as long as \
+              a retransmission time-out (200 ms at least). The network lost segments, or a receiver was \
+              too slow to take them; that part of the tail may belong to the way and not to the target's \
+              work. Counters are those of everybody on this machine, and of a distant target only our half \
+              is seen.",
     check: |case| {
         let (again, sent) = (case.counter("RetransSegs"), case.counter("OutSegs"));
         let share = again as f64 / sent.max(1) as f64;
         let slowest = case.trial.total.service_time.max_ns.max(connect_max(case));
-        if share <= 0.001 || slowest < RETRANSMISSION_NS {
+        let [timeouts, probes, lost] =
+            ["TCPTimeouts", "TCPLossProbes", "TCPLostRetransmit"].map(|name| case.counter(name));
+        let noticed_late = timeouts + probes + lost > 0;
+        if share <= 0.001 || slowest < RETRANSMISSION_NS || !noticed_late || !few_so_slow(case) {
             return None;
         }
         let claim = format!(
-            "{} of segments ({}) were sent again, and the slowest operations took {}",
+            "{} of segments ({}) were sent again, which may be why the slowest operations took {}",
             percent(share),
             count(again),
             duration(slowest)
         );
         let advice =
-            "look for loss on the way (`ss -ti`, counters of the interface), not in the target";
-        let timeouts = case.counter("TCPTimeouts");
+            "look for loss on the way (`ss -ti`, counters of the interface) before the target";
         let noticed = Noticed::new(claim, advice)
             .with("RetransSegs", again)
             .with("OutSegs", sent)
             .with("TCPTimeouts", timeouts)
-            .with("TCPLossProbes", case.counter("TCPLossProbes"))
-            .with("TCPLostRetransmit", case.counter("TCPLostRetransmit"));
+            .with("TCPLossProbes", probes)
+            .with("TCPLostRetransmit", lost);
         Some(noticed)
     },
 };
@@ -248,6 +252,17 @@ impl Case<'_> {
     fn listener(&self) -> &'static str {
         if self.facts.target_is_local { "a listener on this machine" } else { "a listener here" }
     }
+}
+
+/// Whether operations that took a retransmission time-out are exceptions: at most one in twenty, and the median far
+/// below. Otherwise the target itself may take so long.
+fn few_so_slow(case: &Case<'_>) -> bool {
+    let below = |q: f64, limit: u64| {
+        let quantiles = &case.trial.total.service_time.quantiles;
+        let one = quantiles.iter().find(|one| one.q == q);
+        one.and_then(|one| one.observed_ns).is_some_and(|at| at < limit)
+    };
+    below(0.5, RETRANSMISSION_NS / 4) && below(0.95, RETRANSMISSION_NS)
 }
 
 fn connecting_suffered(case: &Case<'_>) -> bool {

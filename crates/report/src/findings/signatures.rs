@@ -89,23 +89,31 @@ pub const RETRANSMISSION_TIMEOUT: Row = Row {
 /// 40 ms.
 pub const DELAYED_ACK: Row = Row {
     code: "delayed-acknowledgement",
-    severity: Severity::Warning,
-    title: "answers waited for a delayed acknowledgement",
+    severity: Severity::Info,
+    title: "answers may have waited for a delayed acknowledgement",
     explain: "Service times gather just above 40 ms, the least time for which Linux holds an acknowledgement \
-              back, though the first bytes of those answers came earlier: the server wrote its answer in \
-              several small pieces, and Nagle's algorithm kept the later ones until the first was \
-              acknowledged. Set TCP_NODELAY in the server, or write each answer at once; the cluster \
-              vanishes.",
+              back, though the first bytes of those answers came earlier, and this kernel held as many \
+              acknowledgements back (DelayedACKs). A server that writes its answer in several small pieces has \
+              the later ones kept by Nagle's algorithm until the first is acknowledged. A server that sends its \
+              head at once and takes 40 ms for the rest looks the same. Set TCP_NODELAY in the server, or write \
+              each answer at once: if the cluster vanishes, that was it.",
     check: |case| {
         let cluster = case.facts.shape.delayed_ack?;
+        // The client's acknowledgement is the one that is waited for, so the counter is here wherever the target is.
+        let held = case.counter("DelayedACKs");
+        if held * 2 < cluster.count {
+            return None;
+        }
         let share = cluster.count as f64 / case.trial.total.succeeded.max(1) as f64;
         let claim = format!(
-            "{} of answers ended just above 40 ms although they had begun earlier: the server's Nagle \
-             algorithm waits for a delayed acknowledgement",
-            percent(share)
+            "{} of answers ended just above 40 ms although they had begun earlier, and {} acknowledgements were \
+             held back: the server's Nagle algorithm may have waited for them",
+            percent(share),
+            count(held)
         );
         let advice = "set TCP_NODELAY in the server, or let it write each answer at once";
-        Some(evidence(Noticed::new(claim, advice), &[cluster]).with("share", share))
+        let noticed = evidence(Noticed::new(claim, advice), &[cluster]);
+        Some(noticed.with("share", share).with("DelayedACKs", held))
     },
 };
 
@@ -162,18 +170,20 @@ pub const COMB: Row = Row {
 /// 5, 10, 30 s.
 pub const TIME_OUTS: Row = Row {
     code: "time-out-within",
-    severity: Severity::Warning,
+    severity: Severity::Info,
     title: "operations took as long as a usual time-out",
     explain: "Service times gather just above 5, 10 or 30 s, while the median is below a quarter of that: those \
               are time-outs that programs and resolvers like (a resolver asks the next server after 5 s). \
-              Something behind the target was waited for in vain before the answer was given all the same.",
+              Something behind the target may have been waited for in vain before the answer was given all the \
+              same. The time is all the evidence: work that takes so long looks the same.",
     check: |case| {
         let clusters = &case.facts.shape.time_outs;
         if clusters.is_empty() {
             return None;
         }
         let claim = format!(
-            "{} operations succeeded just after {}, as after a time-out behind the target; the median is {}",
+            "{} operations succeeded just after {} where the median is {}: a usual time-out may be \
+             behind that",
             count(total(clusters)),
             instants(clusters),
             duration(median(case))

@@ -50,7 +50,7 @@ pub const NOT_EFFECTIVE: Row = Row {
     title: "a setting is not in force",
     explain: "The experiment asks the system under test for a value, and the system says that another one is in \
               force (rule R42): a limit of the kernel capped it, or it was not understood. What was measured is \
-              not what the experiment says. Lift the limit, or ask for the value that is in force.",
+              not what the experiment says. A 0 or \"auto\" leaves the choice to the system. Lift the limit, or ask for the value that is in force.",
     check: |case| {
         let systems = case.trial.systems.iter();
         let effective = systems.flat_map(|system| &system.effective);
@@ -106,7 +106,18 @@ enum Quantity {
 /// Whether two values of the same sort differ. Values of two sorts cannot be compared.
 fn differ(asked: &Value, seen: &Value) -> bool {
     let (Some(asked), Some(seen)) = (quantity(asked), quantity(seen)) else { return false };
-    std::mem::discriminant(&asked) == std::mem::discriminant(&seen) && asked != seen
+    !left_open(&asked)
+        && std::mem::discriminant(&asked) == std::mem::discriminant(&seen)
+        && asked != seen
+}
+
+/// Whether the system was to choose for itself: 0 mostly means that (a free port, as many workers as cores).
+fn left_open(asked: &Quantity) -> bool {
+    match asked {
+        Quantity::Number(number) => *number == 0.0,
+        Quantity::Text(text) => ["auto", "automatic"].contains(&text.as_str()),
+        Quantity::Truth(_) | Quantity::Time(_) | Quantity::Rate(_) => false,
+    }
 }
 
 fn quantity(value: &Value) -> Option<Quantity> {
@@ -148,6 +159,14 @@ mod tests {
             (json!("1ms"), json!("1000us"), false),
             (json!("1ms"), json!("2ms"), true),
             (json!("1ms"), json!(1_000_000), false),
+            (json!("1ms"), json!("1 ms"), false),
+            (json!("1 ms"), json!("1000 us"), false),
+            (json!("4 KiB"), json!("4096"), false),
+            (json!(0), json!(41_873), false),
+            (json!("0"), json!(4), false),
+            (json!("auto"), json!("epoll"), false),
+            (json!(4), json!(0), true),
+            (json!("epoll"), json!("auto"), true),
             (json!("MM1"), json!("mm1"), false),
             (json!(true), json!(false), true),
             (json!("{port}"), json!(8080), false),

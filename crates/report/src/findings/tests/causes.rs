@@ -26,6 +26,12 @@ fn mostly(every: u64, slow: u64) -> Simulated {
     })
 }
 
+/// Answered in so many milliseconds, all of them.
+fn open_in(service: u64) -> Simulated {
+    let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+    simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(service * MS))
+}
+
 fn codes(summary: &Summary) -> Vec<&str> {
     summary.findings.iter().map(|finding| finding.code.as_str()).collect()
 }
@@ -123,29 +129,41 @@ fn requests_sent_again_into_a_full_queue_are_told_from_lost_segments() {
 
 #[test]
 fn retransmissions_are_named_where_something_took_so_long() {
-    let with = |again: i64| {
-        let mut made = mostly(500, 250);
-        counters(&mut made, &[("RetransSegs", again), ("OutSegs", 10_000)]);
+    let with = |every: u64, again: i64, noticed: &str| {
+        let mut made = mostly(every, 250);
+        counters(&mut made, &[("RetransSegs", again), ("OutSegs", 10_000), (noticed, 5)]);
         made.summary()
     };
-    assert!(claim(&with(20), "retransmissions").starts_with("0.20 % of segments (20)"));
-    assert!(!has(&with(9), "retransmissions"));
+    for timer in ["TCPTimeouts", "TCPLossProbes", "TCPLostRetransmit"] {
+        assert_eq!(
+            claim(&with(500, 20, timer), "retransmissions"),
+            "0.20 % of segments (20) were sent again, which may be why the slowest operations took 250 ms"
+        );
+    }
+    assert!(!has(&with(500, 9, "TCPTimeouts"), "retransmissions"), "fewer than 0.1 %");
+    assert!(!has(&with(500, 20, "OutRsts"), "retransmissions"), "no timer noticed a loss");
+    assert!(!has(&with(10, 20, "TCPTimeouts"), "retransmissions"), "one in ten takes so long");
+    let mut slow = open_in(250);
+    counters(&mut slow, &[("RetransSegs", 20), ("OutSegs", 10_000), ("TCPTimeouts", 5)]);
+    assert!(!has(&slow.summary(), "retransmissions"), "a service of 250 ms");
 }
 
 #[test]
 fn a_delayed_acknowledgement_delays_the_rest_and_not_the_first_byte() {
-    let with = |first: u64| {
+    let with = |first: u64, held: i64| {
         let load = "rate = \"100/s\"\narrivals = \"constant\"\nduration = \"10s\"";
         let mut made = simulate(&file(load, &[]), 100, 1_000, |_| One::answered(44 * MS));
         let span = &mut made.trial.totals.operations[0].spans[FIRST_BYTE];
         (0..1_000).for_each(|_| span.record(first * MS));
+        counters(&mut made, &[("DelayedACKs", held)]);
         made.summary()
     };
-    assert!(
-        claim(&with(1), "delayed-acknowledgement")
-            .starts_with("100 % of answers ended just above 40 ms")
-    );
-    assert!(!has(&with(43), "delayed-acknowledgement"), "a target that takes 44 ms");
+    let said = with(1, 900);
+    let said = claim(&said, "delayed-acknowledgement");
+    assert!(said.starts_with("100 % of answers ended just above 40 ms"), "{said}");
+    assert!(said.contains("900 acknowledgements were held back"), "{said}");
+    assert!(!has(&with(43, 900), "delayed-acknowledgement"), "a target that takes 44 ms");
+    assert!(!has(&with(1, 400), "delayed-acknowledgement"), "acknowledged at once");
 }
 
 #[test]
@@ -163,6 +181,11 @@ fn a_quota_shows_in_multiples_of_its_period() {
 fn a_time_out_behind_the_target_is_named() {
     assert!(claim(&mostly(1_000, 5_002).summary(), "time-out-within").starts_with("10 operations"));
     assert!(!has(&mostly(1_000, 4_500).summary(), "time-out-within"));
+    let summary = mostly(1_000, 5_002).summary();
+    let finding =
+        summary.findings.iter().find(|finding| finding.code == "time-out-within").unwrap();
+    assert_eq!(finding.severity, Severity::Info, "a time alone is no cause");
+    assert!(finding.claim.contains("may be behind that"), "{}", finding.claim);
 }
 
 #[test]
