@@ -206,23 +206,32 @@ fn was_crowded(summary: &Summary) -> bool {
     generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01
 }
 
-/// Three runs of 2 s, in which the generator may blame itself if others have its processor, and nobody else; 20 of 5 s
-/// without any finding at all under `PROOFLOAD_PROOF=1`, on a machine of its own.
+/// Three clean runs of 2 s; 20 of 5 s under `PROOFLOAD_PROOF=1`. In a run whose processors others had, the generator may
+/// blame itself and nobody else; such a run is not clean and is made again, at most twice as often as clean ones are wanted.
 #[test]
 fn clean_runs_give_no_finding_at_warning_or_above() {
     let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    let (runs, duration) = if proof { (20, "5s") } else { (3, "2s") };
+    let (wanted, duration) = if proof { (20, "5s") } else { (3, "2s") };
     let lab = Lab::alone();
     let (_nginx, port) = nginx(&lab, "nginx", "location / { return 200 hello; }");
     let url = format!("http://127.0.0.1:{port}/");
-    for run in 0..runs {
+    let mut clean = 0;
+    for run in 0..3 * wanted {
         let name = format!("run-{run}");
         let load = ["run", &url, "--rate", "1000/s", "--duration", duration, "--warm-up", "1s"];
         let ran = lab.proofload(&[&load[..], &["--out", &name, "--quiet"]].concat());
         let summary = lab.summary(&name).unwrap_or_else(|| panic!("no summary: {ran:?}"));
-        let itself = |one: &Finding| one.code.contains("generator") && was_crowded(&summary);
+        let crowded = was_crowded(&summary);
+        let itself = |one: &Finding| one.code.contains("generator") && crowded;
         let grave = summary.findings.iter().filter(|one| one.severity != Severity::Info);
-        let grave: Vec<&Finding> = grave.filter(|one| proof || !itself(one)).collect();
+        let grave: Vec<&Finding> = grave.filter(|one| !itself(one)).collect();
         assert!(grave.is_empty(), "run {run}: {grave:?}");
+        clean += usize::from(!crowded);
+        if clean == wanted {
+            println!("{clean} clean runs of {}, none with a finding", run + 1);
+            return;
+        }
     }
+    // A machine as crowded as this shows nothing about clean runs; only the proof insists.
+    assert!(!proof, "only {clean} of {} runs had their processors to themselves", 3 * wanted);
 }
