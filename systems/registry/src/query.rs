@@ -1,0 +1,39 @@
+//! What `enumerate` asks for and gets.
+
+use std::sync::Arc;
+
+use crate::filter::Filter;
+use crate::identity::Identity;
+
+/// Whom to list, in which order, from where on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Who matches.
+    pub filter: Filter,
+    /// First by the first key, ties by the next, at last by name; without keys: by name.
+    pub sort_by: Vec<SortKey>,
+    /// At most so many.
+    pub limit: usize,
+    /// What [`Page::next_cursor`] said before: go on behind it.
+    pub cursor: Option<String>,
+}
+
+/// One key of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortKey {
+    /// `identity`, `registered_at`, `expires_at`, or `metadata.` and a path.
+    pub field: String,
+    /// Whether the largest comes first.
+    pub is_descending: bool,
+}
+
+/// One page of those that match.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// In the order asked for.
+    pub identities: Vec<Arc<Identity>>,
+    /// How many match in all, on whatever page.
+    pub total_count: usize,
+    /// For the next page; `None` on the last. Good for the same filter and order only.
+    pub next_cursor: Option<String>,
+}

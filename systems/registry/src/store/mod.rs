@@ -1,0 +1,113 @@
+//! Keeps who is registered.
+//!
+//! A store is the truth about a registry's namespaces: what one coordinator registers, every
+//! coordinator on the same store finds, and an acknowledged registration is there after a restart
+//! as far as the store is durable. What has expired is gone at that instant, whether it has been
+//! cleaned up or not.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::fault::Fault;
+use crate::filter::Filter;
+use crate::identity::{Identity, Millis};
+use crate::query::{Page, Query};
+
+/// What `register` asks for, checked but for what only the store can see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Registration {
+    /// Who.
+    pub name: Arc<str>,
+    /// With what properties.
+    pub metadata: Map<String, Value>,
+    /// For how long, in milliseconds; `None` for ever.
+    pub ttl_ms: Option<u64>,
+    /// Whether an identity of that name may be there already (a heartbeat, a change).
+    pub replace: bool,
+    /// How many identities the namespace may hold; 0 is no limit.
+    pub quota: u64,
+}
+
+/// Who is gone because their time was over.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Expired {
+    /// Where.
+    pub namespace: Arc<str>,
+    /// Who.
+    pub name: Arc<str>,
+}
+
+/// Where identities are kept.
+///
+/// Every method may fail with `UNAVAILABLE` when the store is away; nothing is half done then.
+pub trait Store: Send + Sync + 'static {
+    /// Registers, atomically. A namespace comes to be with its first registration or schema, or by
+    /// [`Store::open`].
+    ///
+    /// Errors: `ALREADY_EXISTS` without `replace`, `QUOTA_EXCEEDED`
+    fn register(
+        &self,
+        namespace: &str,
+        registration: Registration,
+    ) -> impl Future<Output = Result<Arc<Identity>, Fault>> + Send;
+
+    /// Takes an identity out; `false` if it was not there.
+    fn unregister(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> impl Future<Output = Result<bool, Fault>> + Send;
+
+    /// Who goes by this name.
+    fn get(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<Arc<Identity>>, Fault>> + Send;
+
+    /// One page of those that a query matches.
+    ///
+    /// Errors: `UNKNOWN_NAMESPACE`, `INVALID_CURSOR`
+    fn find(
+        &self,
+        namespace: &str,
+        query: &Query,
+    ) -> impl Future<Output = Result<Page, Fault>> + Send;
+
+    /// The names of all that a filter matches, in no order.
+    ///
+    /// Errors: `UNKNOWN_NAMESPACE`
+    fn targets(
+        &self,
+        namespace: &str,
+        filter: &Filter,
+    ) -> impl Future<Output = Result<Vec<Arc<str>>, Fault>> + Send;
+
+    /// Makes a namespace be, empty if it is new.
+    fn open(&self, namespace: &str) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Replaces the namespace's schema, an opaque JSON document to the store except for the names
+    /// of fields to index, and makes the namespace if need be.
+    fn put_schema(
+        &self,
+        namespace: &str,
+        schema: Arc<Value>,
+        indexes: Vec<String>,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// The namespace's schema, if one was put.
+    fn schema(
+        &self,
+        namespace: &str,
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, Fault>> + Send;
+
+    /// Removes who expired up to `now` and tells who they were; called some twenty times a second.
+    fn expire(&self, now: Millis) -> impl Future<Output = Result<Vec<Expired>, Fault>> + Send;
+
+    /// How many are registered, by namespace.
+    fn counts(&self) -> Vec<(Arc<str>, u64)>;
+
+    /// What is in force, for the ready line: kind, durability, version of the server, …
+    fn effective(&self) -> Value;
+}

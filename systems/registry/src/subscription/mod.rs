@@ -1,0 +1,63 @@
+//! Who listens: subscriptions and the identities that they serve.
+//!
+//! A subscription serves one identity (`user-7`) or all whose name begins so (`user-*`, `*`).
+//! Where several fit, the most specific serves the identity: the name itself before the longest
+//! prefix; among subscriptions to the same pattern the one that came last. So a message reaches
+//! each identity once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::fault::{Code, Fault};
+use crate::identity;
+
+/// Which identities a subscription serves.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pattern {
+    /// One.
+    Name(String),
+    /// All that begin so.
+    Prefix(String),
+}
+
+impl FromStr for Pattern {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        match text.strip_suffix('*') {
+            Some("") => Ok(Self::Prefix(String::new())),
+            Some(prefix) => identity::check_name(prefix).map(|()| Self::Prefix(prefix.to_owned())),
+            None => identity::check_name(text).map(|()| Self::Name(text.to_owned())),
+        }
+        .map_err(|fault| {
+            Fault::new(
+                Code::InvalidIdentity,
+                format!("{}; only a last * stands for others", fault.message),
+            )
+        })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_last_star_stands_for_others() {
+        assert_eq!("user-*".parse(), Ok(Pattern::Prefix("user-".into())));
+        assert_eq!("*".parse(), Ok(Pattern::Prefix(String::new())));
+        assert_eq!("user-7".parse(), Ok(Pattern::Name("user-7".into())));
+        for bad in ["", "a*b", "**", "a *"] {
+            assert!(bad.parse::<Pattern>().is_err(), "{bad:?}");
+        }
+    }
+}
