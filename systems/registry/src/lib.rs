@@ -10,9 +10,10 @@
 //!
 //! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`filter`] and
 //! [`query`] say whom, [`store`] keeps them. Who gets what: [`subscription`] knows who listens,
-//! [`bus`] carries messages there.
+//! [`bus`] carries messages there, with [`fanout`] to keep account of them.
 
 pub mod bus;
+pub mod fanout;
 pub mod fault;
 pub mod filter;
 pub mod identity;
