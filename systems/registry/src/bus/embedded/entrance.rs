@@ -96,21 +96,4 @@ fn wants_events(request: &Request<Bytes>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_handshake_is_the_one_of_rfc_6455() {
-        let request = Request::builder()
-            .header("upgrade", "WebSocket")
-            .header("sec-websocket-version", "13")
-            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
-        let request = request.body(Bytes::new()).unwrap();
-        assert_eq!(handshake(&request).unwrap(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-        for missing in ["upgrade", "sec-websocket-version", "sec-websocket-key"] {
-            let mut request = request.clone();
-            request.headers_mut().remove(missing);
-            assert_eq!(handshake(&request).unwrap_err().code, Code::InvalidRequest, "{missing}");
-        }
-    }
-}
+mod tests;

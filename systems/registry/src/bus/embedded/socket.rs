@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use serving::stop::Stop;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
-use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
+use tokio_websockets::{CloseCode, Error, Limits, Message, ServerBuilder, WebSocketStream};
 
 use super::line::Ear;
 use super::{Listener, Settings};
@@ -63,6 +63,9 @@ where
     loop {
         let word = match timeout(settings.ping * 3, words.next()).await {
             Ok(Some(Ok(word))) => word,
+            Ok(Some(Err(Error::PayloadTooLong { .. }))) => {
+                return (CloseCode::MESSAGE_TOO_BIG, "at most 1 MiB at a time");
+            }
             Ok(Some(Err(_))) => return (CloseCode::PROTOCOL_ERROR, "not understood"),
             Ok(None) => return (CloseCode::NORMAL_CLOSURE, ""),
             Err(_) => return (CloseCode::POLICY_VIOLATION, "no sign of life"),
@@ -110,7 +113,7 @@ async fn send<S>(
     sink: &mut SplitSink<Socket<S>, Message>,
     listener: &mut Listener,
     bytes: Bytes,
-) -> Result<(), tokio_websockets::Error>
+) -> Result<(), Error>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
