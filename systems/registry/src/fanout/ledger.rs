@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::bus::{Outcome, Status};
 
@@ -269,6 +271,17 @@ impl Account {
     /// From now on somebody else may acknowledge it.
     pub fn pass(&self, index: usize, owner: u64) {
         self.wave.marks().all[index].owner = owner;
+    }
+
+    /// Waits until every delivery is settled or the deadline has come, which ends the waiting, or
+    /// for so long, after which it is worth another attempt: then it gives `true`.
+    pub async fn lacks_after(&self, pause: Duration, deadline: Instant) -> bool {
+        let again = Instant::now() + pause;
+        tokio::select! {
+            biased;
+            () = self.settled() => false,
+            () = tokio::time::sleep_until(deadline.min(again)) => again < deadline,
+        }
     }
 
     /// Resolves once every delivery is settled. Cancel-safe.

@@ -247,14 +247,7 @@ impl Room {
     /// waits in its queue is not sent again: it would only stand there twice.
     async fn insist(&self, letters: &mut [Letter], account: &Account, deadline: Instant) {
         let mut pause = Pause::new(self.settings.retry, self.settings.longest_retry);
-        loop {
-            let again = Instant::now() + pause.draw();
-            tokio::select! {
-                biased;
-                () = account.settled() => return,
-                () = tokio::time::sleep_until(deadline) => return,
-                () = tokio::time::sleep_until(again) => {}
-            }
+        while account.lacks_after(pause.draw(), deadline).await {
             for (index, letter) in letters.iter_mut().enumerate() {
                 let open = matches!(account.state(index), State::Open(_));
                 if open && !letter.subscription.is_behind() {
