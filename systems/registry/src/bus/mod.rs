@@ -18,6 +18,8 @@ use crate::fault::Fault;
 use crate::message::{Message, Semantics};
 
 pub mod embedded;
+#[cfg(test)]
+mod folder;
 pub mod nats;
 
 /// What became of a message to one target.

@@ -263,9 +263,24 @@ impl Account {
         self.wave.marks().all[index].state
     }
 
+    /// Whether a delivery is still under way.
+    pub fn is_open(&self, index: usize) -> bool {
+        matches!(self.state(index), State::Open(_))
+    }
+
+    /// What settles a delivery.
+    pub fn enough(&self, index: usize) -> Enough {
+        self.wave.marks().all[index].enough
+    }
+
     /// Changes a delivery's state; `false` if it was acknowledged meanwhile.
     pub fn put(&self, index: usize, state: State) -> bool {
         self.wave.put(index, state)
+    }
+
+    /// A delivery's place, for whoever learns of it later.
+    pub fn place(&self, index: usize) -> Place {
+        Place { wave: Arc::clone(&self.wave), index }
     }
 
     /// From now on somebody else may acknowledge it.
@@ -289,6 +304,20 @@ impl Account {
         while self.wave.marks().unsettled > 0 {
             self.wave.settled.notified().await;
         }
+    }
+}
+
+/// One delivery of an account.
+#[derive(Debug)]
+pub struct Place {
+    wave: Arc<Wave>,
+    index: usize,
+}
+
+impl Place {
+    /// Changes the delivery's state; `false` if it was acknowledged meanwhile.
+    pub fn put(&self, state: State) -> bool {
+        self.wave.put(self.index, state)
     }
 }
 

@@ -172,7 +172,7 @@ impl Room {
         let mut pause = Pause::new(self.settings.retry, self.settings.longest_retry);
         while account.lacks_after(pause.draw(), deadline).await {
             for (index, letter) in letters.iter_mut().enumerate() {
-                if matches!(account.state(index), State::Open(_)) {
+                if account.is_open(index) {
                     self.counts.resent.one();
                     let _ = timeout_at(deadline, self.attempt(letter, account, index)).await;
                 }

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::bus::Status;
+use crate::bus::folder::Folder;
 use crate::message;
 use server::Server;
 

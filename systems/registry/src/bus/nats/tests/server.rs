@@ -1,37 +1,16 @@
 //! A real nats-server in a folder of its own, ended and reaped with its owner.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::Folder;
+
 /// How long a server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-static NUMBER: AtomicU64 = AtomicU64::new(0);
-
-/// A folder that goes with its owner.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new() -> Self {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("registry-bus-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A server with JetStream, at a port that it keeps when it is started again.
 pub struct Server {
