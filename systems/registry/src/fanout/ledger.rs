@@ -157,13 +157,15 @@ pub struct Ledger {
     coordinator: String,
     next: AtomicU64,
     waves: Mutex<BTreeMap<u64, Arc<Wave>>>,
+    emptied: Notify,
 }
 
 impl Ledger {
     /// An empty ledger; the coordinator's name makes its deliveries' ids unique.
     pub fn new(coordinator: impl Into<String>) -> Self {
         let waves = Mutex::new(BTreeMap::new());
-        Self { coordinator: coordinator.into(), next: AtomicU64::new(1), waves }
+        let coordinator = coordinator.into();
+        Self { coordinator, next: AtomicU64::new(1), waves, emptied: Notify::new() }
     }
 
     /// Numbers for so many deliveries of which no account is kept; the first of them.
@@ -223,6 +225,17 @@ impl Ledger {
     /// Whether nothing is under way.
     pub fn is_empty(&self) -> bool {
         self.waves().is_empty()
+    }
+
+    /// Resolves once nothing is under way. Cancel-safe.
+    pub async fn emptied(&self) {
+        let mut emptied = std::pin::pin!(self.emptied.notified());
+        emptied.as_mut().enable();
+        while !self.is_empty() {
+            emptied.as_mut().await;
+            emptied.set(self.emptied.notified());
+            emptied.as_mut().enable();
+        }
     }
 
     fn number(&self, delivery: &str) -> Option<u64> {
@@ -323,7 +336,11 @@ impl Place {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        self.ledger.waves().remove(&self.wave.first);
+        let mut waves = self.ledger.waves();
+        waves.remove(&self.wave.first);
+        if waves.is_empty() {
+            self.ledger.emptied.notify_waiters();
+        }
     }
 }
 

@@ -213,6 +213,15 @@ impl Listener {
         self.ear().acknowledge(words)
     }
 
+    /// Resolves once the system stops and no multicast waits for acknowledgements any more.
+    pub(super) fn stopped(&self) -> impl Future<Output = ()> + use<> {
+        let room = Arc::clone(&self.room);
+        async move {
+            room.stop.clone().pulled().await;
+            room.ledger.emptied().await;
+        }
+    }
+
     /// Takes acknowledgements while another part waits for deliveries.
     pub(super) fn ear(&self) -> Ear {
         Ear { room: Arc::clone(&self.room), subscription: Arc::clone(&self.subscription) }

@@ -238,6 +238,9 @@ impl Embedded {
         storing.detach_all();
         for (index, letter) in letters.into_iter().enumerate() {
             let state = account.state(index);
+            if state == State::Stored {
+                room.counts.stored.one();
+            }
             outcomes.extend(letter.to.into_iter().map(|identity| state.outcome(identity)));
         }
         outcomes
@@ -310,7 +313,6 @@ impl Room {
             place: account.place(index),
             is_sent: account.enough(index) == Enough::Acknowledgement,
         };
-        self.counts.stored.one();
         storing.spawn(async move { outbox.keep(letter).await });
     }
 
