@@ -1,8 +1,10 @@
-//! How many deliveries a second each bus carries: ten receivers with a thousand identities each.
+//! How many deliveries a second each bus carries.
 //!
-//! `cargo run --release -p registry --example deliveries [nats://host:port]`: the embedded bus over
-//! real WebSockets and, if an address is given, NATS with JetStream there. Everything runs in this
-//! one process and on this machine; a bare loop of the NATS client stands beside for comparison.
+//! `cargo run --release -p registry --example deliveries RECEIVERS IDENTITIES [nats://host:port]`:
+//! so many receivers with so many identities each, on the embedded bus over real WebSockets and, if
+//! an address is given, over NATS with JetStream there. Everything runs in this one process and on
+//! this machine; a bare loop of the NATS client, with messages of the same size to one listener who
+//! only counts, stands beside for comparison.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,35 +25,49 @@ use serving::stop::Stop;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const RECEIVERS: usize = 10;
-const IDENTITIES: usize = 1_000;
+/// Connections that receivers over NATS share.
+const CLIENTS: usize = 10;
 /// Multicasts under way at a time.
 const ABREAST: usize = 4;
 /// How long each measurement lasts.
 const LENGTH: Duration = Duration::from_secs(5);
 
+/// How many receivers with how many identities each.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    receivers: usize,
+    identities: usize,
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let mut out = std::io::stdout();
+    let mut arguments = std::env::args().skip(1);
+    let mut count = || arguments.next().ok_or("RECEIVERS IDENTITIES [nats://host:port]");
+    let shape = Shape { receivers: count()?.parse()?, identities: count()?.parse()? };
+    serving::limits::raise_open_files();
     let seen = Arc::new(AtomicU64::new(0));
     let (_stopper, stop) = Stop::pair();
     let settings = embedded::Settings::default();
     let bus = Embedded::new("bench", settings, Counts::default(), stop.clone());
-    sockets(&bus, &seen, stop).await?;
+    sockets(&bus, shape, &seen, stop).await?;
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
-        writeln!(out, "{}", measure("embedded", bus.clone(), semantics, &seen).await)?;
+        writeln!(out, "{}", measure("embedded", bus.clone(), shape, semantics, &seen).await)?;
     }
-    let Some(servers) = std::env::args().nth(1) else { return Ok(()) };
+    let Some(servers) = arguments.next() else { return Ok(()) };
     let settings = nats::Settings { servers: servers.clone(), ..nats::Settings::default() };
     let coordinator = format!("bench-{}", std::process::id());
     let bus = Nats::connect(&coordinator, settings, Counts::default()).await?;
-    for number in 0..RECEIVERS {
-        listen(&servers, number, Arc::clone(&seen)).await?;
+    for number in 0..CLIENTS.min(shape.receivers) {
+        let client = async_nats::connect(&servers).await?;
+        for number in (number..shape.receivers).step_by(CLIENTS) {
+            listen(&client, number, Arc::clone(&seen)).await?;
+        }
     }
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
-        writeln!(out, "{}", measure("nats", bus.clone(), semantics, &seen).await)?;
+        writeln!(out, "{}", measure("nats", bus.clone(), shape, semantics, &seen).await)?;
     }
-    writeln!(out, "{}", bare(&servers).await?)?;
+    writeln!(out, "{}", bare(&servers, shape).await?)?;
     Ok(())
 }
 
@@ -59,11 +75,13 @@ async fn main() -> Result<(), Failure> {
 async fn measure(
     name: &str,
     bus: impl Bus + Clone,
+    shape: Shape,
     semantics: Semantics,
     seen: &AtomicU64,
 ) -> String {
-    let targets: Vec<Arc<str>> = (0..RECEIVERS * IDENTITIES)
-        .map(|number| format!("r{}-user-{number}", number % RECEIVERS).into())
+    let all = shape.receivers * shape.identities;
+    let targets: Vec<Arc<str>> = (0..all)
+        .map(|number| format!("r{}-user-{number}", number % shape.receivers).into())
         .collect();
     let (before, begin) = (seen.load(Ordering::Relaxed), Instant::now());
     let mut senders = Vec::new();
@@ -89,15 +107,15 @@ async fn measure(
     }
     let took = begin.elapsed().as_secs_f64();
     times.sort();
-    let sent = times.len() * RECEIVERS * IDENTITIES;
-    let p95 = times[times.len() * 95 / 100].as_secs_f64() * 1e3;
+    let sent = times.len() * all;
+    let part = |percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1e3;
+    let (median, p95) = (part(50), part(95));
     tokio::time::sleep(Duration::from_millis(500)).await;
     let received = seen.load(Ordering::Relaxed) - before;
     format!(
         "{name} {semantics:?}: {:.0} deliveries/s; sent {sent}, told delivered {delivered}, \
-         received {received}; p95 of a multicast to {} with {ABREAST} abreast: {p95:.1} ms",
+         received {received}; a multicast to {all} with {ABREAST} abreast: median {median:.1} ms, p95 {p95:.1} ms",
         delivered as f64 / took,
-        RECEIVERS * IDENTITIES,
     )
 }
 
@@ -111,8 +129,13 @@ fn message() -> Message {
     }
 }
 
-/// Ten receivers over WebSockets.
-async fn sockets(bus: &Embedded, seen: &Arc<AtomicU64>, stop: Stop) -> Result<(), Failure> {
+/// Receivers over WebSockets, a connection each.
+async fn sockets(
+    bus: &Embedded,
+    shape: Shape,
+    seen: &Arc<AtomicU64>,
+    stop: Stop,
+) -> Result<(), Failure> {
     let socket = serving::listener::bind("127.0.0.1:0".parse()?)?;
     let address = socket.local_addr()?;
     let inside = bus.clone();
@@ -122,7 +145,7 @@ async fn sockets(bus: &Embedded, seen: &Arc<AtomicU64>, stop: Stop) -> Result<()
     };
     let (limits, metrics) = (Limits::default(), Registry::default());
     tokio::spawn(serving::http::serve(socket, handler, limits, metrics, stop));
-    for number in 0..RECEIVERS {
+    for number in 0..shape.receivers {
         let uri = format!("ws://{address}/r{number}-*");
         let builder = tokio_websockets::ClientBuilder::new().uri(&uri)?;
         let (mut client, _) = builder.connect().await?;
@@ -143,8 +166,12 @@ async fn sockets(bus: &Embedded, seen: &Arc<AtomicU64>, stop: Stop) -> Result<()
 }
 
 /// One receiver over NATS.
-async fn listen(servers: &str, number: usize, seen: Arc<AtomicU64>) -> Result<(), Failure> {
-    let client = async_nats::connect(servers).await?;
+async fn listen(
+    client: &async_nats::Client,
+    number: usize,
+    seen: Arc<AtomicU64>,
+) -> Result<(), Failure> {
+    let client = client.clone();
     let presence = Presence {
         receiver: format!("r{number}"),
         namespace: "bench".into(),
@@ -177,9 +204,19 @@ async fn listen(servers: &str, number: usize, seen: Arc<AtomicU64>) -> Result<()
 }
 
 /// The client alone, with messages of the size that a delivery has here.
-async fn bare(servers: &str) -> Result<String, Failure> {
+async fn bare(servers: &str, shape: Shape) -> Result<String, Failure> {
+    let listener = async_nats::connect(servers).await?;
+    let mut heard = listener.subscribe("bench.bare").await?;
+    listener.flush().await?;
+    let counted = Arc::new(AtomicU64::new(0));
+    let counting = Arc::clone(&counted);
+    tokio::spawn(async move {
+        while heard.next().await.is_some() {
+            counting.fetch_add(1, Ordering::Relaxed);
+        }
+    });
     let client = async_nats::connect(servers).await?;
-    let bytes = Bytes::from(vec![b'x'; 20 * IDENTITIES]);
+    let bytes = Bytes::from(vec![b'x'; 250 + 17 * shape.identities.min(1_000)]);
     let begin = Instant::now();
     let mut sent = 0_u64;
     while begin.elapsed() < LENGTH {
@@ -188,10 +225,10 @@ async fn bare(servers: &str) -> Result<String, Failure> {
     }
     client.flush().await?;
     let rate = sent as f64 / begin.elapsed().as_secs_f64();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let heard = counted.load(Ordering::Relaxed);
     Ok(format!(
-        "bare client, nobody listening: {rate:.0} messages/s of {} bytes, as many identities as \
-         {:.0} deliveries/s would serve",
-        bytes.len(),
-        rate * IDENTITIES as f64,
+        "bare client: {rate:.0} messages/s of {} bytes, {heard} of {sent} heard",
+        bytes.len()
     ))
 }

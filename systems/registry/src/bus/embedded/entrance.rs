@@ -15,6 +15,7 @@ use serving::http::{Answer, Body, Seat};
 
 use super::{Embedded, events, socket};
 use crate::fault::{Code, Fault};
+use crate::identity;
 use crate::subscription::Pattern;
 
 /// What RFC 6455 appends to a client's key.
@@ -25,7 +26,7 @@ impl Embedded {
     /// answer, and ends with the connection.
     ///
     /// Shape:  `name` under which a receiver that comes back is known again
-    /// Errors: `INVALID_REQUEST` if it asks for neither form
+    /// Errors: `INVALID_REQUEST` if it asks for neither form, `INVALID_IDENTITY` for its name
     pub fn subscribe(
         &self,
         namespace: &str,
@@ -33,6 +34,7 @@ impl Embedded {
         name: Option<&str>,
         mut request: Request<Bytes>,
     ) -> Result<Answer, Fault> {
+        name.map_or(Ok(()), identity::check_name)?;
         if let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() {
             let seat = request.extensions_mut().remove::<Seat>();
             let accept = handshake(&request)?;

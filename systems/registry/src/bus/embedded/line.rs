@@ -165,11 +165,15 @@ impl Listener {
         let (sender, frames) = mpsc::channel(room.settings.queue_frames.max(1));
         let waiting = Arc::new(AtomicUsize::new(0));
         let line = Line { frames: sender, waiting: Arc::clone(&waiting) };
-        let known = name.filter(|_| room.outbox.is_some()).map(|name| Known {
+        let known = name.map(|name| Known {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             pattern: pattern.to_string(),
         });
+        let room_for = |known: &Known| {
+            room.outbox.as_ref().is_some_and(|outbox| outbox.has_room(&known.key()))
+        };
+        let known = known.filter(room_for);
         let subscription = Arc::new(Subscription {
             key: room.key(),
             namespace: namespace.into(),

@@ -55,6 +55,8 @@ pub struct Settings {
     pub longest_retry: Duration,
     /// How large one delivery may be.
     pub bounds: Bounds,
+    /// Receivers with a name for which something may be stored; one more is as if it had none.
+    pub stored_receivers: usize,
     /// Deliveries that may be stored for one receiver.
     pub stored_deliveries: usize,
     /// Bytes that may be stored for one receiver.
@@ -71,6 +73,7 @@ impl Default for Settings {
             retry: Duration::from_secs(1),
             longest_retry: Duration::from_secs(8),
             bounds: Bounds::default(),
+            stored_receivers: 10_000,
             stored_deliveries: 100_000,
             stored_bytes: 256 << 20,
         }
@@ -131,6 +134,7 @@ impl Embedded {
         stop: Stop,
     ) -> Result<Self, Fault> {
         let bounds = outbox::Bounds {
+            receivers: settings.stored_receivers,
             deliveries: settings.stored_deliveries,
             bytes: settings.stored_bytes,
             retry: settings.longest_retry,

@@ -21,9 +21,10 @@ pub(super) mod file;
 
 use file::{File, Known};
 
-/// How much may wait for one receiver, and how soon it is sent again.
+/// How many receivers there may be, how much may wait for each, and how soon it is sent again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
+    pub(super) receivers: usize,
     pub(super) deliveries: usize,
     pub(super) bytes: usize,
     pub(super) retry: Duration,
@@ -151,6 +152,12 @@ impl Outbox {
         }
         let outbox = Self { file, bounds, next: next.into(), waiting: Mutex::new(waiting) };
         Ok((outbox, contents.receivers))
+    }
+
+    /// Whether this receiver is known, or there is room for one more.
+    pub(super) fn has_room(&self, key: &Arc<str>) -> bool {
+        let backlogs = &self.waiting().backlogs;
+        backlogs.contains_key(key) || backlogs.len() < self.bounds.receivers
     }
 
     /// A receiver comes or comes back: all that waits for it is due.

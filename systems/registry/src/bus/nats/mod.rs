@@ -230,7 +230,7 @@ async fn sweep(room: Weak<Room>) {
     loop {
         let Some(strong) = room.upgrade() else { return };
         let away = strong.settings.away;
-        strong.receivers_mut().sweep(away);
+        strong.receivers_mut().sweep(away, strong.settings.keep);
         let present = strong.receivers().present();
         strong.counts.subscriptions.set(present as i64);
         drop(strong);
@@ -330,10 +330,12 @@ impl Room {
             }
             return Ok(!presence.forget && former.is_durable());
         }
+        let was_here = former.is_some_and(|former| former.is_present() && former.is_durable());
         let receiver = self.receivers_mut().admit(presence, pattern);
-        if !receiver.is_durable() && self.has_stream.load(Ordering::Acquire) {
-            self.streams.admit(&receiver.presence).await?;
-            receiver.set_durable(true);
+        let is_new = !was_here || !receiver.is_durable();
+        if is_new && self.has_stream.load(Ordering::Acquire) {
+            // Also for one that comes back: the server may have given its consumer up meanwhile.
+            receiver.set_durable(self.streams.admit(&receiver.presence).await.is_ok());
         }
         Ok(receiver.is_durable())
     }

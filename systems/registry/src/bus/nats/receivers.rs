@@ -143,13 +143,14 @@ impl Receivers {
         }
     }
 
-    /// Whoever was not heard for so long is away; of no use is who is away and has no store.
-    pub(super) fn sweep(&mut self, away: Duration) {
+    /// Whoever was not heard for so long is away. Who is away is known no longer than what is stored
+    /// for it is kept.
+    pub(super) fn sweep(&mut self, away: Duration, keep: Duration) {
         let silent = |receiver: &&Arc<Receiver>| receiver.silence() >= away;
         let silent: Vec<_> = self.known.values().filter(silent).cloned().collect();
         for receiver in silent {
             receiver.lose();
-            if !receiver.is_durable() {
+            if !receiver.is_durable() || receiver.silence() >= keep {
                 self.remove(&receiver);
             }
         }
@@ -197,23 +198,26 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_is_silent_is_away_and_serves_again_when_back() {
-        let away = Duration::from_secs(5);
+        let (away, keep) = (Duration::from_secs(5), Duration::from_secs(60));
         let mut receivers = Receivers::default();
         let one = presence("one", "user-*");
         admit(&mut receivers, &one).set_durable(true);
         tokio::time::advance(away / 2).await;
         assert!(receivers.renew(&one));
         tokio::time::advance(away / 2).await;
-        receivers.sweep(away);
+        receivers.sweep(away, keep);
         assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
         tokio::time::advance(away / 2).await;
-        receivers.sweep(away);
+        receivers.sweep(away, keep);
         assert_eq!(serving(&receivers, Reach::Present), None);
         assert_eq!(serving(&receivers, Reach::Known), Some("one".into()));
         assert!(!receivers.renew(&one), "it has to be admitted again");
         admit(&mut receivers, &one);
         assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
         assert_eq!(receivers.present(), 1);
+        tokio::time::advance(keep).await;
+        receivers.sweep(away, keep);
+        assert_eq!(receivers.all().count(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -242,7 +246,7 @@ mod tests {
         assert_eq!(receivers.all().count(), 0);
         admit(&mut receivers, &presence("brief", "*"));
         tokio::time::advance(Duration::from_secs(9)).await;
-        receivers.sweep(Duration::from_secs(5));
+        receivers.sweep(Duration::from_secs(5), Duration::from_secs(60));
         assert_eq!(receivers.all().count(), 0, "nothing is stored for it");
     }
 }

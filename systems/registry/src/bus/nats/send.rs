@@ -167,13 +167,19 @@ impl Room {
         }
     }
 
-    /// Publishes again what is not confirmed, until the deadline; the stream takes no id twice.
+    /// Publishes again what was refused or may be lost with its connection, until the deadline; what
+    /// is still on its way needs no company. The stream takes no id twice.
     async fn insist(&self, letters: &mut [Letter], account: &Account, deadline: Instant) {
         let mut pause = Pause::new(self.settings.retry, self.settings.longest_retry);
         while account.lacks_after(pause.draw(), deadline).await {
             for (index, letter) in letters.iter_mut().enumerate() {
-                if account.is_open(index) {
+                let lost = match account.state(index) {
+                    State::Open(None) => self.is_lost(letter),
+                    state => matches!(state, State::Open(_)),
+                };
+                if lost {
                     self.counts.resent.one();
+                    account.put(index, State::Open(None));
                     let _ = timeout_at(deadline, self.attempt(letter, account, index)).await;
                 }
             }
@@ -182,10 +188,14 @@ impl Room {
 
     /// What a state means at the end: what a lost connection took with it is not under way.
     fn left(&self, letter: &Letter, state: State) -> State {
-        let lost = || self.links[self.link(&letter.receiver)].run() != letter.run;
         match state {
-            State::Open(None) if lost() => State::Refused(Why::BusAway),
+            State::Open(None) if self.is_lost(letter) => State::Refused(Why::BusAway),
             state => state,
         }
+    }
+
+    /// Whether the connection over which it was published is no more.
+    fn is_lost(&self, letter: &Letter) -> bool {
+        self.links[self.link(&letter.receiver)].run() != letter.run
     }
 }

@@ -15,6 +15,9 @@ use super::Settings;
 use super::presence::{Presence, STORED, STREAM};
 use crate::subscription::Pattern;
 
+/// How long the server remembers ids: longer than anybody publishes one again.
+const REMEMBERED: Duration = Duration::from_secs(120);
+
 /// What goes wrong here is told as text: it is another system's sentence.
 pub(super) type Trouble = String;
 
@@ -52,6 +55,7 @@ impl Streams {
             // What is stored is never dropped in favour of what is not.
             discard: DiscardPolicy::New,
             max_age: self.keep,
+            duplicate_window: self.keep.min(REMEMBERED),
             max_bytes: self.max_bytes,
             num_replicas: 1,
             ..Config::default()

@@ -20,11 +20,15 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(300);
 
 async fn bus(server: &Server, coordinator: &str) -> Nats {
+    bus_with(server, coordinator, Settings::default()).await
+}
+
+async fn bus_with(server: &Server, coordinator: &str, settings: Settings) -> Nats {
     let settings = Settings {
         servers: server.url(),
         ack_wait: Duration::from_millis(400),
         retry: Duration::from_millis(100),
-        ..Settings::default()
+        ..settings
     };
     let bus = Nats::connect(coordinator, settings, Counts::default()).await.unwrap();
     bus.check().unwrap();
@@ -289,6 +293,23 @@ async fn forgetting_drops_what_waits_for_that_one_alone() {
     assert_eq!(stored(&leaves.client).await, 1, "what waits for the prefix stays");
     let sent = send(&bus, &["a", "b", "c"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(sent).await, [Status::Failed, Status::Pending, Status::Failed]);
+}
+
+#[tokio::test]
+async fn nothing_is_kept_for_ever() {
+    let server = Server::start();
+    let settings = Settings { keep: SHORT, away: SHORT, ..Settings::default() };
+    let bus = bus_with(&server, "c1", settings).await;
+    let receiver = Plain::listen(&server, "r", "a").await;
+    receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+    drop(receiver.deliveries);
+    let context = async_nats::jetstream::new(receiver.client.clone());
+    let stream = context.get_stream(presence::STREAM).await.unwrap();
+    while stream.consumer_info("n==r").await.is_ok() || stored(&receiver.client).await > 0 {}
+    while bus.room.receivers().all().count() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(statuses(send(&bus, &["a"], Semantics::AtLeastOnce, LONG)).await, [Status::Failed]);
 }
 
 #[tokio::test]

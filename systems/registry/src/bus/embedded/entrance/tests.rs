@@ -164,13 +164,19 @@ async fn server_sent_events_are_acknowledged_by_request() {
 #[tokio::test]
 async fn what_asks_for_neither_form_is_refused() {
     let (bus, address, _stopper) = serve(Settings::default());
-    for headers in ["", "connection: upgrade\r\nupgrade: other\r\n", "accept: text/html\r\n"] {
+    for (path, headers) in [
+        ("a", ""),
+        ("a", "connection: upgrade\r\nupgrade: other\r\n"),
+        ("a", "accept: text/html\r\n"),
+        ("a?*", "accept: text/event-stream\r\n"),
+        ("a?", "accept: text/event-stream\r\n"),
+    ] {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!("GET /a HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
+        let request = format!("GET /{path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).await.unwrap();
-        assert_eq!(&answer, b"HTTP/1.1 400", "{headers}");
+        assert_eq!(&answer, b"HTTP/1.1 400", "{path} {headers}");
     }
     assert_eq!(bus.room.counts.subscriptions.get(), 0);
 }

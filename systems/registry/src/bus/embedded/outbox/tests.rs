@@ -164,7 +164,7 @@ async fn nobody_acknowledges_what_waits_for_others() {
 #[tokio::test]
 async fn what_waits_for_one_is_bounded() {
     let folder = Folder::new();
-    let settings = Settings { stored_deliveries: 2, ..Settings::default() };
+    let settings = Settings { stored_receivers: 2, stored_deliveries: 2, ..Settings::default() };
     let bus = open(&folder.0.join("outbox"), settings);
     for name in ["a", "b"] {
         drop(listen(&bus, name, name));
@@ -174,6 +174,8 @@ async fn what_waits_for_one_is_bounded() {
         assert_eq!(sent.await.unwrap(), expected);
     }
     assert_eq!(must(&bus, "b").await, Status::Pending, "another's is not full");
+    drop(listen(&bus, "c", "c"));
+    assert_eq!(must(&bus, "c").await, Status::Failed, "there is no place for a third");
 }
 
 #[tokio::test]
