@@ -5,6 +5,8 @@
 //! as far as the store is durable. What has expired is gone at that instant, whether it has been
 //! cleaned up or not.
 
+pub mod view;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
