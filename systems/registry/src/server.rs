@@ -12,8 +12,8 @@ use serving::options::Options;
 use serving::ready::Ready;
 use serving::stop::Stop;
 
-use crate::api::Api;
-use crate::bus::{self, Bus, Mount};
+use crate::api::{Api, Mount};
+use crate::bus::{self, Bus};
 use crate::fault::Fault;
 use crate::identity;
 use crate::metrics::Metrics;

@@ -14,6 +14,7 @@
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
 
 mod bodies;
+mod mount;
 mod route;
 
 use std::sync::Arc;
@@ -25,11 +26,13 @@ use serde::Serialize;
 use serving::http::{self, Answer};
 
 use crate::access::{Access, check_namespace};
-use crate::bus::{Bus, Mount};
+use crate::bus::Bus;
 use crate::fault::Fault;
 use crate::service::Service;
 use crate::store::Store;
 use route::Route;
+
+pub use mount::Mount;
 
 /// What answers requests.
 #[derive(Debug)]
@@ -92,8 +95,9 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
             On::Schema => Ok(told(&*service.schema(namespace).await?)),
             On::Subscribe(pattern) => {
                 let pattern = pattern.parse()?;
+                let name = route::query(request.uri().query(), "name")?;
                 service.open(namespace).await?;
-                self.bus.subscribe(namespace, pattern, request)
+                self.bus.subscribe(namespace, pattern, name.as_deref(), request)
             }
             On::Acknowledge => {
                 let known = self.bus.acknowledge(namespace, &bodies::read(request.body())?)?;

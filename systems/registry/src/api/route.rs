@@ -66,6 +66,15 @@ fn wrong_method(word: &str, takes: &str) -> Fault {
     Fault::new(Code::NoSuchOperation, format!("{word} is asked for with {takes}"))
 }
 
+/// The value of a parameter of a query string.
+///
+/// Errors: as [`Route::of`]
+pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, Fault> {
+    let pairs = query.into_iter().flat_map(|query| query.split('&'));
+    let mut values = pairs.filter_map(|pair| pair.split_once('=')).filter(|(name, _)| *name == key);
+    values.next().map(|(_, value)| unescape(value)).transpose()
+}
+
 /// Percent-encoding undone.
 fn unescape(text: &str) -> Result<String, Fault> {
     let bad = || Fault::new(Code::InvalidRequest, "the path is not properly percent-encoded UTF-8");
@@ -104,6 +113,8 @@ mod tests {
             assert_eq!(operation("POST", nowhere), Err(Code::NoSuchOperation), "{nowhere}");
         }
         assert_eq!(operation("GET", "/v1/a/register"), Err(Code::NoSuchOperation));
+        assert_eq!(query(Some("a=1&name=x%20y&name=z"), "name"), Ok(Some("x y".into())));
+        assert_eq!(query(None, "name"), Ok(None));
         for broken in ["%", "%2", "%zz", "%ff"] {
             let path = format!("/v1/a/identities/{broken}");
             assert_eq!(operation("GET", &path), Err(Code::InvalidRequest), "{broken}");
