@@ -10,13 +10,14 @@
 //!
 //! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`filter`] and
 //! [`query`] say whom, [`schema`] what metadata look like, [`store`] keeps them. Who gets what:
-//! [`subscription`] knows who listens, [`bus`] carries messages there. Over both: [`service`]
-//! holds the operations, [`access`] says who may, [`api`] speaks HTTP, [`metrics`] tell. Beside
-//! it: [`receivers`], which subscribe, acknowledge and count.
+//! [`subscription`] knows who listens, [`bus`] carries messages there, with [`fanout`] to keep
+//! account of them. Over both: [`service`] holds the operations, [`access`] says who may, [`api`]
+//! speaks HTTP, [`metrics`] tell. Beside it: [`receivers`], which subscribe, acknowledge and count.
 
 pub mod access;
 pub mod api;
 pub mod bus;
+pub mod fanout;
 pub mod fault;
 pub mod filter;
 pub mod identity;

@@ -18,7 +18,7 @@ use crate::fault::Fault;
 use crate::identity;
 use crate::metrics::Metrics;
 use crate::service::{EXPIRY_PERIOD, Service};
-use crate::settings::{self, BusKind, Configuration, StoreKind};
+use crate::settings::{self, Configuration, Part};
 use crate::store::{self, Store};
 
 /// Serves a registry until SIGTERM or SIGINT; `announce` is given the ready line's contents.
@@ -45,11 +45,11 @@ async fn with_store(
     let durable = configuration.durable.as_deref().map(|folder| folder.join("identities.redb"));
     let room = Room::new(listener)?;
     match &configuration.store {
-        StoreKind::Embedded => {
+        Part::Embedded => {
             let store = store::embedded::Embedded::open(durable.as_deref());
             with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
         }
-        StoreKind::Redis(url) => {
+        Part::Server(url) => {
             let store = store::redis::Redis::connect(url).await;
             with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
         }
@@ -65,13 +65,13 @@ async fn with_bus(
     let reach = ServeError::while_doing("open the bus");
     let coordinator = coordinator();
     match &configuration.bus {
-        BusKind::Embedded => {
+        Part::Embedded => {
             let durable = configuration.durable.as_deref().map(|folder| folder.join("messages.redb"));
             let bus = bus::embedded::Embedded::open(&coordinator, durable.as_deref());
             let bus = bus.map_err(failed).map_err(reach)?;
             room.serve(configuration, (store, bus, coordinator), announce).await
         }
-        BusKind::Nats(url) => {
+        Part::Server(url) => {
             let bus = bus::nats::Nats::connect(&coordinator, url).await;
             let bus = bus.map_err(failed).map_err(reach)?;
             room.serve(configuration, (store, bus, coordinator), announce).await

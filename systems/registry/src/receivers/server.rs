@@ -17,6 +17,7 @@ use serving::stop::Stop;
 use tokio::sync::mpsc;
 
 use super::ledger::Ledger;
+use super::roll::Roll;
 use super::settings::{self, Configuration};
 use super::{nats, websocket};
 
@@ -52,6 +53,7 @@ async fn receive(
     let subscriptions = subscribe(&configuration, &ledger, &stop, &tell);
     drop(tell);
     subscribed(subscriptions, told).await?;
+    register(&configuration).await?;
     announce(&Ready::new("registry-receivers", effective(&configuration)).listening("http", address));
     let answers = move |request| answer(request, Arc::clone(&ledger));
     http::serve(listener, answers, configuration.limits, Registry::default(), stop)
@@ -122,6 +124,21 @@ async fn subscribed(
     let late = || std::io::Error::other("not every subscription stood within ten seconds");
     let done = tokio::time::timeout(SUBSCRIBED_WITHIN, all).await.unwrap_or_else(|_| Err(late()));
     done.map_err(ServeError::while_doing("subscribe"))
+}
+
+/// Registers the receivers' own identities, now that somebody listens for them.
+async fn register(configuration: &Configuration) -> Result<(), ServeError> {
+    for namespace in &configuration.namespaces {
+        let roll = Roll {
+            registry: configuration.registry.clone(),
+            token: configuration.token.clone(),
+            namespace: namespace.clone(),
+            identities: configuration.identities,
+        };
+        let called = roll.call().await.map_err(std::io::Error::other);
+        called.map_err(ServeError::while_doing("register identities"))?;
+    }
+    Ok(())
 }
 
 async fn answer(request: Request<Bytes>, ledger: Shared) -> Answer {
