@@ -62,6 +62,16 @@ impl Filter {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+
+    /// What is evaluated.
+    pub(crate) fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// Whether it asks for nothing.
+    pub(crate) fn is_everybody(&self) -> bool {
+        matches!(&*self.root, Node::All(parts) if parts.is_empty())
+    }
 }
 
 /// Matches everybody.
