@@ -9,7 +9,7 @@
 //! are driven through their clients), durable queues beyond what the bus keeps.
 //!
 //! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`filter`] and
-//! [`query`] say whom, [`store`] keeps them. Who gets what: [`subscription`] knows who listens,
+//! [`query`] say whom, [`schema`] with what metadata, [`store`] keeps them. Who gets what: [`subscription`] knows who listens,
 //! [`bus`] carries messages there.
 
 pub mod bus;
@@ -18,5 +18,6 @@ pub mod filter;
 pub mod identity;
 pub mod message;
 pub mod query;
+pub mod schema;
 pub mod store;
 pub mod subscription;
