@@ -185,6 +185,8 @@ fn only_the_smallest_indexed_set_is_looked_at() {
         let looked_at = |json| looked_at(&view, json);
         assert_eq!(looked_at(json!({"group": 7})), Some(10));
         assert_eq!(looked_at(json!({"group": 7.0, "serial.gte": "s-", "plain.lt": 9})), Some(10));
+        assert_eq!(looked_at(json!({"group": 0, "serial": "s-000001"})), Some(1));
+        assert_eq!(looked_at(json!({"serial": "s-000001", "group": 0})), Some(1));
         assert_eq!(looked_at(json!({"serial.startswith": "s-00001"})), Some(10));
         assert_eq!(looked_at(json!({"serial.in": ["s-000001", "s-000002", "x"]})), Some(2));
         assert_eq!(looked_at(json!({"$or": [{"group": 1}, {"serial": "s-000012"}]})), Some(10));
