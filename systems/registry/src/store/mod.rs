@@ -40,6 +40,17 @@ pub struct Expired {
     pub name: Arc<str>,
 }
 
+/// One figure of a kind of store, for metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figure {
+    /// As metrics are named; a counter's ends in `_total`.
+    pub name: &'static str,
+    /// What it counts, in a sentence.
+    pub help: &'static str,
+    /// Since the start for a counter, else now.
+    pub value: u64,
+}
+
 /// Where identities are kept.
 ///
 /// Every method may fail with `UNAVAILABLE` when the store is away; nothing is half done then.
@@ -109,6 +120,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many are registered, by namespace.
     fn counts(&self) -> Vec<(Arc<str>, u64)>;
+
+    /// What there is to say about this store beside [`Store::counts`].
+    fn figures(&self) -> Vec<Figure>;
 
     /// What is in force, for the ready line: kind, durability, version of the server, …
     fn effective(&self) -> Value;
