@@ -5,13 +5,15 @@
 //! as far as the store is durable. What has expired is gone at that instant, whether it has been
 //! cleaned up or not.
 
+pub mod embedded;
+pub mod redis;
 pub mod view;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
@@ -126,4 +128,21 @@ pub trait Store: Send + Sync + 'static {
 
     /// What is in force, for the ready line: kind, durability, version of the server, …
     fn effective(&self) -> Value;
+}
+
+/// Longest life that is kept as it was asked for, in milliseconds: some 140,000 years, so that no
+/// instant is beyond what a floating-point number holds exactly.
+const LONGEST_LIFE: u64 = 1 << 52;
+
+fn taken(name: &str) -> Fault {
+    let what = format!("{name:?} is registered; `replace` would replace it");
+    Fault::new(Code::AlreadyExists, what).at("/identity")
+}
+
+fn full(alive: u64) -> Fault {
+    Fault::new(Code::QuotaExceeded, format!("the namespace is full with {alive} identities"))
+}
+
+fn unknown(namespace: &str) -> Fault {
+    Fault::new(Code::UnknownNamespace, format!("there is no namespace {namespace:?}"))
 }
