@@ -91,9 +91,8 @@ pub fn check_namespace(name: &str) -> Result<(), Fault> {
     if (1..=LONGEST_NAMESPACE).contains(&name.len()) && name.chars().all(fits) {
         return Ok(());
     }
-    let what = format!(
-        "a namespace has 1 to {LONGEST_NAMESPACE} of the characters a-z A-Z 0-9 - and _"
-    );
+    let what =
+        format!("a namespace has 1 to {LONGEST_NAMESPACE} of the characters a-z A-Z 0-9 - and _");
     Err(Fault::new(Code::InvalidRequest, what))
 }
 

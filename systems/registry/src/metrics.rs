@@ -4,6 +4,7 @@ use serving::metrics::{Counter, Gauge, Histogram, Registry};
 
 use crate::bus::Status;
 use crate::service::Told;
+use crate::store::Figure;
 
 /// Seconds by which enumerations are told apart; the alert stands at 20 ms.
 const SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0];
@@ -23,11 +24,19 @@ pub struct Metrics {
     pub enumerate_seconds: Histogram,
     delivered: Histogram,
     statuses: [(Status, Counter); 4],
+    figures: Vec<(&'static str, Shown)>,
+}
+
+/// A figure of the store among the metrics.
+#[derive(Debug, Clone)]
+enum Shown {
+    Counter(Counter),
+    Gauge(Gauge),
 }
 
 impl Metrics {
-    /// Adds them to what a system shows.
-    pub fn new(registry: &Registry) -> Self {
+    /// Adds them to what a system shows, with those that the store has of its own.
+    pub fn new(registry: &Registry, figures: &[Figure]) -> Self {
         let status = |status, label| {
             let help = "What became of messages, one for each recipient.";
             let labels = [("status", label)];
@@ -49,6 +58,7 @@ impl Metrics {
                 "Recipients to whom a multicast was delivered.",
                 TARGETS,
             ),
+            figures: figures.iter().map(|figure| (figure.name, shown(registry, figure))).collect(),
             statuses: [
                 status(Status::Delivered, "delivered"),
                 status(Status::Pending, "pending"),
@@ -58,11 +68,35 @@ impl Metrics {
         }
     }
 
+    /// Brings the figures of the store up to date.
+    pub fn refresh(&self, figures: &[Figure]) {
+        for figure in figures {
+            let known = self.figures.iter().find(|(name, _)| *name == figure.name);
+            match known {
+                Some((_, Shown::Counter(counter))) => {
+                    counter.add(figure.value.saturating_sub(counter.get()));
+                }
+                Some((_, Shown::Gauge(gauge))) => {
+                    gauge.set(i64::try_from(figure.value).unwrap_or(i64::MAX));
+                }
+                None => {}
+            }
+        }
+    }
+
     /// Counts a multicast.
     pub fn count(&self, told: &Told) {
         for (status, counter) in &self.statuses {
             counter.add(told.count(*status) as u64);
         }
         self.delivered.record(told.count(Status::Delivered) as f64);
+    }
+}
+
+fn shown(registry: &Registry, figure: &Figure) -> Shown {
+    if figure.name.ends_with("_total") {
+        Shown::Counter(registry.counter(figure.name, figure.help))
+    } else {
+        Shown::Gauge(registry.gauge(figure.name, figure.help))
     }
 }

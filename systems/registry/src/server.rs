@@ -13,6 +13,8 @@ use serving::ready::Ready;
 use serving::stop::Stop;
 
 use crate::api::{Api, Mount};
+use crate::bus::embedded::Embedded;
+use crate::bus::nats::Nats;
 use crate::bus::{self, Bus};
 use crate::fault::Fault;
 use crate::identity;
@@ -42,11 +44,13 @@ async fn with_store(
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let reach = ServeError::while_doing("open the store");
-    let durable = configuration.durable.as_deref().map(|folder| folder.join("identities.redb"));
     let room = Room::new(listener)?;
     match &configuration.store {
         Part::Embedded => {
-            let store = store::embedded::Embedded::open(durable.as_deref());
+            let store = match &configuration.durable {
+                Some(folder) => store::embedded::Embedded::durable(&folder.join("identities.redb")),
+                None => Ok(store::embedded::Embedded::in_memory()),
+            };
             with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
         }
         Part::Server(url) => {
@@ -66,13 +70,13 @@ async fn with_bus(
     let coordinator = coordinator();
     match &configuration.bus {
         Part::Embedded => {
-            let durable = configuration.durable.as_deref().map(|folder| folder.join("messages.redb"));
-            let bus = bus::embedded::Embedded::open(&coordinator, durable.as_deref());
-            let bus = bus.map_err(failed).map_err(reach)?;
+            let settings = bus::embedded::Settings::default();
+            let counts = bus::Counts::new(&room.metrics);
+            let bus = Embedded::new(&coordinator, settings, counts, room.stop.clone());
             room.serve(configuration, (store, bus, coordinator), announce).await
         }
         Part::Server(url) => {
-            let bus = bus::nats::Nats::connect(&coordinator, url).await;
+            let bus = Nats::connect(&coordinator, url).await;
             let bus = bus.map_err(failed).map_err(reach)?;
             room.serve(configuration, (store, bus, coordinator), announce).await
         }
@@ -94,6 +98,7 @@ struct Room {
     listener: std::net::TcpListener,
     address: std::net::SocketAddr,
     stop: Stop,
+    metrics: Registry,
 }
 
 impl Room {
@@ -101,7 +106,7 @@ impl Room {
         let address = listener.local_addr();
         let address = address.map_err(ServeError::while_doing("read an address back"))?;
         let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
-        Ok(Self { listener, address, stop })
+        Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 
     async fn serve<S: Store, B: Bus + Mount>(
@@ -112,8 +117,7 @@ impl Room {
     ) -> Result<(), ServeError> {
         let Configuration { access, quotas, limits, threads, .. } = configuration;
         let effective = json!({
-            "store": store.effective(),
-            "bus": bus.effective(),
+            "parts": { "store": store.effective(), "bus": bus.effective() },
             "namespaces": if access.is_open() { "open" } else { "tokens" },
             "quotas": quotas,
             "limits": limits,
@@ -121,9 +125,8 @@ impl Room {
             "backlog": listener::effective_backlog(),
             "open_files": limits::open_files(),
         });
-        let registry = Registry::default();
         let bus = Arc::new(bus);
-        let metrics = Metrics::new(&registry);
+        let metrics = Metrics::new(&self.metrics, &store.figures());
         let service = Service::new(store, Arc::clone(&bus), quotas, metrics, &coordinator);
         let service = Arc::new(service);
         let expiry = tokio::spawn(expire(Arc::clone(&service)));
@@ -133,7 +136,7 @@ impl Room {
             async move { api.answer(request).await }
         };
         announce(&Ready::new("registry", effective).listening("http", self.address));
-        let served = http::serve(self.listener, answer, limits, registry, self.stop).await;
+        let served = http::serve(self.listener, answer, limits, self.metrics, self.stop).await;
         expiry.abort();
         served.map_err(ServeError::while_doing("serve"))
     }

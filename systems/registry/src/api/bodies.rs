@@ -143,9 +143,8 @@ pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<Enumerate, Fault
 
 /// `metadata.created_at desc`.
 fn sort_key(text: &str, place: usize) -> Result<SortKey, Fault> {
-    let refuse = |what: &str| {
-        Err(Fault::new(Code::InvalidRequest, what).at(format!("/sort_by/{place}")))
-    };
+    let refuse =
+        |what: &str| Err(Fault::new(Code::InvalidRequest, what).at(format!("/sort_by/{place}")));
     let words: Vec<&str> = text.split_whitespace().collect();
     let (field, is_descending) = match words[..] {
         [field] | [field, "asc"] => (field, false),

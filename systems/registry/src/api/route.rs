@@ -35,7 +35,8 @@ impl Route {
         };
         let rest = path.strip_prefix("/v1/").ok_or_else(unknown)?;
         let (namespace, rest) = rest.split_once('/').ok_or_else(unknown)?;
-        let (word, rest) = rest.split_once('/').map_or((rest, None), |(word, rest)| (word, Some(rest)));
+        let (word, rest) =
+            rest.split_once('/').map_or((rest, None), |(word, rest)| (word, Some(rest)));
         let name = || rest.ok_or_else(unknown).and_then(unescape);
         let operation = match (method.as_str(), word) {
             ("POST", "register") => Operation::Register,
@@ -109,7 +110,8 @@ mod tests {
             Ok(Operation::Identity("x/y/z".into()))
         );
         assert_eq!(operation("GET", "/v1/a/subscribe/u-*"), Ok(Operation::Subscribe("u-*".into())));
-        for nowhere in ["/", "/v1", "/v1/a", "/v1/a/nothing", "/v1/a/register/x", "/v2/a/register"] {
+        for nowhere in ["/", "/v1", "/v1/a", "/v1/a/nothing", "/v1/a/register/x", "/v2/a/register"]
+        {
             assert_eq!(operation("POST", nowhere), Err(Code::NoSuchOperation), "{nowhere}");
         }
         assert_eq!(operation("GET", "/v1/a/register"), Err(Code::NoSuchOperation));

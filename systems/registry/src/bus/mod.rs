@@ -17,6 +17,7 @@ use crate::fault::Fault;
 use crate::message::{Message, Semantics};
 
 pub mod embedded;
+pub mod nats;
 
 /// What became of a message to one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

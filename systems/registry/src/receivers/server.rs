@@ -54,7 +54,9 @@ async fn receive(
     drop(tell);
     subscribed(subscriptions, told).await?;
     register(&configuration).await?;
-    announce(&Ready::new("registry-receivers", effective(&configuration)).listening("http", address));
+    announce(
+        &Ready::new("registry-receivers", effective(&configuration)).listening("http", address),
+    );
     let answers = move |request| answer(request, Arc::clone(&ledger));
     http::serve(listener, answers, configuration.limits, Registry::default(), stop)
         .await
@@ -65,12 +67,7 @@ async fn receive(
 pub(super) type Tell = mpsc::UnboundedSender<Result<(), String>>;
 
 /// Starts one task a namespace and pattern; each subscribes anew when it is cut off.
-fn subscribe(
-    configuration: &Configuration,
-    ledger: &Shared,
-    stop: &Stop,
-    tell: &Tell,
-) -> usize {
+fn subscribe(configuration: &Configuration, ledger: &Shared, stop: &Stop, tell: &Tell) -> usize {
     let mut subscriptions = 0;
     for namespace in &configuration.namespaces {
         for pattern in &configuration.patterns {

@@ -62,6 +62,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         self.metrics.expired.add(expired.len() as u64);
         let all = self.store.counts().into_iter().map(|(_, count)| count).sum::<u64>();
         self.metrics.identities.set(i64::try_from(all).unwrap_or(i64::MAX));
+        self.metrics.refresh(&self.store.figures());
     }
 
     fn next_message(&self) -> String {

@@ -89,7 +89,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         let metadata = match self.store.schema(namespace).await? {
             Some(document) => {
                 let schema = self.schemas.of(namespace, document)?;
-                schema.validate(metadata, identity::now())?
+                schema.apply(metadata, identity::now())?
             }
             None => metadata,
         };

@@ -40,9 +40,8 @@ impl Quotas {
     /// Reads `max_identities`, `max_metadata`, `max_payload`, `default_ttl`, `max_ttl`,
     /// `max_timeout`, `multicasts`, `max_page`, `filter_depth` and `filter_clauses`.
     pub fn read(settings: &Settings<'_>) -> Self {
-        let milliseconds = |name, default_s: u64| {
-            settings.time(name, default_s * SECOND_NS) / 1_000_000
-        };
+        let milliseconds =
+            |name, default_s: u64| settings.time(name, default_s * SECOND_NS) / 1_000_000;
         let count = |name, default: usize, most: u64| {
             usize::try_from(settings.count(name, default as u64, 1..=most)).unwrap_or(usize::MAX)
         };
@@ -126,7 +125,10 @@ mod tests {
         assert_eq!(bound.ttl_ms(None), Ok(Some(10_000)));
         for beyond in [0, 3_600_001] {
             let fault = bound.ttl_ms(Some(beyond)).unwrap_err();
-            assert_eq!((fault.code, fault.at.as_deref()), (Code::QuotaExceeded, Some("/ttl_seconds")));
+            assert_eq!(
+                (fault.code, fault.at.as_deref()),
+                (Code::QuotaExceeded, Some("/ttl_seconds"))
+            );
         }
     }
 
