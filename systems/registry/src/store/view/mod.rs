@@ -137,6 +137,12 @@ impl View {
         found.map(|identity| identity.name.clone()).collect()
     }
 
+    /// Who has expired and was not removed yet, the first to go first.
+    pub fn expired(&self, now: Millis) -> Vec<Arc<str>> {
+        let due = self.by_end.range(..=(now, Slot::MAX));
+        due.filter_map(|(_, slot)| self.at(*slot)).map(|identity| identity.name.clone()).collect()
+    }
+
     /// Removes who has expired and tells who they were, the first to go first. The cost grows with
     /// those that go, only.
     pub fn expire(&mut self, now: Millis) -> Vec<Arc<str>> {
