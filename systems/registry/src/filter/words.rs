@@ -30,7 +30,8 @@ pub fn unknown<K: AsRef<str>>(what: &str, word: &str, known: &[K]) -> String {
     let word = clip(word);
     let names = known.iter().map(K::as_ref);
     let distance = |name: &&str| strsim::osa_distance(name, &word.to_lowercase());
-    let near = names.clone().min_by_key(distance).filter(|name| distance(name) <= 2);
+    let limit = (word.chars().count() / 3).clamp(1, 3);
+    let near = names.clone().min_by_key(distance).filter(|name| distance(name) <= limit);
     match near {
         Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`?"),
         None => {
