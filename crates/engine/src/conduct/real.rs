@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use record::Trial;
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
+use record::{Role, Trial};
 
 use super::desk::Desk;
 use super::setup::Setup;
@@ -55,7 +55,8 @@ pub fn run_trial<D: Driver>(
     let mut watch = Watch { processes, stops, timing, placement, died, check };
     watch.conduct(brief.timeline, &mut desk, &threads);
     let harvest = threads.join();
-    let died = watch.died.take().or(harvest.died);
+    // A worker of ours that fell says nothing about whatever else fell meanwhile.
+    let died = harvest.died.map(|why| (Role::Worker, why)).or(watch.died.take());
     let mut trial = facts::join(setup, &brief, &harvest.reports, died);
     desk.close();
     if let Check::Done(generator, kernel) = watch.check {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use record::GeneratorFacts;
 use record::event::EventKind;
 use record::summary::Placement;
+use record::{GeneratorFacts, Role};
 
 use super::desk::Desk;
 use super::threads::Threads;
@@ -24,8 +24,8 @@ pub(super) struct Watch<'a> {
     pub(super) stops: Stops,
     pub(super) timing: Timing,
     pub(super) placement: Placement,
-    /// Why the trial ended before its time.
-    pub(super) died: Option<String>,
+    /// What ended, and why the trial therefore ended before its time.
+    pub(super) died: Option<(Role, String)>,
     pub(super) check: Check,
 }
 
@@ -107,7 +107,7 @@ impl Watch<'_> {
         }
         while let Some(death) = self.processes.died() {
             let (name, status) = (death.name, death.status);
-            self.died.get_or_insert(format!("{name} ended: {status}"));
+            self.died.get_or_insert((death.role, format!("{name} ended: {status}")));
             desk.event(now, EventKind::ProcessDied { name, status });
             self.stops.conduct.request();
         }
