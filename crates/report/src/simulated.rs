@@ -200,6 +200,7 @@ fn facts(
         died: None,
         died_as: None,
         early_end: None,
+        faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn join<D: Driver>(
         early_end: setup.end.reason().filter(|_| died.is_none()),
         died_as: died.as_ref().map(|(role, _)| *role),
         died: died.map(|(_, why)| why),
+        faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }
