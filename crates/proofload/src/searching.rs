@@ -310,7 +310,10 @@ fn arm_of_stairs(base: &Arm, low: f64, length: Duration) -> Arm {
         spacing: spacing(&base.load),
     };
     let stop = Stop::Duration { after: length * rates.len() as u32 };
-    with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), (arrivals, stop))
+    let mut arm = with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), (arrivals, stop));
+    // What is done to processes on purpose would be done on one of the two ways only.
+    arm.faults.clear();
+    arm
 }
 
 /// The arm under this open load. No steady state is required: a rate that cannot be held has none, and that is

@@ -188,7 +188,19 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
         most_trials: if flags.noisy_host { MANY_TRIALS } else { MOST_TRIALS },
         seed: plan.seed,
     };
-    can_pass(&settings).map(|()| settings)
+    can_pass(&settings)?;
+    is_struck(plan, &settings)?;
+    Ok(settings)
+}
+
+/// What is done to processes on purpose must happen in every trial, or rates would be judged by different things.
+fn is_struck(plan: &Plan, settings: &Settings) -> Result<(), Problem> {
+    let mut faults = plan.arms[0].faults.iter();
+    let Some(late) = faults.find(|fault| fault.at.as_secs_f64() >= settings.shortest) else {
+        return Ok(());
+    };
+    let problem = format!("`{late}` is not before the end of a trial of {} s", settings.shortest);
+    Err(Problem::usage(problem).hint("give --trial more, or let it happen earlier"))
 }
 
 /// A search that begins where no trial can pass would go down from there, to where trials hold even less.

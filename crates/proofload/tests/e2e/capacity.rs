@@ -197,7 +197,10 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
             .replace("[load]", "[factors]\nrate = [1, 2]\n[load]")
             .replace("100/s", "{{factor.rate}}/s"),
     );
-    let cases: [(&[&str], &str); 7] = [
+    let fault = "[[fault]]\nprocess = \"system\"\nat = \"10s\"\naction = \"kill\"\nfor = \"1s\"\n";
+    lab.write("hurt.toml", &format!("{bare}{fault}"));
+    let cases: [(&[&str], &str); 8] = [
+        (&["hurt.toml", "--trial", "10s"], "is not before the end of a trial of 10 s"),
         (&["open.toml"], "needs a criterion"),
         (&["arms.toml"], "this experiment has 2"),
         (&["own.toml", "--quick"], "a rehearsal passes nothing"),
@@ -408,7 +411,8 @@ fn only_the_death_of_the_system_is_a_failure_of_the_target() {
 fn a_target_that_refuses_everything_holds_no_rate_and_the_search_does_not_go_down_for_ever() {
     let lab = Lab::new();
     let file = experiment("refuse", 1, "p50 < 1s").replace(", rate = \"1/s\"", "");
-    lab.write("own.toml", &file.replace("500ms", "0s"));
+    let file = file.replace("warm_up = \"500ms\"", "warm_up = \"0s\"\narrivals = \"constant\"");
+    lab.write("own.toml", &file);
     let flags = ["--from", "40/s", "--trial", "1s", "--longest", "1s", "--out", "run"];
     let ran = lab.proofload(&[&["capacity", "own.toml"], &flags[..]].concat());
     let summary = lab.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
@@ -422,6 +426,7 @@ fn a_target_that_refuses_everything_holds_no_rate_and_the_search_does_not_go_dow
     let is_whole = capacity.ending == CapacityEnding::NothingPasses;
     assert!(is_whole || capacity.ending == CapacityEnding::Spoiled, "{ran:?}");
     assert_eq!((ran.code, is_whole), (3, judged.len() == known.len()), "{ran:?}");
+    assert_eq!(capacity.power_point, None, "what fails at once has no throughput");
     if !judged.is_empty() {
         let seen = capacity.symptom.as_deref().expect("what is seen");
         assert!(seen.starts_with("100 % of operations failed"), "{seen}");

@@ -238,7 +238,8 @@ fn power_point(tried: &[Tried]) -> Option<f64> {
 }
 
 /// The longest usable trial of each rate that the target kept up with, ascending. Beyond that the number in
-/// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target.
+/// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target; nor do
+/// operations that failed at once.
 fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
     const KEPT_UP: f64 = 0.98;
     let mut longest: BTreeMap<u64, &Tried> = BTreeMap::new();
@@ -253,7 +254,7 @@ fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
     }
     let trials = longest.into_values().filter_map(|one| {
         let trial = only_trial(&one.summary)?;
-        let kept_up = trial.rates.completed >= KEPT_UP * trial.rates.offered
+        let kept_up = trial.rates.goodput >= KEPT_UP * trial.rates.offered
             && trial.validity != Validity::Invalid;
         (kept_up && trial.in_flight.mean > 0.0).then_some((one.step.rate, trial))
     });

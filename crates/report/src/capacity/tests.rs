@@ -366,3 +366,14 @@ fn what_a_search_finds_can_be_explained() {
         assert!(findings::row(code).is_some(), "{code}");
     }
 }
+
+#[test]
+fn a_target_that_fails_at_once_has_no_power_point() {
+    let (search, mut tried) = searched(settings(), |_| StepResult::Fail);
+    for one in &mut tried {
+        let trial = &mut one.summary.arms[0].trials[0];
+        (trial.rates.goodput, trial.total.response_time.mean_ns) = (0.0, 0);
+    }
+    let answer = summarised(&(search, tried)).capacity.unwrap();
+    assert_eq!((answer.power_point, answer.scalability), (None, None));
+}
