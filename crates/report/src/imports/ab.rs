@@ -15,12 +15,14 @@ pub(super) const FORMAT: Format = Format {
         "Connection Times (ms)",
         "(longest request)",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
 const MILLI: f64 = 1e-3;
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Requests per second:")?;
     let mut row = Row { name: "all".to_owned(), resolution: Some(MILLI), ..Row::default() };
     let mut run = Run {
         model: Some(Model::Closed),

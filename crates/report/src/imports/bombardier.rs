@@ -15,6 +15,7 @@ pub(super) const TEXT: Format = Format {
         "others - ",
         "Throughput:",
     ],
+    longest: super::SUMMARY,
     read: text,
 };
 
@@ -22,10 +23,12 @@ pub(super) const JSON: Format = Format {
     name: "bombardier-json",
     about: "`bombardier -o json`",
     marks: &["\"spec\"", "\"numberOfConnections\"", "\"timeTakenSeconds\"", "\"req2xx\""],
+    longest: super::SUMMARY,
     read: document,
 };
 
 fn text(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Throughput:")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
         model: Some(Model::Closed),
@@ -96,10 +99,10 @@ fn document(text: &str) -> Result<Foreign, String> {
         }
     }
     for class in ["1xx", "2xx", "3xx", "4xx", "5xx"] {
-        let n = fields::count(&root, &["result", &format!("req{class}")]).unwrap_or(0);
+        let n = fields::count(&root, &["result", &format!("req{class}")])?.unwrap_or(0);
         row.statuses.insert(class.to_owned(), n);
     }
-    outcomes(&mut row, fields::count(&root, &["result", "others"]).unwrap_or(0));
+    outcomes(&mut row, fields::count(&root, &["result", "others"])?.unwrap_or(0));
     let spec = |name| fields::figure(&root, &["spec", name]);
     Ok(single(
         "bombardier",

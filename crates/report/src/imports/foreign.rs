@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
+use super::MOST_QUANTILES;
 use super::figure::{self, Figure, time_field};
 
 /// A report.
@@ -222,7 +223,7 @@ impl Run {
 
     /// Requests of the whole run.
     pub fn count(&self) -> Option<u64> {
-        let sum = || self.rows.iter().map(Row::count).sum::<Option<u64>>();
+        let sum = || self.rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.count()?));
         self.total.as_ref().map_or_else(|| sum().filter(|_| !self.rows.is_empty()), Row::count)
     }
 
@@ -272,11 +273,11 @@ impl Row {
     }
 }
 
-/// Adds a quantile and keeps their order.
+/// Adds a quantile and keeps their order. One more than [`MOST_QUANTILES`] is kept, to be refused.
 pub fn push_quantile(row: &mut Row, q: f64, value: Figure) {
-    if (0.0..1.0).contains(&q) {
-        row.quantiles.push((q, value));
-        row.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if (0.0..1.0).contains(&q) && row.quantiles.len() <= MOST_QUANTILES {
+        let place = row.quantiles.partition_point(|(other, _)| *other <= q);
+        row.quantiles.insert(place, (q, value));
     }
 }
 

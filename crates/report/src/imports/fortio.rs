@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::figure::{number, time};
+use super::figure::{number, sum, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
 use super::{Format, fields, json, single};
 
@@ -11,16 +11,17 @@ pub(super) const FORMAT: Format = Format {
     name: "fortio",
     about: "Fortio's JSON",
     marks: &["\"RequestedQPS\"", "\"ActualQPS\"", "\"DurationHistogram\"", "\"RetCodes\""],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
     let root = json(text)?;
     let times = |name| fields::figure(&root, &["DurationHistogram", name]);
-    let codes = fields::counts(&root, &["RetCodes"]);
+    let codes = fields::counts(&root, &["RetCodes"])?;
     let bad = |code: &str| code.parse().is_ok_and(|code: i32| !(0..400).contains(&code));
-    let failed = codes.iter().filter(|(code, _)| bad(code)).map(|(_, n)| n).sum();
-    let n = fields::count(&root, &["DurationHistogram", "Count"]);
+    let failed = sum(codes.iter().filter(|(code, _)| bad(code)).map(|(_, n)| n));
+    let n = fields::count(&root, &["DurationHistogram", "Count"])?;
     let mut row = Row {
         name: "all".to_owned(),
         n: Some(n.ok_or("`DurationHistogram.Count`")?),

@@ -11,6 +11,7 @@ pub(super) const FORMAT: Format = Format {
     name: "jtl",
     about: "JMeter's results as CSV, with their header",
     marks: &["timeStamp", "elapsed", "label", "success"],
+    longest: super::REQUESTS,
     read,
 };
 
@@ -46,6 +47,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             Some("false") => false,
             _ => return Err(wrong()),
         };
+        super::at_most(super::MOST_ROWS, seen.len(), "labels")?;
         let row = seen.entry(record.get(label).unwrap_or_default().to_owned()).or_default();
         row.times.push(took);
         row.failed += u64::from(!good);

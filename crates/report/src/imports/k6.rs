@@ -12,6 +12,7 @@ pub(super) const EXPORT: Format = Format {
     name: "k6",
     about: "k6 summary: `--summary-export` or `handleSummary`",
     marks: &["\"metrics\"", "\"http_req_duration\"", "\"http_reqs\"", "\"root_group\""],
+    longest: super::SUMMARY,
     read: export,
 };
 
@@ -19,6 +20,7 @@ pub(super) const MACHINE: Format = Format {
     name: "k6-machine",
     about: "k6 summary: `--new-machine-readable-summary`",
     marks: &["\"results\"", "\"http_req_duration\"", "\"http_reqs\"", "k6", "\"metadata\""],
+    longest: super::SUMMARY,
     read: machine,
 };
 
@@ -33,9 +35,11 @@ impl<'v> Metrics<'v> {
         names.iter().find_map(|name| fields::figure(values, &[name]))
     }
 
-    fn count(&self, metric: &str, names: &[&str]) -> Option<u64> {
-        let (_, values) = self.0.iter().find(|(name, _)| *name == metric)?;
-        names.iter().find_map(|name| fields::count(values, &[name]))
+    fn count(&self, metric: &str, names: &[&str]) -> Result<Option<u64>, String> {
+        let Some((_, values)) = self.0.iter().find(|(name, _)| *name == metric) else {
+            return Ok(None);
+        };
+        names.iter().find_map(|name| fields::count(values, &[name]).transpose()).transpose()
     }
 }
 
@@ -64,9 +68,9 @@ fn machine(text: &str) -> Result<Foreign, String> {
 fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
     const TIMES: &str = "http_req_duration";
     let time = |name: &str| metrics.value(TIMES, &[name]).map(|value| value.times(MILLI));
-    let n = metrics.count("http_reqs", &["count"]).ok_or("the count of `http_reqs`")?;
+    let n = metrics.count("http_reqs", &["count"])?.ok_or("the count of `http_reqs`")?;
     // Of this rate "passes" are the requests that did fail.
-    let failed = metrics.count("http_req_failed", &["passes", "matches"]);
+    let failed = metrics.count("http_req_failed", &["passes", "matches"])?;
     let mut total = Row {
         name: "all".to_owned(),
         n: Some(n),
@@ -98,7 +102,8 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
             total.parts.push((part.to_owned(), mean.times(MILLI)));
         }
     }
-    let checks = metrics.count("checks", &["passes"]).or(metrics.count("checks_total", &["count"]));
+    let checks =
+        metrics.count("checks", &["passes"])?.or(metrics.count("checks_total", &["count"])?);
     Ok(Run {
         // A user may have several requests in flight (`http.batch`), so that users bound nothing.
         users: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),

@@ -9,10 +9,12 @@ pub(super) const FORMAT: Format = Format {
     name: "prism-loadtest",
     about: "the text block of prism-loadtest",
     marks: &["Load Test Results", "Total Requests:", "Latency Min:", "Latency P99:", "Successful:"],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Load Test Results")?;
     let mut run = Run {
         model: Some(Model::Open),
         measured_from: Some(Start::Sent),
@@ -24,6 +26,7 @@ fn read(text: &str) -> Result<Foreign, String> {
     for line in text.lines().map(str::trim) {
         let wrong = || format!("the values of `{line}`");
         if let Some(name) = line.strip_suffix(" Operations:") {
+            super::at_most(super::MOST_ROWS, run.rows.len(), "lines of figures")?;
             run.rows.push(Row { name: name.to_owned(), ..Row::default() });
         } else if let Some(rest) = line.strip_prefix('[').filter(|line| line.contains("s] Total:"))
         {

@@ -81,7 +81,8 @@ fn a_format_may_be_named() {
     let wrong = read(text, Some("k6")).expect_err("not k6");
     assert!(matches!(wrong, ImportError::Broken { format: "k6", .. }), "{wrong:?}");
     assert_eq!(read(text, Some("k7")), Err(ImportError::NoSuchFormat("k7".to_owned())));
-    assert_eq!(read("", None), Err(ImportError::Unknown));
+    assert_eq!(read(" \n", None), Err(ImportError::Empty));
+    assert_eq!(read("\u{fffd}PNG\0", None), Err(ImportError::NoText));
     assert_eq!(read("{}", None), Err(ImportError::Unknown));
     assert_eq!(read("Dear Sir or Madam", None), Err(ImportError::Unknown));
 }

@@ -20,6 +20,7 @@ pub(super) const FORMAT: Format = Format {
         "Status Codes  [code:count]",
         "Error Set:",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
@@ -37,6 +38,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             id = Some(name.trim().to_owned());
         } else if let Some((name, values)) = row(line) {
             if name == "Requests" {
+                super::at_most(super::MOST_RUNS, runs.len(), "runs")?;
                 runs.push(begin(std::mem::take(&mut heading), id.take(), gzip));
             }
             let run = runs.last_mut().ok_or("the line `Requests`")?;
@@ -141,7 +143,8 @@ fn fill(run: &mut Run, name: &str, (columns, values): (&str, &str)) -> Option<()
                 total.statuses.insert(code.to_owned(), figure::count(count)?);
             }
             let good = |code: &str| (200..400).contains(&code.parse().unwrap_or(0));
-            let ok = total.statuses.iter().filter(|(code, _)| good(code)).map(|(_, n)| n).sum();
+            let ok = total.statuses.iter().filter(|(code, _)| good(code));
+            let ok = figure::sum(ok.map(|(_, n)| n));
             total.ok = Some(ok);
         }
         _ => (),
