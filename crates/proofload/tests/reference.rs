@@ -57,7 +57,7 @@ fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
     }
     page.push_str(FIGURES);
     page.push_str("\n| in | field | meaning |\n|---|---|---|\n");
-    for (place, name, meaning) in imports::foreign::FIELDS {
+    for (place, name, meaning) in imports::FIELDS {
         writeln!(page, "| {place} | `{name}` | {meaning} |")
             .expect("writing to memory does not fail");
     }

@@ -2,7 +2,7 @@
 
 use super::figure::{Figure, count, number};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, single};
+use super::{Format, is_here, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "ab",
@@ -36,6 +36,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let first = words.first().copied().unwrap_or_default();
         match name {
+            "Server Hostname" => run.same_machine = is_here(first),
             "Concurrency Level" => run.workers = number(first).map(|figure| figure.value),
             "Time taken for tests" => run.duration = number(first),
             "Complete requests" => row.n = count(first),

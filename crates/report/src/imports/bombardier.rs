@@ -3,7 +3,7 @@
 
 use super::figure::{count, leading, size, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, fields, json, single};
+use super::{Format, fields, is_here, json, single};
 
 pub(super) const TEXT: Format = Format {
     name: "bombardier",
@@ -41,7 +41,8 @@ fn text(text: &str) -> Result<Foreign, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = || format!("the values of `{line}`");
         match words[..] {
-            ["Bombarding", .., connections, "connection(s)" | "connections"] => {
+            ["Bombarding", address, .., connections, "connection(s)" | "connections"] => {
+                run.same_machine = is_here(address);
                 run.workers = leading(connections).map(|(figure, _)| figure.value);
             }
             ["Latency", mean, stdev, max] => {
@@ -111,6 +112,7 @@ fn document(text: &str) -> Result<Foreign, String> {
             workers: spec("numberOfConnections").map(|figure| figure.value),
             target_rate: spec("rate").filter(|rate| rate.value > 0.0),
             timeout: spec("timeoutSeconds"),
+            same_machine: fields::text(&root, &["spec", "url"]).and_then(is_here),
             duration: fields::figure(&root, &["result", "timeTakenSeconds"]),
             measured_from: Some(Start::Sent),
             content_checked: Some(false),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::figure::{number, sum, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
-use super::{Format, fields, json, single};
+use super::{Format, fields, is_here, json, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "fortio",
@@ -44,6 +44,7 @@ fn read(text: &str) -> Result<Foreign, String> {
     }
     let asked = fields::text(&root, &["RequestedQPS"]).and_then(number);
     let asked = asked.filter(|rate| rate.value > 0.0);
+    let address = fields::text(&root, &["URL"]).or_else(|| fields::text(&root, &["Destination"]));
     Ok(single(
         "Fortio",
         Run {
@@ -51,6 +52,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             started_at: fields::text(&root, &["StartTime"]).and_then(epoch),
             model: Some(Model::Closed),
             workers: fields::figure(&root, &["NumThreads"]).map(|threads| threads.value),
+            same_machine: address.and_then(is_here),
             target_rate: asked,
             asked_duration: fields::text(&root, &["RequestedDuration"]).and_then(time),
             duration: fields::time(&root, &["ActualDuration"], 1e-9),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::figure::Figure;
 use super::foreign::{Foreign, Row, Run, Start, push_quantile, quantile_name};
+use super::said::Bound;
 use super::{Format, fields, json, single};
 
 pub(super) const EXPORT: Format = Format {
@@ -50,7 +51,31 @@ fn export(text: &str) -> Result<Foreign, String> {
     let metrics = Metrics(metrics.collect());
     let mut run = run(&metrics)?;
     run.duration = fields::time(&root, &["state", "testRunDurationMs"], MILLI);
-    Ok(single("k6", run))
+    let targets = fields::entries(&root, &["metrics"]).flat_map(|(metric, table)| {
+        let texts = fields::entries(table, &["thresholds"]).map(|(text, _)| text);
+        texts.filter_map(move |text| target(metric, text))
+    });
+    Ok(Foreign { targets: targets.collect(), ..single("k6", run) })
+}
+
+/// A threshold as a limit; those on parts of a metric, and on what k6 alone knows, as none.
+fn target(metric: &str, threshold: &str) -> Option<(String, Bound)> {
+    let sign = threshold.find(['<', '>'])?;
+    let (what, bound) = (threshold[..sign].trim(), Bound::of(&threshold[sign..])?);
+    let in_seconds = Bound { value: bound.value * MILLI, ..bound };
+    let percentile = || what.strip_prefix("p(")?.strip_suffix(')');
+    let name = match (metric, what) {
+        ("http_req_duration", "avg") => "mean".to_owned(),
+        ("http_req_duration", "med") => "p50".to_owned(),
+        ("http_req_duration", "min" | "max") => what.to_owned(),
+        ("http_req_duration", _) => format!("p{}", percentile()?),
+        ("http_reqs", "rate") => return Some(("rate".to_owned(), bound)),
+        ("http_req_failed", "rate") => return Some(("failed".to_owned(), bound)),
+        // Checks, errors that the script counts, failures of a part.
+        (_, "rate" | "count") => return Some(("checks".to_owned(), bound)),
+        _ => return None,
+    };
+    Some((name, in_seconds))
 }
 
 fn machine(text: &str) -> Result<Foreign, String> {

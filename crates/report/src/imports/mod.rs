@@ -3,8 +3,8 @@
 //! Formats are told apart by what they contain. Not here: what is wrong with a report (see
 //! [`crate::audit::foreign`]).
 //!
-//! In reading order: [`foreign`] is the model; [`figure`] reads printed numbers, `fields` those of
-//! JSON; then a file a format.
+//! In reading order: [`foreign`] is the model, with [`said`]; [`figure`] reads printed numbers, `fields`
+//! those of JSON; then a file a format.
 
 mod ab;
 mod bombardier;
@@ -20,6 +20,7 @@ mod k6;
 mod locust;
 mod multicast;
 mod oha;
+pub mod said;
 mod suite;
 mod vegeta_json;
 mod vegeta_text;
@@ -28,6 +29,7 @@ mod wrk;
 use std::fmt;
 
 pub use foreign::Foreign;
+pub use generic::FIELDS;
 
 use crate::printable::printable;
 
@@ -241,6 +243,13 @@ fn once(text: &str, mark: &str) -> Result<(), String> {
 fn json(text: &str) -> Result<serde_json::Value, String> {
     let begin = text.find('{').unwrap_or(0);
     serde_json::from_str(&text[begin..]).map_err(|error| format!("the rest of the JSON ({error})"))
+}
+
+/// Whether this address is on the machine that made the load, if it tells.
+fn is_here(address: &str) -> Option<bool> {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let here = ["localhost", "127.", "[::1]", "0.0.0.0"];
+    here.iter().any(|name| host.starts_with(name)).then_some(true)
 }
 
 /// A report of one run.

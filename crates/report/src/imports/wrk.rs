@@ -5,7 +5,7 @@
 
 use super::figure::{count, number, percent, size, sum, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, single};
+use super::{Format, is_here, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "wrk",
@@ -44,7 +44,10 @@ fn read(text: &str) -> Result<Foreign, String> {
 fn fill(run: &mut Run, row: &mut Row, line: &str) -> Option<()> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {
-        ["Running", length, "test", ..] => run.asked_duration = Some(time(length)?),
+        ["Running", length, "test", ref at @ ..] => {
+            run.asked_duration = Some(time(length)?);
+            run.same_machine = at.last().and_then(|address| is_here(address));
+        }
         [_, "threads", "and", connections, "connections"] => {
             run.workers = Some(number(connections)?.value);
         }

@@ -1,4 +1,4 @@
-//! Rates, lengths and concurrency: R09 to R11, R13 to R20, R32, R33, R41, R50, A9, A10, A16, A18.
+//! Rates, lengths and concurrency: R09 to R11, R13 to R18, R32, R33, R41, R50, A9, A10, A16, A18.
 
 use crate::imports::figure::Figure;
 use crate::imports::foreign::{Model, Row, Run, Start};
@@ -221,37 +221,6 @@ pub fn pacing_slip(run: &Run) -> Option<Noticed> {
         ))
         .with("slip_ms", slip * 1e3)
     })
-}
-
-const QUANTA: &[(f64, f64, &str)] = &[
-    (1.0, 0.10, "the first retransmission of a handshake"),
-    (3.0, 0.05, "the second retransmission of a handshake, or an old first one"),
-    (7.0, 0.05, "the third retransmission of a handshake"),
-    (5.0, 0.02, "a name server's retry or a tool's time-out"),
-    (10.0, 0.02, "a tool's time-out"),
-    (30.0, 0.02, "a tool's time-out"),
-];
-
-/// R20: slow requests took about as long as a timer that is known.
-pub fn quantum(_: &Run, row: &Row) -> Option<Noticed> {
-    let median = row.quantile(0.5)?.value;
-    let tail = row.quantiles.iter().filter(|(q, _)| *q >= 0.99).map(|(_, value)| value.value);
-    let tail: Vec<f64> = tail.chain(row.max.map(|max| max.value)).collect();
-    let seen =
-        |at: f64, width: f64| tail.iter().copied().find(|v| *v >= at && *v <= at * (1.0 + width));
-    let (at, value, cause) = QUANTA
-        .iter()
-        .filter(|(at, ..)| median * 20.0 < *at)
-        .find_map(|(at, width, cause)| Some((*at, seen(*at, *width)?, *cause)))?;
-    Some(
-        Noticed::new(format!(
-            "the slowest took {}, the middle one {}: {at:.0} s is {cause}",
-            time(value),
-            time(median)
-        ))
-        .with("seen_ms", value * 1e3)
-        .with("timer_ms", at * 1e3),
-    )
 }
 
 /// R32: what failed is about what was in flight when the tool stopped.

@@ -294,7 +294,7 @@ pub(super) const ROWS: &[Rule] = &[
         Run(design::link),
         [
             "the link is full",
-            "Answers take 90 % of the link or more: the link is what was measured.",
+            "Answers take 90 % of the link or more: the link is what was measured. An error where they take more than it carries.",
             "use a faster link or smaller answers",
         ],
     ),
