@@ -8,7 +8,7 @@ pub(super) const FORMAT: Format = Format {
     name: "figures",
     about: "figures typed in by hand (`proofload-figures/1`, JSON)",
     marks: &["\"proofload-figures/1\"", "\"runs\""],
-    longest: super::SUMMARY,
+    longest: super::TYPED,
     read,
 };
 

@@ -62,7 +62,7 @@ fn more_than_anybody_prints_is_refused_before_it_fills_the_memory() {
         .chain((0..10_001).flat_map(|n| line(n).chars().collect::<Vec<_>>()))
         .collect();
     assert!(refused(&jtl, None).contains("an end after 10000 l"), "{}", refused(&jtl, None));
-    let rows = vec!["{\"n\": 1}"; 10_001].join(",");
+    let rows = vec!["{\"n\":1}"; 10_001].join(",");
     let figures =
         format!("{{\"format\": \"proofload-figures/1\", \"runs\": [{{\"rows\": [{rows}]}}]}}");
     assert!(refused(&figures, None).contains("lines of figures"), "{}", refused(&figures, None));

@@ -49,6 +49,8 @@ pub struct Format {
 
 /// Bytes of the longest summary, a hundred times what tools print.
 const SUMMARY: usize = 8 << 20;
+/// Bytes of the longest text that is typed in.
+const TYPED: usize = 1 << 20;
 /// Bytes of the longest text with a line a request.
 const REQUESTS: usize = 256 << 20;
 
@@ -58,6 +60,8 @@ pub const LONGEST: usize = REQUESTS;
 const MOST_RUNS: usize = 1_000;
 /// The most lines of figures.
 const MOST_ROWS: usize = 10_000;
+/// The most claims of a text, limits, and figures that it refers to.
+const MOST_CLAIMS: usize = 100;
 /// The most percentiles of a line.
 const MOST_QUANTILES: usize = 1_000;
 

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::Foreign;
 use super::figure::{self, Figure};
 use super::foreign::{Row, Run, quantile_name};
+use super::{Foreign, MOST_CLAIMS, at_most};
 
 /// One claim of the text.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -173,6 +173,9 @@ impl<'de> Deserialize<'de> for Is {
 ///
 /// Errors: what is not
 pub(super) fn check(report: &Foreign) -> Result<(), String> {
+    at_most(MOST_CLAIMS, report.targets.len(), "targets")?;
+    at_most(MOST_CLAIMS, report.claims.len(), "claims")?;
+    at_most(MOST_CLAIMS, report.announced.len().max(report.shown.len()), "announced or shown")?;
     let targets = report.targets.keys().map(|target| metric_of(target));
     let claims = report.claims.iter();
     let of_claims = claims.clone().filter_map(|claim| claim.metric.as_deref());

@@ -45,10 +45,11 @@ fn read(audit: &Audit) -> String {
         format!("{} {}", count(n as u64), if n == 1 { one } else { many })
     };
     let weak = audit.findings.len() - audit.contradictions;
+    let tool = printable(&audit.tool);
+    let of = if tool.is_empty() { String::new() } else { format!(" (a report of {tool})") };
     format!(
-        "read as {} (a report of {}): {}, {}; {} where a claim is weak or something is good to know",
+        "read as {}{of}: {}, {}; {} where a claim is weak or something is good to know",
         audit.read_as,
-        printable(&audit.tool),
         plural(audit.runs, "run", "runs"),
         plural(audit.rows, "line of figures", "lines of figures"),
         plural(weak, "finding", "findings"),

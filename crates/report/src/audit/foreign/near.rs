@@ -372,6 +372,19 @@ fn what_is_typed_in_wrongly_is_refused() {
     }
 }
 
+#[test]
+fn the_guide_shows_what_it_says() {
+    let guide = include_str!("../../../../../docs/guide/audit.md");
+    let (_, rest) = guide.split_once("```json\n").expect("an example");
+    let (example, words) = rest.split_once("```").expect("its end");
+    let audit = audit(&imports::read(example, None).expect("a report"));
+    for (rule, severity) in [("R46", WARNING), ("R48", ERROR), ("R49", WARNING), ("R54", WARNING)] {
+        assert_eq!(spoke(&audit, rule), severity, "{rule}");
+        assert!(words.contains(&format!("`{rule}`")), "{rule}");
+    }
+    assert_eq!(audit.contradictions, 1, "{:?}", audit.findings);
+}
+
 /// The catalogue of findings on reports has 54 rules; each is built for reports of others.
 #[test]
 fn every_rule_of_the_catalogue_is_there() {

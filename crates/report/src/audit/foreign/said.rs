@@ -234,27 +234,28 @@ fn missed_target(report: &Foreign, claim: &Claim) -> Option<(String, bool)> {
 /// No pair of figures supports the direction, and one refutes it beyond rounding.
 fn wrong_direction(report: &Foreign, claim: &Claim, higher: bool) -> Option<(String, bool)> {
     let (of, than) = (claim.of.as_deref()?, claim.than.as_deref()?);
+    let others: Vec<_> = named(report, than).take(LINES).collect();
     let mut refuted = None;
-    for (run, row) in named(report, of) {
-        let same_run = named(report, than).any(|(other, _)| std::ptr::eq(run, other));
-        for (other_run, other) in named(report, than) {
-            if same_run && !std::ptr::eq(run, other_run) {
-                continue;
+    for (run, row) in named(report, of).take(LINES) {
+        let is_here = |other: &Run| std::ptr::eq(run, other);
+        let has_own = others.iter().any(|(other, _)| is_here(other));
+        let against = others.iter().filter(|(other, _)| !has_own || is_here(other));
+        for (metric, a, b) in against.flat_map(|(_, other)| pairs(claim, row, other)) {
+            let (more, less) = if higher { (a, b) } else { (b, a) };
+            if more.low() > less.high() {
+                return None;
             }
-            for (metric, a, b) in pairs(claim, row, other) {
-                let (more, less) = if higher { (a, b) } else { (b, a) };
-                if more.low() > less.high() {
-                    return None;
-                }
-                if less.low() > more.high() && refuted.is_none() {
-                    let (a, b) = (shown(&metric, a.value), shown(&metric, b.value));
-                    refuted = Some((format!("{metric} of {of} is {a}, of {than} {b}"), true));
-                }
+            if less.low() > more.high() && refuted.is_none() {
+                let (a, b) = (shown(&metric, a.value), shown(&metric, b.value));
+                refuted = Some((format!("{metric} of {of} is {a}, of {than} {b}"), true));
             }
         }
     }
     refuted
 }
+
+/// Lines of one name that are held against those of another.
+const LINES: usize = 100;
 
 /// The figures that two lines share, of the claim's metric or of all times.
 fn pairs(claim: &Claim, row: &Row, other: &Row) -> Vec<(String, Figure, Figure)> {
