@@ -190,4 +190,6 @@ mod golden;
 #[cfg(test)]
 mod near;
 #[cfg(test)]
+mod pairs;
+#[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Rates, lengths and concurrency: R09 to R11, R13 to R18, R32, R33, R41, R50, A9, A10, A16, A18.
 
-use crate::imports::figure::Figure;
+use crate::imports::figure::{Figure, leading};
 use crate::imports::foreign::{Model, Row, Run, Start};
 use crate::number::{percent, rate, significant};
 
@@ -272,12 +272,33 @@ pub fn short(run: &Run) -> Option<Noticed> {
 
 /// R50: the label is not what was measured.
 pub fn label(run: &Run) -> Option<Noticed> {
+    label_of_length(run).or_else(|| label_of_rate(run))
+}
+
+fn label_of_length(run: &Run) -> Option<Noticed> {
     let (asked, took) = (run.asked_duration?, run.duration?);
     let off = (took.value - asked.value).abs() - asked.step - took.step;
     (off > 0.05 * asked.value).then(|| {
         Noticed::new(format!("called a run of {}, it took {}", time(asked.value), time(took.value)))
             .with("asked_s", asked.value)
             .with("took_s", took.value)
+    })
+}
+
+/// A rate in the name of the run; one that was asked for is R09's.
+fn label_of_rate(run: &Run) -> Option<Noticed> {
+    const UNITS: [&str; 8] =
+        ["/s", "rps", "qps", "req/s", "requests/s", "msg/s", "messages/s", "ops/s"];
+    let words: Vec<&str> = run.name.split([' ', ',', ';', '(', ')']).collect();
+    let joined = words.iter().filter_map(|word| leading(word));
+    let apart = words.windows(2).filter_map(|pair| Some((leading(pair[0])?.0, pair[1])));
+    let mut labels = joined.chain(apart).filter(|(_, unit)| UNITS.contains(unit));
+    let called = labels.next().filter(|_| run.target_rate.is_none())?.0.value;
+    let (sent, at_most) = sent_rate(run)?;
+    (at_most < 0.95 * called || sent > 1.05 * called).then(|| {
+        Noticed::new(format!("called a run at {}, it sent {}", rate(called), rate(sent)))
+            .with("called_per_second", called)
+            .with("sent_per_second", sent)
     })
 }
 

@@ -304,7 +304,7 @@ pub(super) const ROWS: &[Rule] = &[
         Run(rates::label),
         [
             "the label is not what was measured",
-            "The length that the run is called by differs from the one measured by more than 5 %.",
+            "The length or the rate that the run is called by differs from the one measured by more than 5 %.",
             "label runs by what was measured",
         ],
     ),
