@@ -136,6 +136,10 @@ fn r48_the_text_against_the_figures() {
     assert_eq!(spoke(&faster(Value::Null, "lower"), "R48"), ERROR, "by any percentile");
     assert_eq!(spoke(&faster(json!("p99"), "higher"), "R48"), None);
     assert_eq!(spoke(&faster(json!("mean"), "lower"), "R48"), None, "one unit apart");
+    let tail = |of: &str| json!({ "name": of, "n": 9, "quantiles": { "p99.99": if of == "a" { "9.0ms" } else { "5.0ms" } } });
+    let faster =
+        json!({ "claims": [{ "says": "a is faster", "of": "a", "than": "b", "is": "lower" }] });
+    says(&figures(faster, json!({}), json!([tail("a"), tail("b")])), "R48", "p99.99 of a");
     let within = |is: &str| {
         with(json!({ "says": "fast", "metric": "p95", "of": "REST", "is": is }), json!({}))
     };

@@ -8,7 +8,7 @@ use crate::imports::Foreign;
 use crate::imports::figure::{self, Figure};
 use crate::imports::foreign::{Row, Run, quantile_name};
 use crate::imports::said::{Bound, Claim, Demand, Is, metric_of, named};
-use crate::number::{percent, rate, significant};
+use crate::number::{percent, percentile, rate, significant};
 
 use super::{Noticed, time};
 
@@ -259,7 +259,7 @@ const LINES: usize = 100;
 
 /// The figures that two lines share, of the claim's metric or of all times.
 fn pairs(claim: &Claim, row: &Row, other: &Row) -> Vec<(String, Figure, Figure)> {
-    let quantiles = row.quantiles.iter().map(|(q, _)| format!("p{}", significant(q * 100.0)));
+    let quantiles = row.quantiles.iter().map(|(q, _)| percentile(*q));
     let times = || ["mean".to_owned()].into_iter().chain(quantiles).collect();
     let metrics: Vec<String> = claim.metric.clone().map_or_else(times, |metric| vec![metric]);
     let shared = |metric: String| {
