@@ -133,6 +133,7 @@ pub const TABLE: &[Row] = &[
     distribution::GOODPUT,
     distribution::STRAGGLERS,
     work::ZERO_WORK,
+    work::NOT_ARRIVED,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
     load::IDLE,
