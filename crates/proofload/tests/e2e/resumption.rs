@@ -1,6 +1,6 @@
 //! Runs of several trials that meet trouble: what is executed again, and what is gone on with.
 
-use record::summary::{Summary, Trial, Validity};
+use record::summary::{CountsFor, Summary, Trial, Validity};
 use rustix::process::Signal;
 
 use crate::lab::process::Running;
@@ -180,7 +180,7 @@ fn a_block_is_executed_again_when_one_of_its_trials_falls() {
         assert!(claim.contains("block 2") && claim.contains("trial 3"), "{claim}");
         for trial in trials(&summary) {
             let fell = trial.index == 3;
-            assert_eq!(trial.superseded, fell, "{act}");
+            assert_eq!(trial.counts_for == CountsFor::Nothing, fell, "{act}");
             assert!(!fell || trial.validity == Validity::Invalid, "{act}");
             assert_eq!(trial.block, if trial.index <= 2 { 1 } else { 2 });
         }

@@ -35,7 +35,7 @@ pub use course::{Course, gave_up};
 use gather::{All, Gathered, Places, parts};
 use stretches::{Lens, Tally};
 
-use crate::summarize::{Series, Values, without_time};
+use crate::summarize::{Series, Values};
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
@@ -130,7 +130,7 @@ impl Evidence {
         self.current.window(window.number, &tally);
         for part in parts(window, self.places.whole) {
             let times = part.histogram(self.lens.span);
-            self.current.lower.add(window.number, times, without_time(part));
+            self.current.lower.add(window.number, times, part.without_time());
         }
     }
 
@@ -160,7 +160,7 @@ impl Evidence {
             if let Some(times) = part.histogram(self.lens.span) {
                 self.worst.merge(times);
             }
-            self.worst_lost += without_time(part);
+            self.worst_lost += part.without_time();
         }
     }
 
