@@ -130,6 +130,35 @@ fn what_differs_is_named() {
 }
 
 #[test]
+fn what_is_passed_over_is_so_in_its_place_alone() {
+    let (old, new) = (run("old", 1, 1.0), run("new", 1, 1.0));
+    let changed = |path: &str, left: Value, right: Value| {
+        let mut plans = [plan("http://a", 500), plan("http://a", 500)];
+        plans[0]["arms"][0]["operations"] = json!([{ "table": { "json": {}, "headers": {} } }]);
+        plans[1]["arms"][0]["operations"] = plans[0]["arms"][0]["operations"].clone();
+        *plans[0].pointer_mut(path).unwrap() = left;
+        *plans[1].pointer_mut(path).unwrap() = right;
+        differences((&old, &plans[0]), (&new, &plans[1]))
+    };
+    for key in ["seed", "trials", "title", "question", "criteria", "system", "url", "workers"] {
+        let body = changed("/arms/0/operations/0/table/json", json!({ key: 1 }), json!({ key: 2 }));
+        assert_eq!(body, [format!("plan.arms[0].operations[0].table.json.{key}: 1 and 2")]);
+    }
+    let factors = changed("/arms/0/load", json!({ "seed": 1 }), json!({ "seed": 2 }));
+    assert_eq!(factors, ["plan.arms[0].load.seed: 1 and 2"]);
+    for (path, alike) in [
+        ("/arms/0/load/workers", true),
+        ("/arms/0/targets/0/url", true),
+        ("/title", true),
+        ("/trials", true),
+        ("/rehearsal", false),
+        ("/arms/0/load/rate", false),
+    ] {
+        assert_eq!(changed(path, json!(1), json!(2)).is_empty(), alike, "{path}");
+    }
+}
+
+#[test]
 fn bounds_are_read_with_their_operation() {
     let bound = Bound::parse("search p99.9 <= 105 %").unwrap();
     assert_eq!((bound.operation.as_str(), bound.metric.as_str()), ("search", "p99.9"));
