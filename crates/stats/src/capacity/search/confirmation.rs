@@ -43,7 +43,7 @@ impl Confirmation {
         queue.push(step(readable(rate * ABOVE), Purpose::Check));
         let mut chance = Chance::new(seed);
         for last in (1..queue.len()).rev() {
-            queue.swap(last, chance.below(last + 1));
+            queue.swap(last, (chance.bits() % (last as u64 + 1)) as usize);
         }
         Self { rate, queue, passed: 0, failed: 0, undecided: 0, of: many }
     }
