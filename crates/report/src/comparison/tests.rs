@@ -229,6 +229,9 @@ fn pairs_of_the_baseline_tell_the_noise_and_nothing_else() {
     assert!(noise.claim.contains("over 4 A/A pairs"), "{}", noise.claim);
     assert_eq!((summary.arms[0].trials.len(), summary.arms[0].counted().count()), (18, 10));
     assert_eq!(finding(&summary, "repeats-worse"), None);
+    let page = crate::pages::terminal::render(&summary, crate::pages::terminal::Colour::Off);
+    assert_eq!(page.lines().filter(|line| line.contains(", A/A")).count(), 8, "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
 }
 
 #[test]

@@ -118,8 +118,7 @@ impl Evidence {
                 WindowSpan::ResponseTime => &whole.response_time,
                 WindowSpan::ServiceTime => &whole.service_time,
             };
-            let without_time = whole.missed + whole.failed + whole.abandoned;
-            let values = Values { without_time, ..Values::all(times) };
+            let values = Values { without_time: whole.without_time(), ..Values::all(times) };
             self.lower = Series::new(LOWER.map(|q| values.at_quantile(q)));
         }
         self.current.lower = self.lower.clone();

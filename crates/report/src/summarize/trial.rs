@@ -92,8 +92,7 @@ impl Followed {
 
 /// Response times, with operations that never succeeded slower than all others.
 pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
-    let without_time = totals.failed + totals.abandoned + totals.missed;
-    Values { without_time, ..Values::all(&totals.response_time) }
+    Values { without_time: totals.without_time(), ..Values::all(&totals.response_time) }
 }
 
 fn dispersions(series: &Series) -> Dispersions {
