@@ -15,7 +15,7 @@ use engine::process::{Launcher, ProcessError};
 use engine::{EndSignal, StopSignal};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
-use plan::plan::{Arm, Plan, TrialPlan};
+use plan::plan::{Arm, TrialPlan};
 use record::Window;
 use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
@@ -70,8 +70,8 @@ impl Conduct<'_> {
     /// Errors: no trial could begin, or the record cannot be written
     pub fn run(&mut self, run: Run) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
-        let mut states = self.states();
-        let kept = ended(&states);
+        let before = self.states();
+        let mut states = before.clone();
         let mut early_end = EarlyEnd::new(plan);
         let mut given_up = self.recall(&states, &mut early_end);
         while self.stop.requests() == 0 && !given_up {
@@ -91,7 +91,9 @@ impl Conduct<'_> {
                         self.live.say(&format!("block {} is executed again", next.block));
                     }
                 }
-                Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
+                Ended::CouldNotBegin(problem) if !states.values().any(|one| one.is_ended()) => {
+                    return Err(problem);
+                }
                 Ended::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
                     states.insert(next.index, State::NotExecuted);
@@ -105,7 +107,7 @@ impl Conduct<'_> {
                 break;
             }
         }
-        self.summary(run, &states, kept)
+        self.summary(run, &states, &before)
     }
 
     /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
@@ -133,7 +135,7 @@ impl Conduct<'_> {
         let counts = |trial: &TrialPlan| {
             states.get(&trial.index) == Some(&State::Whole)
                 && !plan.is_aa(trial.block)
-                && !is_superseded(plan, &agenda, trial)
+                && !agenda.is_superseded(plan, trial)
         };
         let mut given_up = false;
         for trial in agenda::all(plan).filter(counts) {
@@ -147,19 +149,19 @@ impl Conduct<'_> {
         given_up
     }
 
-    /// Judges what the folder holds. `kept`: how many trials were there before.
+    /// Judges what the folder holds, by number of the trial: what became of each, and what had before this invocation.
     fn summary(
         &self,
         mut run: Run,
         states: &BTreeMap<u32, State>,
-        kept: usize,
+        before: &BTreeMap<u32, State>,
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
         let agenda = Agenda::of(plan, states);
         let mut summariser = Summariser::new(plan);
         for trial in agenda::all(plan).filter(|trial| states.contains_key(&trial.index)) {
-            let superseded = is_superseded(plan, &agenda, &trial);
+            let superseded = agenda.is_superseded(plan, &trial);
             let fell = match reader.facts(trial.index) {
                 Ok(facts) => {
                     run.machine.placement = facts.generator.placement.clone();
@@ -177,7 +179,9 @@ impl Conduct<'_> {
                 _ => {}
             }
         }
-        if kept > 0 && kept < ended(states) {
+        let standing = agenda.standing(plan, states);
+        let kept = agenda.standing(plan, before).len();
+        if kept > 0 && kept < standing.len() {
             summariser.resumed(kept);
         }
         Ok(summariser.finish(run))
@@ -290,11 +294,6 @@ impl Conduct<'_> {
     }
 }
 
-/// Trials that left their facts.
-fn ended(states: &BTreeMap<u32, State>) -> usize {
-    states.values().filter(|state| matches!(state, State::Whole | State::Spoiled)).count()
-}
-
 fn state(facts: &record::Trial) -> State {
     match facts {
         facts if facts.interrupted => State::Unfinished,
@@ -310,11 +309,6 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
         EventKind::NotExecuted { reason } => Some(reason),
         _ => None,
     })
-}
-
-/// Whether the trial was planned, and its block was executed again.
-fn is_superseded(plan: &Plan, agenda: &Agenda, trial: &TrialPlan) -> bool {
-    trial.index as usize <= plan.trials.len() && agenda.repeated.contains(&trial.block)
 }
 
 fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::Result<()> {

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::special::normal_quantile;
+use crate::special::chi_squared_quantile;
 
 /// What one window says of a threshold. Small, because a long run has many: 32 bits hold any window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -114,12 +114,26 @@ impl Dispersion {
     }
 }
 
-/// The greatest φ of so many blocks that independent draws show by chance.
-///
-/// Source: quantile of χ²/(K − 1), after Wilson & Hilferty 1931
+/// The greatest φ of so many blocks that independent draws show by chance: a quantile of χ²/(K − 1).
 fn by_chance(blocks: usize) -> f64 {
-    let spread = 2.0 / (9.0 * (blocks - 1) as f64);
-    (1.0 - spread + normal_quantile(Dispersion::CHANCE) * spread.sqrt()).powi(3)
+    let freedom = (blocks - 1) as f64;
+    chi_squared_quantile(freedom, Dispersion::CHANCE) / freedom
+}
+
+/// How far the shares above a threshold are apart on two sides, in standard errors that their dispersion widens.
+///
+/// One more operation on either side of the threshold keeps a share of nought or one from being certain.
+///
+/// Shape:  windows in order of time on each side, at the same threshold
+pub fn errors_apart(one: &[WindowCount], other: &[WindowCount]) -> f64 {
+    let share = |windows: &[WindowCount]| {
+        let (sum, phi) = (Sum::of(windows), Dispersion::of(windows).phi);
+        let (above, total) = (sum.above as f64, sum.total as f64);
+        let shrunk = (above + 1.0) / (total + 2.0);
+        (above / total.max(1.0), phi * shrunk * (1.0 - shrunk) / total.max(1.0))
+    };
+    let ((one, variance), (other, spread)) = (share(one), share(other));
+    (one - other).abs() / (variance + spread).sqrt()
 }
 
 fn phi_of_blocks<'a>(blocks: impl Iterator<Item = &'a [WindowCount]>, share: f64) -> (f64, usize) {

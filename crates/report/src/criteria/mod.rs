@@ -35,7 +35,7 @@ pub use course::{Course, gave_up};
 use gather::{All, Gathered, Places, parts};
 use stretches::{Lens, Tally};
 
-use crate::summarize::{Series, Values, without_time};
+use crate::summarize::{Series, Values};
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
@@ -118,8 +118,7 @@ impl Evidence {
                 WindowSpan::ResponseTime => &whole.response_time,
                 WindowSpan::ServiceTime => &whole.service_time,
             };
-            let without_time = whole.missed + whole.failed + whole.abandoned;
-            let values = Values { without_time, ..Values::all(times) };
+            let values = Values { without_time: whole.without_time(), ..Values::all(times) };
             self.lower = Series::new(LOWER.map(|q| values.at_quantile(q)));
         }
         self.current.lower = self.lower.clone();
@@ -130,7 +129,7 @@ impl Evidence {
         self.current.window(window.number, &tally);
         for part in parts(window, self.places.whole) {
             let times = part.histogram(self.lens.span);
-            self.current.lower.add(window.number, times, without_time(part));
+            self.current.lower.add(window.number, times, part.without_time());
         }
     }
 
@@ -160,7 +159,7 @@ impl Evidence {
             if let Some(times) = part.histogram(self.lens.span) {
                 self.worst.merge(times);
             }
-            self.worst_lost += without_time(part);
+            self.worst_lost += part.without_time();
         }
     }
 

@@ -16,7 +16,7 @@ use stats::{COARSE, Histogram};
 use super::gather::{Place, parts, place};
 use super::stretches::span_of;
 use crate::number;
-use crate::summarize::{Values, without_time};
+use crate::summarize::Values;
 
 /// Quantiles that are looked at where no criterion names one.
 const USUAL: [f64; 2] = [0.5, 0.99];
@@ -129,7 +129,7 @@ impl Series {
         }
         let seen = &mut self.windows[number];
         for part in parts(window, self.place) {
-            seen.lost += without_time(part);
+            seen.lost += part.without_time();
             if let Some(times) = part.histogram(self.span) {
                 seen.times.get_or_insert_with(|| Histogram::new(COARSE)).merge(times);
             }

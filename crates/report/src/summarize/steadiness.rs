@@ -95,9 +95,8 @@ impl Points {
         }
         let point = &mut self.points[place];
         for part in &window.operations {
-            let failed: u64 = part.failed.iter().map(|(_, count)| count).sum();
-            point.seen.lost += failed + part.missed;
-            point.due += part.planned.saturating_sub(failed + part.missed);
+            point.seen.lost += part.without_time();
+            point.due += part.planned.saturating_sub(part.without_time());
             point.ended += part.histogram(WindowSpan::ServiceTime).map_or(0, Histogram::count);
             if let Some(times) = part.histogram(WindowSpan::ResponseTime) {
                 point.seen.succeeded += times.count();

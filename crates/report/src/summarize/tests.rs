@@ -290,9 +290,9 @@ fn died_and_repeated(superseded: bool) -> Summary {
 fn a_repeated_block_replaces_the_first_one_in_the_judgement() {
     let summary = died_and_repeated(true);
     let [first, second] = &summary.arms[0].trials[..] else { panic!("two trials") };
-    assert_eq!((first.validity, first.superseded), (Validity::Invalid, true));
+    assert_eq!((first.validity, first.counts_for), (Validity::Invalid, CountsFor::Nothing));
     assert_eq!(first.reasons[0], "its block was executed again");
-    assert!(!second.superseded);
+    assert_eq!(second.counts_for, CountsFor::Judgement);
     assert_eq!(summary.criteria[0].result, Judgement::Pass);
     assert_eq!(exit_code(&summary), 0);
     assert!(summary.verdict.reasons[1].contains("trial 1: shop ended"), "{:?}", summary.verdict);

@@ -1,6 +1,7 @@
 //! A straight line through a series that a few wild windows cannot bend, and how far it can be trusted.
 
-use crate::bootstrap::{Blocks, block_length, deviation};
+use crate::bootstrap::{Blocks, block_length};
+use crate::moments::deviation;
 use crate::special::student_quantile;
 
 /// Resamples behind a standard error.
@@ -55,7 +56,8 @@ pub fn change(values: &[f64], level: f64, seed: u64) -> Change {
         })
         .collect();
     let freedom = (length / block as f64 - 2.0).max(1.0);
-    let half = student_quantile(freedom, 1.0 - level / 2.0) * deviation(&slopes) * length;
+    let error = deviation(&slopes).expect("there are 200 slopes");
+    let half = student_quantile(freedom, 1.0 - level / 2.0) * error * length;
     let estimate = slope * length;
     Change { estimate, low: estimate - half, high: estimate + half }
 }
