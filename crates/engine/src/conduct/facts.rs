@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use plan::load::Model;
 use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
-use record::{GeneratorFacts, OperationTotals, PoolFacts, Totals, Trial};
+use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Totals, Trial};
 
 use super::setup::{Setup, nanos};
 use crate::driver::Driver;
 use crate::worker::{Brief, Report};
 
-/// Joins the reports of all workers that ended well.
+/// Joins the reports of all workers that ended well. Early is what ended early, and not what was only wished to.
 pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     brief: &Brief<D>,
     reports: &[Report],
-    died: Option<String>,
+    (died, ended_early): (Option<String>, Option<&EarlyEnd>),
 ) -> Trial {
     let mut totals = Totals::new(&brief.layout);
     for report in reports {
@@ -48,7 +48,7 @@ pub(super) fn join<D: Driver>(
         samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
         interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
         // Of a trial that fell, nothing was enough.
-        early_end: setup.end.reason().filter(|_| died.is_none()),
+        early_end: ended_early.filter(|_| died.is_none()).cloned(),
         died,
         confidence: stats::quantile::CONFIDENCE,
     }

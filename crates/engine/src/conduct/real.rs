@@ -56,7 +56,7 @@ pub fn run_trial<D: Driver>(
     watch.conduct(brief.timeline, &mut desk, &threads);
     let harvest = threads.join();
     let died = watch.died.take().or(harvest.died);
-    let mut trial = facts::join(setup, &brief, &harvest.reports, died);
+    let mut trial = facts::join(setup, &brief, &harvest.reports, (died, desk.ended_early()));
     desk.close();
     if let Check::Done(generator, kernel) = watch.check {
         (trial.generator, trial.kernel) = (generator, kernel);
