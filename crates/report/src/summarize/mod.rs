@@ -51,6 +51,8 @@ pub struct Summariser<'p> {
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
     deciles: Deciles,
+    /// Whether the run gave up between two trials.
+    gave_up: bool,
 }
 
 impl<'p> Summariser<'p> {
@@ -67,6 +69,7 @@ impl<'p> Summariser<'p> {
             findings: Vec::new(),
             evidence: criteria::questions(plan),
             deciles: Deciles::new(plan),
+            gave_up: false,
         }
     }
 
@@ -99,6 +102,13 @@ impl<'p> Summariser<'p> {
     /// The run was gone on with, and so many trials are from before that.
     pub fn resumed(&mut self, kept: usize) {
         self.findings.push(course::resumed(kept, self.executed()));
+    }
+
+    /// The run gave up with this trial, which was carried out in full.
+    pub fn gave_up(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(findings::criterion::gave_up_after(self.plan, trial, why));
+        self.evidence.iter_mut().for_each(Evidence::cut_short);
+        self.gave_up = true;
     }
 
     /// Trials that count.
@@ -163,7 +173,8 @@ impl<'p> Summariser<'p> {
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
         // A run that gave up fails by the criterion that it gave up on, if that trial counts.
-        let told = findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
+        let told = self.gave_up
+            || findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
             || self.evidence.iter().any(Evidence::is_given_up);
         if !told {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
