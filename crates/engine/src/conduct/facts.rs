@@ -50,6 +50,7 @@ pub(super) fn join<D: Driver>(
         // Of a trial that fell, nothing was enough.
         early_end: ended_early.filter(|_| died.is_none()).cloned(),
         died,
+        faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }
