@@ -54,8 +54,8 @@ pub struct Conduct<'a> {
 /// What became of a trial just now.
 enum Ended {
     As(State),
-    /// The run gave up meanwhile.
-    GivenUp(State),
+    /// The run gave up meanwhile. Why, if that became known too late to cut the measure phase short.
+    GivenUp(State, Option<String>),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
@@ -74,13 +74,15 @@ impl Conduct<'_> {
         let mut states = before.clone();
         let mut early_end = EarlyEnd::new(plan);
         let mut given_up = self.recall(&states, &mut early_end);
+        let mut lost = None;
         while self.stop.requests() == 0 && !given_up {
             let agenda = Agenda::of(plan, &states);
             let Some(next) = agenda.trials.first() else { break };
             match self.trial(next, &agenda, &mut early_end)? {
                 Ended::Stopped => break,
-                Ended::GivenUp(state) => {
+                Ended::GivenUp(state, late) => {
                     states.insert(next.index, state);
+                    lost = late.map(|why| (next.clone(), why));
                     given_up = true;
                 }
                 Ended::As(state) => {
@@ -107,7 +109,7 @@ impl Conduct<'_> {
                 break;
             }
         }
-        self.summary(run, &states, &before)
+        self.summary(run, &states, (&before, lost))
     }
 
     /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
@@ -149,12 +151,13 @@ impl Conduct<'_> {
         given_up
     }
 
-    /// Judges what the folder holds, by number of the trial: what became of each, and what had before this invocation.
+    /// Judges what the folder holds, by number of the trial: what became of each, what had before this invocation, and
+    /// with which whole trial the run gave up, and why.
     fn summary(
         &self,
         mut run: Run,
         states: &BTreeMap<u32, State>,
-        before: &BTreeMap<u32, State>,
+        (before, lost): (&BTreeMap<u32, State>, Option<(TrialPlan, String)>),
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
@@ -183,6 +186,9 @@ impl Conduct<'_> {
         let kept = agenda.standing(plan, before).len();
         if kept > 0 && kept < standing.len() {
             summariser.resumed(kept);
+        }
+        if let Some((trial, why)) = lost.filter(|_| !agenda.trials.is_empty()) {
+            summariser.gave_up(&trial, &why);
         }
         Ok(summariser.finish(run))
     }
@@ -267,8 +273,14 @@ impl Conduct<'_> {
         writer.finish(&executed.totals).map_err(keep)?;
         write_facts(self.disk, &executed).map_err(keep)?;
         let state = state(&executed);
-        let hopeless = gave_up(executed.early_end.as_ref());
-        Ok(if hopeless { Ended::GivenUp(state) } else { Ended::As(state) })
+        let wish = setup.end.reason().filter(|wish| gave_up(Some(wish)));
+        Ok(match wish.filter(|_| executed.died.is_none()) {
+            Some(wish) => {
+                let late = executed.early_end.is_none().then(|| secrets.redact(&wish.why));
+                Ended::GivenUp(state, late)
+            }
+            None => Ended::As(state),
+        })
     }
 
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {

@@ -99,19 +99,34 @@ impl Dispersion {
         carried.fold(own, |widest, next| if next.phi > widest.phi { next } else { widest })
     }
 
+    /// No φ of [`Self::of_tail_at`] is greater for so many operations, whatever their windows hold. `filled`: windows
+    /// that have operations, at least; `None` with fewer than two. Of lower thresholds none may have more than half of
+    /// the operations above it.
+    ///
+    /// Blocks vary most when all of each are above or none is: then Σ (N_i − m_i·π)²/(m_i·π·(1−π)) = Σ m_i, so that
+    /// φ ≤ n/(K − 1). The median is the lower threshold that carries most.
+    pub fn greatest(operations: u64, filled: usize, share: f64) -> Option<f64> {
+        let freedom = filled.min(Self::BLOCKS_NEEDED).checked_sub(1).filter(|&left| left > 0)?;
+        let own = (operations as f64 / freedom as f64).max(1.0);
+        Some(1.0 + (own - 1.0) * (shape(share) / shape(0.5)).max(1.0))
+    }
+
     /// What φ − 1 at one threshold makes of φ − 1 at a higher one, with shares π beyond them: proportional to
-    /// 1 + π·ln π/(1 − π).
+    /// their [`shape`].
     ///
     /// Source: integrated autocovariance of the time that reflected Brownian motion spends above a level, the
     /// limit of every single-server queue under heavy load
     fn carried(self, from: Sum, share: f64) -> Self {
-        let shape =
-            |share: f64| if share > 0.0 { 1.0 + share * share.ln() / (1.0 - share) } else { 1.0 };
         if self.phi <= 1.0 {
             return self;
         }
         Self { phi: 1.0 + (self.phi - 1.0) * shape(share) / shape(from.share()), ..self }
     }
+}
+
+/// What φ − 1 at a threshold is proportional to, by the share π above it: 1 + π·ln π/(1 − π), from 1 at none to 0 at all.
+fn shape(share: f64) -> f64 {
+    if share > 0.0 { 1.0 + share * share.ln() / (1.0 - share) } else { 1.0 }
 }
 
 /// The greatest φ of so many blocks that independent draws show by chance: a quantile of χ²/(K − 1).

@@ -58,7 +58,7 @@ pub fn run_trial<D: Driver>(
     let harvest = threads.join();
     // A worker of ours that fell says nothing about whatever else fell meanwhile.
     let died = harvest.died.map(|why| (Role::Worker, why)).or(watch.died.take());
-    let mut trial = facts::join(setup, &brief, &harvest.reports, died);
+    let mut trial = facts::join(setup, &brief, &harvest.reports, (died, desk.ended_early()));
     trial.faults = watch.blows.done;
     desk.close();
     if let Check::Done(generator, kernel) = watch.check {

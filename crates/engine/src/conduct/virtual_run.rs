@@ -43,7 +43,7 @@ pub fn run_virtual<D: Driver, N: Network>(
     let runtime = clock.runtime()?;
     let (reports, died) = runtime.block_on(execute(setup, &brief, (clock, network), &mut desk));
     let died = died.map(|why| (Role::Worker, why));
-    let trial = facts::join(setup, &brief, &reports, died);
+    let trial = facts::join(setup, &brief, &reports, (died, desk.ended_early()));
     desk.close();
     let accounting = facts::accounting(&trial.totals.total());
     desk.event(clock.now(), EventKind::TrialFinished { accounting });
@@ -107,9 +107,6 @@ async fn listening<T, D: Driver>(
             desk.interrupt(clock.now());
         }
         listen(desk, said);
-        if let Some(why) = setup.end.reason() {
-            desk.end_early(clock.now(), why);
-        }
         desk.tell_progress(clock.now());
         if let Some(value) = ended {
             return value;

@@ -66,8 +66,7 @@ impl Watch<'_> {
         loop {
             let now = monotonic();
             self.keep_phases(timeline, desk, (now, &threads.ids));
-            if let Some(why) = self.stops.end.reason() {
-                desk.end_early(now, why);
+            if desk.ended_early().is_some() {
                 self.end_measure(now);
             }
             self.strike(desk, timeline.measure_from);

@@ -47,6 +47,8 @@ pub struct Evidence {
     items: Vec<Vec<String>>,
     /// One a trial of the arm.
     courses: Vec<Course>,
+    /// The run gave up before all of them were executed.
+    cut_short: bool,
     /// Of all usable trials together.
     usable: Gathered,
     /// Of the trial that is being added.
@@ -87,6 +89,7 @@ impl Evidence {
             items: item_names(arm),
             arm: arm.name.clone(),
             courses: Vec::new(),
+            cut_short: false,
             usable: Gathered::new(criterion),
             current: Gathered::new(criterion),
             lens: Lens::at_bound(criterion),
@@ -227,9 +230,15 @@ impl Evidence {
         self.courses.iter().any(|one| one.gave_up(&self.criterion))
     }
 
+    /// The run gave up, and later trials were not executed.
+    pub(crate) fn cut_short(&mut self) {
+        self.cut_short = true;
+    }
+
     /// Whether a trial did not come to its end, or did not begin what was planned.
     fn stopped(&self) -> bool {
-        self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
+        self.cut_short
+            || self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
     }
 }
 

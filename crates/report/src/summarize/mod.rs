@@ -53,6 +53,8 @@ pub struct Summariser<'p> {
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
     deciles: Deciles,
+    /// Whether the run gave up between two trials.
+    gave_up: bool,
 }
 
 impl<'p> Summariser<'p> {
@@ -69,6 +71,7 @@ impl<'p> Summariser<'p> {
             findings: Vec::new(),
             evidence: criteria::questions(plan),
             deciles: Deciles::new(plan),
+            gave_up: false,
         }
     }
 
@@ -101,6 +104,13 @@ impl<'p> Summariser<'p> {
     /// The run was gone on with, and so many trials are from before that.
     pub fn resumed(&mut self, kept: usize) {
         self.findings.push(course::resumed(kept, self.executed()));
+    }
+
+    /// The run gave up with this trial, which was carried out in full.
+    pub fn gave_up(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(findings::criterion::gave_up_after(self.plan, trial, why));
+        self.evidence.iter_mut().for_each(Evidence::cut_short);
+        self.gave_up = true;
     }
 
     /// Trials of the plan, those of A/A pairs among them.
@@ -173,7 +183,8 @@ impl<'p> Summariser<'p> {
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
         // A run that gave up fails by the criterion that it gave up on, if that trial counts.
-        let told = findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
+        let told = self.gave_up
+            || findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
             || self.evidence.iter().any(Evidence::is_given_up);
         if !told {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));

@@ -331,6 +331,32 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
 }
 
 #[test]
+fn a_run_that_gave_up_after_a_whole_trial_says_so_and_is_no_pass() {
+    let made = steady(&["failed == 0", "p50 < 1s"]);
+    let windows = |show: &mut dyn FnMut(&Window)| {
+        made.windows().iter().for_each(show);
+        Ok(())
+    };
+    let spans = ["connect".to_owned()];
+    let mut plan = made.plan.clone();
+    plan.trials.push(TrialPlan { index: 2, block: 2, ..plan.trials[0].clone() });
+    let mut summariser = Summariser::new(&plan);
+    let input = Input { trial: &made.trial, spans: &spans, windows: &windows };
+    summariser.add(input).unwrap();
+    summariser.gave_up(&plan.trials[0], "so it was said");
+    let summary = summariser.finish(crate::example::run());
+    assert!(!codes(&summary).contains(&"interrupted"), "nobody stopped it");
+    let told = summary.findings.iter().find(|finding| finding.code == "fail-fast").unwrap();
+    assert_eq!(told.claim, "the run was given up after trial 1: so it was said");
+    let results: Vec<_> = summary.criteria.iter().map(|one| one.result).collect();
+    assert_eq!(
+        results,
+        [Judgement::Inconclusive; 2],
+        "what was met may be met by chance of its length"
+    );
+}
+
+#[test]
 fn a_trial_that_could_not_begin_ends_a_run_that_is_told_of_once() {
     let made = steady(&[]);
     let mut plan = made.plan.clone();
