@@ -19,18 +19,15 @@ impl Path {
     ///
     /// Errors: a sentence, for names that are empty, too many of them, or a stray backslash
     pub fn read(text: &str) -> Result<Self, String> {
-        let steps = split(text)?;
-        match steps.iter().any(|step| step.is_empty()) {
-            true => Err("a field without a name".to_owned()),
-            false => Self::of(steps),
-        }
+        Self::of(split(text)?)
     }
 
     /// The path of these names.
     ///
-    /// Errors: a sentence, when they are too many
+    /// Errors: a sentence, when one is empty or they are too many
     pub fn of(steps: Vec<String>) -> Result<Self, String> {
         match steps.len() {
+            _ if steps.iter().any(String::is_empty) => Err("a field without a name".to_owned()),
             1..=LONGEST_PATH => Ok(Self(steps.into_iter().map(String::into_boxed_str).collect())),
             count => Err(format!("a path has 1 to {LONGEST_PATH} names, this has {count}")),
         }

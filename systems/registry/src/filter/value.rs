@@ -29,6 +29,14 @@ impl Number {
             false => Self::Fraction(float),
         }
     }
+
+    /// Whether it has no fraction.
+    pub fn is_whole(self) -> bool {
+        match self {
+            Self::Integer(_) => true,
+            Self::Fraction(float) => float.fract() == 0.0,
+        }
+    }
 }
 
 impl Ord for Number {
@@ -101,5 +109,36 @@ impl<'a> Scalar<'a> {
                 number.map_or_else(|| (integer as f64).into(), Value::Number)
             }
         }
+    }
+}
+
+/// Whether two values are the same, numbers by what they stand for.
+pub fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has = |(name, value)| other.get(name).is_some_and(|other| is_same(value, other));
+            one.len() == other.len() && one.iter().all(has)
+        }
+        _ => match (Scalar::of(one), Scalar::of(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => false,
+        },
+    }
+}
+
+/// Whether arrays and objects are nested at most so deep; looks no deeper.
+pub fn is_nested_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(elements) => {
+            levels > 0 && elements.iter().all(|element| is_nested_within(element, levels - 1))
+        }
+        Value::Object(members) => {
+            levels > 0 && members.values().all(|member| is_nested_within(member, levels - 1))
+        }
+        _ => true,
     }
 }

@@ -14,8 +14,8 @@ use crate::identity::{Identity, Millis};
 /// Most keys of an order.
 const MOST_KEYS: usize = 8;
 
-/// An order that can be carried out.
-#[derive(Debug)]
+/// An order that can be carried out; the default is by name.
+#[derive(Debug, Default)]
 pub struct Order(Vec<(Field, bool)>);
 
 /// What one key looks at.
@@ -74,6 +74,11 @@ impl Order {
         keys.iter().enumerate().map(field).collect::<Result<_, _>>().map(Self)
     }
 
+    /// Whether it is the order of names and nothing else.
+    pub fn is_by_name(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Which of two comes first.
     pub fn compare(&self, one: &Identity, other: &Identity) -> Ordering {
         let by = |(field, is_descending): &(Field, bool)| {
@@ -96,6 +101,13 @@ impl Order {
     pub fn position(&self, identity: &Identity) -> Position {
         let keys = self.0.iter().map(|(field, _)| field.rank(identity).stored()).collect();
         Position { keys, name: identity.name.to_string() }
+    }
+}
+
+impl Position {
+    /// Whose place it is.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 }
 

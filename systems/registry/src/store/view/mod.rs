@@ -3,14 +3,20 @@
 //! A view knows no clock: whoever asks says what time it is, and whoever has expired by then is not
 //! found, removed or not. It is not shared by itself; a store wraps it in a lock.
 
+mod index;
+mod plan;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::filter::Filter;
+use crate::filter::path::Path;
 use crate::identity::{Identity, Millis};
-use crate::query::order::Order;
+use crate::query::order::{Order, Position};
 use crate::query::{Page, Query, cursor};
+use index::Index;
 
 /// Where in [`View::slots`] an identity is.
 type Slot = u32;
@@ -23,6 +29,7 @@ pub struct View {
     by_name: BTreeMap<Arc<str>, Slot>,
     /// Who will cease to be, the next one first.
     by_end: BTreeSet<(Millis, Slot)>,
+    indexes: Vec<Index>,
 }
 
 impl View {
@@ -45,6 +52,9 @@ impl View {
         if let Some(end) = identity.expires_at {
             self.by_end.insert((end, slot));
         }
+        for index in &mut self.indexes {
+            index.insert(&identity, slot);
+        }
         self.slots[slot as usize] = Some(identity);
     }
 
@@ -54,6 +64,9 @@ impl View {
         let identity = self.slots[slot as usize].take()?;
         if let Some(end) = identity.expires_at {
             self.by_end.remove(&(end, slot));
+        }
+        for index in &mut self.indexes {
+            index.remove(&identity, slot);
         }
         self.free.push(slot);
         Some(identity)
@@ -86,7 +99,10 @@ impl View {
     pub fn find(&self, query: &Query, now: Millis) -> Result<Page, Fault> {
         let order = Order::of(&query.sort_by)?;
         let after = query.cursor.as_deref().map(|text| cursor::read(query, text)).transpose()?;
-        let mut found: Vec<_> = self.matching(&query.filter, now).collect();
+        if query.filter.is_everybody() && order.is_by_name() {
+            return Ok(self.all_by_name(query, after.as_ref(), now));
+        }
+        let mut found = self.matching(&query.filter, now);
         let total_count = found.len();
         if let Some(after) = &after {
             found.retain(|identity| order.is_behind(identity, after));
@@ -102,9 +118,23 @@ impl View {
         Ok(Page { identities: found.into_iter().cloned().collect(), total_count, next_cursor })
     }
 
+    /// The commonest list: read in order, no further than the page goes.
+    fn all_by_name(&self, query: &Query, after: Option<&Position>, now: Millis) -> Page {
+        let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.name()));
+        let behind = self.by_name.range::<str, _>((start, Bound::Unbounded));
+        let held = behind.filter_map(|(_, slot)| self.at(*slot));
+        let mut alive = held.filter(|identity| identity.is_alive(now));
+        let identities: Vec<_> = alive.by_ref().take(query.limit).cloned().collect();
+        let last = identities.last().filter(|_| alive.next().is_some());
+        let place = last.map(|last| Order::default().position(last));
+        let next_cursor = place.map(|place| cursor::write(query, &place));
+        Page { identities, total_count: self.len_alive(now), next_cursor }
+    }
+
     /// The names of all that a filter matches, in no order.
     pub fn targets(&self, filter: &Filter, now: Millis) -> Vec<Arc<str>> {
-        self.matching(filter, now).map(|identity| identity.name.clone()).collect()
+        let found = self.matching(filter, now).into_iter();
+        found.map(|identity| identity.name.clone()).collect()
     }
 
     /// Who has expired and was not removed yet, the first to go first.
@@ -127,20 +157,46 @@ impl View {
         gone
     }
 
-    /// Indexes these fields, and no others.
-    pub fn reindex(&mut self, _indexes: &[String]) {}
+    /// Indexes these fields, and no others. What is no path is not indexed: indexes change what an
+    /// answer costs, never the answer.
+    pub fn reindex(&mut self, indexes: &[String]) {
+        let fields: BTreeSet<Path> =
+            indexes.iter().filter_map(|field| Path::read(field).ok()).collect();
+        self.indexes.retain(|index| fields.contains(index.field()));
+        for field in fields {
+            if self.indexes.iter().all(|index| *index.field() != field) {
+                let index = self.index(field);
+                self.indexes.push(index);
+            }
+        }
+    }
+
+    fn index(&self, field: Path) -> Index {
+        let mut index = Index::new(field);
+        for slot in self.by_name.values() {
+            let identity = self.at(*slot).expect("every name is somebody's");
+            index.insert(identity, *slot);
+        }
+        index
+    }
 
     fn at(&self, slot: Slot) -> Option<&Arc<Identity>> {
         self.slots[slot as usize].as_ref()
     }
 
-    fn matching<'v>(
-        &'v self,
-        filter: &'v Filter,
-        now: Millis,
-    ) -> impl Iterator<Item = &'v Arc<Identity>> {
-        let alive = self.slots.iter().flatten().filter(move |identity| identity.is_alive(now));
-        alive.filter(|identity| filter.matches(&identity.metadata))
+    fn matching(&self, filter: &Filter, now: Millis) -> Vec<&Arc<Identity>> {
+        let is_match = |identity: &&Arc<Identity>| {
+            identity.is_alive(now) && filter.matches(&identity.metadata)
+        };
+        match plan::candidates(&self.indexes, filter.root(), self.len()) {
+            Some(slots) => {
+                slots.into_iter().filter_map(|slot| self.at(slot)).filter(is_match).collect()
+            }
+            None => {
+                let everybody = self.by_name.values().filter_map(|slot| self.at(*slot));
+                everybody.filter(is_match).collect()
+            }
+        }
     }
 }
 

@@ -42,9 +42,9 @@ fn who_has_expired_is_not_found_and_goes_once() {
     assert_eq!(view.targets(&everybody(1).filter, 10).len(), 2);
     assert_eq!(names(&view.find(&everybody(9), 10).unwrap()), ["a", "c"]);
     assert_eq!(view.len(), 4);
-    assert_eq!(view.expire(9), []);
-    assert_eq!(view.expire(19), ["b".into(), "d".into()]);
-    assert_eq!(view.expire(20), ["a".into()]);
+    assert!(view.expire(9).is_empty());
+    assert_eq!(view.expire(19), ["b", "d"].map(Arc::<str>::from));
+    assert_eq!(view.expire(20), ["a"].map(Arc::<str>::from));
     assert_eq!(view.len(), 1);
 }
 
@@ -53,8 +53,8 @@ fn a_renewed_identity_lives_on() {
     let mut view = View::new(&[]);
     view.put(identity("a", json!({}), Some(10)));
     view.put(identity("a", json!({}), Some(30)));
-    assert_eq!(view.expire(10), []);
-    assert_eq!(view.expire(30), ["a".into()]);
+    assert!(view.expire(10).is_empty());
+    assert_eq!(view.expire(30), ["a"].map(Arc::<str>::from));
 }
 
 #[test]
@@ -148,4 +148,96 @@ fn an_order_that_there_is_not_is_told_with_its_place() {
     assert_eq!(fault(&["metadata."]).at.as_deref(), Some("/sort_by/0"));
     assert_eq!(fault(&["identity"; 9]).at.as_deref(), Some("/sort_by"));
     assert!("identity down".parse::<SortKey>().is_err());
+}
+
+fn filter(json: Value) -> Filter {
+    Filter::parse(&json, Bounds::default()).unwrap()
+}
+
+/// So many identities in groups of ten, with a serial number and half of them online.
+fn fleet(count: u64) -> View {
+    let indexes = ["serial", "group", "status", "place.floor"].map(str::to_owned);
+    let mut view = View::new(&indexes);
+    for number in 0..count {
+        let status = if number % 2 == 0 { "online" } else { "offline" };
+        let metadata = json!({
+            "serial": format!("s-{number:06}"), "group": number / 10, "status": status,
+            "place": {"floor": number % 7}, "plain": number,
+        });
+        view.put(identity(&format!("i-{number}"), metadata, None));
+    }
+    view
+}
+
+/// How many identities a filter would be evaluated on; `None`: everybody.
+fn looked_at(view: &View, json: Value) -> Option<usize> {
+    let filter = filter(json);
+    let slots = plan::candidates(&view.indexes, filter.root(), view.len())?;
+    let distinct: BTreeSet<&Slot> = slots.iter().collect();
+    assert_eq!(distinct.len(), slots.len(), "somebody is looked at twice");
+    Some(slots.len())
+}
+
+#[test]
+fn only_the_smallest_indexed_set_is_looked_at() {
+    for count in [1_000, 20_000] {
+        let view = fleet(count);
+        let looked_at = |json| looked_at(&view, json);
+        assert_eq!(looked_at(json!({"group": 7})), Some(10));
+        assert_eq!(looked_at(json!({"group": 7.0, "serial.gte": "s-", "plain.lt": 9})), Some(10));
+        assert_eq!(looked_at(json!({"serial.startswith": "s-00001"})), Some(10));
+        assert_eq!(looked_at(json!({"serial.in": ["s-000001", "s-000002", "x"]})), Some(2));
+        assert_eq!(looked_at(json!({"$or": [{"group": 1}, {"serial": "s-000012"}]})), Some(10));
+        assert_eq!(looked_at(json!({"$and": [{"status": "online"}, {"group": 1}]})), Some(10));
+        assert_eq!(looked_at(json!({"place.floor": 8})), Some(0));
+        assert_eq!(looked_at(json!({"group.in": []})), Some(0));
+        assert_eq!(looked_at(json!({"place.floor": 6})), Some(count as usize / 7));
+        // Nothing to gain, or no index that could tell.
+        assert_eq!(looked_at(json!({})), None);
+        assert_eq!(looked_at(json!({"serial.gte": "s-"})), None);
+        assert_eq!(looked_at(json!({"plain": 3})), None);
+        assert_eq!(looked_at(json!({"group.ne": 3})), None);
+        assert_eq!(looked_at(json!({"not": {"group": 3}})), None);
+        assert_eq!(looked_at(json!({"$or": [{"group": 1}, {"plain": 3}]})), None);
+        assert_eq!(looked_at(json!({"place": {"floor": 3}})), None);
+    }
+}
+
+#[test]
+fn indexes_can_be_changed() {
+    let mut view = fleet(100);
+    view.reindex(&["plain".into(), "group".into(), "..".into(), "group".into()]);
+    assert_eq!(looked_at(&view, json!({"plain": 3})), Some(1));
+    assert_eq!(looked_at(&view, json!({"group": 3})), Some(10));
+    assert_eq!(looked_at(&view, json!({"serial": "s-000001"})), None);
+    view.put(identity("i-3", json!({"plain": [3]}), None));
+    assert_eq!(looked_at(&view, json!({"plain": 3})), Some(0));
+    view.remove("i-31");
+    assert_eq!(view.targets(&filter(json!({"group": 3})), 0).len(), 9);
+    assert_eq!(view.targets(&filter(json!({"plain.lte": 3})), 0).len(), 3);
+}
+
+#[test]
+fn long_texts_are_told_apart_though_their_keys_are_not() {
+    let mut view = View::new(&["text".into()]);
+    let starts = ["a".repeat(47), "a".repeat(48), "a".repeat(60)];
+    let tails = ["", "a", "b", "c", "é", "éa"];
+    let texts: Vec<String> =
+        starts.iter().flat_map(|start| tails.map(|tail| format!("{start}{tail}"))).collect();
+    for (number, text) in texts.iter().enumerate() {
+        view.put(identity(&number.to_string(), json!({"text": text}), None));
+    }
+    for number in 0..100 {
+        view.put(identity(&format!("other-{number}"), json!({"text": "z"}), None));
+    }
+    let distinct: BTreeSet<&String> = texts.iter().collect();
+    for bound in distinct {
+        let found = |word: &str| view.targets(&filter(json!({format!("text.{word}"): bound})), 0);
+        let count =
+            |holds: &dyn Fn(&String) -> bool| texts.iter().filter(|text| holds(text)).count();
+        assert_eq!(found("eq").len(), count(&|text| text == bound), "{bound}");
+        assert_eq!(found("lt").len(), count(&|text| text < bound), "{bound}");
+        assert_eq!(found("gt").len(), count(&|text| text > bound) + 100, "{bound}");
+        assert_eq!(found("startswith").len(), count(&|text| text.starts_with(bound)), "{bound}");
+    }
 }
