@@ -51,6 +51,7 @@ conduct! {
     life_ends_at_its_instant,
     expiry_tells_each_name_once,
     a_quota_holds_among_many_at_once,
+    renewals_take_no_room,
     a_name_goes_to_one_of_many_at_once,
     pages_hold_everybody_once_in_order,
     a_filter_names_targets,
@@ -85,8 +86,11 @@ async fn a_name_is_taken_unless_it_is_replaced(store: Arc<impl Store>) {
     let replaced = store.register(HERE, Registration { replace: true, ..second }).await.unwrap();
     assert_eq!((replaced.expires_at, &replaced.metadata["m"]), (None, &json!(2)));
     assert_eq!(store.get(HERE, "ada").await.unwrap(), Some(replaced));
-    assert_eq!(store.expire(identity::now() + 120_000).await.unwrap(), []);
-    assert_eq!(everybody(&*store, HERE).await, ["ada"].map(Arc::<str>::from));
+    let brief = store.register(HERE, mortal("bob", 5)).await.unwrap();
+    store.register(HERE, Registration { replace: true, ..somebody("bob") }).await.unwrap();
+    until_expired(&brief).await;
+    assert_eq!(store.expire(identity::now()).await.unwrap(), []);
+    assert_eq!(everybody(&*store, HERE).await, ["ada", "bob"].map(Arc::<str>::from));
 }
 
 /// Time passes: that is what is tested, and it is asked for, not guessed.
@@ -173,6 +177,23 @@ async fn a_quota_holds_among_many_at_once(store: Arc<impl Store>) {
     let next = |name| Registration { quota: 50, ..somebody(name) };
     store.register(HERE, next("next")).await.unwrap();
     assert!(refused(code(store.register(HERE, next("one-more")).await)));
+}
+
+async fn renewals_take_no_room(store: Arc<impl Store>) {
+    let mut all = JoinSet::new();
+    for round in 0..2 {
+        // The second time all forty are there, and the one that is new is the last to ask.
+        for number in 0..40 + round {
+            let store = store.clone();
+            let name = format!("user-{number}");
+            let wanted = Registration { quota: 41, replace: true, ..somebody(&name) };
+            all.spawn(async move { store.register(HERE, wanted).await.unwrap() });
+        }
+        while let Some(done) = all.join_next().await {
+            done.unwrap();
+        }
+    }
+    assert_eq!(everybody(&*store, HERE).await.len(), 41);
 }
 
 async fn a_name_goes_to_one_of_many_at_once(store: Arc<impl Store>) {

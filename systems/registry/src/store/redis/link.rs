@@ -51,7 +51,8 @@ impl Link {
     ///
     /// Errors: `UNAVAILABLE` if the address is none or nobody answers there
     pub(super) async fn connect(url: &str) -> Result<Arc<Self>, Fault> {
-        let unusable = |error: RedisError| Fault::unavailable(format!("{url:?}: {error}"));
+        // The address itself is not told: it may hold a password.
+        let unusable = |error| Fault::unavailable(format!("the address of Redis: {error}"));
         let info = url.into_connection_info().map_err(unusable)?;
         // Many share the connection: what one asks does not wait for the answers of the others.
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
