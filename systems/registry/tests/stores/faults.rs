@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use registry::fault::{Code, Fault};
 use registry::identity;
+use registry::store::Store;
 use registry::store::redis::Redis;
-use registry::store::{Registration, Store};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -109,19 +109,32 @@ async fn redis_killed_amid_registrations_loses_none_and_halves_none() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_hangs_is_away_until_it_goes_on() {
     let server = Server::start();
-    let store = server.store().await;
+    let store = Arc::new(server.store().await);
     store.register(HERE, somebody("ada")).await.unwrap();
-    assert!(is_there(&store, "ada").await);
+    assert!(is_there(&*store, "ada").await);
     server.freeze();
+    let mut all = JoinSet::new();
+    for number in 0..200 {
+        let (store, wanted) = (store.clone(), somebody(&format!("asked-{number}")));
+        all.spawn(async move { code(store.register(HERE, wanted).await) });
+    }
+    let codes = tokio::time::timeout(BOUND, all.join_all()).await.expect("one hangs");
+    assert!(codes.into_iter().all(|code| code == Code::Unavailable));
     nothing_is_available(&store).await;
     server.thaw();
     until_available(&store).await;
-    assert!(is_there(&store, "ada").await);
-    assert_eq!(figure(&store, "registry_store_reloads_total"), 1, "it is still the same Redis");
-    // What was asked for before it was given up may have been done, once and whole.
-    let late = Registration { replace: true, ..somebody("late") };
-    store.register(HERE, late).await.unwrap();
-    assert_eq!(everybody(&store, HERE).await, ["ada", "late"].map(Arc::<str>::from));
+    assert_eq!(figure(&*store, "registry_store_reloads_total"), 1, "it is still the same Redis");
+    // What was asked for and given up may be done yet, one after the other, but then for everybody.
+    let other = server.store().await;
+    let same = async {
+        while everybody(&*store, HERE).await != everybody(&other, HERE).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(BOUND, same).await.expect("two coordinators see different things");
+    assert!(is_there(&*store, "ada").await);
+    store.register(HERE, somebody("bob")).await.unwrap();
+    assert!(is_there(&other, "bob").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

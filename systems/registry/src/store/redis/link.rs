@@ -161,5 +161,6 @@ async fn reach(client: &Client) -> RedisResult<Live> {
 
 fn away(client: &Client, error: &RedisError) -> Fault {
     let address = client.get_connection_info().addr();
-    Fault::unavailable(format!("the store, Redis at {address}, does not answer: {error}"))
+    let what = if error.is_io_error() { "does not answer" } else { "refuses" };
+    Fault::unavailable(format!("the store, Redis at {address}, {what}: {error}"))
 }
