@@ -1,18 +1,23 @@
 //! An HTTP/1.1 server on hyper for systems whose own speed is not the question.
 //!
 //! It answers `/healthz` and `/metrics`, keeps the [`Limits`], and drains when stopped. Request
-//! bodies are read whole before the system sees them.
+//! bodies are read whole before the system sees them; an answer may be whole or come in pieces.
+//!
+//! A request that asks for another protocol carries hyper's `OnUpgrade` and a [`Seat`] among its
+//! extensions. Whoever takes up the connection holds the seat as long as it is open, and ends it
+//! when the system is stopped: the drain does not wait for connections that speak something else.
 
 use std::convert::Infallible;
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,8 +27,12 @@ use crate::limits::Limits;
 use crate::metrics::{self, Gauge, Registry};
 use crate::stop::Stop;
 
-/// A whole answer.
-pub type Answer = Response<Full<Bytes>>;
+pub use body::Body;
+
+mod body;
+
+/// An answer, whole or in pieces.
+pub type Answer = Response<Body>;
 
 /// hyper refuses smaller read buffers.
 const SMALLEST_BUFFER: usize = 8192;
@@ -71,8 +80,9 @@ pub async fn serve(
             () = stop.pulled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if (connections.len() as u64) < limits.max_connections => {
-                    connections.spawn(converse(stream, Arc::clone(&room), stop.clone()));
+                Ok((stream, _)) if !room.is_full() => {
+                    let seat = Seat::take(&room.open);
+                    connections.spawn(converse(stream, seat, Arc::clone(&room), stop.clone()));
                 }
                 Ok(_) => {}
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -97,7 +107,7 @@ pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Answer {
 }
 
 fn typed(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(body.into()));
+    let mut answer = Response::new(Body::from(body.into()));
     *answer.status_mut() = status;
     let value = hyper::header::HeaderValue::from_static(media_type);
     answer.headers_mut().insert(CONTENT_TYPE, value);
@@ -112,17 +122,45 @@ struct Room<H> {
     registry: Registry,
 }
 
-async fn converse<H: Handler>(stream: TcpStream, room: Arc<Room<H>>, mut stop: Stop) {
+impl<H> Room<H> {
+    fn is_full(&self) -> bool {
+        u64::try_from(self.open.get()).is_ok_and(|open| open >= self.limits.max_connections)
+    }
+}
+
+/// One of the connections that may be open at a time, given back when its last clone is dropped.
+#[derive(Debug, Clone)]
+pub struct Seat {
+    _taken: Arc<Taken>,
+}
+
+#[derive(Debug)]
+struct Taken(Gauge);
+
+impl Seat {
+    fn take(open: &Gauge) -> Self {
+        open.add(1);
+        Self { _taken: Arc::new(Taken(open.clone())) }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.add(-1);
+    }
+}
+
+async fn converse<H: Handler>(stream: TcpStream, seat: Seat, room: Arc<Room<H>>, mut stop: Stop) {
     // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
     let _ = stream.set_nodelay(true);
-    room.open.add(1);
-    let service = service_fn(|request| answer(request, &room));
+    let service = service_fn(|request| answer(request, &seat, &room));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(room.limits.idle())
         .max_buf_size((room.limits.max_head_bytes as usize).max(SMALLEST_BUFFER));
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection.with_upgrades());
     // How a conversation broke off is the client's affair; it is no error of the system.
     tokio::select! {
         _ = connection.as_mut() => {}
@@ -131,11 +169,11 @@ async fn converse<H: Handler>(stream: TcpStream, room: Arc<Room<H>>, mut stop: S
             let _ = connection.await;
         }
     }
-    room.open.add(-1);
 }
 
 async fn answer<H: Handler>(
     request: Request<Incoming>,
+    seat: &Seat,
     room: &Room<H>,
 ) -> Result<Answer, Infallible> {
     match (request.method(), request.uri().path()) {
@@ -145,7 +183,10 @@ async fn answer<H: Handler>(
         }
         _ => {}
     }
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    if parts.extensions.get::<OnUpgrade>().is_some() {
+        parts.extensions.insert(seat.clone());
+    }
     let whole = Limited::new(body, room.limits.max_body_bytes as usize).collect();
     let body = match tokio::time::timeout(room.limits.read_time(), whole).await {
         Ok(Ok(body)) => body.to_bytes(),

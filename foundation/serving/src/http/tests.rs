@@ -106,3 +106,72 @@ async fn a_drain_is_bounded() {
     stopper.stop();
     server.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn an_answer_may_come_in_pieces() {
+    let (_stopper, stop) = Stop::pair();
+    let release = Arc::new(Notify::new());
+    let inside = Arc::clone(&release);
+    let handler = move |_request: Request<Bytes>| {
+        let inside = Arc::clone(&inside);
+        async move {
+            let (pieces, body) = Body::stream(1);
+            tokio::spawn(async move {
+                pieces.send("one\n".into()).await.unwrap();
+                inside.notified().await;
+                pieces.send("two\n".into()).await.unwrap();
+            });
+            Response::new(body)
+        }
+    };
+    let (address, _server) = start(handler, Limits::default(), stop);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut seen = Vec::new();
+    // The first piece arrives while the second is not there yet.
+    while !seen.ends_with(b"4\r\none\n\r\n") {
+        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
+    }
+    release.notify_one();
+    stream.read_to_end(&mut seen).await.unwrap();
+    let seen = String::from_utf8(seen).unwrap();
+    assert!(seen.contains("transfer-encoding: chunked"), "{seen}");
+    assert!(seen.ends_with("4\r\ntwo\n\r\n0\r\n\r\n"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_connection_that_changed_its_protocol_keeps_its_seat() {
+    let (_stopper, stop) = Stop::pair();
+    let handler = |mut request: Request<Bytes>| async move {
+        let upgrade = hyper::upgrade::on(&mut request);
+        let seat: Seat = request.extensions_mut().remove().unwrap();
+        tokio::spawn(async move {
+            let mut stream = TokioIo::new(upgrade.await.unwrap());
+            let mut word = [0; 4];
+            stream.read_exact(&mut word).await.unwrap();
+            word.reverse();
+            stream.write_all(&word).await.unwrap();
+            drop((stream, seat));
+        });
+        let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
+        answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
+        answer
+    };
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    let (address, _server) = start(handler, limits, stop);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: mirror\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
+    }
+    assert!(seen.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&seen));
+    let mut second = TcpStream::connect(address).await.unwrap();
+    assert_eq!(second.read(&mut [0; 8]).await.unwrap(), 0, "the only seat is taken");
+    stream.write_all(b"abcd").await.unwrap();
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.unwrap();
+    assert_eq!(rest, b"dcba");
+}

@@ -3,15 +3,21 @@
 //! A bus is told a message and its targets; it knows who serves them, makes one delivery for each
 //! subscription concerned (or several, where one would be too large), sends them without waiting
 //! for one another, and tells what became of each target by the deadline.
+//!
+//! With [`embedded`] recipients connect to the registry itself.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
+use serving::metrics::{Counter, Gauge, Registry};
 
 use crate::fault::Fault;
 use crate::message::{Message, Semantics};
+
+pub mod embedded;
+pub mod nats;
 
 /// What became of a message to one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -38,6 +44,41 @@ pub struct Outcome {
     /// Why it is not delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+}
+
+/// What a bus counts, beside the outcomes that its caller sees.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Receivers that are there.
+    pub subscriptions: Gauge,
+    /// Deliveries handed over for the first time.
+    pub sent: Counter,
+    /// Deliveries handed over again.
+    pub resent: Counter,
+    /// Deliveries acknowledged while somebody waited for it, or waiting in a store.
+    pub acknowledged: Counter,
+    /// Acknowledgements of no delivery under way, or of somebody else's.
+    pub strayed: Counter,
+    /// Deliveries that a subscriber's full queue refused.
+    pub refused: Counter,
+    /// Deliveries stored for a recipient that was away or did not acknowledge in time.
+    pub stored: Counter,
+}
+
+impl Counts {
+    /// Counts that show among a system's metrics.
+    pub fn new(metrics: &Registry) -> Self {
+        let counter = |name, help| metrics.counter(name, help);
+        Self {
+            subscriptions: metrics.gauge("registry_subscriptions", "Receivers that are there."),
+            sent: counter("registry_deliveries_sent_total", "Deliveries handed over."),
+            resent: counter("registry_deliveries_resent_total", "Deliveries handed over again."),
+            acknowledged: counter("registry_acknowledged_total", "Deliveries acknowledged."),
+            strayed: counter("registry_acks_strayed_total", "Acknowledgements of nothing."),
+            refused: counter("registry_queue_full_total", "Deliveries a full queue refused."),
+            stored: counter("registry_deliveries_stored_total", "Deliveries stored for later."),
+        }
+    }
 }
 
 /// Carries messages.

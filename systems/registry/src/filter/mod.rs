@@ -7,10 +7,10 @@
 
 pub(crate) mod node;
 pub(crate) mod path;
-mod pointer;
 mod read;
 pub(crate) mod test;
 pub(crate) mod value;
+pub(crate) mod words;
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 use node::Node;
-pub(crate) use pointer::{below, clip};
 
 /// A filter that was read and is within the bounds. Cheap to clone.
 #[derive(Debug, Clone)]

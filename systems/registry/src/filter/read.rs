@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
+use super::Bounds;
 use super::node::Node;
 use super::path::{self, Path};
 use super::test::{OPERATORS, Operator};
 use super::value::is_nested_within;
-use super::{Bounds, below, clip};
+use super::words::{self, below, clip};
 use crate::fault::{Code, Fault};
 
 /// Where the filter stands in a request.
@@ -233,7 +234,7 @@ fn unknown_operator(key: &str, at: &str) -> Fault {
         return refuse(at, message.to_owned());
     }
     let names: Vec<String> = OPERATORS.iter().map(|(name, _)| format!("${name}")).collect();
-    refuse(at, unknown("operator", key, &names))
+    refuse(at, words::unknown("operator", key, &names))
 }
 
 /// A word with a dollar where filters are joined.
@@ -242,17 +243,6 @@ fn unknown_form(key: &str, at: &str) -> Fault {
         let message = format!("`{key}` stands below a field: {{\"field\": {{\"{key}\": …}}}}");
         return refuse(at, message);
     }
-    let names: Vec<String> = LOGICAL.iter().map(|name| (*name).to_owned()).collect();
-    let message = unknown("form", key, &names);
+    let message = words::unknown("form", key, LOGICAL);
     refuse(at, format!("{message}; a field whose name begins with a dollar is written `\\$…`"))
-}
-
-fn unknown(what: &str, key: &str, known: &[String]) -> String {
-    let word = clip(key);
-    let distance = |name: &&String| strsim::osa_distance(name, &word.to_lowercase());
-    let near = known.iter().min_by_key(distance).filter(|name| distance(name) <= 2);
-    match near {
-        Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`?"),
-        None => format!("unknown {what} `{word}`; there are {}", known.join(", ")),
-    }
 }

@@ -11,10 +11,10 @@ use super::value::{Number, Scalar, is_same};
 const LONGEST_REGEX: usize = 256;
 
 /// Largest compiled regular expression, in bytes: its time is this size times the text's.
-const LARGEST_REGEX: usize = 16 * 1024;
+const LARGEST_REGEX: usize = 8 * 1024;
 
 /// Longest text that a regular expression is held against, in bytes.
-const LONGEST_TEXT: usize = 4_096;
+const LONGEST_TEXT: usize = 1_024;
 
 /// Most values behind `in`.
 pub const MOST_VALUES: usize = 1_000;

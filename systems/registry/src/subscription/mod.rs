@@ -3,13 +3,18 @@
 //! A subscription serves one identity (`user-7`) or all whose name begins so (`user-*`, `*`).
 //! Where several fit, the most specific serves the identity: the name itself before the longest
 //! prefix; among subscriptions to the same pattern the one that came last. So a message reaches
-//! each identity once.
+//! each identity once. A subscription under a durable name keeps its place while its receiver is
+//! away: messages that have to arrive wait for it, others go to whoever is there.
+//!
+//! [`table`] finds who serves whom.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::fault::{Code, Fault};
 use crate::identity;
+
+pub mod table;
 
 /// Which identities a subscription serves.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,6 +50,25 @@ impl fmt::Display for Pattern {
             Self::Prefix(prefix) => write!(f, "{prefix}*"),
         }
     }
+}
+
+impl Pattern {
+    /// Whether it stands for this identity.
+    pub fn fits(&self, identity: &str) -> bool {
+        match self {
+            Self::Name(name) => name == identity,
+            Self::Prefix(prefix) => identity.starts_with(prefix.as_str()),
+        }
+    }
+}
+
+/// What [`table`] has to know of a subscription on any bus.
+pub trait Subscriber {
+    /// Unique within this process and never used again.
+    fn key(&self) -> u64;
+
+    /// Whether its receiver is there now.
+    fn is_present(&self) -> bool;
 }
 
 #[cfg(test)]

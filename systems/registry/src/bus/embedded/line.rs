@@ -1,0 +1,193 @@
+//! A subscription on the embedded bus, and the line to its receiver with its bounded queue.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hyper::body::Bytes;
+use tokio::sync::mpsc::{self, error::TrySendError};
+
+use super::{Room, Settings};
+use crate::fanout::ledger::{Speaker, Why};
+use crate::message::Acknowledgement;
+use crate::subscription::{Pattern, Subscriber};
+
+/// Who listens to what; its receiver may change, if it has a name.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    key: u64,
+    pub(super) namespace: Arc<str>,
+    pub(super) pattern: Pattern,
+    pub(super) name: Option<Arc<str>>,
+    present: AtomicBool,
+    line: Mutex<Option<Line>>,
+}
+
+/// The sending end of a queue. Dropped, the receiver gets what is in the queue, and then the end.
+#[derive(Debug)]
+struct Line {
+    frames: mpsc::Sender<Bytes>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Subscriber for Subscription {
+    fn key(&self) -> u64 {
+        self.key
+    }
+
+    fn is_present(&self) -> bool {
+        self.present.load(Ordering::Acquire)
+    }
+}
+
+impl Subscription {
+    fn line(&self) -> MutexGuard<'_, Option<Line>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connect(&self, line: Option<Line>) {
+        let mut place = self.line();
+        self.present.store(line.is_some(), Ordering::Release);
+        *place = line;
+    }
+
+    /// Puts a delivery into the receiver's queue.
+    ///
+    /// Errors: the queue is full, or there is no receiver
+    pub(super) fn offer(&self, bytes: Bytes, settings: &Settings) -> Result<(), Why> {
+        let line = self.line();
+        let line = line.as_ref().ok_or(Why::SubscriberGone)?;
+        let length = bytes.len();
+        let before = line.waiting.fetch_add(length, Ordering::Relaxed);
+        let sent = if before > 0 && before + length > settings.queue_bytes {
+            Err(Why::SlowSubscriber)
+        } else {
+            line.frames.try_send(bytes).map_err(|error| match error {
+                TrySendError::Full(_) => Why::SlowSubscriber,
+                TrySendError::Closed(_) => Why::SubscriberGone,
+            })
+        };
+        if sent.is_err() {
+            line.waiting.fetch_sub(length, Ordering::Relaxed);
+        }
+        sent
+    }
+
+    /// Whether its receiver has not yet taken all that is in its queue.
+    pub(super) fn is_behind(&self) -> bool {
+        self.line().as_ref().is_some_and(|line| line.waiting.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Ends it: its receiver gets what is in its queue and is told that there is no more.
+    pub(super) fn end(&self, room: &Room) {
+        let mut places = room.places_mut();
+        if self.is_present() {
+            places.remove(self);
+            self.connect(None);
+            room.counts.subscriptions.add(-1);
+        }
+    }
+}
+
+impl super::Places {
+    fn remove(&mut self, subscription: &Subscription) {
+        self.table.remove(&subscription.namespace, &subscription.pattern, subscription.key);
+        if let Some(name) = &subscription.name {
+            let place = (Arc::clone(&subscription.namespace), Arc::clone(name));
+            if self.named.get(&place).is_some_and(|there| there.key == subscription.key) {
+                self.named.remove(&place);
+            }
+        }
+    }
+}
+
+/// A receiver's end: deliveries come out, acknowledgements go in. Dropped, it leaves.
+#[derive(Debug)]
+pub struct Listener {
+    room: Arc<Room>,
+    subscription: Arc<Subscription>,
+    frames: mpsc::Receiver<Bytes>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Listener {
+    pub(super) fn enter(
+        room: &Arc<Room>,
+        namespace: &str,
+        pattern: Pattern,
+        name: Option<&str>,
+    ) -> Self {
+        let (sender, frames) = mpsc::channel(room.settings.queue_frames.max(1));
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let line = Line { frames: sender, waiting: Arc::clone(&waiting) };
+        let subscription = Arc::new(Subscription {
+            key: room.key(),
+            namespace: namespace.into(),
+            pattern,
+            name: name.map(Into::into),
+            present: AtomicBool::new(false),
+            line: Mutex::new(None),
+        });
+        subscription.connect(Some(line));
+        let mut places = room.places_mut();
+        if let Some(name) = &subscription.name {
+            let place = (Arc::clone(&subscription.namespace), Arc::clone(name));
+            if let Some(former) = places.named.insert(place, Arc::clone(&subscription)) {
+                places.remove(&former);
+                former.connect(None);
+                room.counts.subscriptions.add(-1);
+            }
+        }
+        let own = Arc::clone(&subscription);
+        places.table.insert(&subscription.namespace, &subscription.pattern, own);
+        drop(places);
+        room.counts.subscriptions.add(1);
+        Self { room: Arc::clone(room), subscription, frames, waiting }
+    }
+
+    /// The next delivery, in the form of [`crate::message`]; `None` when the subscription has ended.
+    /// Cancel-safe.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        let bytes = self.frames.recv().await?;
+        Some(self.taken(bytes))
+    }
+
+    /// A delivery that is there already.
+    pub fn next_now(&mut self) -> Option<Bytes> {
+        let bytes = self.frames.try_recv().ok()?;
+        Some(self.taken(bytes))
+    }
+
+    /// Says that deliveries have arrived; how many of them were under way to this receiver.
+    pub fn acknowledge(&self, words: &Acknowledgement) -> usize {
+        self.ear().acknowledge(words)
+    }
+
+    /// Takes acknowledgements while another part waits for deliveries.
+    pub(super) fn ear(&self) -> Ear {
+        Ear { room: Arc::clone(&self.room), key: self.subscription.key }
+    }
+
+    fn taken(&self, bytes: Bytes) -> Bytes {
+        self.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
+        bytes
+    }
+}
+
+/// Hears a receiver's acknowledgements.
+#[derive(Debug)]
+pub(super) struct Ear {
+    room: Arc<Room>,
+    key: u64,
+}
+
+impl Ear {
+    pub(super) fn acknowledge(&self, words: &Acknowledgement) -> usize {
+        self.room.acknowledge(&words.ack, Speaker::Subscription(self.key))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.subscription.end(&self.room);
+    }
+}

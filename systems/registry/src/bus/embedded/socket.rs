@@ -1,0 +1,129 @@
+//! A receiver's WebSocket: deliveries go out as binary frames, acknowledgements come in as text.
+//!
+//! Reading and writing do not wait for each other, so that a receiver that acknowledges before it
+//! reads on is served. Whatever a receiver sends that it should not ends its own connection alone.
+
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use hyper::body::Bytes;
+use serving::stop::Stop;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio_websockets::{CloseCode, Error, Limits, Message, ServerBuilder, WebSocketStream};
+
+use super::line::Ear;
+use super::{Listener, Settings};
+use crate::message::Acknowledgement;
+
+/// Bytes of one message from a receiver: some 40,000 acknowledgements.
+const LONGEST_WORDS: usize = 1 << 20;
+/// Bytes that are written before one flush, as far as they are there.
+const BATCH: usize = 256 << 10;
+/// How long a receiver gets to take the last frame.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+type Socket<S> = WebSocketStream<S>;
+/// Why a connection ends, as the receiver is told it.
+type End = (CloseCode, &'static str);
+
+/// Serves one connection until it ends or the system stops, and says why it ends.
+pub(super) async fn converse<S>(
+    stream: S,
+    mut listener: Listener,
+    settings: Settings,
+    mut stop: Stop,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let limits = Limits::default().max_payload_len(Some(LONGEST_WORDS));
+    let socket = ServerBuilder::new().limits(limits).serve(stream);
+    let (mut sink, mut words) = socket.split();
+    let ear = listener.ear();
+    let (code, reason) = tokio::select! {
+        end = read(&mut words, &ear, &settings) => end,
+        end = write(&mut sink, &mut listener, &settings) => end,
+        () = stop.pulled() => (CloseCode::GOING_AWAY, "the registry stops"),
+    };
+    // It ends before the farewell: nothing more is promised to a receiver that goes.
+    drop(listener);
+    let farewell = async {
+        let _ = sink.send(Message::close(Some(code), reason)).await;
+        // Until the other side's close, or its end, so that ours is not lost with the connection.
+        while let Some(Ok(_)) = words.next().await {}
+    };
+    let _ = timeout(FAREWELL, farewell).await;
+}
+
+async fn read<S>(words: &mut SplitStream<Socket<S>>, ear: &Ear, settings: &Settings) -> End
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        let word = match timeout(settings.ping * 3, words.next()).await {
+            Ok(Some(Ok(word))) => word,
+            Ok(Some(Err(Error::PayloadTooLong { .. }))) => {
+                return (CloseCode::MESSAGE_TOO_BIG, "at most 1 MiB at a time");
+            }
+            Ok(Some(Err(_))) => return (CloseCode::PROTOCOL_ERROR, "not understood"),
+            Ok(None) => return (CloseCode::NORMAL_CLOSURE, ""),
+            Err(_) => return (CloseCode::POLICY_VIOLATION, "no sign of life"),
+        };
+        if word.is_binary() {
+            return (CloseCode::UNSUPPORTED_DATA, "acknowledgements are text");
+        }
+        let Some(text) = word.as_text() else { continue };
+        let Ok(words) = serde_json::from_str::<Acknowledgement>(text) else {
+            return (CloseCode::POLICY_VIOLATION, "expected {\"ack\":[deliveries]}");
+        };
+        ear.acknowledge(&words);
+    }
+}
+
+async fn write<S>(
+    sink: &mut SplitSink<Socket<S>, Message>,
+    listener: &mut Listener,
+    settings: &Settings,
+) -> End
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut ping = interval_at(Instant::now() + settings.ping, settings.ping);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let sent = tokio::select! {
+            biased;
+            _ = ping.tick() => timeout(settings.stall, sink.send(Message::ping(""))).await,
+            bytes = listener.next() => match bytes {
+                Some(bytes) => timeout(settings.stall, send(sink, listener, bytes)).await,
+                None => return (CloseCode::NORMAL_CLOSURE, "the subscription has ended"),
+            },
+        };
+        match sent {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return (CloseCode::NORMAL_CLOSURE, ""),
+            Err(_) => return (CloseCode::POLICY_VIOLATION, "too slow"),
+        }
+    }
+}
+
+/// Writes a delivery, and others that wait behind it, with one flush.
+async fn send<S>(
+    sink: &mut SplitSink<Socket<S>, Message>,
+    listener: &mut Listener,
+    bytes: Bytes,
+) -> Result<(), Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut written = bytes.len();
+    sink.feed(Message::binary(bytes)).await?;
+    while written < BATCH
+        && let Some(bytes) = listener.next_now()
+    {
+        written += bytes.len();
+        sink.feed(Message::binary(bytes)).await?;
+    }
+    sink.flush().await
+}

@@ -1,0 +1,328 @@
+//! The bus within the process, in virtual time. What is on the wire: `entrance/tests.rs`.
+
+use super::*;
+use crate::bus::Status;
+use crate::message;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn bus(settings: Settings) -> (Embedded, serving::stop::Stopper) {
+    let (stopper, stop) = Stop::pair();
+    (Embedded::new("c1", settings, Counts::default(), stop), stopper)
+}
+
+fn listen(bus: &Embedded, pattern: &str) -> Listener {
+    bus.listen("n", pattern.parse().unwrap(), None)
+}
+
+fn message(payload: &'static str) -> Message {
+    Message {
+        id: "m-1".into(),
+        namespace: "n".into(),
+        content_type: "text/plain".into(),
+        payload: payload.into(),
+        sent_at: 1,
+    }
+}
+
+fn names(names: &[&str]) -> Vec<Arc<str>> {
+    names.iter().map(|name| (*name).into()).collect()
+}
+
+/// Status and reason by name.
+fn told(mut outcomes: Vec<Outcome>) -> Vec<(String, Status, Option<&'static str>)> {
+    outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
+    outcomes.into_iter().map(|one| (one.identity.to_string(), one.status, one.reason)).collect()
+}
+
+async fn send(
+    bus: &Embedded,
+    to: &[&str],
+    semantics: Semantics,
+    timeout: Duration,
+) -> Vec<Outcome> {
+    bus.multicast(message("hello"), names(to), semantics, timeout).await
+}
+
+/// The id and the recipients of a delivery.
+fn parts(bytes: &[u8]) -> (String, Vec<String>) {
+    let (header, payload) = message::decode(bytes).unwrap();
+    assert_eq!(payload, b"hello");
+    (header.delivery.to_owned(), header.to.iter().map(ToString::to_string).collect())
+}
+
+fn ack(id: &str) -> Acknowledgement {
+    Acknowledgement { ack: vec![id.to_owned()] }
+}
+
+/// Acknowledges everything, and tells what it saw.
+fn obedient(mut listener: Listener) -> tokio::task::JoinHandle<Vec<(String, Vec<String>)>> {
+    tokio::spawn(async move {
+        let mut seen = Vec::new();
+        while let Some(bytes) = listener.next().await {
+            let (id, to) = parts(&bytes);
+            listener.acknowledge(&ack(&id));
+            seen.push((id, to));
+        }
+        seen
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_once_is_delivered_to_whom_somebody_serves() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut all = listen(&bus, "user-*");
+    let mut one = listen(&bus, "user-2");
+    let to = ["user-1", "user-2", "user-3", "else"];
+    let outcomes = send(&bus, &to, Semantics::AtMostOnce, SECOND).await;
+    let failed = Some("no subscriber");
+    let expected = [
+        ("else".into(), Status::Failed, failed),
+        ("user-1".into(), Status::Delivered, None),
+        ("user-2".into(), Status::Delivered, None),
+        ("user-3".into(), Status::Delivered, None),
+    ];
+    assert_eq!(told(outcomes), expected);
+    let bytes = all.next_now().unwrap();
+    assert_eq!(message::decode(&bytes).unwrap().0.ack, None, "none is wanted");
+    assert_eq!(parts(&bytes).1, ["user-1", "user-3"]);
+    assert_eq!(parts(&one.next_now().unwrap()).1, ["user-2"]);
+    assert!(all.next_now().is_none() && one.next_now().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_status_of_at_least_once_has_its_cause() {
+    let (bus, _stopper) = bus(Settings { queue_frames: 1, ..Settings::default() });
+    let obeys = obedient(listen(&bus, "obeys"));
+    let mut silent = listen(&bus, "silent");
+    let full = listen(&bus, "full");
+    send(&bus, &["full"], Semantics::AtMostOnce, SECOND).await;
+    let to = ["obeys", "silent", "full", "nobody"];
+    let outcomes = send(&bus, &to, Semantics::AtLeastOnce, SECOND / 2).await;
+    let expected = [
+        ("full".into(), Status::Failed, Some("slow subscriber")),
+        ("nobody".into(), Status::Failed, Some("no subscriber")),
+        ("obeys".into(), Status::Delivered, None),
+        ("silent".into(), Status::Timeout, Some("not acknowledged by the deadline")),
+    ];
+    assert_eq!(told(outcomes), expected);
+    let bytes = silent.next_now().unwrap();
+    assert_eq!(message::decode(&bytes).unwrap().0.ack, Some(""), "over the connection");
+    drop(full);
+    bus.forget("n", "obeys").await;
+    assert_eq!(obeys.await.unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_read_delays_nobody_else() {
+    let (bus, _stopper) = bus(Settings { queue_frames: 2, ..Settings::default() });
+    let _dead = listen(&bus, "dead");
+    let mut live = listen(&bus, "live");
+    let mut seen = Vec::new();
+    for round in 0..10 {
+        let outcomes = send(&bus, &["dead", "live"], Semantics::AtMostOnce, SECOND).await;
+        let expected = if round < 2 { Status::Delivered } else { Status::Failed };
+        assert_eq!(told(outcomes).map_status(), [expected, Status::Delivered], "{round}");
+        seen.push(parts(&live.next_now().unwrap()).0);
+    }
+    // One number is a delivery to the dead, the next the one to the living; in order.
+    let expected: Vec<String> = (1..=10).map(|n| format!("c1-{}", 2 * n)).collect();
+    assert_eq!(seen, expected);
+    // Awaited acknowledgements: the living has its delivery while the dead is waited for.
+    let sending = bus.clone();
+    let waits = tokio::spawn(async move {
+        send(&sending, &["dead", "live"], Semantics::AtLeastOnce, 60 * SECOND).await
+    });
+    let (id, _) = parts(&live.next().await.unwrap());
+    assert_eq!(live.acknowledge(&ack(&id)), 1);
+    assert!(!waits.is_finished(), "the dead is still waited for");
+    let expected = [Status::Failed, Status::Delivered];
+    assert_eq!(told(waits.await.unwrap()).map_status(), expected);
+}
+
+trait MapStatus {
+    fn map_status(&self) -> Vec<Status>;
+}
+
+impl MapStatus for Vec<(String, Status, Option<&'static str>)> {
+    fn map_status(&self) -> Vec<Status> {
+        self.iter().map(|one| one.1).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_comes_again_under_its_id_until_it_is_acknowledged() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut listener = listen(&bus, "*");
+    let sending = bus.clone();
+    let waits = tokio::spawn(async move {
+        send(&sending, &["a", "b"], Semantics::AtLeastOnce, 60 * SECOND).await
+    });
+    let first = listener.next().await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(listener.next().await.unwrap(), first);
+    }
+    assert_eq!(listener.acknowledge(&ack(&parts(&first).0)), 1);
+    assert_eq!(told(waits.await.unwrap()).map_status(), [Status::Delivered; 2]);
+    assert_eq!(listener.acknowledge(&ack(&parts(&first).0)), 0, "a duplicate counts nothing");
+    assert_eq!((bus.room.counts.sent.get(), bus.room.counts.resent.get()), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_cancels() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut listener = listen(&bus, "*");
+    let begin = Instant::now();
+    let outcomes = send(&bus, &["a"], Semantics::AtLeastOnce, SECOND / 2).await;
+    assert_eq!(outcomes[0].status, Status::Timeout);
+    assert_eq!(begin.elapsed(), SECOND / 2, "virtual time");
+    let (id, _) = parts(&listener.next_now().unwrap());
+    tokio::time::advance(60 * SECOND).await;
+    assert!(listener.next_now().is_none(), "nothing is sent again behind the deadline");
+    assert_eq!(listener.acknowledge(&ack(&id)), 0);
+    assert!(bus.room.ledger.is_empty());
+    let outcomes = send(&bus, &["a"], Semantics::AtMostOnce, Duration::ZERO).await;
+    assert_eq!(outcomes[0].status, Status::Timeout);
+    assert!(listener.next_now().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_multicast_that_is_dropped_is_not_sent_again() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut listener = listen(&bus, "*");
+    let sending = bus.clone();
+    let waits =
+        tokio::spawn(
+            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
+        );
+    listener.next().await.unwrap();
+    waits.abort();
+    assert!(waits.await.unwrap_err().is_cancelled());
+    tokio::time::advance(60 * SECOND).await;
+    assert!(listener.next_now().is_none());
+    assert!(bus.room.ledger.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_acknowledges_for_others() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut owner = listen(&bus, "a");
+    let other = listen(&bus, "b");
+    let sending = bus.clone();
+    let waits =
+        tokio::spawn(
+            async move { send(&sending, &["a"], Semantics::AtLeastOnce, SECOND / 2).await },
+        );
+    let (id, _) = parts(&owner.next().await.unwrap());
+    assert_eq!(other.acknowledge(&ack(&id)), 0);
+    assert_eq!(bus.acknowledge("elsewhere", &ack(&id)), 0);
+    assert_eq!(bus.room.counts.strayed.get(), 2);
+    assert_eq!(waits.await.unwrap()[0].status, Status::Timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn acknowledgements_by_request_count_in_their_namespace() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut owner = listen(&bus, "a");
+    let sending = bus.clone();
+    let waits =
+        tokio::spawn(
+            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
+        );
+    let (id, _) = parts(&owner.next().await.unwrap());
+    assert_eq!(bus.acknowledge("n", &ack(&id)), 1);
+    assert_eq!(waits.await.unwrap()[0].status, Status::Delivered);
+}
+
+#[tokio::test]
+async fn a_queue_is_bounded_in_bytes_and_one_delivery_always_fits() {
+    let (bus, _stopper) = bus(Settings { queue_bytes: 300, ..Settings::default() });
+    let mut listener = listen(&bus, "*");
+    let long: Vec<String> = (0..100).map(|n| format!("identity-{n}")).collect();
+    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    let failed = |outcomes: Vec<Outcome>| outcomes.iter().all(|one| one.status == Status::Failed);
+    assert!(!failed(send(&bus, &long, Semantics::AtMostOnce, SECOND).await));
+    assert!(failed(send(&bus, &["a"], Semantics::AtMostOnce, SECOND).await));
+    assert_eq!(bus.room.counts.refused.get(), 1);
+    listener.next_now().unwrap();
+    for _ in 0..2 {
+        assert!(!failed(send(&bus, &["a"], Semantics::AtMostOnce, SECOND).await));
+    }
+    assert!(failed(send(&bus, &["a"], Semantics::AtMostOnce, SECOND).await));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_back_in_time_gets_what_was_under_way() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut first = listen(&bus, "a");
+    let sending = bus.clone();
+    let waits =
+        tokio::spawn(
+            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
+        );
+    let (id, _) = parts(&first.next().await.unwrap());
+    drop(first);
+    let mut second = listen(&bus, "a");
+    assert_eq!(parts(&second.next().await.unwrap()).0, id, "told apart by its id");
+    assert_eq!(second.acknowledge(&ack(&id)), 1);
+    assert_eq!(waits.await.unwrap()[0].status, Status::Delivered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_leaves_and_stays_away_fails() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut first = listen(&bus, "a");
+    let sending = bus.clone();
+    let waits =
+        tokio::spawn(
+            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
+        );
+    first.next().await.unwrap();
+    drop(first);
+    let outcomes = told(waits.await.unwrap());
+    let reason = Some("subscriber gone before it acknowledged");
+    assert_eq!(outcomes, [("a".into(), Status::Failed, reason)]);
+}
+
+#[tokio::test]
+async fn a_name_has_one_receiver_and_forgetting_ends_it() {
+    let (bus, _stopper) = bus(Settings::default());
+    let mut former = bus.listen("n", "a*".parse().unwrap(), Some("x"));
+    let elsewhere = bus.listen("m", "a*".parse().unwrap(), Some("x"));
+    let mut later = bus.listen("n", "a".parse().unwrap(), Some("x"));
+    assert_eq!(bus.room.counts.subscriptions.get(), 2);
+    assert_eq!(former.next().await, None, "the former receiver is cut off");
+    drop(former);
+    let status = |outcomes: Vec<Outcome>| told(outcomes).map_status();
+    let outcomes = status(send(&bus, &["a", "ab"], Semantics::AtMostOnce, SECOND).await);
+    assert_eq!(outcomes, [Status::Delivered, Status::Failed]);
+    bus.forget("n", "a").await;
+    assert!(later.next().await.is_some(), "what was in the queue still arrives");
+    assert_eq!(later.next().await, None);
+    bus.forget("m", "a").await;
+    assert_eq!(bus.room.counts.subscriptions.get(), 1, "it does not stand for that one alone");
+    drop((later, elsewhere));
+    assert_eq!(bus.room.counts.subscriptions.get(), 0);
+    assert!(bus.room.places().named.is_empty());
+}
+
+#[tokio::test]
+async fn ten_thousand_share_ten_connections() {
+    let (bus, _stopper) = bus(Settings::default());
+    let receivers: Vec<_> = (0..10).map(|n| obedient(listen(&bus, &format!("r{n}-*")))).collect();
+    let to: Vec<String> = (0..10_000).map(|n| format!("r{}-{n}", n % 10)).collect();
+    let to: Vec<&str> = to.iter().map(String::as_str).collect();
+    let outcomes = send(&bus, &to, Semantics::AtLeastOnce, 60 * SECOND).await;
+    assert_eq!(outcomes.len(), 10_000);
+    assert!(outcomes.iter().all(|one| one.status == Status::Delivered));
+    // The end of the bus's subscriptions ends the receivers.
+    let all = bus.room.places().table.group("n", names(&to), Reach::Known).0;
+    for group in all {
+        group.subscription.end(&bus.room);
+    }
+    for receiver in receivers {
+        let seen = receiver.await.unwrap();
+        assert_eq!(seen.len(), 1, "one delivery for a thousand");
+        assert_eq!(seen[0].1.len(), 1_000);
+    }
+}

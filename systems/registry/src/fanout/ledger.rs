@@ -1,0 +1,289 @@
+//! Deliveries under way: which were acknowledged, stored or refused, and by whom they may be.
+//!
+//! All deliveries of one multicast have consecutive numbers, so that one entry stands for them
+//! and an acknowledgement finds it by its number. What nobody waits for any more is not in here:
+//! a late acknowledgement, or one for somebody else's delivery, changes nothing.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::bus::{Outcome, Status};
+
+/// Why a target is not delivered; as clients are told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// Nobody serves the identity.
+    NoSubscriber,
+    /// The subscriber's queue is full.
+    SlowSubscriber,
+    /// The subscriber went away before it acknowledged.
+    SubscriberGone,
+    /// The bus is away.
+    BusAway,
+    /// The bus could not store it.
+    NotStored,
+    /// Too large for the bus.
+    TooLarge,
+}
+
+impl Why {
+    /// The sentence that goes into an outcome.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::NoSubscriber => "no subscriber",
+            Self::SlowSubscriber => "slow subscriber",
+            Self::SubscriberGone => "subscriber gone before it acknowledged",
+            Self::BusAway => "the bus is away",
+            Self::NotStored => "the bus could not store it",
+            Self::TooLarge => "too large for the bus",
+        }
+    }
+}
+
+/// What is known of one delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Under way; the last attempt may have failed.
+    Open(Option<Why>),
+    /// Taken by a bus that has a subscriber for it, which is enough.
+    Taken,
+    /// The recipient said that it has it. Nothing changes that any more.
+    Acknowledged,
+    /// Stored until the recipient says so.
+    Stored,
+    /// It will not arrive.
+    Refused(Why),
+}
+
+impl State {
+    /// The outcome of each target of a delivery that was left in this state.
+    pub fn outcome(self, identity: Arc<str>) -> Outcome {
+        let (status, reason) = match self {
+            Self::Acknowledged | Self::Taken => (Status::Delivered, None),
+            Self::Stored => (Status::Pending, Some("stored until the recipient acknowledges")),
+            Self::Open(Some(why)) | Self::Refused(why) => (Status::Failed, Some(why.text())),
+            Self::Open(None) => (Status::Timeout, Some("not acknowledged by the deadline")),
+        };
+        Outcome { identity, status, reason }
+    }
+}
+
+/// What settles a delivery, so that nobody waits for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enough {
+    /// That it is stored: the recipient is away.
+    Storage,
+    /// That the recipient acknowledges.
+    Acknowledgement,
+}
+
+/// Who acknowledges.
+#[derive(Debug, Clone, Copy)]
+pub enum Speaker<'a> {
+    /// The subscription of this key, over its own connection.
+    Subscription(u64),
+    /// Somebody who may speak for a namespace.
+    Namespace(&'a str),
+    /// Whoever may speak on the bus.
+    Bus,
+}
+
+#[derive(Debug)]
+struct Mark {
+    owner: u64,
+    enough: Enough,
+    state: State,
+}
+
+impl Mark {
+    fn is_settled(&self) -> bool {
+        match self.state {
+            State::Open(_) => false,
+            State::Stored => self.enough == Enough::Storage,
+            State::Taken | State::Acknowledged | State::Refused(_) => true,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Marks {
+    all: Vec<Mark>,
+    unsettled: usize,
+}
+
+/// The deliveries of one multicast.
+#[derive(Debug)]
+struct Wave {
+    namespace: Arc<str>,
+    first: u64,
+    marks: Mutex<Marks>,
+    settled: Notify,
+}
+
+impl Wave {
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes a delivery's state unless it is acknowledged; `false` if it was.
+    fn put(&self, index: usize, state: State) -> bool {
+        let mut marks = self.marks();
+        let mark = &mut marks.all[index];
+        if mark.state == State::Acknowledged {
+            return false;
+        }
+        let before = mark.is_settled();
+        mark.state = state;
+        match (before, mark.is_settled()) {
+            (false, true) => marks.unsettled -= 1,
+            (true, false) => marks.unsettled += 1,
+            _ => {}
+        }
+        if marks.unsettled == 0 {
+            self.settled.notify_one();
+        }
+        true
+    }
+}
+
+/// All multicasts under way of one coordinator.
+#[derive(Debug)]
+pub struct Ledger {
+    coordinator: String,
+    next: AtomicU64,
+    waves: Mutex<BTreeMap<u64, Arc<Wave>>>,
+}
+
+impl Ledger {
+    /// An empty ledger; the coordinator's name makes its deliveries' ids unique.
+    pub fn new(coordinator: impl Into<String>) -> Self {
+        let waves = Mutex::new(BTreeMap::new());
+        Self { coordinator: coordinator.into(), next: AtomicU64::new(1), waves }
+    }
+
+    /// Numbers for so many deliveries of which no account is kept; the first of them.
+    pub fn numbers(&self, count: usize) -> u64 {
+        self.next.fetch_add(count as u64, Ordering::Relaxed)
+    }
+
+    /// The id of a delivery.
+    pub fn id(&self, number: u64) -> String {
+        format!("{}-{number}", self.coordinator)
+    }
+
+    /// Opens an account of deliveries, by who may acknowledge each and what is enough.
+    pub fn open(
+        self: &Arc<Self>,
+        namespace: &Arc<str>,
+        deliveries: impl IntoIterator<Item = (u64, Enough)>,
+    ) -> Account {
+        let mark = |(owner, enough)| Mark { owner, enough, state: State::Open(None) };
+        let all: Vec<Mark> = deliveries.into_iter().map(mark).collect();
+        let first = self.numbers(all.len());
+        let unsettled = all.len();
+        let wave = Arc::new(Wave {
+            namespace: Arc::clone(namespace),
+            first,
+            marks: Mutex::new(Marks { all, unsettled }),
+            settled: Notify::new(),
+        });
+        if unsettled > 0 {
+            self.waves().insert(first, Arc::clone(&wave));
+        }
+        Account { ledger: Arc::clone(self), wave }
+    }
+
+    /// Takes an acknowledgement; `false` if there is no such delivery under way for this sender.
+    pub fn acknowledge(&self, delivery: &str, from: Speaker<'_>) -> bool {
+        let Some(number) = self.number(delivery) else { return false };
+        let Some((wave, index)) = self.find(number) else { return false };
+        let may = match from {
+            Speaker::Subscription(key) => wave.marks().all[index].owner == key,
+            Speaker::Namespace(namespace) => *wave.namespace == *namespace,
+            Speaker::Bus => true,
+        };
+        may && wave.put(index, State::Acknowledged)
+    }
+
+    /// Changes the state of a delivery by its number, if it is under way and not acknowledged.
+    pub fn put(&self, number: u64, state: State) -> bool {
+        self.find(number).is_some_and(|(wave, index)| wave.put(index, state))
+    }
+
+    /// How many multicasts are under way.
+    pub fn len(&self) -> usize {
+        self.waves().len()
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.waves().is_empty()
+    }
+
+    fn number(&self, delivery: &str) -> Option<u64> {
+        let rest = delivery.strip_prefix(self.coordinator.as_str())?;
+        rest.strip_prefix('-')?.parse().ok()
+    }
+
+    fn find(&self, number: u64) -> Option<(Arc<Wave>, usize)> {
+        let waves = self.waves();
+        let (first, wave) = waves.range(..=number).next_back()?;
+        let index = usize::try_from(number - first).ok()?;
+        let wave = Arc::clone(wave);
+        drop(waves);
+        let known = index < wave.marks().all.len();
+        known.then_some((wave, index))
+    }
+
+    fn waves(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Wave>>> {
+        self.waves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The account of one multicast; dropped, its deliveries are no longer under way.
+#[derive(Debug)]
+pub struct Account {
+    ledger: Arc<Ledger>,
+    wave: Arc<Wave>,
+}
+
+impl Account {
+    /// The number of a delivery, by its place.
+    pub fn number(&self, index: usize) -> u64 {
+        self.wave.first + index as u64
+    }
+
+    /// What is known of a delivery.
+    pub fn state(&self, index: usize) -> State {
+        self.wave.marks().all[index].state
+    }
+
+    /// Changes a delivery's state; `false` if it was acknowledged meanwhile.
+    pub fn put(&self, index: usize, state: State) -> bool {
+        self.wave.put(index, state)
+    }
+
+    /// From now on somebody else may acknowledge it.
+    pub fn pass(&self, index: usize, owner: u64) {
+        self.wave.marks().all[index].owner = owner;
+    }
+
+    /// Resolves once every delivery is settled. Cancel-safe.
+    pub async fn settled(&self) {
+        while self.wave.marks().unsettled > 0 {
+            self.wave.settled.notified().await;
+        }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.ledger.waves().remove(&self.wave.first);
+    }
+}
+
+#[cfg(test)]
+mod tests;
