@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 # Servers and browsers of Debian stand outside a user's path.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
-DEMO ?= experiments/demo.toml
+DEMO ?= experiments/registry.toml
 
 .PHONY: help demo test proof bench prerequisites format lint unit docs tidy reference
 

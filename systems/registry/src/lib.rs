@@ -32,4 +32,4 @@ mod settings;
 pub mod store;
 pub mod subscription;
 
-pub use server::serve;
+pub use server::{serve, serve_until};

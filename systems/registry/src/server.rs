@@ -27,6 +27,25 @@ use crate::store::{self, Store};
 ///
 /// Errors: bad settings (exit code 2); store, bus or listener that cannot be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    start(options, Stop::on_signals, announce)
+}
+
+/// The same until this is pulled.
+///
+/// Errors: as [`serve`]
+pub fn serve_until(
+    options: &Options,
+    stop: Stop,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    start(options, || Ok(stop), announce)
+}
+
+fn start(
+    options: &Options,
+    stop: impl FnOnce() -> std::io::Result<Stop>,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
     limits::raise_open_files();
     let configuration = settings::read(options)?;
     let listener = listener::bind(options.listen)?;
@@ -35,16 +54,18 @@ pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), Ser
         .enable_all()
         .build()
         .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(with_store(configuration, listener, announce))
+    runtime.block_on(async {
+        let stop = stop().map_err(ServeError::while_doing("handle signals"))?;
+        with_store(configuration, Room::new(listener, stop)?, announce).await
+    })
 }
 
 async fn with_store(
     configuration: Configuration,
-    listener: std::net::TcpListener,
+    room: Room,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let reach = ServeError::while_doing("open the store");
-    let room = Room::new(listener)?;
     match &configuration.store {
         Part::Embedded => {
             let store = match &configuration.durable {
@@ -102,10 +123,9 @@ struct Room {
 }
 
 impl Room {
-    fn new(listener: std::net::TcpListener) -> Result<Self, ServeError> {
+    fn new(listener: std::net::TcpListener, stop: Stop) -> Result<Self, ServeError> {
         let address = listener.local_addr();
         let address = address.map_err(ServeError::while_doing("read an address back"))?;
-        let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 
