@@ -96,7 +96,7 @@ async fn with_bus(
             let bus = match &configuration.durable {
                 Some(folder) => {
                     let file = folder.join("messages.redb");
-                    Embedded::open(&coordinator, settings, counts, (stop, &file)).map_err(failed)
+                    Embedded::open(&file, &coordinator, settings, counts, stop).map_err(failed)
                 }
                 None => Ok(Embedded::new(&coordinator, settings, counts, stop)),
             };

@@ -76,7 +76,11 @@ async fn subscribe(seat: &Seat, url: &str) -> Result<(Client, Subscriber, Presen
     let answer = answer.map_err(|error| error.to_string())?;
     let welcome: Welcome =
         serde_json::from_slice(&answer.payload).map_err(|error| error.to_string())?;
-    if welcome.ok { Ok((client, arrivals, presence)) } else { Err(welcome.error.unwrap_or_default()) }
+    if welcome.ok {
+        Ok((client, arrivals, presence))
+    } else {
+        Err(welcome.error.unwrap_or_default())
+    }
 }
 
 /// Counts a message and those that are there already, then acknowledges all of them together.

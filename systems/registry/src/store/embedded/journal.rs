@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use tokio::sync::{mpsc, oneshot};
 
 use super::spaces::{Change, Schema, Spaces, Wish};
@@ -58,11 +58,15 @@ impl Journal {
     ///
     /// Errors: `UNAVAILABLE` if it cannot be read, or if another process has it open
     pub(super) fn open(path: &Path, spaces: Arc<Spaces>) -> Result<Self, Fault> {
-        let database = Database::create(path).map_err(|error| unusable(error.into()))?;
-        load(&database, &spaces)?;
+        let path = path.to_owned();
+        Self::begin(Box::new(move || Database::create(&path)), spaces)
+    }
+
+    fn begin(open: Open, spaces: Arc<Spaces>) -> Result<Self, Fault> {
         let account = Arc::new(Account::default());
         let (jobs, waiting) = mpsc::channel(QUEUE);
-        let keeper = Keeper { database, spaces, account: account.clone() };
+        let mut keeper = Keeper { open, database: None, spaces, account: account.clone() };
+        keeper.database()?;
         let keeper = std::thread::Builder::new()
             .name("registry-file".into())
             .spawn(move || keeper.serve(waiting))
@@ -144,17 +148,40 @@ impl Batch {
     }
 }
 
+/// How the file is opened, the first time and again.
+type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
+
 /// The thread that writes.
 struct Keeper {
-    database: Database,
+    open: Open,
+    /// None after a write failed: the file is opened again for the next wish, and what it holds is
+    /// what there is, as nobody can say how far the write went.
+    database: Option<Database>,
     spaces: Arc<Spaces>,
     account: Arc<Account>,
 }
 
 impl Keeper {
-    fn serve(self, mut waiting: mpsc::Receiver<Job>) {
+    fn database(&mut self) -> Result<&Database, Fault> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => {
+                let database = (self.open)().map_err(|error| unusable(error.into()))?;
+                self.spaces.become_those(load(&database)?);
+                database
+            }
+        };
+        Ok(self.database.insert(database))
+    }
+
+    fn serve(mut self, mut waiting: mpsc::Receiver<Job>) {
         let mut next: Option<Job> = None;
         while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
+            if let Err(fault) = self.database() {
+                // Whoever gave up waiting is not told.
+                let _ = first.answer.send(Err(fault));
+                continue;
+            }
             let mut batch = Batch::default();
             next = batch.take(first, &self.spaces);
             while next.is_none()
@@ -168,13 +195,15 @@ impl Keeper {
         }
     }
 
-    fn commit(&self, batch: Batch) {
+    fn commit(&mut self, batch: Batch) {
         let changes = batch.decided.iter().flat_map(|(changes, _)| changes);
-        let written = write(&self.database, changes).map_err(unusable);
+        let written = self.database().and_then(|file| write(file, changes).map_err(unusable));
         if written.is_ok() {
             self.account.commits.fetch_add(1, Ordering::Relaxed);
             self.account.wishes.fetch_add(batch.decided.len() as u64, Ordering::Relaxed);
             batch.decided.iter().for_each(|(changes, _)| self.spaces.make(changes));
+        } else {
+            self.database = None;
         }
         for (changes, answer) in batch.decided {
             // Whoever gave up waiting is not told.
@@ -214,14 +243,15 @@ fn write<'c>(
     Ok(())
 }
 
-/// Puts what the file holds into empty spaces.
-fn load(database: &Database, spaces: &Spaces) -> Result<(), Fault> {
+/// What the file holds.
+fn load(database: &Database) -> Result<Spaces, Fault> {
     // Makes the tables of a new file.
     write(database, [].iter()).map_err(unusable)?;
+    let spaces = Spaces::default();
     for change in read(database).map_err(unusable)? {
         spaces.make(&[change?]);
     }
-    Ok(())
+    Ok(spaces)
 }
 
 fn read(database: &Database) -> Result<Vec<Result<Change, Fault>>, redb::Error> {
@@ -256,3 +286,6 @@ fn unusable(error: redb::Error) -> Fault {
 fn closed() -> Fault {
     Fault::unavailable("the store's file is closed")
 }
+
+#[cfg(test)]
+mod tests;

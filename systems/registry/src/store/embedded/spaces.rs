@@ -54,6 +54,12 @@ pub(super) struct Spaces {
 }
 
 impl Spaces {
+    /// Forgets everything for what others hold.
+    pub(super) fn become_those(&self, others: Self) {
+        let others = others.by_name.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.by_name.write().unwrap_or_else(PoisonError::into_inner) = others;
+    }
+
     /// Looks into a namespace; `None` if there is none of that name.
     pub(super) fn look<T>(&self, namespace: &str, see: impl FnOnce(&Space) -> T) -> Option<T> {
         let space = self.get(namespace)?;

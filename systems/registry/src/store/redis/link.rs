@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, FromRedisValue, InfoDict, RedisError, RedisResult};
-use redis::{Script, cmd};
+use redis::io::tcp::TcpSettings;
+use redis::{AsyncConnectionConfig, Client, FromRedisValue, InfoDict, IntoConnectionInfo};
+use redis::{RedisError, RedisResult, Script, cmd};
 
 use crate::fault::Fault;
 
@@ -50,7 +51,12 @@ impl Link {
     ///
     /// Errors: `UNAVAILABLE` if the address is none or nobody answers there
     pub(super) async fn connect(url: &str) -> Result<Arc<Self>, Fault> {
-        let client = Client::open(url).map_err(|error| Fault::unavailable(error.to_string()))?;
+        // The address itself is not told: it may hold a password.
+        let unusable = |error| Fault::unavailable(format!("the address of Redis: {error}"));
+        let info = url.into_connection_info().map_err(unusable)?;
+        // Many share the connection: what one asks does not wait for the answers of the others.
+        let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
+        let client = Client::open(info).map_err(unusable)?;
         let live = reach(&client).await.map_err(|error| away(&client, &error))?;
         let state = Mutex::new(State::Up(live));
         Ok(Arc::new_cyclic(|me| Self { client, state, me: me.clone() }))
@@ -155,5 +161,6 @@ async fn reach(client: &Client) -> RedisResult<Live> {
 
 fn away(client: &Client, error: &RedisError) -> Fault {
     let address = client.get_connection_info().addr();
-    Fault::unavailable(format!("the store, Redis at {address}, does not answer: {error}"))
+    let what = if error.is_io_error() { "does not answer" } else { "refuses" };
+    Fault::unavailable(format!("the store, Redis at {address}, {what}: {error}"))
 }

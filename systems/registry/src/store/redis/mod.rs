@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::copy::{Account, Copy, SchemaEntry};
@@ -91,7 +92,7 @@ impl Store for Redis {
     ) -> Result<Arc<Identity>, Fault> {
         let keys = Keys::of(namespace);
         let Registration { name, metadata, ttl_ms, replace, quota } = registration;
-        let head = format!(r#"{{"identity":{},"metadata":{}"#, json!(name), json!(metadata));
+        let head = format!(r#"{{"identity":{},"metadata":{}"#, text(&name), text(&metadata));
         let ttl = ttl_ms.map(|ttl| ttl.min(LONGEST_LIFE));
         let given = (ttl.map_or_else(String::new, |ttl| ttl.to_string()), quota.to_string());
         let replaces = if replace { "1" } else { "0" };
@@ -153,7 +154,7 @@ impl Store for Redis {
     ) -> Result<(), Fault> {
         let keys = Keys::of(namespace);
         let keys = [&*keys.schema, &keys.log, &keys.about, NAMESPACES];
-        let entry = json!(SchemaEntry { schema: Some(schema), indexes }).to_string();
+        let entry = text(&SchemaEntry { schema: Some(schema), indexes });
         let arguments = [namespace, &entry, LOG_LENGTH];
         let live = self.link.live()?;
         self.link.run(&live, &self.scripts.schema, &keys, &arguments).await
@@ -248,4 +249,8 @@ impl Store for Redis {
             "log_length": LOG_LENGTH.parse::<u64>().ok(),
         })
     }
+}
+
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("names and JSON values always serialize")
 }

@@ -9,8 +9,9 @@ end
 -- A namespace comes to be with whatever is first done to it. Its epoch tells it from one of the
 -- same name that was there before all data were lost.
 local function open(about, namespaces, namespace)
-  local time = redis.call('TIME')
-  if redis.call('HSETNX', about, 'epoch', time[1] .. '.' .. time[2]) == 1 then
+  if redis.call('HEXISTS', about, 'epoch') == 0 then
+    local time = redis.call('TIME')
+    redis.call('HSET', about, 'epoch', time[1] .. '.' .. time[2])
     redis.call('SADD', namespaces, namespace)
   end
 end
