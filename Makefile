@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 # Servers and browsers of Debian stand outside a user's path.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
-DEMO ?= experiments/demo.toml
+DEMO ?= experiments/registry.toml
 
 .PHONY: help demo test proof bench prerequisites format lint unit docs tidy reference
 
@@ -28,12 +28,14 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	@cargo build --release --locked --quiet -p proofload
 	@target/release/proofload calibrate
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage --test criteria --test comparison -- --nocapture --test-threads=1
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib steady
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib -- steady equal_sides --nocapture
 	PROOFLOAD_PROOF=1 cargo test --quiet -p report --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p report --lib chance
+	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
+	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run

@@ -91,6 +91,10 @@ impl Live {
             EventKind::ProcessDied { name, status } => {
                 self.say(&format!("`{name}` ended by itself: {status}"));
             }
+            EventKind::Fault { name, action, failed } => match failed {
+                None => self.say(&format!("the plan: {action} `{name}`")),
+                Some(reason) => self.say(&format!("the plan: {action} `{name}` failed: {reason}")),
+            },
             EventKind::Interrupted => {
                 self.say("stopping: waiting for what is in flight (Ctrl-C again to give it up)");
             }

@@ -1,4 +1,4 @@
-//! Counters and gauges as Prometheus text; a registry is a value, never a global.
+//! Counters, gauges and histograms as Prometheus text; a registry is a value, never a global.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -49,10 +49,54 @@ impl Gauge {
     }
 }
 
+/// Counts values by upper bounds. Clones count together.
+#[derive(Debug, Clone)]
+pub struct Histogram(Arc<Buckets>);
+
+#[derive(Debug)]
+struct Buckets {
+    bounds: &'static [f64],
+    /// One a bound, and one for what is beyond all.
+    counts: Vec<AtomicU64>,
+    /// In millionths of the unit.
+    sum_micro: AtomicU64,
+}
+
+impl Histogram {
+    fn new(bounds: &'static [f64]) -> Self {
+        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Self(Arc::new(Buckets { bounds, counts, sum_micro: AtomicU64::new(0) }))
+    }
+
+    /// Counts one value, in the unit of the bounds; a negative one counts as zero.
+    pub fn record(&self, value: f64) {
+        let bucket = self.0.bounds.partition_point(|bound| *bound < value);
+        self.0.counts[bucket].fetch_add(1, Ordering::Relaxed);
+        self.0.sum_micro.fetch_add((value.max(0.0) * 1e6) as u64, Ordering::Relaxed);
+    }
+
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    fn render(&self, name: &str, text: &mut String) {
+        let mut below = 0;
+        let bounds = self.0.bounds.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
+        for (bound, count) in bounds.zip(&self.0.counts) {
+            below += count.load(Ordering::Relaxed);
+            let _ = writeln!(text, "{name}_bucket{{le=\"{bound}\"}} {below}");
+        }
+        let sum = self.0.sum_micro.load(Ordering::Relaxed) as f64 / 1e6;
+        let _ = writeln!(text, "{name}_sum {sum}\n{name}_count {below}");
+    }
+}
+
 #[derive(Debug)]
 enum Metric {
     Counter(Counter),
     Gauge(Gauge),
+    Histogram(Histogram),
 }
 
 impl Metric {
@@ -60,6 +104,7 @@ impl Metric {
         match self {
             Self::Counter(_) => "counter",
             Self::Gauge(_) => "gauge",
+            Self::Histogram(_) => "histogram",
         }
     }
 }
@@ -105,6 +150,19 @@ impl Registry {
         gauge
     }
 
+    /// Adds a histogram over these upper bounds, which ascend.
+    pub fn histogram(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        bounds: &'static [f64],
+    ) -> Histogram {
+        let histogram = Histogram::new(bounds);
+        let metric = Metric::Histogram(histogram.clone());
+        self.push(Entry { name, help, labels: String::new(), metric });
+        histogram
+    }
+
     /// The text that `GET /metrics` answers: one family a name, in the order of first addition.
     pub fn render(&self) -> String {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,14 +177,15 @@ impl Registry {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             for entry in entries.iter().filter(|entry| entry.name == name) {
-                let _ = match &entry.metric {
-                    Metric::Counter(counter) => {
-                        writeln!(text, "{name}{} {}", entry.labels, counter.get())
-                    }
-                    Metric::Gauge(gauge) => {
-                        writeln!(text, "{name}{} {}", entry.labels, gauge.get())
+                let value = match &entry.metric {
+                    Metric::Counter(counter) => counter.get().to_string(),
+                    Metric::Gauge(gauge) => gauge.get().to_string(),
+                    Metric::Histogram(histogram) => {
+                        histogram.render(name, &mut text);
+                        continue;
                     }
                 };
+                let _ = writeln!(text, "{name}{} {value}", entry.labels);
             }
         }
         text
@@ -168,6 +227,19 @@ mod tests {
         let expect = "# HELP a_total Things.\n# TYPE a_total counter\n\
                       a_total{kind=\"go\\\"od\"} 42\na_total{kind=\"bad\"} 1\n\
                       # HELP open Open things.\n# TYPE open gauge\nopen 2\n";
+        assert_eq!(registry.render(), expect);
+    }
+
+    #[test]
+    fn a_value_counts_below_each_bound_that_holds_it() {
+        let registry = Registry::default();
+        let sizes = registry.histogram("size", "Sizes.", &[1.0, 2.5]);
+        for size in [0.5, 1.0, 2.0, 7.25] {
+            sizes.record(size);
+        }
+        let expect = "# HELP size Sizes.\n# TYPE size histogram\nsize_bucket{le=\"1\"} 2\n\
+                      size_bucket{le=\"2.5\"} 3\nsize_bucket{le=\"+Inf\"} 4\n\
+                      size_sum 10.75\nsize_count 4\n";
         assert_eq!(registry.render(), expect);
     }
 

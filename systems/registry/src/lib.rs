@@ -9,15 +9,27 @@
 //! are driven through their clients), durable queues beyond what the bus keeps.
 //!
 //! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`filter`] and
-//! [`query`] say whom, [`store`] keeps them. Who gets what: [`subscription`] knows who listens,
-//! [`bus`] carries messages there, with [`fanout`] to keep account of them.
+//! [`query`] say whom, [`schema`] what metadata look like, [`store`] keeps them. Who gets what:
+//! [`subscription`] knows who listens, [`bus`] carries messages there, with [`fanout`] to keep
+//! account of them. Over both: [`service`] holds the operations, [`access`] says who may, [`api`]
+//! speaks HTTP, [`metrics`] tell. Beside it: [`receivers`], which subscribe, acknowledge and count.
 
+pub mod access;
+pub mod api;
 pub mod bus;
 pub mod fanout;
 pub mod fault;
 pub mod filter;
 pub mod identity;
 pub mod message;
+pub mod metrics;
 pub mod query;
+pub mod receivers;
+pub mod schema;
+mod server;
+pub mod service;
+mod settings;
 pub mod store;
 pub mod subscription;
+
+pub use server::{serve, serve_until};

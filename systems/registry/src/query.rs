@@ -1,7 +1,12 @@
 //! What `enumerate` asks for and gets.
 
+pub(crate) mod cursor;
+pub(crate) mod order;
+
+use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::fault::{Code, Fault};
 use crate::filter::Filter;
 use crate::identity::Identity;
 
@@ -12,7 +17,7 @@ pub struct Query {
     pub filter: Filter,
     /// First by the first key, ties by the next, at last by name; without keys: by name.
     pub sort_by: Vec<SortKey>,
-    /// At most so many.
+    /// At most so many; with 0 they are counted only.
     pub limit: usize,
     /// What [`Page::next_cursor`] said before: go on behind it.
     pub cursor: Option<String>,
@@ -25,6 +30,24 @@ pub struct SortKey {
     pub field: String,
     /// Whether the largest comes first.
     pub is_descending: bool,
+}
+
+/// `metadata.created_at desc`; without a direction, `asc`.
+impl FromStr for SortKey {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let (field, direction) = text.rsplit_once(' ').unwrap_or((text, "asc"));
+        let is_descending = match direction {
+            "asc" => false,
+            "desc" => true,
+            _ => {
+                let message = "a field, and `asc` or `desc` behind a space";
+                return Err(Fault::new(Code::InvalidRequest, message));
+            }
+        };
+        Ok(Self { field: field.to_owned(), is_descending })
+    }
 }
 
 /// One page of those that match.

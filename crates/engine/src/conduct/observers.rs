@@ -61,8 +61,8 @@ struct Sent<'a> {
     items: &'a [Vec<String>],
 }
 
-/// Judges `LEFT == RIGHT` (or `<=`, `>=`), where a side is a number, a count of the observer, or
-/// `operation.item` for the sum of an item.
+/// Judges `LEFT == RIGHT` (or `<=`, `>=`), where a side is a sum of terms with `+` between them, and a term a
+/// number, a count of the observer, or `operation.item` for the sum of an item.
 ///
 /// Errors: the term that nobody knows
 fn holds(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<bool, String> {
@@ -70,8 +70,10 @@ fn holds(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<bool, Strin
     let comparisons: [(&str, Compare); 3] = [("==", f64::eq), ("<=", f64::le), (">=", f64::ge)];
     for (sign, compare) in comparisons {
         if let Some((left, right)) = text.split_once(sign) {
-            let value = |term| value(term, observed, sent);
-            return Ok(compare(&value(left.trim())?, &value(right.trim())?));
+            let value = |side: &str| -> Result<f64, String> {
+                side.split('+').map(|term| value(term.trim(), observed, sent)).sum()
+            };
+            return Ok(compare(&value(left)?, &value(right)?));
         }
     }
     Err(text.to_owned())
@@ -133,6 +135,8 @@ mod tests {
             ("received == multicast.targets", false),
             ("received >= register.succeeded", true),
             ("received <= 11", false),
+            ("received == register.succeeded + 5", true),
+            ("received + 1 == multicast.delivered", false),
         ] {
             assert_eq!(judged(expect), (holds, Vec::new()), "{expect}");
         }

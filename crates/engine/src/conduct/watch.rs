@@ -1,12 +1,13 @@
 //! The conductor's round: it listens to the workers and looks after everything else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use record::GeneratorFacts;
+use plan::fault::{self, Fault, Step};
 use record::event::EventKind;
 use record::summary::Placement;
+use record::{FaultDone, GeneratorFacts, Role};
 
 use super::desk::Desk;
 use super::threads::Threads;
@@ -24,9 +25,28 @@ pub(super) struct Watch<'a> {
     pub(super) stops: Stops,
     pub(super) timing: Timing,
     pub(super) placement: Placement,
-    /// Why the trial ended before its time.
-    pub(super) died: Option<String>,
+    /// What ended, and why the trial therefore ended before its time.
+    pub(super) died: Option<(Role, String)>,
     pub(super) check: Check,
+    pub(super) blows: Blows,
+}
+
+/// What the plan does to processes, and what was done.
+#[derive(Default)]
+pub(super) struct Blows {
+    ahead: VecDeque<Step>,
+    pub(super) done: Vec<FaultDone>,
+}
+
+impl Blows {
+    pub(super) fn new(faults: &[Fault]) -> Self {
+        Self { ahead: fault::steps(faults).into(), done: Vec::new() }
+    }
+
+    /// When the next one is due, on the clock of the trial.
+    fn next(&self, measure_from: u64) -> Option<u64> {
+        self.ahead.front().map(|step| measure_from + step.at.as_nanos() as u64)
+    }
 }
 
 /// How far the self-check has come.
@@ -46,17 +66,19 @@ impl Watch<'_> {
         loop {
             let now = monotonic();
             self.keep_phases(timeline, desk, (now, &threads.ids));
-            if let Some(why) = self.stops.end.reason() {
-                desk.end_early(now, why);
+            if desk.ended_early().is_some() {
                 self.end_measure(now);
             }
+            self.strike(desk, timeline.measure_from);
             if now >= tick {
                 self.look(desk, now);
                 desk.tell_progress(now);
                 tick += TICK * (1 + (now - tick) / TICK);
             }
             let boundaries = [timeline.measure_from, timeline.measure_to];
-            let next = boundaries.into_iter().filter(|&at| at > now).fold(tick, u64::min);
+            let blow = self.blows.next(timeline.measure_from);
+            let next =
+                boundaries.into_iter().chain(blow).filter(|&at| at > now).fold(tick, u64::min);
             let patience = Duration::from_nanos(next.saturating_sub(now));
             match threads.said.recv_timeout(patience) {
                 Ok(message) => desk.take(message),
@@ -80,6 +102,24 @@ impl Watch<'_> {
         }
         if now >= timeline.measure_to {
             self.end_measure(now);
+        }
+    }
+
+    /// Does what is due of what the plan does to processes.
+    fn strike(&mut self, desk: &mut Desk<'_>, measure_from: u64) {
+        while self.blows.next(measure_from).is_some_and(|due| monotonic() >= due)
+            && let Some(step) = self.blows.ahead.pop_front()
+        {
+            let now = monotonic();
+            let failed = self.processes.strike(&step).err();
+            let (name, action) = (step.process, step.action.to_string());
+            self.blows.done.push(FaultDone {
+                process: name.clone(),
+                action: action.clone(),
+                at_ns: now.cast_signed() - measure_from.cast_signed(),
+                failed: failed.clone(),
+            });
+            desk.event(now, EventKind::Fault { name, action, failed });
         }
     }
 
@@ -107,7 +147,7 @@ impl Watch<'_> {
         }
         while let Some(death) = self.processes.died() {
             let (name, status) = (death.name, death.status);
-            self.died.get_or_insert(format!("{name} ended: {status}"));
+            self.died.get_or_insert((death.role, format!("{name} ended: {status}")));
             desk.event(now, EventKind::ProcessDied { name, status });
             self.stops.conduct.request();
         }

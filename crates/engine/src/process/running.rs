@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plan::process::Observer;
+use record::Role;
 use record::summary::{Process, System};
 
 use super::child::Child;
@@ -11,13 +12,15 @@ use super::observed::{Observation, Observed};
 use super::places::{Place, Places};
 use super::ready::ReadyLine;
 use super::scratch::Scratch;
-use super::usage::{self, Usage};
+use super::usage::{self, Usage, Used};
 
 /// Everything that was started for a trial. Dropping it stops all of it, in reverse order.
 #[derive(Debug)]
 pub struct Processes {
     pub(super) places: Places,
-    running: Vec<Running>,
+    pub(super) running: Vec<Running>,
+    /// What the experiment calls each of those.
+    pub(super) called: Vec<String>,
     observers: Vec<Observer>,
 }
 
@@ -26,6 +29,8 @@ pub struct Processes {
 pub struct Death {
     /// Its name in the experiment.
     pub name: String,
+    /// What it was there for.
+    pub role: Role,
     /// Exit status or signal, in words.
     pub status: String,
     /// The last lines that it printed.
@@ -37,18 +42,22 @@ pub struct Death {
 #[derive(Debug)]
 pub(super) struct Running {
     name: String,
-    child: Child,
-    place: Place,
-    line: Option<ReadyLine>,
+    role: Role,
+    pub child: Child,
+    pub place: Place,
+    pub line: Option<ReadyLine>,
     begin: BTreeMap<u32, Usage>,
     end: BTreeMap<u32, Usage>,
-    mourned: bool,
+    /// What those used in the measure phase that were killed in it.
+    past: Vec<Used>,
+    /// Whether nobody need be told of its end.
+    pub mourned: bool,
     _scratch: Option<Scratch>,
 }
 
 impl Running {
     pub fn new(
-        name: &str,
+        (name, role): (&str, Role),
         child: Child,
         place: Place,
         line: Option<ReadyLine>,
@@ -56,11 +65,13 @@ impl Running {
     ) -> Self {
         Self {
             name: name.to_owned(),
+            role,
             child,
             place,
             line,
             begin: BTreeMap::new(),
             end: BTreeMap::new(),
+            past: Vec::new(),
             mourned: false,
             _scratch: scratch,
         }
@@ -84,9 +95,17 @@ impl Running {
         }
     }
 
+    /// Keeps what it has used so far: it is about to go.
+    pub fn settle(&mut self) {
+        self.past.extend(usage::used(&self.begin, &self.family()));
+    }
+
     fn facts(&self) -> System {
-        let processes = usage::used(&self.begin, &self.end)
-            .into_iter()
+        let used = usage::used(&self.begin, &self.end);
+        let processes = self
+            .past
+            .iter()
+            .chain(&used)
             .map(|used| Process {
                 name: self.name_of(used.pid, &used.name),
                 pid: used.pid,
@@ -105,11 +124,17 @@ impl Running {
 
 impl Processes {
     pub(super) fn new(observers: &[Observer]) -> Self {
-        Self { places: Places::default(), running: Vec::new(), observers: observers.to_vec() }
+        Self {
+            places: Places::default(),
+            running: Vec::new(),
+            called: Vec::new(),
+            observers: observers.to_vec(),
+        }
     }
 
     pub(super) fn add(&mut self, place: &str, running: Running) {
         self.places.add(place, running.place.clone());
+        self.called.push(place.to_owned());
         self.running.push(running);
     }
 
@@ -144,7 +169,8 @@ impl Processes {
         self.running.iter_mut().filter(|running| !running.mourned).find_map(|running| {
             let status = running.child.ended()?;
             running.mourned = true;
-            Some(Death { name: running.name.clone(), status, output: running.child.output() })
+            let (name, role) = (running.name.clone(), running.role);
+            Some(Death { name, role, status, output: running.child.output() })
         })
     }
 

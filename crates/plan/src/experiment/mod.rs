@@ -10,6 +10,7 @@ mod comparison;
 mod confidential;
 mod design;
 mod factor;
+mod fault;
 mod load;
 mod operation;
 mod overrides;

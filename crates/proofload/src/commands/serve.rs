@@ -9,20 +9,36 @@ use crate::exit::Exit;
 use crate::message::Problem;
 use crate::output;
 
-/// Names of the bundled systems.
-pub const NAMES: &[&str] = &["truth"];
+/// What serves a system.
+type Serve = fn(&Options) -> Result<(), ServeError>;
+
+/// The bundled systems and their companions.
+const TABLE: &[(&str, Serve)] = &[
+    ("truth", |options| truth::serve(options, announce)),
+    ("registry", |options| registry::serve(options, announce)),
+    ("registry-receivers", |options| registry::receivers::serve(options, announce)),
+];
+
+/// Their names.
+pub const NAMES: &[&str] = &{
+    let mut names = [""; TABLE.len()];
+    let mut place = 0;
+    while place < TABLE.len() {
+        names[place] = TABLE[place].0;
+        place += 1;
+    }
+    names
+};
 
 /// Serves until SIGTERM or SIGINT.
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let options = Options::parse(Some(&args.listen), &args.set)
         .map_err(|bad| refused(&ServeError::Options(bad)))?;
-    match args.system.as_str() {
-        "truth" => truth::serve(&options, announce).map_err(|error| refused(&error))?,
-        other => {
-            return Err(Problem::usage(format!("no system is called \"{other}\""))
-                .hint(format!("the bundled ones are: {}", NAMES.join(", "))));
-        }
-    }
+    let Some((_, serve)) = TABLE.iter().find(|(name, _)| *name == args.system) else {
+        return Err(Problem::usage(format!("no system is called \"{}\"", args.system))
+            .hint(format!("the bundled ones are: {}", NAMES.join(", "))));
+    };
+    serve(&options).map_err(|error| refused(&error))?;
     Ok(Exit::Passed)
 }
 

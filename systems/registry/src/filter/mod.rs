@@ -1,12 +1,31 @@
 //! Which identities: the filter language, read once and evaluated often.
+//!
+//! A filter is a JSON object, and each of its members a condition that must hold. `FILTERS.md`
+//! beside this crate's README is the language's description; its examples are tested. In reading
+//! order: [`value`] compares, [`path`] finds a field, [`test`] is what a field is held against,
+//! [`node`] joins tests, [`read`] makes all that from JSON within [`Bounds`].
+
+pub(crate) mod node;
+pub(crate) mod path;
+mod read;
+pub(crate) mod test;
+pub(crate) mod value;
+pub(crate) mod words;
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
+use node::Node;
 
-/// A filter that was read and is within the bounds.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Filter {}
+/// A filter that was read and is within the bounds. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    root: Arc<Node>,
+    /// The filter as JSON: what tells it from others.
+    text: Arc<str>,
+}
 
 /// Bounds on what a filter may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +46,45 @@ impl Filter {
     /// Reads a filter; `null` and `{}` match everybody.
     ///
     /// Errors: `INVALID_FILTER` with the place below `/filter`
-    pub fn parse(_filter: &Value, _bounds: Bounds) -> Result<Self, Fault> {
-        Ok(Self {})
+    pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, Fault> {
+        let root = read::read(filter, bounds)?;
+        let text = if filter.is_null() { "{}".into() } else { filter.to_string().into() };
+        Ok(Self { root: Arc::new(root), text })
     }
 
     /// Whether metadata are matched.
-    pub fn matches(&self, _metadata: &Map<String, Value>) -> bool {
-        true
+    pub fn matches(&self, metadata: &Map<String, Value>) -> bool {
+        self.root.matches(metadata)
+    }
+
+    /// The filter as JSON, which tells it from others.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is evaluated.
+    pub(crate) fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// Whether it asks for nothing.
+    pub(crate) fn is_everybody(&self) -> bool {
+        matches!(&*self.root, Node::All(parts) if parts.is_empty())
     }
 }
+
+/// Matches everybody.
+impl Default for Filter {
+    fn default() -> Self {
+        Self { root: Arc::new(Node::All(Vec::new())), text: "{}".into() }
+    }
+}
+
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+#[cfg(test)]
+mod tests;

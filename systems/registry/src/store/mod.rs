@@ -5,11 +5,15 @@
 //! as far as the store is durable. What has expired is gone at that instant, whether it has been
 //! cleaned up or not.
 
+pub mod embedded;
+pub mod redis;
+pub mod view;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
@@ -36,6 +40,17 @@ pub struct Expired {
     pub namespace: Arc<str>,
     /// Who.
     pub name: Arc<str>,
+}
+
+/// One figure of a kind of store, for metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figure {
+    /// As metrics are named; a counter's ends in `_total`.
+    pub name: &'static str,
+    /// What it counts, in a sentence.
+    pub help: &'static str,
+    /// Since the start for a counter, else now.
+    pub value: u64,
 }
 
 /// Where identities are kept.
@@ -108,6 +123,26 @@ pub trait Store: Send + Sync + 'static {
     /// How many are registered, by namespace.
     fn counts(&self) -> Vec<(Arc<str>, u64)>;
 
+    /// What there is to say about this store beside [`Store::counts`].
+    fn figures(&self) -> Vec<Figure>;
+
     /// What is in force, for the ready line: kind, durability, version of the server, …
     fn effective(&self) -> Value;
+}
+
+/// Longest life that is kept as it was asked for, in milliseconds: some 140,000 years, so that no
+/// instant is beyond what a floating-point number holds exactly.
+const LONGEST_LIFE: u64 = 1 << 52;
+
+fn taken(name: &str) -> Fault {
+    let what = format!("{name:?} is registered; `replace` would replace it");
+    Fault::new(Code::AlreadyExists, what).at("/identity")
+}
+
+fn full(alive: u64) -> Fault {
+    Fault::new(Code::QuotaExceeded, format!("the namespace is full with {alive} identities"))
+}
+
+fn unknown(namespace: &str) -> Fault {
+    Fault::new(Code::UnknownNamespace, format!("there is no namespace {namespace:?}"))
 }

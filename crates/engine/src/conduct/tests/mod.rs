@@ -93,6 +93,7 @@ impl Trying {
             services: Vec::new(),
             system: None,
             observers: Vec::new(),
+            faults: Vec::new(),
         };
         let trial = TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed };
         let setup = Setup {

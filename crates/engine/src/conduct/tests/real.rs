@@ -49,6 +49,7 @@ fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
         services: Vec::new(),
         system: None,
         observers: Vec::new(),
+        faults: Vec::new(),
     };
     let setup = Setup {
         driver: Arc::new(Echo),

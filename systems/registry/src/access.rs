@@ -1,0 +1,131 @@
+//! Who may use which namespace, and which names a namespace may have.
+
+use std::collections::HashMap;
+
+use serving::error::BadOptions;
+
+use crate::fault::{Code, Fault};
+
+/// Longest name of a namespace, in bytes.
+pub const LONGEST_NAMESPACE: usize = 64;
+
+/// Bearer tokens by namespace.
+///
+/// Without any, every namespace is open to everybody who reaches the listener, which is loopback
+/// unless told otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    tokens: HashMap<String, Vec<String>>,
+}
+
+impl Access {
+    /// Reads a file of lines `NAMESPACE TOKEN`; `*` stands for every namespace, lines that begin
+    /// with `#` are comments. A namespace may have several tokens, so that they can be changed.
+    ///
+    /// Errors: every line that is neither, by number; never with its content
+    pub fn parse(text: &str) -> Result<Self, BadOptions> {
+        let mut access = Self::default();
+        let mut problems = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [first, ..] if first.starts_with('#') => {}
+                [namespace, token] if namespace == "*" || check_namespace(namespace).is_ok() => {
+                    access.tokens.entry(namespace.to_owned()).or_default().push(token.to_owned());
+                }
+                _ => problems.push(format!("line {number}: expected a namespace and a token")),
+            }
+        }
+        if problems.is_empty() { Ok(access) } else { Err(BadOptions { problems }) }
+    }
+
+    /// Whether tokens are wanted at all.
+    pub fn is_open(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// How many namespaces have tokens of their own.
+    pub fn namespaces(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Lets a request in, or not. A namespace without a token is as closed as one with another, so
+    /// that nobody learns which exist.
+    ///
+    /// Shape:  `header`: the value of `authorization`
+    /// Errors: `UNAUTHORIZED`
+    pub fn check(&self, namespace: &str, header: Option<&str>) -> Result<(), Fault> {
+        if self.is_open() {
+            return Ok(());
+        }
+        let given = header.and_then(|header| {
+            let (scheme, token) = header.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        let Some(given) = given else {
+            return Err(Fault::new(Code::Unauthorized, "a bearer token is wanted"));
+        };
+        let known = [namespace, "*"].into_iter().filter_map(|name| self.tokens.get(name)).flatten();
+        // Every token is looked at in full, so that the time tells nothing.
+        let opens = known.fold(false, |opens, token| opens | is_same(token, given));
+        if opens {
+            Ok(())
+        } else {
+            Err(Fault::new(Code::Unauthorized, "this token does not open this namespace"))
+        }
+    }
+}
+
+/// Compares without ending early at the first difference.
+fn is_same(known: &str, given: &str) -> bool {
+    let differs = known.bytes().zip(given.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b));
+    known.len() == given.len() && differs == 0
+}
+
+/// Refuses names that could not stand in paths, subjects and keys as they are.
+///
+/// Errors: `INVALID_REQUEST`
+pub fn check_namespace(name: &str) -> Result<(), Fault> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if (1..=LONGEST_NAMESPACE).contains(&name.len()) && name.chars().all(fits) {
+        return Ok(());
+    }
+    let what =
+        format!("a namespace has 1 to {LONGEST_NAMESPACE} of the characters a-z A-Z 0-9 - and _");
+    Err(Fault::new(Code::InvalidRequest, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_opens_its_namespace_and_no_other() {
+        let access = Access::parse("# tokens\n\na one\na two\nb three\n* all\n").unwrap();
+        for good in ["Bearer one", "bearer two", "Bearer all"] {
+            assert_eq!(access.check("a", Some(good)), Ok(()), "{good}");
+        }
+        for bad in [None, Some("Bearer three"), Some("one"), Some("Basic one"), Some("Bearer on")] {
+            let fault = access.check("a", bad).unwrap_err();
+            assert_eq!(fault.code, Code::Unauthorized, "{bad:?}");
+        }
+        assert!(access.check("c", Some("Bearer one")).is_err());
+        assert_eq!(Access::default().check("a", None), Ok(()));
+    }
+
+    #[test]
+    fn a_bad_line_is_told_by_its_number_and_not_by_its_content() {
+        let bad = Access::parse("a one\nsecret\na/b secret\n").unwrap_err();
+        assert_eq!(bad.problems.len(), 2);
+        assert!(bad.to_string().contains("line 2") && !bad.to_string().contains("secret"));
+    }
+
+    #[test]
+    fn namespaces_are_words() {
+        assert_eq!(check_namespace("load-test_1"), Ok(()));
+        for bad in ["", "a/b", "a.b", "a b", "ä", "*", &"n".repeat(65)] {
+            assert!(check_namespace(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Bodies of requests and answers.
+//!
+//! Unknown fields are refused: a misspelt `replace` that is silently ignored costs an afternoon.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::body::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::bus::{Outcome, Status};
+use crate::fault::{Code, Fault};
+use crate::filter::Filter;
+use crate::identity::{Identity, Millis};
+use crate::message::Semantics;
+use crate::query::{Page, Query, SortKey};
+use crate::service::{Multicast, Quotas, Register, Told};
+
+/// Wait for acknowledgements unless told otherwise, in milliseconds.
+const TIMEOUT_MS: u64 = 5_000;
+/// Page of an enumeration unless told otherwise.
+const PAGE: usize = 100;
+
+/// Reads a body.
+///
+/// Errors: `INVALID_REQUEST` with the place, or line and column where it is no JSON
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let at = pointer(error.path());
+        Fault::new(Code::InvalidRequest, error.inner().to_string()).at(at)
+    })?;
+    match reader.end() {
+        Ok(()) => Ok(read),
+        Err(error) => Err(Fault::new(Code::InvalidRequest, error.to_string())),
+    }
+}
+
+/// A path of serde as a JSON pointer.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
+    path.iter().fold(String::new(), |pointer, segment| match segment {
+        Segment::Seq { index } => format!("{pointer}/{index}"),
+        Segment::Map { key } => format!("{pointer}/{}", escape(key)),
+        Segment::Enum { variant } => format!("{pointer}/{}", escape(variant)),
+        Segment::Unknown => pointer,
+    })
+}
+
+/// A JSON document as it stands.
+pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
+    read(body)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RegisterBody {
+    identity: String,
+    #[serde(default)]
+    metadata: Map<String, Value>,
+    ttl_seconds: Option<f64>,
+    #[serde(default)]
+    replace: bool,
+}
+
+/// What `register` asks for.
+pub(super) fn register(body: &[u8]) -> Result<Register, Fault> {
+    let body: RegisterBody = read(body)?;
+    let ttl_ms = body.ttl_seconds.map(|seconds| {
+        // A thousand years; beyond it the sum with the wall clock would be no date.
+        const MOST: f64 = 31_556_952_000.0;
+        if (0.0..=MOST).contains(&seconds) {
+            Ok((seconds * 1_000.0).round() as u64)
+        } else {
+            let what = format!("a time to live is 0 (for ever) to {MOST} seconds");
+            Err(Fault::new(Code::InvalidRequest, what).at("/ttl_seconds"))
+        }
+    });
+    Ok(Register {
+        identity: body.identity,
+        metadata: body.metadata,
+        ttl_ms: ttl_ms.transpose()?,
+        replace: body.replace,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnregisterBody {
+    identity: String,
+}
+
+/// Whom `unregister` names.
+pub(super) fn unregister(body: &[u8]) -> Result<String, Fault> {
+    read(body).map(|body: UnregisterBody| body.identity)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnumerateBody {
+    #[serde(default)]
+    filter: Value,
+    limit: Option<usize>,
+    cursor: Option<String>,
+    #[serde(default)]
+    sort_by: Vec<String>,
+    #[serde(default = "yes")]
+    include_metadata: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What `enumerate` asks for.
+pub(super) struct Enumerate {
+    pub query: Query,
+    pub has_metadata: bool,
+}
+
+/// What `enumerate` asks for, within the bounds.
+pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<Enumerate, Fault> {
+    let body: EnumerateBody = read(body)?;
+    let limit = body.limit.unwrap_or(PAGE.min(quotas.max_page));
+    if limit == 0 || limit > quotas.max_page {
+        let what = format!("a page has 1 to {} identities", quotas.max_page);
+        return Err(Fault::new(Code::InvalidRequest, what).at("/limit"));
+    }
+    let sort_by = body.sort_by.iter().enumerate().map(|(place, text)| sort_key(text, place));
+    let query = Query {
+        filter: Filter::parse(&body.filter, quotas.filters())?,
+        sort_by: sort_by.collect::<Result<_, _>>()?,
+        limit,
+        cursor: body.cursor,
+    };
+    Ok(Enumerate { query, has_metadata: body.include_metadata })
+}
+
+/// `metadata.created_at desc`.
+fn sort_key(text: &str, place: usize) -> Result<SortKey, Fault> {
+    text.parse().map_err(|fault: Fault| fault.at(format!("/sort_by/{place}")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MulticastBody {
+    #[serde(default)]
+    filter: Value,
+    payload: Option<String>,
+    payload_base64: Option<String>,
+    content_type: Option<String>,
+    #[serde(default)]
+    semantics: Semantics,
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    statuses: bool,
+}
+
+/// What `multicast` asks for.
+pub(super) struct MulticastAsked {
+    pub multicast: Multicast,
+    pub has_statuses: bool,
+}
+
+/// What `multicast` asks for, within the bounds.
+pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<MulticastAsked, Fault> {
+    let body: MulticastBody = read(body)?;
+    let (payload, is_text) = match (body.payload, body.payload_base64) {
+        (Some(text), None) => (Bytes::from(text), true),
+        (None, Some(encoded)) => {
+            let bytes = STANDARD.decode(encoded).map_err(|error| {
+                Fault::new(Code::InvalidRequest, error.to_string()).at("/payload_base64")
+            })?;
+            (Bytes::from(bytes), false)
+        }
+        (None, None) => (Bytes::new(), false),
+        (Some(_), Some(_)) => {
+            let what = "payload and payload_base64 exclude each other";
+            return Err(Fault::new(Code::InvalidRequest, what).at("/payload_base64"));
+        }
+    };
+    let default = if is_text { "text/plain; charset=utf-8" } else { "application/octet-stream" };
+    let content_type = body.content_type.unwrap_or_else(|| default.to_owned());
+    if content_type.len() > 256 || content_type.chars().any(char::is_control) {
+        let what = "a content type has at most 256 bytes and no control characters";
+        return Err(Fault::new(Code::InvalidRequest, what).at("/content_type"));
+    }
+    let multicast = Multicast {
+        filter: Filter::parse(&body.filter, quotas.filters())?,
+        payload,
+        content_type,
+        semantics: body.semantics,
+        timeout_ms: body.timeout_ms.unwrap_or(TIMEOUT_MS),
+    };
+    Ok(MulticastAsked { multicast, has_statuses: body.statuses })
+}
+
+/// The answer of `register`.
+#[derive(Serialize)]
+pub(super) struct Registered<'a> {
+    identity: &'a str,
+    registered_at: Millis,
+    expires_at: Option<Millis>,
+}
+
+impl<'a> Registered<'a> {
+    pub fn of(identity: &'a Identity) -> Self {
+        Self {
+            identity: &identity.name,
+            registered_at: identity.registered_at,
+            expires_at: identity.expires_at,
+        }
+    }
+}
+
+/// The answer of `enumerate`.
+#[derive(Serialize)]
+pub(super) struct Listed<'a> {
+    total_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'a str>,
+    identities: Vec<ListedOne<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedOne<'a> {
+    #[serde(flatten)]
+    registered: Registered<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Cow<'a, Map<String, Value>>>,
+}
+
+impl<'a> Listed<'a> {
+    pub fn of(page: &'a Page, has_metadata: bool) -> Self {
+        let one = |identity: &'a Arc<Identity>| ListedOne {
+            registered: Registered::of(identity),
+            metadata: has_metadata.then_some(Cow::Borrowed(&identity.metadata)),
+        };
+        Self {
+            total_count: page.total_count,
+            next_cursor: page.next_cursor.as_deref(),
+            identities: page.identities.iter().map(one).collect(),
+        }
+    }
+}
+
+/// The answer of `multicast`.
+#[derive(Serialize)]
+pub(super) struct Sent<'a> {
+    message: &'a str,
+    target_count: usize,
+    delivered_count: usize,
+    pending_count: usize,
+    failed_count: usize,
+    timeout_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statuses: Option<&'a [Outcome]>,
+}
+
+impl<'a> Sent<'a> {
+    pub fn of(told: &'a Told, has_statuses: bool) -> Self {
+        Self {
+            message: &told.message,
+            target_count: told.outcomes.len(),
+            delivered_count: told.count(Status::Delivered),
+            pending_count: told.count(Status::Pending),
+            failed_count: told.count(Status::Failed),
+            timeout_count: told.count(Status::Timeout),
+            statuses: has_statuses.then_some(&told.outcomes),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The registry over HTTP and JSON, under `/v1/{namespace}/`.
+//!
+//! | request | does |
+//! |---|---|
+//! | `POST register` | registers an identity |
+//! | `POST enumerate` | lists those that a filter matches |
+//! | `POST multicast` | sends a message to those |
+//! | `POST unregister` | takes an identity out |
+//! | `GET identities/{identity}` | one identity |
+//! | `PUT schema`, `GET schema` | what metadata must look like |
+//! | `GET subscribe/{pattern}` | WebSocket or server-sent events, where the bus is embedded |
+//! | `POST ack` | acknowledges deliveries that came as events |
+//!
+//! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
+
+mod bodies;
+mod mount;
+mod route;
+
+use std::sync::Arc;
+
+use hyper::body::Bytes;
+use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use hyper::{Request, StatusCode};
+use serde::Serialize;
+use serving::http::{self, Answer};
+
+use crate::access::{Access, check_namespace};
+use crate::bus::Bus;
+use crate::fault::Fault;
+use crate::service::Service;
+use crate::store::Store;
+use route::Route;
+
+pub use mount::Mount;
+
+/// What answers requests.
+#[derive(Debug)]
+pub struct Api<S, B> {
+    service: Arc<Service<S, B>>,
+    bus: Arc<B>,
+    access: Access,
+}
+
+impl<S: Store, B: Bus + Mount> Api<S, B> {
+    /// An API over a service and the bus that it uses.
+    pub fn new(service: Arc<Service<S, B>>, bus: Arc<B>, access: Access) -> Self {
+        Self { service, bus, access }
+    }
+
+    /// Answers one request.
+    pub async fn answer(&self, request: Request<Bytes>) -> Answer {
+        match self.try_answer(request).await {
+            Ok(answer) => answer,
+            Err(fault) => refusal(&fault),
+        }
+    }
+
+    async fn try_answer(&self, request: Request<Bytes>) -> Result<Answer, Fault> {
+        let route = Route::of(request.method(), request.uri().path())?;
+        check_namespace(&route.namespace)?;
+        let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        self.access.check(&route.namespace, header)?;
+        self.carry_out(&route, request).await
+    }
+
+    async fn carry_out(&self, route: &Route, request: Request<Bytes>) -> Result<Answer, Fault> {
+        use route::Operation as On;
+        let (namespace, service) = (route.namespace.as_str(), &self.service);
+        match &route.operation {
+            On::Register => {
+                let asked = bodies::register(request.body())?;
+                Ok(told(&bodies::Registered::of(&*service.register(namespace, asked).await?)))
+            }
+            On::Enumerate => {
+                let asked = bodies::enumerate(request.body(), service.quotas())?;
+                let page = service.enumerate(namespace, &asked.query).await?;
+                Ok(told(&bodies::Listed::of(&page, asked.has_metadata)))
+            }
+            On::Multicast => {
+                let asked = bodies::multicast(request.body(), service.quotas())?;
+                let result = service.multicast(namespace, asked.multicast).await?;
+                Ok(told(&bodies::Sent::of(&result, asked.has_statuses)))
+            }
+            On::Unregister => {
+                let name = bodies::unregister(request.body())?;
+                let was_there = service.unregister(namespace, &name).await?;
+                Ok(told(&serde_json::json!({ "unregistered": was_there })))
+            }
+            On::Identity(name) => Ok(told(&*service.get(namespace, name).await?)),
+            On::PutSchema => {
+                service.put_schema(namespace, bodies::document(request.body())?).await?;
+                Ok(told(&serde_json::json!({ "stored": true })))
+            }
+            On::Schema => Ok(told(&*service.schema(namespace).await?)),
+            On::Subscribe(pattern) => {
+                let pattern = pattern.parse()?;
+                let name = route::query(request.uri().query(), "name")?;
+                service.open(namespace).await?;
+                self.bus.subscribe(namespace, pattern, name.as_deref(), request)
+            }
+            On::Acknowledge => {
+                let known = self.bus.acknowledge(namespace, &bodies::read(request.body())?)?;
+                Ok(told(&serde_json::json!({ "acknowledged": known })))
+            }
+        }
+    }
+}
+
+fn told(body: &impl Serialize) -> Answer {
+    let json = serde_json::to_vec(body).expect("strings, numbers and JSON values always serialize");
+    http::json(StatusCode::OK, json)
+}
+
+fn refusal(fault: &Fault) -> Answer {
+    let status = StatusCode::from_u16(fault.code.status()).expect("the table holds valid statuses");
+    let body = serde_json::json!({ "error": fault });
+    let mut answer = http::json(status, body.to_string());
+    if let Some(after) = fault.retry_after {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static("Bearer");
+        answer.headers_mut().insert(hyper::header::WWW_AUTHENTICATE, challenge);
+    }
+    answer
+}

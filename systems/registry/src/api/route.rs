@@ -1,0 +1,125 @@
+//! From method and path to what is asked for.
+
+use hyper::Method;
+
+use crate::fault::{Code, Fault};
+
+/// What a request is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Route {
+    pub namespace: String,
+    pub operation: Operation,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Operation {
+    Register,
+    Enumerate,
+    Multicast,
+    Unregister,
+    Identity(String),
+    PutSchema,
+    Schema,
+    Subscribe(String),
+    Acknowledge,
+}
+
+impl Route {
+    /// Errors: `NO_SUCH_OPERATION` naming the methods that the path takes; `INVALID_REQUEST` for a
+    /// path that is not properly escaped
+    pub fn of(method: &Method, path: &str) -> Result<Self, Fault> {
+        let unknown = || {
+            let what = "operations are /v1/{namespace}/ and register, enumerate, multicast, \
+                        unregister, identities/{identity}, schema, subscribe/{pattern} or ack";
+            Fault::new(Code::NoSuchOperation, what)
+        };
+        let rest = path.strip_prefix("/v1/").ok_or_else(unknown)?;
+        let (namespace, rest) = rest.split_once('/').ok_or_else(unknown)?;
+        let (word, rest) =
+            rest.split_once('/').map_or((rest, None), |(word, rest)| (word, Some(rest)));
+        let name = || rest.ok_or_else(unknown).and_then(unescape);
+        let operation = match (method.as_str(), word) {
+            ("POST", "register") => Operation::Register,
+            ("POST", "enumerate") => Operation::Enumerate,
+            ("POST", "multicast") => Operation::Multicast,
+            ("POST", "unregister") => Operation::Unregister,
+            ("GET", "identities") => Operation::Identity(name()?),
+            ("PUT", "schema") => Operation::PutSchema,
+            ("GET", "schema") => Operation::Schema,
+            ("GET", "subscribe") => Operation::Subscribe(name()?),
+            ("POST", "ack") => Operation::Acknowledge,
+            (_, "register" | "enumerate" | "multicast" | "unregister" | "ack") => {
+                return Err(wrong_method(word, "POST"));
+            }
+            (_, "identities" | "subscribe") => return Err(wrong_method(word, "GET")),
+            (_, "schema") => return Err(wrong_method(word, "PUT or GET")),
+            _ => return Err(unknown()),
+        };
+        let takes_name = matches!(operation, Operation::Identity(_) | Operation::Subscribe(_));
+        if rest.is_some() && !takes_name {
+            return Err(unknown());
+        }
+        Ok(Self { namespace: namespace.to_owned(), operation })
+    }
+}
+
+fn wrong_method(word: &str, takes: &str) -> Fault {
+    Fault::new(Code::NoSuchOperation, format!("{word} is asked for with {takes}"))
+}
+
+/// The value of a parameter of a query string.
+///
+/// Errors: as [`Route::of`]
+pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, Fault> {
+    let pairs = query.into_iter().flat_map(|query| query.split('&'));
+    let mut values = pairs.filter_map(|pair| pair.split_once('=')).filter(|(name, _)| *name == key);
+    values.next().map(|(_, value)| unescape(value)).transpose()
+}
+
+/// Percent-encoding undone.
+fn unescape(text: &str) -> Result<String, Fault> {
+    let bad = || Fault::new(Code::InvalidRequest, "the path is not properly percent-encoded UTF-8");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+        let (high, low) = (digit().ok_or_else(bad)?, digit().ok_or_else(bad)?);
+        bytes.push((16 * high + low) as u8);
+    }
+    String::from_utf8(bytes).map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(method: &str, path: &str) -> Result<Operation, Code> {
+        let route = Route::of(&method.parse().unwrap(), path);
+        route.map(|route| route.operation).map_err(|fault| fault.code)
+    }
+
+    #[test]
+    fn each_operation_has_its_path() {
+        assert_eq!(operation("POST", "/v1/a/register"), Ok(Operation::Register));
+        assert_eq!(
+            operation("GET", "/v1/a/identities/x%2Fy/z"),
+            Ok(Operation::Identity("x/y/z".into()))
+        );
+        assert_eq!(operation("GET", "/v1/a/subscribe/u-*"), Ok(Operation::Subscribe("u-*".into())));
+        for nowhere in ["/", "/v1", "/v1/a", "/v1/a/nothing", "/v1/a/register/x", "/v2/a/register"]
+        {
+            assert_eq!(operation("POST", nowhere), Err(Code::NoSuchOperation), "{nowhere}");
+        }
+        assert_eq!(operation("GET", "/v1/a/register"), Err(Code::NoSuchOperation));
+        assert_eq!(query(Some("a=1&name=x%20y&name=z"), "name"), Ok(Some("x y".into())));
+        assert_eq!(query(None, "name"), Ok(None));
+        for broken in ["%", "%2", "%zz", "%ff"] {
+            let path = format!("/v1/a/identities/{broken}");
+            assert_eq!(operation("GET", &path), Err(Code::InvalidRequest), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the registry tells of itself at `GET /metrics`.
+
+use serving::metrics::{Counter, Gauge, Histogram, Registry};
+
+use crate::bus::Status;
+use crate::service::Told;
+use crate::store::Figure;
+
+/// Seconds by which enumerations are told apart; the alert stands at 20 ms.
+const SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0];
+/// Targets by which multicasts are told apart.
+const TARGETS: &[f64] = &[0.0, 1.0, 10.0, 100.0, 1_000.0, 3_000.0, 10_000.0, 100_000.0];
+
+/// The metrics; clones count together.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    /// Registered now, as the store knows.
+    pub identities: Gauge,
+    /// Registrations that were accepted.
+    pub registrations: Counter,
+    /// Identities whose time was over.
+    pub expired: Counter,
+    /// How long the store took to enumerate.
+    pub enumerate_seconds: Histogram,
+    delivered: Histogram,
+    statuses: [(Status, Counter); 4],
+    figures: Vec<(&'static str, Shown)>,
+}
+
+/// A figure of the store among the metrics.
+#[derive(Debug, Clone)]
+enum Shown {
+    Counter(Counter),
+    Gauge(Gauge),
+}
+
+impl Metrics {
+    /// Adds them to what a system shows, with those that the store has of its own.
+    pub fn new(registry: &Registry, figures: &[Figure]) -> Self {
+        let status = |status, label| {
+            let help = "What became of messages, one for each recipient.";
+            let labels = [("status", label)];
+            (status, registry.labelled_counter("registry_deliveries_total", help, &labels))
+        };
+        Self {
+            identities: registry.gauge("registry_identities", "Registered identities."),
+            registrations: registry
+                .counter("registry_registrations_total", "Accepted registrations."),
+            expired: registry
+                .counter("registry_expired_total", "Identities whose time to live was over."),
+            enumerate_seconds: registry.histogram(
+                "registry_enumerate_seconds",
+                "How long enumerations took.",
+                SECONDS,
+            ),
+            delivered: registry.histogram(
+                "registry_multicast_delivered",
+                "Recipients to whom a multicast was delivered.",
+                TARGETS,
+            ),
+            figures: figures.iter().map(|figure| (figure.name, shown(registry, figure))).collect(),
+            statuses: [
+                status(Status::Delivered, "delivered"),
+                status(Status::Pending, "pending"),
+                status(Status::Failed, "failed"),
+                status(Status::Timeout, "timeout"),
+            ],
+        }
+    }
+
+    /// Brings the figures of the store up to date.
+    pub fn refresh(&self, figures: &[Figure]) {
+        for figure in figures {
+            let known = self.figures.iter().find(|(name, _)| *name == figure.name);
+            match known {
+                Some((_, Shown::Counter(counter))) => {
+                    counter.add(figure.value.saturating_sub(counter.get()));
+                }
+                Some((_, Shown::Gauge(gauge))) => {
+                    gauge.set(i64::try_from(figure.value).unwrap_or(i64::MAX));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Counts a multicast.
+    pub fn count(&self, told: &Told) {
+        for (status, counter) in &self.statuses {
+            counter.add(told.count(*status) as u64);
+        }
+        self.delivered.record(told.count(Status::Delivered) as f64);
+    }
+}
+
+fn shown(registry: &Registry, figure: &Figure) -> Shown {
+    if figure.name.ends_with("_total") {
+        Shown::Counter(registry.counter(figure.name, figure.help))
+    } else {
+        Shown::Gauge(registry.gauge(figure.name, figure.help))
+    }
+}

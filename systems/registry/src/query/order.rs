@@ -1,0 +1,175 @@
+//! The order of a list: by keys, at last by name, so that no two identities are in the same place.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::SortKey;
+use crate::fault::{Code, Fault};
+use crate::filter::path::Path;
+use crate::filter::value::Scalar;
+use crate::identity::{Identity, Millis};
+
+/// Most keys of an order.
+const MOST_KEYS: usize = 8;
+
+/// An order that can be carried out; the default is by name.
+#[derive(Debug, Default)]
+pub struct Order(Vec<(Field, bool)>);
+
+/// What one key looks at.
+#[derive(Debug)]
+enum Field {
+    Name,
+    RegisteredAt,
+    ExpiresAt,
+    Metadata(Path),
+}
+
+/// One key's value. Absent comes before `null`, then scalars, arrays, objects; arrays are not told
+/// apart, nor are objects.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank<'a> {
+    Absent,
+    Scalar(Scalar<'a>),
+    Array,
+    Object,
+    /// The end of those that never expire.
+    Never,
+}
+
+/// A place in an order: behind the identity that had these keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// For each key, its value.
+    keys: Vec<Stored>,
+    name: String,
+}
+
+/// What a [`Rank`] is in a cursor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Stored {
+    Absent,
+    Value(Value),
+    Never,
+}
+
+impl Order {
+    /// Reads the keys of a query.
+    ///
+    /// Errors: `INVALID_REQUEST` at the key
+    pub fn of(keys: &[SortKey]) -> Result<Self, Fault> {
+        if keys.len() > MOST_KEYS {
+            let message = format!("an order has at most {MOST_KEYS} keys, this has {}", keys.len());
+            return Err(Fault::new(Code::InvalidRequest, message).at("/sort_by"));
+        }
+        let field = |(index, key): (usize, &SortKey)| match Field::read(&key.field) {
+            Ok(field) => Ok((field, key.is_descending)),
+            Err(message) => {
+                Err(Fault::new(Code::InvalidRequest, message).at(format!("/sort_by/{index}")))
+            }
+        };
+        keys.iter().enumerate().map(field).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether it is the order of names and nothing else.
+    pub fn is_by_name(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Which of two comes first.
+    pub fn compare(&self, one: &Identity, other: &Identity) -> Ordering {
+        let by = |(field, is_descending): &(Field, bool)| {
+            directed(field.rank(one).cmp(&field.rank(other)), *is_descending)
+        };
+        let keys = self.0.iter().map(by).find(|order| order.is_ne());
+        keys.unwrap_or_else(|| one.name.cmp(&other.name))
+    }
+
+    /// Whether an identity comes behind a place.
+    pub fn is_behind(&self, identity: &Identity, place: &Position) -> bool {
+        let by = |((field, is_descending), stored): (&(Field, bool), &Stored)| {
+            directed(field.rank(identity).cmp(&stored.rank()), *is_descending)
+        };
+        let keys = self.0.iter().zip(&place.keys).map(by).find(|order| order.is_ne());
+        keys.unwrap_or_else(|| (*identity.name).cmp(&place.name)).is_gt()
+    }
+
+    /// The place of an identity.
+    pub fn position(&self, identity: &Identity) -> Position {
+        let keys = self.0.iter().map(|(field, _)| field.rank(identity).stored()).collect();
+        Position { keys, name: identity.name.to_string() }
+    }
+}
+
+impl Position {
+    /// Whose place it is.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+fn directed(order: Ordering, is_descending: bool) -> Ordering {
+    if is_descending { order.reverse() } else { order }
+}
+
+impl Field {
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "identity" => Ok(Self::Name),
+            "registered_at" => Ok(Self::RegisteredAt),
+            "expires_at" => Ok(Self::ExpiresAt),
+            _ => match text.strip_prefix("metadata.") {
+                Some(path) => Path::read(path).map(Self::Metadata),
+                None => Err("sorted by `identity`, `registered_at`, `expires_at`, or `metadata.` \
+                             and a field"
+                    .to_owned()),
+            },
+        }
+    }
+
+    fn rank<'a>(&self, identity: &'a Identity) -> Rank<'a> {
+        match self {
+            Self::Name => Rank::Scalar(Scalar::Text(&identity.name)),
+            Self::RegisteredAt => Rank::instant(identity.registered_at),
+            Self::ExpiresAt => identity.expires_at.map_or(Rank::Never, Rank::instant),
+            Self::Metadata(path) => path.find(&identity.metadata).map_or(Rank::Absent, Rank::of),
+        }
+    }
+}
+
+impl<'a> Rank<'a> {
+    fn of(value: &'a Value) -> Self {
+        match (value, Scalar::of(value)) {
+            (_, Some(scalar)) => Self::Scalar(scalar),
+            (Value::Array(_), None) => Self::Array,
+            _ => Self::Object,
+        }
+    }
+
+    fn instant(millis: Millis) -> Self {
+        Self::Scalar(Scalar::integer(millis))
+    }
+
+    fn stored(&self) -> Stored {
+        match self {
+            Self::Absent => Stored::Absent,
+            Self::Scalar(scalar) => Stored::Value(scalar.to_json()),
+            Self::Array => Stored::Value(json!([])),
+            Self::Object => Stored::Value(json!({})),
+            Self::Never => Stored::Never,
+        }
+    }
+}
+
+impl Stored {
+    fn rank(&self) -> Rank<'_> {
+        match self {
+            Self::Absent => Rank::Absent,
+            Self::Value(value) => Rank::of(value),
+            Self::Never => Rank::Never,
+        }
+    }
+}

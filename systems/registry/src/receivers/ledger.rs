@@ -1,0 +1,204 @@
+//! What arrived, counted where it arrived: each recipient of each message once.
+//!
+//! A message is known by its place in the schedule, a recipient by namespace and name. Memory is
+//! one bit for each recipient of each message, up to [`MOST_WORDS`]; beyond it the oldest messages
+//! are forgotten, which is counted: a duplicate of one of those would count as received.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+use serving::observed::{DeliveryTimes, Observed};
+
+use super::nonce;
+use crate::message::Header;
+
+/// Words of 64 recipients that are kept: 256 MiB.
+const MOST_WORDS: usize = 32 << 20;
+
+/// The account of one receiver process.
+#[derive(Debug)]
+pub struct Ledger {
+    most_words: usize,
+    trial: Option<u32>,
+    recipients: HashMap<String, HashMap<String, usize>>,
+    seats: usize,
+    messages: HashMap<u64, Vec<u64>>,
+    order: VecDeque<u64>,
+    words: usize,
+    counts: Counts,
+    times: DeliveryTimes,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    received: u64,
+    duplicates: u64,
+    unexpected: u64,
+    deliveries: u64,
+    out_of_order: u64,
+    forgotten: u64,
+}
+
+/// What one connection saw last, to tell order.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Last {
+    sent_at: u64,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::bounded(MOST_WORDS)
+    }
+}
+
+impl Ledger {
+    /// An empty account that keeps so many words of 64 recipients.
+    pub fn bounded(most_words: usize) -> Self {
+        Self {
+            most_words,
+            trial: None,
+            recipients: HashMap::new(),
+            seats: 0,
+            messages: HashMap::new(),
+            order: VecDeque::new(),
+            words: 0,
+            counts: Counts::default(),
+            times: DeliveryTimes::default(),
+        }
+    }
+
+    /// Counts one delivery that arrived at an instant of CLOCK_MONOTONIC, in nanoseconds.
+    pub fn take(&mut self, last: &mut Last, header: &Header<'_>, payload: &[u8], now_ns: u64) {
+        self.counts.deliveries += 1;
+        let nonce = nonce::read(payload);
+        let trial = nonce.map(|nonce| *self.trial.get_or_insert(nonce.trial));
+        let Some(nonce) = nonce.filter(|nonce| trial == Some(nonce.trial)) else {
+            self.counts.unexpected += header.to.len() as u64;
+            return;
+        };
+        self.counts.out_of_order += u64::from(nonce.sent_at < last.sent_at);
+        last.sent_at = last.sent_at.max(nonce.sent_at);
+        let before = self.counts.received;
+        for name in &header.to {
+            let seat = self.seat(header.namespace, name);
+            self.mark(nonce.index, seat);
+        }
+        self.times.record_many(now_ns.saturating_sub(nonce.sent_at), self.counts.received - before);
+        self.forget();
+    }
+
+    /// What `GET /observed` answers.
+    pub fn observed(&self) -> Observed {
+        let Counts { received, duplicates, unexpected, deliveries, out_of_order, forgotten } =
+            self.counts;
+        let details = [
+            ("deliveries", deliveries),
+            ("recipients", self.seats as u64),
+            ("messages", self.order.len() as u64 + forgotten),
+            ("out_of_order", out_of_order),
+            ("forgotten_messages", forgotten),
+        ];
+        let detail: Map<String, Value> =
+            details.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+        let delivery_time = self.times.encode();
+        Observed { received, duplicates, unexpected, lost: 0, delivery_time, detail }
+    }
+
+    fn seat(&mut self, namespace: &str, name: &str) -> usize {
+        if !self.recipients.contains_key(namespace) {
+            self.recipients.insert(namespace.to_owned(), HashMap::new());
+        }
+        let names = self.recipients.get_mut(namespace).expect("it was put there");
+        if let Some(seat) = names.get(name) {
+            return *seat;
+        }
+        let seat = self.seats;
+        names.insert(name.to_owned(), seat);
+        self.seats += 1;
+        seat
+    }
+
+    fn mark(&mut self, message: u64, seat: usize) {
+        let bits = self.messages.entry(message).or_insert_with(|| {
+            self.order.push_back(message);
+            Vec::new()
+        });
+        let (word, bit) = (seat / 64, 1 << (seat % 64));
+        if bits.len() <= word {
+            self.words += word + 1 - bits.len();
+            bits.resize(word + 1, 0_u64);
+        }
+        if bits[word] & bit == 0 {
+            bits[word] |= bit;
+            self.counts.received += 1;
+        } else {
+            self.counts.duplicates += 1;
+        }
+    }
+
+    fn forget(&mut self) {
+        while self.words > self.most_words
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.words -= self.messages.remove(&oldest).map_or(0, |bits| bits.len());
+            self.counts.forgotten += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header<'a>(namespace: &'a str, to: &[&'a str]) -> Header<'a> {
+        Header {
+            delivery: "d",
+            message: "m",
+            namespace,
+            to: to.iter().map(|name| (*name).into()).collect(),
+            content_type: "text/plain".into(),
+            sent_at: 0,
+            ack: None,
+        }
+    }
+
+    fn mark(trial: u32, index: u64, sent_at: u64) -> Vec<u8> {
+        format!("{trial:08x}{index:012x}{:012x}-{sent_at}", 0).into_bytes()
+    }
+
+    #[test]
+    fn each_recipient_of_each_message_counts_once() {
+        let (mut ledger, mut last) = (Ledger::default(), Last::default());
+        ledger.take(&mut last, &header("n", &["a", "b"]), &mark(1, 0, 100), 1_100);
+        ledger.take(&mut last, &header("n", &["b", "c"]), &mark(1, 0, 100), 2_100);
+        ledger.take(&mut last, &header("other", &["a"]), &mark(1, 0, 100), 3_100);
+        ledger.take(&mut last, &header("n", &["a"]), &mark(1, 5, 50), 4_050);
+        let observed = ledger.observed();
+        assert_eq!((observed.received, observed.duplicates, observed.unexpected), (5, 1, 0));
+        assert_eq!(observed.detail["recipients"], 4);
+        assert_eq!(observed.detail["messages"], 2);
+        assert_eq!(observed.detail["out_of_order"], 1);
+    }
+
+    #[test]
+    fn strangers_are_counted_apart() {
+        let (mut ledger, mut last) = (Ledger::default(), Last::default());
+        ledger.take(&mut last, &header("n", &["a", "b"]), b"hello", 5);
+        ledger.take(&mut last, &header("n", &["a"]), &mark(3, 0, 1), 5);
+        ledger.take(&mut last, &header("n", &["a"]), &mark(2, 0, 1), 5);
+        let observed = ledger.observed();
+        assert_eq!((observed.received, observed.unexpected), (1, 3));
+    }
+
+    #[test]
+    fn the_oldest_messages_are_forgotten_and_that_is_told() {
+        let (mut ledger, mut last) = (Ledger::bounded(2), Last::default());
+        for index in 0..3 {
+            ledger.take(&mut last, &header("n", &["a"]), &mark(1, index, 1), 5);
+        }
+        let observed = ledger.observed();
+        assert_eq!(observed.received, 3);
+        assert_eq!(observed.detail["messages"], 3);
+        assert_eq!(observed.detail["forgotten_messages"], 1);
+    }
+}

@@ -1,0 +1,18 @@
+//! Receivers: subscribe before a load begins, acknowledge what arrives, and say what they saw.
+//!
+//! One process with one connection a pattern, each serving every identity that fits. It is the
+//! other half of a registry's figures: *delivered* is what the sender says, *received* what is
+//! counted here.
+//!
+//! In reading order: [`nonce`] tells messages apart, the [`ledger`] counts them, [`websocket`] and
+//! [`nats`] bring them, `roll` registers identities of their own, `server` puts it together.
+
+pub mod ledger;
+mod nats;
+pub mod nonce;
+mod roll;
+mod server;
+mod settings;
+mod websocket;
+
+pub use server::serve;

@@ -1,0 +1,159 @@
+//! Puts receivers together: subscribes, serves what they saw, stops.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode};
+use serde_json::json;
+use serving::error::ServeError;
+use serving::http::{self, Answer};
+use serving::limits;
+use serving::listener;
+use serving::metrics::Registry;
+use serving::options::Options;
+use serving::ready::Ready;
+use serving::stop::Stop;
+use tokio::sync::mpsc;
+
+use super::ledger::Ledger;
+use super::roll::Roll;
+use super::settings::{self, Configuration};
+use super::{nats, websocket};
+
+/// Within which every subscription must stand.
+const SUBSCRIBED_WITHIN: Duration = Duration::from_secs(10);
+
+/// What all connections write into; held for a delivery at a time.
+pub(super) type Shared = Arc<Mutex<Ledger>>;
+
+/// Subscribes and serves until SIGTERM or SIGINT; announces only when every subscription stands.
+///
+/// Errors: bad settings (exit code 2); no registry or bus where told, no listener (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    limits::raise_open_files();
+    let configuration = settings::read(options)?;
+    let listener = listener::bind(options.listen)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::while_doing("make a runtime"))?;
+    runtime.block_on(receive(configuration, listener, announce))
+}
+
+async fn receive(
+    configuration: Configuration,
+    listener: std::net::TcpListener,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
+    let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
+    let ledger = Shared::default();
+    let (tell, told) = mpsc::unbounded_channel();
+    let subscriptions = subscribe(&configuration, &ledger, &stop, &tell);
+    drop(tell);
+    subscribed(subscriptions, told).await?;
+    register(&configuration).await?;
+    announce(
+        &Ready::new("registry-receivers", effective(&configuration)).listening("http", address),
+    );
+    let answers = move |request| answer(request, Arc::clone(&ledger));
+    http::serve(listener, answers, configuration.limits, Registry::default(), stop)
+        .await
+        .map_err(ServeError::while_doing("serve"))
+}
+
+/// What a subscription says when it stands or cannot.
+pub(super) type Tell = mpsc::UnboundedSender<Result<(), String>>;
+
+/// Starts one task a namespace and pattern; each subscribes anew when it is cut off.
+fn subscribe(configuration: &Configuration, ledger: &Shared, stop: &Stop, tell: &Tell) -> usize {
+    let mut subscriptions = 0;
+    for namespace in &configuration.namespaces {
+        for pattern in &configuration.patterns {
+            let seat = Seat {
+                registry: configuration.registry.clone(),
+                namespace: namespace.clone(),
+                pattern: pattern.to_string(),
+                name: format!("receivers-{subscriptions}"),
+                token: configuration.token.clone(),
+                ledger: Arc::clone(ledger),
+                tell: tell.clone(),
+            };
+            let stop = stop.clone();
+            match configuration.nats.clone() {
+                Some(url) => tokio::spawn(nats::receive(seat, url, stop)),
+                None => tokio::spawn(websocket::receive(seat, stop)),
+            };
+            subscriptions += 1;
+        }
+    }
+    subscriptions
+}
+
+/// One subscription: where, to whom, and where it writes what it got.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub registry: String,
+    pub namespace: String,
+    pub pattern: String,
+    /// Under which what is stored for it is kept while it is away.
+    pub name: String,
+    pub token: Option<String>,
+    pub ledger: Shared,
+    pub tell: Tell,
+}
+
+async fn subscribed(
+    wanted: usize,
+    mut told: mpsc::UnboundedReceiver<Result<(), String>>,
+) -> Result<(), ServeError> {
+    let all = async {
+        for _ in 0..wanted {
+            match told.recv().await {
+                Some(Ok(())) => {}
+                Some(Err(reason)) => return Err(std::io::Error::other(reason)),
+                None => return Err(std::io::Error::other("a subscription ended at once")),
+            }
+        }
+        Ok(())
+    };
+    let late = || std::io::Error::other("not every subscription stood within ten seconds");
+    let done = tokio::time::timeout(SUBSCRIBED_WITHIN, all).await.unwrap_or_else(|_| Err(late()));
+    done.map_err(ServeError::while_doing("subscribe"))
+}
+
+/// Registers the receivers' own identities, now that somebody listens for them.
+async fn register(configuration: &Configuration) -> Result<(), ServeError> {
+    for namespace in &configuration.namespaces {
+        let roll = Roll {
+            registry: configuration.registry.clone(),
+            token: configuration.token.clone(),
+            namespace: namespace.clone(),
+            identities: configuration.identities,
+        };
+        let called = roll.call().await.map_err(std::io::Error::other);
+        called.map_err(ServeError::while_doing("register identities"))?;
+    }
+    Ok(())
+}
+
+async fn answer(request: Request<Bytes>, ledger: Shared) -> Answer {
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/observed") => {
+            let observed = ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
+            http::json(StatusCode::OK, observed.body())
+        }
+        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
+    }
+}
+
+fn effective(configuration: &Configuration) -> serde_json::Value {
+    let patterns: Vec<String> = configuration.patterns.iter().map(ToString::to_string).collect();
+    json!({
+        "bus": if configuration.nats.is_some() { "nats" } else { "embedded" },
+        "namespaces": configuration.namespaces,
+        "patterns": patterns,
+        "open_files": limits::open_files(),
+    })
+}

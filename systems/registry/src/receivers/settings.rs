@@ -1,0 +1,112 @@
+//! What receivers are started with.
+
+use serving::error::BadOptions;
+use serving::limits::Limits;
+use serving::options::Options;
+use serving::settings::Settings;
+
+use crate::access::check_namespace;
+use crate::subscription::Pattern;
+
+/// The settings of `registry-receivers`.
+#[derive(Debug, Clone)]
+pub(super) struct Configuration {
+    /// Where the registry's HTTP is: host and port.
+    pub registry: String,
+    /// NATS, if that is the bus.
+    pub nats: Option<String>,
+    /// Namespaces to subscribe in.
+    pub namespaces: Vec<String>,
+    /// Which identities; one connection a namespace and pattern.
+    pub patterns: Vec<Pattern>,
+    /// Identities that the receivers register themselves, in each namespace.
+    pub identities: u64,
+    /// Opens the namespaces.
+    pub token: Option<String>,
+    /// Bounds of the observer's own HTTP.
+    pub limits: Limits,
+}
+
+/// Reads them.
+///
+/// Errors: every problem at once
+pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
+    let settings = Settings::new(&options.settings);
+    let registry = settings.text("registry", "");
+    if registry.is_empty() {
+        settings.refuse("registry: the address of the registry is wanted, such as 127.0.0.1:8080");
+    }
+    let bus = settings.text("bus", "embedded");
+    if bus != "embedded" && !bus.starts_with("nats://") {
+        settings.refuse(format!("bus: expected embedded or nats://HOST:PORT, got \"{bus}\""));
+    }
+    let token = token(&settings);
+    let configuration = Configuration {
+        registry: registry.strip_prefix("http://").unwrap_or(&registry).to_owned(),
+        nats: (bus != "embedded").then_some(bus),
+        namespaces: namespaces(&settings),
+        patterns: patterns(&settings),
+        identities: settings.count("identities", 0, 0..=10_000_000),
+        token,
+        limits: Limits::read(&settings),
+    };
+    settings.finish("the receivers")?;
+    Ok(configuration)
+}
+
+fn namespaces(settings: &Settings<'_>) -> Vec<String> {
+    let mut namespaces = Vec::new();
+    for namespace in settings.text("namespaces", "loadtest").split(',').map(str::trim) {
+        match check_namespace(namespace) {
+            Ok(()) => namespaces.push(namespace.to_owned()),
+            Err(fault) => settings.refuse(format!("namespaces: \"{namespace}\": {fault}")),
+        }
+    }
+    namespaces
+}
+
+fn patterns(settings: &Settings<'_>) -> Vec<Pattern> {
+    let mut patterns = Vec::new();
+    for pattern in settings.text("patterns", "*").split(',').map(str::trim) {
+        match pattern.parse() {
+            Ok(pattern) => patterns.push(pattern),
+            Err(fault) => settings.refuse(format!("patterns: \"{pattern}\": {fault}")),
+        }
+    }
+    patterns
+}
+
+/// A token stands in a file, because a command line is for everybody to read.
+fn token(settings: &Settings<'_>) -> Option<String> {
+    let path = settings.text("token", "");
+    if path.is_empty() {
+        return None;
+    }
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(text.trim().to_owned()),
+        Err(error) => {
+            settings.refuse(format!("token: {path}: {error}"));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let options = Options::default()
+            .with("bus", "carrier")
+            .with("patterns", "a,b c")
+            .with("token", "/nonexistent")
+            .with("x", "1");
+        assert_eq!(read(&options).unwrap_err().problems.len(), 5);
+        let good =
+            Options::default().with("registry", "http://127.0.0.1:1").with("patterns", "a,b*");
+        let good = read(&good).unwrap();
+        assert_eq!((good.registry.as_str(), good.patterns.len()), ("127.0.0.1:1", 2));
+        assert_eq!(good.namespaces, ["loadtest"]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Puts a registry together and serves it.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use serving::error::ServeError;
+use serving::http;
+use serving::limits;
+use serving::listener;
+use serving::metrics::Registry;
+use serving::options::Options;
+use serving::ready::Ready;
+use serving::stop::Stop;
+
+use crate::api::{Api, Mount};
+use crate::bus::embedded::Embedded;
+use crate::bus::nats::Nats;
+use crate::bus::{self, Bus};
+use crate::fault::Fault;
+use crate::identity;
+use crate::metrics::Metrics;
+use crate::service::{EXPIRY_PERIOD, Service};
+use crate::settings::{self, Configuration, Part};
+use crate::store::{self, Store};
+
+/// Serves a registry until SIGTERM or SIGINT; `announce` is given the ready line's contents.
+///
+/// Errors: bad settings (exit code 2); store, bus or listener that cannot be had (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    start(options, Stop::on_signals, announce)
+}
+
+/// The same until this is pulled.
+///
+/// Errors: as [`serve`]
+pub fn serve_until(
+    options: &Options,
+    stop: Stop,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    start(options, || Ok(stop), announce)
+}
+
+fn start(
+    options: &Options,
+    stop: impl FnOnce() -> std::io::Result<Stop>,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    limits::raise_open_files();
+    let configuration = settings::read(options)?;
+    let listener = listener::bind(options.listen)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(configuration.threads)
+        .enable_all()
+        .build()
+        .map_err(ServeError::while_doing("make a runtime"))?;
+    runtime.block_on(async {
+        let stop = stop().map_err(ServeError::while_doing("handle signals"))?;
+        with_store(configuration, Room::new(listener, stop)?, announce).await
+    })
+}
+
+async fn with_store(
+    configuration: Configuration,
+    room: Room,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let reach = ServeError::while_doing("open the store");
+    match &configuration.store {
+        Part::Embedded => {
+            let store = match &configuration.durable {
+                Some(folder) => store::embedded::Embedded::durable(&folder.join("identities.redb")),
+                None => Ok(store::embedded::Embedded::in_memory()),
+            };
+            with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
+        }
+        Part::Server(url) => {
+            let store = store::redis::Redis::connect(url).await;
+            with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
+        }
+    }
+}
+
+async fn with_bus(
+    configuration: Configuration,
+    store: impl Store,
+    room: Room,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let reach = ServeError::while_doing("open the bus");
+    let coordinator = coordinator();
+    let counts = bus::Counts::new(&room.metrics);
+    match &configuration.bus {
+        Part::Embedded => {
+            let (settings, stop) = (bus::embedded::Settings::default(), room.stop.clone());
+            let bus = match &configuration.durable {
+                Some(folder) => {
+                    let file = folder.join("messages.redb");
+                    Embedded::open(&file, &coordinator, settings, counts, stop).map_err(failed)
+                }
+                None => Ok(Embedded::new(&coordinator, settings, counts, stop)),
+            };
+            room.serve(configuration, (store, bus.map_err(reach)?, coordinator), announce).await
+        }
+        Part::Server(url) => {
+            let settings = bus::nats::Settings { servers: url.clone(), ..Default::default() };
+            let bus = Nats::connect(&coordinator, settings, counts).await;
+            let bus = bus.map_err(failed).map_err(reach)?;
+            room.serve(configuration, (store, bus, coordinator), announce).await
+        }
+    }
+}
+
+/// A fault at the start, as the environment's.
+fn failed(fault: Fault) -> std::io::Error {
+    std::io::Error::other(fault.to_string())
+}
+
+/// A name that no other coordinator on the same store and bus has.
+fn coordinator() -> String {
+    format!("{:x}-{:x}", identity::now(), std::process::id())
+}
+
+/// Where requests come in, whatever answers them.
+struct Room {
+    listener: std::net::TcpListener,
+    address: std::net::SocketAddr,
+    stop: Stop,
+    metrics: Registry,
+}
+
+impl Room {
+    fn new(listener: std::net::TcpListener, stop: Stop) -> Result<Self, ServeError> {
+        let address = listener.local_addr();
+        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        Ok(Self { listener, address, stop, metrics: Registry::default() })
+    }
+
+    async fn serve<S: Store, B: Bus + Mount>(
+        self,
+        configuration: Configuration,
+        (store, bus, coordinator): (S, B, String),
+        announce: impl FnOnce(&Ready),
+    ) -> Result<(), ServeError> {
+        let Configuration { access, quotas, limits, threads, .. } = configuration;
+        let effective = json!({
+            "parts": { "store": store.effective(), "bus": bus.effective() },
+            "namespaces": if access.is_open() { "open" } else { "tokens" },
+            "quotas": quotas,
+            "limits": limits,
+            "threads": threads,
+            "backlog": listener::effective_backlog(),
+            "open_files": limits::open_files(),
+        });
+        let bus = Arc::new(bus);
+        let metrics = Metrics::new(&self.metrics, &store.figures());
+        let service = Service::new(store, Arc::clone(&bus), quotas, metrics, &coordinator);
+        let service = Arc::new(service);
+        let expiry = tokio::spawn(expire(Arc::clone(&service)));
+        let api = Arc::new(Api::new(service, bus, access));
+        let answer = move |request| {
+            let api = Arc::clone(&api);
+            async move { api.answer(request).await }
+        };
+        announce(&Ready::new("registry", effective).listening("http", self.address));
+        let served = http::serve(self.listener, answer, limits, self.metrics, self.stop).await;
+        expiry.abort();
+        served.map_err(ServeError::while_doing("serve"))
+    }
+}
+
+async fn expire<S: Store, B: Bus>(service: Arc<Service<S, B>>) {
+    let mut tick = tokio::time::interval(EXPIRY_PERIOD);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        service.expire().await;
+    }
+}

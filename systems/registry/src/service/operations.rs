@@ -1,0 +1,175 @@
+//! Each operation: what it checks, what it asks of store and bus.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use serde_json::{Map, Value};
+
+use super::Service;
+use crate::bus::{Bus, Outcome, Status};
+use crate::fault::{Code, Fault};
+use crate::filter::Filter;
+use crate::identity::{self, Identity};
+use crate::message::{Message, Semantics};
+use crate::query::{Page, Query};
+use crate::schema::{self, Schema};
+use crate::store::{Registration, Store};
+
+/// What `register` is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Register {
+    /// Who.
+    pub identity: String,
+    /// With what properties.
+    pub metadata: Map<String, Value>,
+    /// For how long, in milliseconds; 0 is for ever, `None` what the registry likes.
+    pub ttl_ms: Option<u64>,
+    /// Whether the name may be taken already.
+    pub replace: bool,
+}
+
+/// What `multicast` is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Multicast {
+    /// To whom.
+    pub filter: Filter,
+    /// What.
+    pub payload: Bytes,
+    /// What it is.
+    pub content_type: String,
+    /// How hard to try.
+    pub semantics: Semantics,
+    /// How long to wait for acknowledgements, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// What became of a multicast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Its id, which every delivery names.
+    pub message: String,
+    /// One outcome for each target.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Told {
+    /// How many targets ended so.
+    pub fn count(&self, status: Status) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.status == status).count()
+    }
+}
+
+impl<S: Store, B: Bus> Service<S, B> {
+    /// Registers an identity whose metadata the namespace's schema allows.
+    ///
+    /// Errors: `INVALID_IDENTITY`, `INVALID_METADATA`, `QUOTA_EXCEEDED`, `ALREADY_EXISTS`
+    pub async fn register(&self, namespace: &str, asked: Register) -> Result<Arc<Identity>, Fault> {
+        identity::check_name(&asked.identity).map_err(|fault| fault.at("/identity"))?;
+        let ttl_ms = self.quotas.ttl_ms(asked.ttl_ms)?;
+        let metadata = self.allowed(namespace, asked.metadata).await?;
+        let registration = Registration {
+            name: asked.identity.into(),
+            metadata,
+            ttl_ms,
+            replace: asked.replace,
+            quota: self.quotas.max_identities,
+        };
+        let registered = self.store.register(namespace, registration).await?;
+        self.metrics.registrations.one();
+        Ok(registered)
+    }
+
+    /// Metadata as the schema would have them.
+    async fn allowed(
+        &self,
+        namespace: &str,
+        metadata: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Fault> {
+        let most = usize::try_from(self.quotas.max_metadata_bytes).unwrap_or(usize::MAX);
+        schema::check_size(&metadata, most)?;
+        let metadata = match self.store.schema(namespace).await? {
+            Some(document) => {
+                let schema = self.schemas.of(namespace, document)?;
+                schema.apply(metadata, identity::now())?
+            }
+            None => metadata,
+        };
+        // Defaults may have made them larger.
+        schema::check_size(&metadata, most)?;
+        Ok(metadata)
+    }
+
+    /// Takes an identity out, with its subscription; `false` if it was not there.
+    pub async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, Fault> {
+        let was_there = self.store.unregister(namespace, name).await?;
+        if was_there {
+            self.bus.forget(namespace, name).await;
+        }
+        Ok(was_there)
+    }
+
+    /// Who goes by this name.
+    ///
+    /// Errors: `NOT_FOUND`
+    pub async fn get(&self, namespace: &str, name: &str) -> Result<Arc<Identity>, Fault> {
+        let found = self.store.get(namespace, name).await?;
+        found.ok_or_else(|| Fault::new(Code::NotFound, format!("nobody is called {name:?} here")))
+    }
+
+    /// One page of those that match.
+    pub async fn enumerate(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
+        let begun = std::time::Instant::now();
+        let page = self.store.find(namespace, query).await?;
+        self.metrics.enumerate_seconds.record(begun.elapsed().as_secs_f64());
+        Ok(page)
+    }
+
+    /// Sends one message to all that match, and tells what became of each.
+    ///
+    /// Errors: `TOO_LARGE`, `QUOTA_EXCEEDED`, `UNKNOWN_NAMESPACE`, `UNAVAILABLE` of the store; what
+    /// the bus cannot do is an outcome
+    pub async fn multicast(&self, namespace: &str, asked: Multicast) -> Result<Told, Fault> {
+        let most = self.quotas.max_payload_bytes;
+        if asked.payload.len() as u64 > most {
+            let what = format!("a payload has at most {most} bytes");
+            return Err(Fault::new(Code::TooLarge, what).at("/payload"));
+        }
+        let _place = self.turnstile.enter()?;
+        let targets = self.store.targets(namespace, &asked.filter).await?;
+        let id = self.next_message();
+        let message = Message {
+            id: id.clone(),
+            namespace: namespace.into(),
+            content_type: asked.content_type,
+            payload: asked.payload,
+            sent_at: identity::now(),
+        };
+        let timeout = Duration::from_millis(asked.timeout_ms.min(self.quotas.max_timeout_ms));
+        let outcomes = self.bus.multicast(message, targets, asked.semantics, timeout).await;
+        let told = Told { message: id, outcomes };
+        self.metrics.count(&told);
+        Ok(told)
+    }
+
+    /// Makes a namespace be, for whoever subscribes before anybody has registered.
+    pub async fn open(&self, namespace: &str) -> Result<(), Fault> {
+        self.store.open(namespace).await
+    }
+
+    /// Replaces the schema of a namespace; those already registered stay as they are.
+    ///
+    /// Errors: `INVALID_SCHEMA`
+    pub async fn put_schema(&self, namespace: &str, document: Value) -> Result<(), Fault> {
+        let indexes = Schema::parse(&document)?.indexes();
+        self.store.put_schema(namespace, Arc::new(document), indexes).await
+    }
+
+    /// The schema of a namespace.
+    ///
+    /// Errors: `NOT_FOUND` if none was put
+    pub async fn schema(&self, namespace: &str) -> Result<Arc<Value>, Fault> {
+        let schema = self.store.schema(namespace).await?;
+        schema.ok_or_else(|| Fault::new(Code::NotFound, "this namespace has no schema"))
+    }
+}

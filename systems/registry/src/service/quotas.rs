@@ -1,0 +1,143 @@
+//! What one namespace or one request may take.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serving::settings::Settings;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::fault::{Code, Fault};
+use crate::filter;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Bounds, each with a default and a setting of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Quotas {
+    /// Identities in a namespace; 0 is no bound.
+    pub max_identities: u64,
+    /// Bytes of one identity's metadata, as JSON.
+    pub max_metadata_bytes: u64,
+    /// Bytes of one payload.
+    pub max_payload_bytes: u64,
+    /// Time to live of a registration that names none, in milliseconds; 0 is for ever.
+    pub default_ttl_ms: u64,
+    /// Longest time to live, in milliseconds; 0 is no bound.
+    pub max_ttl_ms: u64,
+    /// Longest wait for acknowledgements, in milliseconds.
+    pub max_timeout_ms: u64,
+    /// Multicasts at a time.
+    pub multicasts_in_flight: usize,
+    /// Largest page of an enumeration.
+    pub max_page: usize,
+    /// How deep a filter may be nested.
+    pub filter_depth: usize,
+    /// How many clauses a filter may have.
+    pub filter_clauses: usize,
+}
+
+impl Quotas {
+    /// Reads `max_identities`, `max_metadata`, `max_payload`, `default_ttl`, `max_ttl`,
+    /// `max_timeout`, `multicasts`, `max_page`, `filter_depth` and `filter_clauses`.
+    pub fn read(settings: &Settings<'_>) -> Self {
+        let milliseconds =
+            |name, default_s: u64| settings.time(name, default_s * SECOND_NS) / 1_000_000;
+        let count = |name, default: usize, most: u64| {
+            usize::try_from(settings.count(name, default as u64, 1..=most)).unwrap_or(usize::MAX)
+        };
+        let bounds = filter::Bounds::default();
+        Self {
+            max_identities: settings.count("max_identities", 1_000_000, 0..=u64::MAX),
+            max_metadata_bytes: settings.size("max_metadata", 16 << 10),
+            max_payload_bytes: settings.size("max_payload", 256 << 10),
+            default_ttl_ms: milliseconds("default_ttl", 300),
+            max_ttl_ms: milliseconds("max_ttl", 0),
+            max_timeout_ms: milliseconds("max_timeout", 60),
+            multicasts_in_flight: count("multicasts", 256, 100_000),
+            max_page: count("max_page", 10_000, 1_000_000),
+            filter_depth: count("filter_depth", bounds.depth, 64),
+            filter_clauses: count("filter_clauses", bounds.clauses, 10_000),
+        }
+    }
+
+    /// The bounds of filters.
+    pub fn filters(&self) -> filter::Bounds {
+        filter::Bounds { depth: self.filter_depth, clauses: self.filter_clauses }
+    }
+
+    /// How long a registration lives: what was asked for, else the default; 0 is for ever.
+    ///
+    /// Shape:  milliseconds; `None` for ever
+    /// Errors: `QUOTA_EXCEEDED` beyond the longest allowed
+    pub fn ttl_ms(&self, asked_ms: Option<u64>) -> Result<Option<u64>, Fault> {
+        let ttl = asked_ms.unwrap_or(self.default_ttl_ms);
+        if self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms) {
+            let most = Duration::from_millis(self.max_ttl_ms).as_secs_f64();
+            let what = format!("a time to live is at most {most} seconds here, and not for ever");
+            return Err(Fault::new(Code::QuotaExceeded, what).at("/ttl_seconds"));
+        }
+        Ok((ttl > 0).then_some(ttl))
+    }
+}
+
+/// Lets so many multicasts in at a time, and tells the next one to come again.
+#[derive(Debug)]
+pub struct Turnstile {
+    places: Semaphore,
+}
+
+impl Turnstile {
+    /// With so many places.
+    pub fn new(places: usize) -> Self {
+        Self { places: Semaphore::new(places) }
+    }
+
+    /// A place, until dropped.
+    ///
+    /// Errors: `QUOTA_EXCEEDED`, worth another try
+    pub fn enter(&self) -> Result<SemaphorePermit<'_>, Fault> {
+        self.places.try_acquire().map_err(|_| Fault {
+            retry_after: Some(Duration::from_secs(1)),
+            ..Fault::new(Code::QuotaExceeded, "too many multicasts are under way")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Quotas {
+        let given: BTreeMap<String, serde_json::Value> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
+        Quotas::read(&Settings::new(&given))
+    }
+
+    #[test]
+    fn a_life_is_as_long_as_asked_for_and_allowed() {
+        let free = read(&[]);
+        assert_eq!(free.ttl_ms(None), Ok(Some(300_000)));
+        assert_eq!(free.ttl_ms(Some(0)), Ok(None));
+        assert_eq!(free.ttl_ms(Some(7)), Ok(Some(7)));
+        let bound = read(&[("max_ttl", "1h"), ("default_ttl", "10s")]);
+        assert_eq!(bound.ttl_ms(None), Ok(Some(10_000)));
+        for beyond in [0, 3_600_001] {
+            let fault = bound.ttl_ms(Some(beyond)).unwrap_err();
+            assert_eq!(
+                (fault.code, fault.at.as_deref()),
+                (Code::QuotaExceeded, Some("/ttl_seconds"))
+            );
+        }
+    }
+
+    #[test]
+    fn the_turnstile_has_as_many_places_as_it_says() {
+        let turnstile = Turnstile::new(1);
+        let place = turnstile.enter().unwrap();
+        assert_eq!(turnstile.enter().unwrap_err().code, Code::QuotaExceeded);
+        drop(place);
+        assert!(turnstile.enter().is_ok());
+    }
+}

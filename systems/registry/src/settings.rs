@@ -1,0 +1,114 @@
+//! What the registry is started with.
+
+use std::path::PathBuf;
+
+use serving::error::BadOptions;
+use serving::limits::Limits;
+use serving::options::Options;
+use serving::settings::Settings;
+
+use crate::access::Access;
+use crate::service::Quotas;
+
+/// A part that is in this process, or a server elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// In this process.
+    Embedded,
+    /// At this address.
+    Server(String),
+}
+
+/// The settings of `registry`.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    /// Who is registered: embedded, or `redis://HOST:PORT[/DB]`.
+    pub store: Part,
+    /// Who gets what: embedded, or `nats://HOST:PORT`.
+    pub bus: Part,
+    /// Folder of the embedded parts' files; without it they forget.
+    pub durable: Option<PathBuf>,
+    /// Who may.
+    pub access: Access,
+    /// How much.
+    pub quotas: Quotas,
+    /// Of connections and bodies.
+    pub limits: Limits,
+    /// Threads that serve.
+    pub threads: usize,
+}
+
+/// Reads the settings.
+///
+/// Errors: every problem at once
+pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
+    let settings = Settings::new(&options.settings);
+    let store = part(&settings, "store", "redis://");
+    let bus = part(&settings, "bus", "nats://");
+    let durable = settings.text("durable", "");
+    if !durable.is_empty() && store != Part::Embedded && bus != Part::Embedded {
+        settings.refuse("durable: neither store nor bus is embedded, which the folder is for");
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let threads = settings.count("threads", processors, 1..=1_024);
+    let configuration = Configuration {
+        store,
+        bus,
+        durable: (!durable.is_empty()).then(|| durable.into()),
+        access: access(&settings),
+        quotas: Quotas::read(&settings),
+        limits: Limits::read(&settings),
+        threads: usize::try_from(threads).unwrap_or(1),
+    };
+    settings.finish("the registry")?;
+    Ok(configuration)
+}
+
+fn part(settings: &Settings<'_>, key: &'static str, scheme: &str) -> Part {
+    match settings.text(key, "embedded").as_str() {
+        "embedded" => Part::Embedded,
+        url if url.starts_with(scheme) => Part::Server(url.to_owned()),
+        other => {
+            let expected = format!("expected embedded or {scheme}HOST:PORT");
+            settings.refuse(format!("{key}: {expected}, got \"{other}\""));
+            Part::Embedded
+        }
+    }
+}
+
+/// Tokens stand in a file, because a command line is for everybody to read.
+fn access(settings: &Settings<'_>) -> Access {
+    let path = settings.text("tokens", "");
+    if path.is_empty() {
+        return Access::default();
+    }
+    let read = std::fs::read_to_string(&path).map_err(|error| BadOptions::one(error.to_string()));
+    read.and_then(|text| Access::parse(&text)).unwrap_or_else(|bad| {
+        settings.refuse(format!("tokens: {path}: {bad}"));
+        Access::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_has_a_default_and_all_problems_are_told_at_once() {
+        let plain = read(&Options::default()).unwrap();
+        assert_eq!((plain.store, plain.bus), (Part::Embedded, Part::Embedded));
+        assert!(plain.access.is_open());
+        let bad = Options::default()
+            .with("store", "mysql://x")
+            .with("bus", "kafka://x")
+            .with("tokens", "/nonexistent")
+            .with("threads", "0")
+            .with("durability", "yes");
+        assert_eq!(read(&bad).unwrap_err().problems.len(), 5);
+        let odd = Options::default()
+            .with("store", "redis://h:1")
+            .with("bus", "nats://h:1")
+            .with("durable", "/tmp/x");
+        assert_eq!(read(&odd).unwrap_err().problems.len(), 1);
+    }
+}

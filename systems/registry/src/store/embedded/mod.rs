@@ -1,0 +1,155 @@
+//! The store in the coordinator's own memory, durable in a file if that is wanted.
+//!
+//! For one coordinator. Without a file a restart forgets everything; with one, whatever was
+//! acknowledged is there after a crash.
+
+mod journal;
+mod spaces;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use self::journal::Journal;
+use self::spaces::{Change, Schema, Spaces, Wish};
+use super::{Expired, Figure, Registration, Store, unknown};
+use crate::fault::Fault;
+use crate::filter::Filter;
+use crate::identity::{self, Identity, Millis};
+use crate::query::{Page, Query};
+
+/// A store in memory.
+#[derive(Debug)]
+pub struct Embedded {
+    spaces: Arc<Spaces>,
+    writer: Writer,
+}
+
+/// Whoever may change what is in memory: one at a time.
+#[derive(Debug)]
+enum Writer {
+    Memory(Mutex<()>),
+    File(Journal, PathBuf),
+}
+
+impl Embedded {
+    /// A store that forgets everything when it ends.
+    pub fn in_memory() -> Self {
+        Self { spaces: Arc::default(), writer: Writer::Memory(Mutex::default()) }
+    }
+
+    /// A store that keeps everything in a file, which is made if it is not there.
+    ///
+    /// Errors: `UNAVAILABLE` if it cannot be read, or if another process has it open
+    pub fn durable(path: &Path) -> Result<Self, Fault> {
+        let spaces = Arc::<Spaces>::default();
+        let journal = Journal::open(path, spaces.clone())?;
+        Ok(Self { spaces, writer: Writer::File(journal, path.to_owned()) })
+    }
+
+    async fn write(&self, wish: Wish) -> Result<Vec<Change>, Fault> {
+        match &self.writer {
+            Writer::Memory(alone) => {
+                let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+                let changes = self.spaces.decide(wish, identity::now(), 0)?;
+                self.spaces.make(&changes);
+                Ok(changes)
+            }
+            Writer::File(journal, _) => journal.write(wish).await,
+        }
+    }
+}
+
+impl Store for Embedded {
+    async fn register(
+        &self,
+        namespace: &str,
+        registration: Registration,
+    ) -> Result<Arc<Identity>, Fault> {
+        let changes = self.write(Wish::Register(namespace.into(), registration)).await?;
+        let put = changes.into_iter().find_map(|change| match change {
+            Change::Put(_, identity) => Some(identity),
+            _ => None,
+        });
+        Ok(put.expect("whoever is admitted is put in"))
+    }
+
+    async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, Fault> {
+        let changes = self.write(Wish::Unregister(namespace.into(), name.into())).await?;
+        Ok(!changes.is_empty())
+    }
+
+    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<Identity>>, Fault> {
+        let now = identity::now();
+        Ok(self.spaces.look(namespace, |space| space.view.get(name, now).cloned()).flatten())
+    }
+
+    async fn find(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
+        let found = self.spaces.look(namespace, |space| space.view.find(query, identity::now()));
+        found.ok_or_else(|| unknown(namespace))?
+    }
+
+    async fn targets(&self, namespace: &str, filter: &Filter) -> Result<Vec<Arc<str>>, Fault> {
+        let found =
+            self.spaces.look(namespace, |space| space.view.targets(filter, identity::now()));
+        found.ok_or_else(|| unknown(namespace))
+    }
+
+    async fn open(&self, namespace: &str) -> Result<(), Fault> {
+        self.write(Wish::Open(namespace.into())).await.map(drop)
+    }
+
+    async fn put_schema(
+        &self,
+        namespace: &str,
+        schema: Arc<Value>,
+        indexes: Vec<String>,
+    ) -> Result<(), Fault> {
+        let schema = Arc::new(Schema { schema: Some(schema), indexes });
+        self.write(Wish::Schema(namespace.into(), schema)).await.map(drop)
+    }
+
+    async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, Fault> {
+        Ok(self.spaces.look(namespace, |space| space.schema.clone()).flatten())
+    }
+
+    async fn expire(&self, now: Millis) -> Result<Vec<Expired>, Fault> {
+        let changes = self.write(Wish::Expire(now)).await?.into_iter();
+        let gone = changes.filter_map(|change| match change {
+            Change::Gone(expired) => Some(expired),
+            _ => None,
+        });
+        Ok(gone.collect())
+    }
+
+    fn counts(&self) -> Vec<(Arc<str>, u64)> {
+        let now = identity::now();
+        self.spaces.look_at_all(|space| space.view.len_alive(now) as u64)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let Writer::File(journal, _) = &self.writer else { return Vec::new() };
+        let figure = |name, help, value| Figure { name, help, value };
+        vec![
+            figure(
+                "registry_store_commits_total",
+                "Commits to the store's file.",
+                journal.account.commits.load(Ordering::Relaxed),
+            ),
+            figure(
+                "registry_store_committed_changes_total",
+                "Changes that these commits made durable.",
+                journal.account.wishes.load(Ordering::Relaxed),
+            ),
+        ]
+    }
+
+    fn effective(&self) -> Value {
+        match &self.writer {
+            Writer::Memory(_) => json!({"kind": "embedded", "durable": null}),
+            Writer::File(_, path) => json!({"kind": "embedded", "durable": path}),
+        }
+    }
+}

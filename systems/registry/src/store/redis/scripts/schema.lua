@@ -1,0 +1,5 @@
+-- KEYS schema, log, about, namespaces; ARGV namespace, schema and its indexes, length of the log
+open(KEYS[3], KEYS[4], ARGV[1])
+redis.call('SET', KEYS[1], ARGV[2])
+note(KEYS[2], KEYS[3], ARGV[3], 'schema', ARGV[2])
+return redis.status_reply('OK')

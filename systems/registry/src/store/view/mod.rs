@@ -1,0 +1,204 @@
+//! One namespace in memory: who is registered, found by name, by end, and by indexed fields.
+//!
+//! A view knows no clock: whoever asks says what time it is, and whoever has expired by then is not
+//! found, removed or not. It is not shared by itself; a store wraps it in a lock.
+
+mod index;
+mod plan;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::fault::Fault;
+use crate::filter::Filter;
+use crate::filter::path::Path;
+use crate::identity::{Identity, Millis};
+use crate::query::order::{Order, Position};
+use crate::query::{Page, Query, cursor};
+use index::Index;
+
+/// Where in [`View::slots`] an identity is.
+type Slot = u32;
+
+/// The identities of one namespace.
+#[derive(Debug, Default)]
+pub struct View {
+    slots: Vec<Option<Arc<Identity>>>,
+    free: Vec<Slot>,
+    by_name: BTreeMap<Arc<str>, Slot>,
+    /// Who will cease to be, the next one first.
+    by_end: BTreeSet<(Millis, Slot)>,
+    indexes: Vec<Index>,
+}
+
+impl View {
+    /// An empty namespace with these fields indexed: paths below the metadata, as filters write
+    /// them (`status`, `place.floor`).
+    pub fn new(indexes: &[String]) -> Self {
+        let mut view = Self::default();
+        view.reindex(indexes);
+        view
+    }
+
+    /// Inserts an identity, or replaces the one of its name.
+    pub fn put(&mut self, identity: Arc<Identity>) {
+        self.remove(&identity.name);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            Slot::try_from(self.slots.len() - 1).expect("fewer than four thousand million")
+        });
+        self.by_name.insert(identity.name.clone(), slot);
+        if let Some(end) = identity.expires_at {
+            self.by_end.insert((end, slot));
+        }
+        for index in &mut self.indexes {
+            index.insert(&identity, slot);
+        }
+        self.slots[slot as usize] = Some(identity);
+    }
+
+    /// Takes an identity out, expired or not.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<Identity>> {
+        let slot = self.by_name.remove(name)?;
+        let identity = self.slots[slot as usize].take()?;
+        if let Some(end) = identity.expires_at {
+            self.by_end.remove(&(end, slot));
+        }
+        for index in &mut self.indexes {
+            index.remove(&identity, slot);
+        }
+        self.free.push(slot);
+        Some(identity)
+    }
+
+    /// Who goes by this name and is alive.
+    pub fn get(&self, name: &str, now: Millis) -> Option<&Arc<Identity>> {
+        let slot = self.by_name.get(name)?;
+        self.at(*slot).filter(|identity| identity.is_alive(now))
+    }
+
+    /// How many are held, those included that expired and were not removed.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether nobody is held.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// How many are alive; the cost grows with those that expired and were not removed, only.
+    pub fn len_alive(&self, now: Millis) -> usize {
+        self.len() - self.by_end.range(..=(now, Slot::MAX)).count()
+    }
+
+    /// One page of those that a query matches.
+    ///
+    /// Errors: `INVALID_CURSOR`; `INVALID_REQUEST` for an order that there is not
+    pub fn find(&self, query: &Query, now: Millis) -> Result<Page, Fault> {
+        let order = Order::of(&query.sort_by)?;
+        let after = query.cursor.as_deref().map(|text| cursor::read(query, text)).transpose()?;
+        if query.filter.is_everybody() && order.is_by_name() {
+            return Ok(self.all_by_name(query, after.as_ref(), now));
+        }
+        let mut found = self.matching(&query.filter, now);
+        let total_count = found.len();
+        if let Some(after) = &after {
+            found.retain(|identity| order.is_behind(identity, after));
+        }
+        let is_last = found.len() <= query.limit;
+        if !is_last {
+            found.select_nth_unstable_by(query.limit, |one, other| order.compare(one, other));
+            found.truncate(query.limit);
+        }
+        found.sort_unstable_by(|one, other| order.compare(one, other));
+        let last = found.last().filter(|_| !is_last);
+        let next_cursor = last.map(|last| cursor::write(query, &order.position(last)));
+        Ok(Page { identities: found.into_iter().cloned().collect(), total_count, next_cursor })
+    }
+
+    /// The commonest list: read in order, no further than the page goes.
+    fn all_by_name(&self, query: &Query, after: Option<&Position>, now: Millis) -> Page {
+        let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.name()));
+        let behind = self.by_name.range::<str, _>((start, Bound::Unbounded));
+        let held = behind.filter_map(|(_, slot)| self.at(*slot));
+        let mut alive = held.filter(|identity| identity.is_alive(now));
+        let identities: Vec<_> = alive.by_ref().take(query.limit).cloned().collect();
+        let last = identities.last().filter(|_| alive.next().is_some());
+        let place = last.map(|last| Order::default().position(last));
+        let next_cursor = place.map(|place| cursor::write(query, &place));
+        Page { identities, total_count: self.len_alive(now), next_cursor }
+    }
+
+    /// The names of all that a filter matches, in no order.
+    pub fn targets(&self, filter: &Filter, now: Millis) -> Vec<Arc<str>> {
+        let found = self.matching(filter, now).into_iter();
+        found.map(|identity| identity.name.clone()).collect()
+    }
+
+    /// Who has expired and was not removed yet, the first to go first.
+    pub fn expired(&self, now: Millis) -> Vec<Arc<str>> {
+        let due = self.by_end.range(..=(now, Slot::MAX));
+        due.filter_map(|(_, slot)| self.at(*slot)).map(|identity| identity.name.clone()).collect()
+    }
+
+    /// Removes who has expired and tells who they were, the first to go first. The cost grows with
+    /// those that go, only.
+    pub fn expire(&mut self, now: Millis) -> Vec<Arc<str>> {
+        let mut gone = Vec::new();
+        while let Some((end, slot)) = self.by_end.first().copied()
+            && end <= now
+        {
+            let name = self.at(slot).expect("every end is somebody's").name.clone();
+            self.remove(&name);
+            gone.push(name);
+        }
+        gone
+    }
+
+    /// Indexes these fields, and no others. What is no path is not indexed: indexes change what an
+    /// answer costs, never the answer.
+    pub fn reindex(&mut self, indexes: &[String]) {
+        let fields: BTreeSet<Path> =
+            indexes.iter().filter_map(|field| Path::read(field).ok()).collect();
+        self.indexes.retain(|index| fields.contains(index.field()));
+        for field in fields {
+            if self.indexes.iter().all(|index| *index.field() != field) {
+                let index = self.index(field);
+                self.indexes.push(index);
+            }
+        }
+    }
+
+    fn index(&self, field: Path) -> Index {
+        let mut index = Index::new(field);
+        for slot in self.by_name.values() {
+            let identity = self.at(*slot).expect("every name is somebody's");
+            index.insert(identity, *slot);
+        }
+        index
+    }
+
+    fn at(&self, slot: Slot) -> Option<&Arc<Identity>> {
+        self.slots[slot as usize].as_ref()
+    }
+
+    fn matching(&self, filter: &Filter, now: Millis) -> Vec<&Arc<Identity>> {
+        let is_match = |identity: &&Arc<Identity>| {
+            identity.is_alive(now) && filter.matches(&identity.metadata)
+        };
+        match plan::candidates(&self.indexes, filter.root(), self.len()) {
+            Some(slots) => {
+                slots.into_iter().filter_map(|slot| self.at(slot)).filter(is_match).collect()
+            }
+            None => {
+                let everybody = self.by_name.values().filter_map(|slot| self.at(*slot));
+                everybody.filter(is_match).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What each operation does.
+
+use serde_json::json;
+
+use crate::house::House;
+
+#[test]
+fn an_identity_is_registered_found_renewed_and_taken_out() {
+    let house = House::open();
+    let sensor = json!({ "identity": "s/1", "ttl_seconds": 60, "metadata": { "battery": 0.5 } });
+    let first = house.post("/v1/fleet/register", &sensor);
+    assert_eq!(first.status, 200, "{}", first.body);
+    let lives =
+        first.body["expires_at"].as_u64().unwrap() - first.body["registered_at"].as_u64().unwrap();
+    assert_eq!(lives, 60_000);
+    let again = house.post("/v1/fleet/register", &sensor);
+    assert_eq!(again.refusal(), (409, "ALREADY_EXISTS", "/identity"));
+    let mut renewed = sensor.clone();
+    renewed["replace"] = true.into();
+    renewed["metadata"]["battery"] = 0.25.into();
+    assert_eq!(house.post("/v1/fleet/register", &renewed).status, 200);
+    let found = house.get("/v1/fleet/identities/s%2F1");
+    assert_eq!(found.body["metadata"]["battery"], 0.25);
+    for was_there in [true, false] {
+        let gone = house.post("/v1/fleet/unregister", &json!({ "identity": "s/1" }));
+        assert_eq!(gone.body["unregistered"], was_there);
+    }
+    assert_eq!(house.get("/v1/fleet/identities/s%2F1").refusal().1, "NOT_FOUND");
+}
+
+#[test]
+fn enumeration_counts_all_and_pages_through_each_once() {
+    let house = House::open();
+    for number in 0..25 {
+        let metadata = json!({ "number": number, "is_even": number % 2 == 0 });
+        let body = json!({ "identity": format!("u{number:02}"), "metadata": metadata });
+        assert_eq!(house.post("/v1/n/register", &body).status, 200);
+    }
+    let mut query = json!({ "filter": { "is_even": true }, "limit": 5,
+        "sort_by": ["metadata.number desc"], "include_metadata": false });
+    let mut seen = Vec::new();
+    loop {
+        let page = house.post("/v1/n/enumerate", &query).body;
+        assert_eq!(page["total_count"], 13);
+        for one in page["identities"].as_array().unwrap() {
+            assert_eq!(one.get("metadata"), None);
+            seen.push(one["identity"].as_str().unwrap().to_owned());
+        }
+        let Some(cursor) = page.get("next_cursor") else { break };
+        query["cursor"] = cursor.clone();
+    }
+    let expected: Vec<String> =
+        (0..25).rev().filter(|n| n % 2 == 0).map(|n| format!("u{n:02}")).collect();
+    assert_eq!(seen, expected);
+    query["filter"] = json!({});
+    assert_eq!(house.post("/v1/n/enumerate", &query).refusal().1, "INVALID_CURSOR");
+}
+
+#[test]
+fn a_multicast_says_what_became_of_each_target() {
+    let house = House::open();
+    house.post("/v1/n/register", &json!({ "identity": "a", "metadata": { "on": true } }));
+    house.post("/v1/n/register", &json!({ "identity": "b", "metadata": { "on": false } }));
+    let message = json!({ "filter": { "on": true }, "payload": "hello", "statuses": true });
+    let told = house.post("/v1/n/multicast", &message).body;
+    assert_eq!((&told["target_count"], &told["failed_count"]), (&json!(1), &json!(1)));
+    assert_eq!(told["statuses"][0]["identity"], "a");
+    assert_eq!(told["statuses"][0]["status"], "FAILED");
+    assert_eq!(told["statuses"][0]["reason"], "no subscriber");
+    let nobody = json!({ "filter": { "on": "never" }, "payload": "hello" });
+    assert_eq!(house.post("/v1/n/multicast", &nobody).body["target_count"], 0);
+}
+
+#[test]
+fn a_schema_fills_in_and_keeps_out() {
+    let house = House::open();
+    let schema = json!({ "fields": {
+        "status": { "type": "string", "required": true, "index": true },
+        "level": { "type": "integer", "default": 1 },
+    } });
+    let put = |schema: &serde_json::Value| {
+        house.ask("PUT", "/v1/n/schema", &[], schema.to_string().as_bytes())
+    };
+    assert_eq!(house.get("/v1/n/schema").refusal().0, 404);
+    assert_eq!(put(&schema).status, 200);
+    assert_eq!(house.get("/v1/n/schema").body, schema);
+    let good = json!({ "identity": "a", "metadata": { "status": "on" } });
+    assert_eq!(house.post("/v1/n/register", &good).status, 200);
+    assert_eq!(house.get("/v1/n/identities/a").body["metadata"]["level"], 1);
+    let bad = json!({ "identity": "b", "metadata": { "level": 2 } });
+    assert_eq!(house.post("/v1/n/register", &bad).refusal().1, "INVALID_METADATA");
+    assert_eq!(
+        put(&json!({ "fields": { "x": { "type": "colour" } } })).refusal().1,
+        "INVALID_SCHEMA"
+    );
+    assert_eq!(house.get("/v1/n/schema").body, schema, "a refused schema changes nothing");
+    assert_eq!(house.names("n"), ["a"]);
+}
+
+#[test]
+fn what_it_counts_is_shown() {
+    let house = House::open();
+    house.post("/v1/n/register", &json!({ "identity": "a" }));
+    house.post("/v1/n/enumerate", &json!({}));
+    house.post("/v1/n/multicast", &json!({ "payload": "x" }));
+    let shown = house.get("/metrics").body;
+    let shown = shown.as_str().unwrap();
+    for line in [
+        "registry_registrations_total 1",
+        "registry_enumerate_seconds_count 1",
+        "registry_deliveries_total{status=\"failed\"} 1",
+        "registry_multicast_delivered_bucket{le=\"0\"} 1",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+}

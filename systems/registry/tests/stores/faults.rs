@@ -1,0 +1,187 @@
+//! Redis that goes away, hangs, comes back, and comes back without what it had.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use registry::fault::{Code, Fault};
+use registry::identity;
+use registry::store::Store;
+use registry::store::redis::Redis;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::asking::*;
+use crate::server::Server;
+
+/// Far beyond the two seconds that an operation may take at most.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// Each operation once; all of them must end within the bound.
+async fn everything(store: &Redis) -> Vec<Result<(), Fault>> {
+    let all = query(&json!({}), 5);
+    let operations = async {
+        vec![
+            store.register(HERE, somebody("late")).await.map(drop),
+            store.unregister(HERE, "late").await.map(drop),
+            store.get(HERE, "late").await.map(drop),
+            store.find(HERE, &all).await.map(drop),
+            store.targets(HERE, &all.filter).await.map(drop),
+            store.open("another").await,
+            store.put_schema("another", Arc::default(), Vec::new()).await,
+            store.schema(HERE).await.map(drop),
+            store.expire(identity::now()).await.map(drop),
+        ]
+    };
+    tokio::time::timeout(BOUND, operations).await.expect("an operation hangs")
+}
+
+async fn nothing_is_available(store: &Redis) {
+    for result in everything(store).await {
+        let fault = result.unwrap_err();
+        assert_eq!(fault.code, Code::Unavailable);
+        assert!(fault.retry_after.is_some() && fault.message.contains("Redis at 127.0.0.1"));
+    }
+}
+
+/// Asks until the store is there again, as a client would; the bound is only for a store that never
+/// comes back.
+async fn until_available(store: &Redis) {
+    let tries = async {
+        while store.schema(HERE).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(BOUND, tries).await.expect("the store does not come back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_answers_where_there_is_no_redis() {
+    let mut server = Server::start();
+    server.kill();
+    assert_eq!(code(Redis::connect(&server.url()).await), Code::Unavailable);
+    assert_eq!(code(Redis::connect("no address").await), Code::Unavailable);
+}
+
+/// Registers one after the other until the store is away; the names that were acknowledged.
+async fn register_until_away(store: Arc<Redis>, number: usize) -> Vec<Arc<str>> {
+    let mut acknowledged = Vec::new();
+    loop {
+        let name = format!("user-{number}-{}", acknowledged.len());
+        match store.register(HERE, mortal(&name, 600_000)).await {
+            Ok(given) => acknowledged.push(given.name.clone()),
+            Err(fault) => {
+                assert_eq!(fault.code, Code::Unavailable);
+                return acknowledged;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_killed_amid_registrations_loses_none_and_halves_none() {
+    let mut server = Server::durable();
+    let store = Arc::new(server.store().await);
+    let mut all = JoinSet::new();
+    for number in 0..16 {
+        all.spawn(register_until_away(store.clone(), number));
+    }
+    while store.find(HERE, &query(&json!({}), 1)).await.map_or(0, |page| page.total_count) < 500 {
+        tokio::task::yield_now().await;
+    }
+    server.kill();
+    let acknowledged = tokio::time::timeout(BOUND, all.join_all()).await.expect("one hangs");
+    let acknowledged = acknowledged.concat();
+    nothing_is_available(&store).await;
+    server.restart();
+    until_available(&store).await;
+    let there: BTreeSet<_> = everybody(&*store, HERE).await.into_iter().collect();
+    assert!(acknowledged.len() >= 500);
+    assert!(acknowledged.iter().all(|name| there.contains(name)), "one is lost");
+    // Whoever is there is there whole: in the hash, among those that end, and for others.
+    let count = |words: &[&str]| server.tell::<usize>(words);
+    assert_eq!(count(&["HLEN", "registry:here:identities"]), there.len());
+    assert_eq!(count(&["ZCARD", "registry:here:expiry"]), there.len());
+    assert_eq!(count(&["XLEN", "registry:here:log"]), there.len());
+    assert!(everything(&store).await.into_iter().all(|result| result.is_ok()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_hangs_is_away_until_it_goes_on() {
+    let server = Server::start();
+    let store = Arc::new(server.store().await);
+    store.register(HERE, somebody("ada")).await.unwrap();
+    assert!(is_there(&*store, "ada").await);
+    server.freeze();
+    let mut all = JoinSet::new();
+    for number in 0..200 {
+        let (store, wanted) = (store.clone(), somebody(&format!("asked-{number}")));
+        all.spawn(async move { code(store.register(HERE, wanted).await) });
+    }
+    let codes = tokio::time::timeout(BOUND, all.join_all()).await.expect("one hangs");
+    assert!(codes.into_iter().all(|code| code == Code::Unavailable));
+    nothing_is_available(&store).await;
+    server.thaw();
+    until_available(&store).await;
+    assert_eq!(figure(&*store, "registry_store_reloads_total"), 1, "it is still the same Redis");
+    // What was asked for and given up may be done yet, one after the other, but then for everybody.
+    let other = server.store().await;
+    let same = async {
+        while everybody(&*store, HERE).await != everybody(&other, HERE).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(BOUND, same).await.expect("two coordinators see different things");
+    assert!(is_there(&*store, "ada").await);
+    store.register(HERE, somebody("bob")).await.unwrap();
+    assert!(is_there(&other, "bob").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_forgot_everything_is_believed() {
+    let mut server = Server::start();
+    let (one, other) = (server.store().await, server.store().await);
+    one.open("another").await.unwrap();
+    for name in ["ada", "bob"] {
+        one.register(HERE, somebody(name)).await.unwrap();
+        assert!(is_there(&other, name).await);
+    }
+    server.kill();
+    server.restart();
+    until_available(&one).await;
+    until_available(&other).await;
+    let all = query(&json!({}), 5);
+    assert_eq!(code(other.find(HERE, &all).await), Code::UnknownNamespace);
+    for name in ["cleo", "dan"] {
+        one.register(HERE, somebody(name)).await.unwrap();
+    }
+    let them = ["cleo", "dan"].map(Arc::<str>::from);
+    assert_eq!(everybody(&one, HERE).await, them);
+    assert_eq!(everybody(&other, HERE).await, them);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_forgot_its_last_changes_is_believed() {
+    let mut server = Server::start();
+    let store = server.store().await;
+    store.register(HERE, somebody("ada")).await.unwrap();
+    server.tell::<()>(&["SAVE"]);
+    store.register(HERE, somebody("bob")).await.unwrap();
+    assert_eq!(everybody(&store, HERE).await.len(), 2);
+    server.kill();
+    server.restart();
+    // The same epoch, and as many entries as before: only the run tells that one is another.
+    server.store().await.register(HERE, somebody("cleo")).await.unwrap();
+    until_available(&store).await;
+    assert_eq!(everybody(&store, HERE).await, ["ada", "cleo"].map(Arc::<str>::from));
+}
+
+#[tokio::test]
+async fn scripts_that_redis_forgot_are_given_again() {
+    let server = Server::start();
+    let store = server.store().await;
+    store.register(HERE, somebody("ada")).await.unwrap();
+    server.tell::<()>(&["SCRIPT", "FLUSH"]);
+    store.register(HERE, somebody("bob")).await.unwrap();
+    assert_eq!(everybody(&store, HERE).await.len(), 2);
+}

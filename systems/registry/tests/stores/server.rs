@@ -1,0 +1,131 @@
+//! A Redis of one's own, on a free port, ended and reaped with the test.
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use registry::store::redis::Redis;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::place::Place;
+
+/// The server, or where it will be again.
+pub struct Server {
+    child: Option<Child>,
+    port: u16,
+    place: Place,
+    appends: bool,
+}
+
+impl Server {
+    /// One that keeps everything in memory.
+    pub fn start() -> Self {
+        Self::of(false)
+    }
+
+    /// One that writes each change to a file before it answers.
+    pub fn durable() -> Self {
+        Self::of(true)
+    }
+
+    fn of(appends: bool) -> Self {
+        let mut server = Self { child: None, port: 0, place: Place::new("redis"), appends };
+        // Somebody may take the free port before Redis does; then another one is free.
+        for _ in 0..5 {
+            server.port = free_port();
+            if server.begin() {
+                return server;
+            }
+        }
+        panic!("redis-server does not start: {}", server.log());
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    /// A coordinator's store on it.
+    pub async fn store(&self) -> Redis {
+        Redis::connect(&self.url()).await.unwrap()
+    }
+
+    /// Ends it at once, as a crash would.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Starts it again on its port, with what its files hold.
+    pub fn restart(&mut self) {
+        assert!(self.begin(), "redis-server does not start again: {}", self.log());
+    }
+
+    /// Stops it from doing anything, though its connections stay.
+    pub fn freeze(&self) {
+        kill_process(self.pid(), Signal::STOP).unwrap();
+    }
+
+    pub fn thaw(&self) {
+        kill_process(self.pid(), Signal::CONT).unwrap();
+    }
+
+    /// Runs a command of Redis and gives what it answers.
+    pub fn tell<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
+        let mut connection = redis::Client::open(self.url()).unwrap().get_connection().unwrap();
+        redis::cmd(words[0]).arg(&words[1..]).query(&mut connection).unwrap()
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(self.child.as_ref().expect("it runs"))
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.place.path("log")).unwrap_or_default()
+    }
+
+    /// Starts it and waits until it answers; `false` if it ends instead.
+    fn begin(&mut self) -> bool {
+        let appends = if self.appends { "yes" } else { "no" };
+        let child = Command::new("redis-server")
+            .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(["--save", "", "--appendonly", appends, "--appendfsync", "always"])
+            .arg("--dir")
+            .arg(self.place.path(""))
+            .arg("--logfile")
+            .arg(self.place.path("log"))
+            .stdout(Stdio::null())
+            .spawn();
+        let child = self.child.insert(child.expect("redis-server starts (Debian: redis-server)"));
+        // Readiness has no event to wait for: each refused attempt yields and tries again.
+        loop {
+            if child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            if answers(self.port) {
+                return true;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Whether it has read its files and takes commands.
+fn answers(port: u16) -> bool {
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}/0")).unwrap();
+    let connection = client.get_connection();
+    connection.is_ok_and(|mut connection| {
+        redis::cmd("PING").query::<String>(&mut connection).is_ok_and(|answer| answer == "PONG")
+    })
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
