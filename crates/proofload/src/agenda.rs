@@ -31,6 +31,13 @@ pub struct Agenda {
     pub repeated: BTreeSet<u32>,
 }
 
+impl State {
+    /// Whether the trial left its facts.
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Whole | Self::Spoiled)
+    }
+}
+
 impl Agenda {
     /// By number of the trial; those that were never begun are absent.
     pub fn of(plan: &Plan, states: &BTreeMap<u32, State>) -> Self {
@@ -53,6 +60,18 @@ impl Agenda {
             }
         }
         Self { trials, repeated }
+    }
+
+    /// Whether the trial was planned, and its block was executed again.
+    pub fn is_superseded(&self, plan: &Plan, trial: &TrialPlan) -> bool {
+        trial.index as usize <= plan.trials.len() && self.repeated.contains(&trial.block)
+    }
+
+    /// Trials that ended and are not superseded, of those with a state.
+    pub fn standing(&self, plan: &Plan, states: &BTreeMap<u32, State>) -> BTreeSet<u32> {
+        let ended = |trial: &TrialPlan| states.get(&trial.index).is_some_and(|one| one.is_ended());
+        let standing = all(plan).filter(|one| ended(one) && !self.is_superseded(plan, one));
+        standing.map(|trial| trial.index).collect()
     }
 }
 
@@ -116,6 +135,18 @@ mod tests {
     fn a_repetition_that_was_stopped_or_could_not_begin_is_gone_on_with() {
         check(&[(1, Spoiled), (5, Unfinished)], &[5, 6, 3, 4], &[1]);
         check(&[(1, Spoiled), (5, Whole), (6, NotExecuted)], &[6, 3, 4], &[1]);
+    }
+
+    #[test]
+    fn what_was_executed_again_does_not_stand() {
+        let standing = |states: &[(u32, State)]| {
+            let states = states.iter().copied().collect();
+            Vec::from_iter(Agenda::of(&plan(), &states).standing(&plan(), &states))
+        };
+        assert_eq!(standing(&[(1, Whole), (2, Whole), (3, Unfinished)]), [1, 2]);
+        assert_eq!(standing(&[(1, Whole), (2, Whole), (3, Whole), (4, Spoiled)]), [1, 2]);
+        assert_eq!(standing(&[(1, Whole), (2, Spoiled), (5, Whole), (6, Spoiled)]), [5, 6]);
+        assert_eq!(standing(&[(1, NotExecuted), (5, Whole)]), [5]);
     }
 
     #[test]

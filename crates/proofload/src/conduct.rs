@@ -15,7 +15,7 @@ use engine::process::{Launcher, ProcessError};
 use engine::{EndSignal, StopSignal};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
-use plan::plan::{Arm, Plan, TrialPlan};
+use plan::plan::{Arm, TrialPlan};
 use record::Window;
 use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
@@ -54,8 +54,8 @@ pub struct Conduct<'a> {
 /// What became of a trial just now.
 enum Ended {
     As(State),
-    /// The run gave up meanwhile.
-    GivenUp(State),
+    /// The run gave up meanwhile. Why, if that became known too late to cut the measure phase short.
+    GivenUp(State, Option<String>),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
@@ -70,17 +70,19 @@ impl Conduct<'_> {
     /// Errors: no trial could begin, or the record cannot be written
     pub fn run(&mut self, run: Run) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
-        let mut states = self.states();
-        let kept = ended(&states);
+        let before = self.states();
+        let mut states = before.clone();
         let mut early_end = EarlyEnd::new(plan);
         let mut given_up = self.recall(&states, &mut early_end);
+        let mut lost = None;
         while self.stop.requests() == 0 && !given_up {
             let agenda = Agenda::of(plan, &states);
             let Some(next) = agenda.trials.first() else { break };
             match self.trial(next, &agenda, &mut early_end)? {
                 Ended::Stopped => break,
-                Ended::GivenUp(state) => {
+                Ended::GivenUp(state, late) => {
                     states.insert(next.index, state);
+                    lost = late.map(|why| (next.clone(), why));
                     given_up = true;
                 }
                 Ended::As(state) => {
@@ -91,7 +93,9 @@ impl Conduct<'_> {
                         self.live.say(&format!("block {} is executed again", next.block));
                     }
                 }
-                Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
+                Ended::CouldNotBegin(problem) if !states.values().any(|one| one.is_ended()) => {
+                    return Err(problem);
+                }
                 Ended::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
                     states.insert(next.index, State::NotExecuted);
@@ -105,7 +109,7 @@ impl Conduct<'_> {
                 break;
             }
         }
-        self.summary(run, &states, kept)
+        self.summary(run, &states, (&before, lost))
     }
 
     /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
@@ -133,7 +137,7 @@ impl Conduct<'_> {
         let counts = |trial: &TrialPlan| {
             states.get(&trial.index) == Some(&State::Whole)
                 && !plan.is_aa(trial.block)
-                && !is_superseded(plan, &agenda, trial)
+                && !agenda.is_superseded(plan, trial)
         };
         let mut given_up = false;
         for trial in agenda::all(plan).filter(counts) {
@@ -147,19 +151,20 @@ impl Conduct<'_> {
         given_up
     }
 
-    /// Judges what the folder holds. `kept`: how many trials were there before.
+    /// Judges what the folder holds, by number of the trial: what became of each, what had before this invocation, and
+    /// with which whole trial the run gave up, and why.
     fn summary(
         &self,
         mut run: Run,
         states: &BTreeMap<u32, State>,
-        kept: usize,
+        (before, lost): (&BTreeMap<u32, State>, Option<(TrialPlan, String)>),
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
         let agenda = Agenda::of(plan, states);
         let mut summariser = Summariser::new(plan);
         for trial in agenda::all(plan).filter(|trial| states.contains_key(&trial.index)) {
-            let superseded = is_superseded(plan, &agenda, &trial);
+            let superseded = agenda.is_superseded(plan, &trial);
             let fell = match reader.facts(trial.index) {
                 Ok(facts) => {
                     run.machine.placement = facts.generator.placement.clone();
@@ -177,8 +182,13 @@ impl Conduct<'_> {
                 _ => {}
             }
         }
-        if kept > 0 && kept < ended(states) {
+        let standing = agenda.standing(plan, states);
+        let kept = agenda.standing(plan, before).len();
+        if kept > 0 && kept < standing.len() {
             summariser.resumed(kept);
+        }
+        if let Some((trial, why)) = lost.filter(|_| !agenda.trials.is_empty()) {
+            summariser.gave_up(&trial, &why);
         }
         Ok(summariser.finish(run))
     }
@@ -263,8 +273,14 @@ impl Conduct<'_> {
         writer.finish(&executed.totals).map_err(keep)?;
         write_facts(self.disk, &executed).map_err(keep)?;
         let state = state(&executed);
-        let hopeless = gave_up(executed.early_end.as_ref());
-        Ok(if hopeless { Ended::GivenUp(state) } else { Ended::As(state) })
+        let wish = setup.end.reason().filter(|wish| gave_up(Some(wish)));
+        Ok(match wish.filter(|_| executed.died.is_none()) {
+            Some(wish) => {
+                let late = executed.early_end.is_none().then(|| secrets.redact(&wish.why));
+                Ended::GivenUp(state, late)
+            }
+            None => Ended::As(state),
+        })
     }
 
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {
@@ -290,11 +306,6 @@ impl Conduct<'_> {
     }
 }
 
-/// Trials that left their facts.
-fn ended(states: &BTreeMap<u32, State>) -> usize {
-    states.values().filter(|state| matches!(state, State::Whole | State::Spoiled)).count()
-}
-
 fn state(facts: &record::Trial) -> State {
     match facts {
         facts if facts.interrupted => State::Unfinished,
@@ -310,11 +321,6 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
         EventKind::NotExecuted { reason } => Some(reason),
         _ => None,
     })
-}
-
-/// Whether the trial was planned, and its block was executed again.
-fn is_superseded(plan: &Plan, agenda: &Agenda, trial: &TrialPlan) -> bool {
-    trial.index as usize <= plan.trials.len() && agenda.repeated.contains(&trial.block)
 }
 
 fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::Result<()> {

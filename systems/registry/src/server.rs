@@ -89,15 +89,22 @@ async fn with_bus(
 ) -> Result<(), ServeError> {
     let reach = ServeError::while_doing("open the bus");
     let coordinator = coordinator();
+    let counts = bus::Counts::new(&room.metrics);
     match &configuration.bus {
         Part::Embedded => {
-            let settings = bus::embedded::Settings::default();
-            let counts = bus::Counts::new(&room.metrics);
-            let bus = Embedded::new(&coordinator, settings, counts, room.stop.clone());
-            room.serve(configuration, (store, bus, coordinator), announce).await
+            let (settings, stop) = (bus::embedded::Settings::default(), room.stop.clone());
+            let bus = match &configuration.durable {
+                Some(folder) => {
+                    let file = folder.join("messages.redb");
+                    Embedded::open(&file, &coordinator, settings, counts, stop).map_err(failed)
+                }
+                None => Ok(Embedded::new(&coordinator, settings, counts, stop)),
+            };
+            room.serve(configuration, (store, bus.map_err(reach)?, coordinator), announce).await
         }
         Part::Server(url) => {
-            let bus = Nats::connect(&coordinator, url).await;
+            let settings = bus::nats::Settings { servers: url.clone(), ..Default::default() };
+            let bus = Nats::connect(&coordinator, settings, counts).await;
             let bus = bus.map_err(failed).map_err(reach)?;
             room.serve(configuration, (store, bus, coordinator), announce).await
         }

@@ -28,6 +28,8 @@ pub(super) struct Desk<'a> {
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
     interrupted: bool,
+    /// Why the measure phase ended before the plan did, if it did.
+    ended_early: Option<EarlyEnd>,
 }
 
 impl<'a> Desk<'a> {
@@ -51,6 +53,7 @@ impl<'a> Desk<'a> {
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
             interrupted: false,
+            ended_early: None,
         }
     }
 
@@ -70,6 +73,7 @@ impl<'a> Desk<'a> {
                 }
             }
             Message::Lost { count, at } => self.event(at, EventKind::ConnectionLost { count }),
+            Message::EndedEarly { why, at } => self.end_early(at, why),
         }
     }
 
@@ -120,12 +124,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The measure phase is to end, because enough is known; told once.
-    pub(super) fn end_early(&mut self, now: u64, why: EarlyEnd) {
-        if self.phase < Phase::Drain {
-            self.event(now, EventKind::EndedEarly(why));
-            self.drain(now);
-        }
+    /// Why the measure phase ended before the plan did, if it did.
+    pub(super) fn ended_early(&self) -> Option<&EarlyEnd> {
+        self.ended_early.as_ref()
     }
 
     /// Everything has ended: gives out the windows that are left.
@@ -134,6 +135,15 @@ impl<'a> Desk<'a> {
             for window in assembler.finish() {
                 self.give(window);
             }
+        }
+    }
+
+    /// The measure phase of a worker has ended, because enough is known; told once.
+    fn end_early(&mut self, at: u64, why: EarlyEnd) {
+        if self.ended_early.is_none() {
+            self.event(at, EventKind::EndedEarly(why.clone()));
+            self.drain(at);
+            self.ended_early = Some(why);
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use record::Trial;
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
+use record::{Role, Trial};
 
 use super::desk::Desk;
 use super::setup::Setup;
@@ -56,8 +56,9 @@ pub fn run_trial<D: Driver>(
     let mut watch = Watch { processes, stops, timing, placement, died, check, blows };
     watch.conduct(brief.timeline, &mut desk, &threads);
     let harvest = threads.join();
-    let died = watch.died.take().or(harvest.died);
-    let mut trial = facts::join(setup, &brief, &harvest.reports, died);
+    // A worker of ours that fell says nothing about whatever else fell meanwhile.
+    let died = harvest.died.map(|why| (Role::Worker, why)).or(watch.died.take());
+    let mut trial = facts::join(setup, &brief, &harvest.reports, (died, desk.ended_early()));
     trial.faults = watch.blows.done;
     desk.close();
     if let Check::Done(generator, kernel) = watch.check {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::task::Poll;
 
-use record::Trial;
 use record::event::EventKind;
+use record::{Role, Trial};
 use tokio::task::spawn_local;
 
 use super::desk::Desk;
@@ -42,7 +42,8 @@ pub fn run_virtual<D: Driver, N: Network>(
     let mut desk = Desk::new(&brief, on);
     let runtime = clock.runtime()?;
     let (reports, died) = runtime.block_on(execute(setup, &brief, (clock, network), &mut desk));
-    let trial = facts::join(setup, &brief, &reports, died);
+    let died = died.map(|why| (Role::Worker, why));
+    let trial = facts::join(setup, &brief, &reports, (died, desk.ended_early()));
     desk.close();
     let accounting = facts::accounting(&trial.totals.total());
     desk.event(clock.now(), EventKind::TrialFinished { accounting });
@@ -106,9 +107,6 @@ async fn listening<T, D: Driver>(
             desk.interrupt(clock.now());
         }
         listen(desk, said);
-        if let Some(why) = setup.end.reason() {
-            desk.end_early(clock.now(), why);
-        }
         desk.tell_progress(clock.now());
         if let Some(value) = ended {
             return value;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use plan::fault::{self, Fault, Step};
 use record::event::EventKind;
 use record::summary::Placement;
-use record::{FaultDone, GeneratorFacts};
+use record::{FaultDone, GeneratorFacts, Role};
 
 use super::desk::Desk;
 use super::threads::Threads;
@@ -25,8 +25,8 @@ pub(super) struct Watch<'a> {
     pub(super) stops: Stops,
     pub(super) timing: Timing,
     pub(super) placement: Placement,
-    /// Why the trial ended before its time.
-    pub(super) died: Option<String>,
+    /// What ended, and why the trial therefore ended before its time.
+    pub(super) died: Option<(Role, String)>,
     pub(super) check: Check,
     pub(super) blows: Blows,
 }
@@ -66,8 +66,7 @@ impl Watch<'_> {
         loop {
             let now = monotonic();
             self.keep_phases(timeline, desk, (now, &threads.ids));
-            if let Some(why) = self.stops.end.reason() {
-                desk.end_early(now, why);
+            if desk.ended_early().is_some() {
                 self.end_measure(now);
             }
             self.strike(desk, timeline.measure_from);
@@ -148,7 +147,7 @@ impl Watch<'_> {
         }
         while let Some(death) = self.processes.died() {
             let (name, status) = (death.name, death.status);
-            self.died.get_or_insert(format!("{name} ended: {status}"));
+            self.died.get_or_insert((death.role, format!("{name} ended: {status}")));
             desk.event(now, EventKind::ProcessDied { name, status });
             self.stops.conduct.request();
         }

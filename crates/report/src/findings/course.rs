@@ -14,7 +14,7 @@ pub const NOT_EXECUTED_ROW: Row = Row {
     explain: "Something that the trial needs could not be started or reached, so nothing was sent, and \
               the run ended there. The trials before it are judged; what the plan holds beyond them is \
               missing, so the verdict is at best inconclusive. `proofload run --resume` goes on once \
-              the cause is gone.",
+              the cause is gone; a search for capacity is begun again.",
     check: |_| None,
 };
 
@@ -46,6 +46,14 @@ pub(crate) fn not_executed(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding
     of_trial(&NOT_EXECUTED_ROW, plan, trial, Noticed::new(claim, advice).with("cause", why))
 }
 
+/// A search ended where this trial of it could not be carried out.
+pub(crate) fn search_ended(trial: u32, why: &str) -> Finding {
+    let claim =
+        format!("trial {trial} could not be carried out, and the search ended there: {why}");
+    let noticed = Noticed::new(claim, "remove the cause, then search again").with("cause", why);
+    Finding { trial: Some(trial), ..of_run(&NOT_EXECUTED_ROW, noticed) }
+}
+
 pub(crate) fn repeated(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {
     let claim = format!(
         "block {} was executed again, because of trial {}: {why}",
@@ -64,7 +72,7 @@ pub(crate) fn resumed(kept: usize, executed: usize) -> Finding {
     of_run(&RESUMED_ROW, noticed)
 }
 
-fn of_trial(row: &Row, plan: &Plan, trial: &TrialPlan, noticed: Noticed) -> Finding {
+pub(super) fn of_trial(row: &Row, plan: &Plan, trial: &TrialPlan, noticed: Noticed) -> Finding {
     let arm = plan.arms.get(trial.arm).map(|arm| arm.name.clone());
     Finding { arm, trial: Some(trial.index), ..of_run(row, noticed) }
 }

@@ -143,20 +143,7 @@ pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<Enumerate, Fault
 
 /// `metadata.created_at desc`.
 fn sort_key(text: &str, place: usize) -> Result<SortKey, Fault> {
-    let refuse =
-        |what: &str| Err(Fault::new(Code::InvalidRequest, what).at(format!("/sort_by/{place}")));
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let (field, is_descending) = match words[..] {
-        [field] | [field, "asc"] => (field, false),
-        [field, "desc"] => (field, true),
-        _ => return refuse("expected a field, and asc or desc behind it"),
-    };
-    let is_known = matches!(field, "identity" | "registered_at" | "expires_at")
-        || field.strip_prefix("metadata.").is_some_and(|path| !path.is_empty());
-    if !is_known {
-        return refuse("fields are identity, registered_at, expires_at and metadata.…");
-    }
-    Ok(SortKey { field: field.to_owned(), is_descending })
+    text.parse().map_err(|fault: Fault| fault.at(format!("/sort_by/{place}")))
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,8 @@
 //! subscription concerned (or several, where one would be too large), sends them without waiting
 //! for one another, and tells what became of each target by the deadline.
 //!
-//! With [`embedded`] recipients connect to the registry itself.
+//! With [`embedded`] recipients connect to the registry itself, with [`nats`] both connect to a
+//! NATS server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use crate::fault::Fault;
 use crate::message::{Message, Semantics};
 
 pub mod embedded;
+#[cfg(test)]
+mod folder;
 pub mod nats;
 
 /// What became of a message to one target.

@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::bus::{Outcome, Status};
 
@@ -155,13 +157,15 @@ pub struct Ledger {
     coordinator: String,
     next: AtomicU64,
     waves: Mutex<BTreeMap<u64, Arc<Wave>>>,
+    emptied: Notify,
 }
 
 impl Ledger {
     /// An empty ledger; the coordinator's name makes its deliveries' ids unique.
     pub fn new(coordinator: impl Into<String>) -> Self {
         let waves = Mutex::new(BTreeMap::new());
-        Self { coordinator: coordinator.into(), next: AtomicU64::new(1), waves }
+        let coordinator = coordinator.into();
+        Self { coordinator, next: AtomicU64::new(1), waves, emptied: Notify::new() }
     }
 
     /// Numbers for so many deliveries of which no account is kept; the first of them.
@@ -223,6 +227,17 @@ impl Ledger {
         self.waves().is_empty()
     }
 
+    /// Resolves once nothing is under way. Cancel-safe.
+    pub async fn emptied(&self) {
+        let mut emptied = std::pin::pin!(self.emptied.notified());
+        emptied.as_mut().enable();
+        while !self.is_empty() {
+            emptied.as_mut().await;
+            emptied.set(self.emptied.notified());
+            emptied.as_mut().enable();
+        }
+    }
+
     fn number(&self, delivery: &str) -> Option<u64> {
         let rest = delivery.strip_prefix(self.coordinator.as_str())?;
         rest.strip_prefix('-')?.parse().ok()
@@ -261,14 +276,40 @@ impl Account {
         self.wave.marks().all[index].state
     }
 
+    /// Whether a delivery is still under way.
+    pub fn is_open(&self, index: usize) -> bool {
+        matches!(self.state(index), State::Open(_))
+    }
+
+    /// What settles a delivery.
+    pub fn enough(&self, index: usize) -> Enough {
+        self.wave.marks().all[index].enough
+    }
+
     /// Changes a delivery's state; `false` if it was acknowledged meanwhile.
     pub fn put(&self, index: usize, state: State) -> bool {
         self.wave.put(index, state)
     }
 
+    /// A delivery's place, for whoever learns of it later.
+    pub fn place(&self, index: usize) -> Place {
+        Place { wave: Arc::clone(&self.wave), index }
+    }
+
     /// From now on somebody else may acknowledge it.
     pub fn pass(&self, index: usize, owner: u64) {
         self.wave.marks().all[index].owner = owner;
+    }
+
+    /// Waits until every delivery is settled or the deadline has come, which ends the waiting, or
+    /// for so long, after which it is worth another attempt: then it gives `true`.
+    pub async fn lacks_after(&self, pause: Duration, deadline: Instant) -> bool {
+        let again = Instant::now() + pause;
+        tokio::select! {
+            biased;
+            () = self.settled() => false,
+            () = tokio::time::sleep_until(deadline.min(again)) => again < deadline,
+        }
     }
 
     /// Resolves once every delivery is settled. Cancel-safe.
@@ -279,9 +320,27 @@ impl Account {
     }
 }
 
+/// One delivery of an account.
+#[derive(Debug)]
+pub struct Place {
+    wave: Arc<Wave>,
+    index: usize,
+}
+
+impl Place {
+    /// Changes the delivery's state; `false` if it was acknowledged meanwhile.
+    pub fn put(&self, state: State) -> bool {
+        self.wave.put(self.index, state)
+    }
+}
+
 impl Drop for Account {
     fn drop(&mut self) {
-        self.ledger.waves().remove(&self.wave.first);
+        let mut waves = self.ledger.waves();
+        waves.remove(&self.wave.first);
+        if waves.is_empty() {
+            self.ledger.emptied.notify_waiters();
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::filter::Filter;
 use crate::identity::{self, Identity};
 use crate::message::{Message, Semantics};
 use crate::query::{Page, Query};
-use crate::schema::Schema;
+use crate::schema::{self, Schema};
 use crate::store::{Registration, Store};
 
 /// What `register` is asked.
@@ -86,6 +86,8 @@ impl<S: Store, B: Bus> Service<S, B> {
         namespace: &str,
         metadata: Map<String, Value>,
     ) -> Result<Map<String, Value>, Fault> {
+        let most = usize::try_from(self.quotas.max_metadata_bytes).unwrap_or(usize::MAX);
+        schema::check_size(&metadata, most)?;
         let metadata = match self.store.schema(namespace).await? {
             Some(document) => {
                 let schema = self.schemas.of(namespace, document)?;
@@ -93,12 +95,8 @@ impl<S: Store, B: Bus> Service<S, B> {
             }
             None => metadata,
         };
-        let size = serde_json::to_vec(&metadata).map_or(usize::MAX, |json| json.len());
-        if size as u64 > self.quotas.max_metadata_bytes {
-            let most = self.quotas.max_metadata_bytes;
-            let what = format!("metadata have at most {most} bytes as JSON, these have {size}");
-            return Err(Fault::new(Code::InvalidMetadata, what).at("/metadata"));
-        }
+        // Defaults may have made them larger.
+        schema::check_size(&metadata, most)?;
         Ok(metadata)
     }
 

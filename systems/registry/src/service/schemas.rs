@@ -11,8 +11,11 @@ use crate::schema::Schema;
 /// One for each namespace that has one.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
-    read: Mutex<HashMap<String, (Arc<Value>, Arc<Schema>)>>,
+    read: Mutex<HashMap<String, Read>>,
 }
+
+/// A document and what it says.
+type Read = (Arc<Value>, Arc<Schema>);
 
 impl Schemas {
     /// The schema that a document says; read once as long as the store gives the same document.

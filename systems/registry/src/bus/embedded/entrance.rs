@@ -38,10 +38,9 @@ impl Embedded {
             let accept = handshake(&request)?;
             let listener = self.listen(namespace, pattern, name);
             let settings = self.room.settings.clone();
-            let stop = self.room.stop.clone();
             tokio::spawn(async move {
                 if let Ok(stream) = upgrade.await {
-                    socket::converse(TokioIo::new(stream), listener, settings, stop).await;
+                    socket::converse(TokioIo::new(stream), listener, settings).await;
                 }
                 drop(seat);
             });
@@ -54,7 +53,7 @@ impl Embedded {
         let listener = self.listen(namespace, pattern, name);
         let (pieces, body) = Body::stream(events::PIECES);
         let settings = self.room.settings.clone();
-        tokio::spawn(events::tell(pieces, listener, settings, self.room.stop.clone()));
+        tokio::spawn(events::tell(pieces, listener, settings));
         let mut answer = Response::new(body);
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -7,7 +7,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::body::Bytes;
 use serde::Serialize;
-use serving::stop::Stop;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval_at, timeout};
 
@@ -26,12 +25,8 @@ struct Data<'a> {
 
 /// Tells deliveries until either side goes or the system stops. The first piece, a comment, says
 /// that the subscription is in effect; others say at times that the connection is alive.
-pub(super) async fn tell(
-    pieces: mpsc::Sender<Bytes>,
-    mut listener: Listener,
-    settings: Settings,
-    mut stop: Stop,
-) {
+pub(super) async fn tell(pieces: mpsc::Sender<Bytes>, mut listener: Listener, settings: Settings) {
+    let mut stopped = std::pin::pin!(listener.stopped());
     let mut piece = Bytes::from_static(b": subscribed\n\n");
     let mut alive = interval_at(Instant::now() + settings.ping, settings.ping);
     while let Ok(Ok(())) = timeout(settings.stall, pieces.send(piece)).await {
@@ -42,7 +37,7 @@ pub(super) async fn tell(
             },
             _ = alive.tick() => Bytes::from_static(b": here\n\n"),
             () = pieces.closed() => return,
-            () = stop.pulled() => return,
+            () = stopped.as_mut() => return,
         };
     }
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hyper::body::Bytes;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use super::{Room, Settings};
+use super::outbox::file::Known;
+use super::{Places, Room, Settings};
 use crate::fanout::ledger::{Speaker, Why};
 use crate::message::Acknowledgement;
 use crate::subscription::{Pattern, Subscriber};
@@ -18,6 +19,8 @@ pub(super) struct Subscription {
     pub(super) namespace: Arc<str>,
     pub(super) pattern: Pattern,
     pub(super) name: Option<Arc<str>>,
+    /// What stands for it in the outbox, if what must arrive is stored for it.
+    pub(super) stored: Option<Arc<str>>,
     present: AtomicBool,
     line: Mutex<Option<Line>>,
 }
@@ -77,18 +80,61 @@ impl Subscription {
         self.line().as_ref().is_some_and(|line| line.waiting.load(Ordering::Relaxed) > 0)
     }
 
-    /// Ends it: its receiver gets what is in its queue and is told that there is no more.
+    /// Ends it: its receiver gets what is in its queue and is told that there is no more; what is
+    /// stored for it is dropped.
     pub(super) fn end(&self, room: &Room) {
         let mut places = room.places_mut();
-        if self.is_present() {
+        places.remove(self);
+        self.part(room);
+        if let (Some(outbox), Some(stored)) = (&room.outbox, &self.stored) {
+            outbox.forget(stored);
+        }
+    }
+
+    /// Its receiver leaves: a subscription of which something is stored keeps its place.
+    fn leave(&self, room: &Room) {
+        let mut places = room.places_mut();
+        if self.stored.is_none() {
             places.remove(self);
+        }
+        self.part(room);
+    }
+
+    fn part(&self, room: &Room) {
+        if self.is_present() {
             self.connect(None);
             room.counts.subscriptions.add(-1);
         }
     }
+
+    /// One that the outbox knows, its receiver away.
+    pub(super) fn away(room: &Room, known: &Known, pattern: Pattern) -> Arc<Self> {
+        Arc::new(Self {
+            key: room.key(),
+            namespace: known.namespace.as_str().into(),
+            pattern,
+            name: Some(known.name.as_str().into()),
+            stored: Some(known.key()),
+            present: AtomicBool::new(false),
+            line: Mutex::new(None),
+        })
+    }
 }
 
-impl super::Places {
+impl Places {
+    /// Adds a subscription; one of the same name in its namespace makes room.
+    pub(super) fn insert(&mut self, subscription: &Arc<Subscription>, room: &Room) {
+        if let Some(name) = &subscription.name {
+            let place = (Arc::clone(&subscription.namespace), Arc::clone(name));
+            if let Some(former) = self.named.insert(place, Arc::clone(subscription)) {
+                self.remove(&former);
+                former.part(room);
+            }
+        }
+        let own = Arc::clone(subscription);
+        self.table.insert(&subscription.namespace, &subscription.pattern, own);
+    }
+
     fn remove(&mut self, subscription: &Subscription) {
         self.table.remove(&subscription.namespace, &subscription.pattern, subscription.key);
         if let Some(name) = &subscription.name {
@@ -119,26 +165,28 @@ impl Listener {
         let (sender, frames) = mpsc::channel(room.settings.queue_frames.max(1));
         let waiting = Arc::new(AtomicUsize::new(0));
         let line = Line { frames: sender, waiting: Arc::clone(&waiting) };
+        let known = name.filter(|_| room.outbox.is_some()).map(|name| Known {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            pattern: pattern.to_string(),
+        });
         let subscription = Arc::new(Subscription {
             key: room.key(),
             namespace: namespace.into(),
             pattern,
             name: name.map(Into::into),
+            stored: known.as_ref().map(Known::key),
             present: AtomicBool::new(false),
             line: Mutex::new(None),
         });
         subscription.connect(Some(line));
         let mut places = room.places_mut();
-        if let Some(name) = &subscription.name {
-            let place = (Arc::clone(&subscription.namespace), Arc::clone(name));
-            if let Some(former) = places.named.insert(place, Arc::clone(&subscription)) {
-                places.remove(&former);
-                former.connect(None);
-                room.counts.subscriptions.add(-1);
-            }
+        places.insert(&subscription, room);
+        if let (Some(outbox), Some(stored), Some(known)) =
+            (&room.outbox, &subscription.stored, &known)
+        {
+            outbox.welcome(stored, known);
         }
-        let own = Arc::clone(&subscription);
-        places.table.insert(&subscription.namespace, &subscription.pattern, own);
         drop(places);
         room.counts.subscriptions.add(1);
         Self { room: Arc::clone(room), subscription, frames, waiting }
@@ -147,11 +195,14 @@ impl Listener {
     /// The next delivery, in the form of [`crate::message`]; `None` when the subscription has ended.
     /// Cancel-safe.
     pub async fn next(&mut self) -> Option<Bytes> {
-        let bytes = self.frames.recv().await?;
+        let bytes = tokio::select! {
+            bytes = self.frames.recv() => bytes?,
+            bytes = due(&self.room, &self.subscription) => return Some(bytes),
+        };
         Some(self.taken(bytes))
     }
 
-    /// A delivery that is there already.
+    /// A delivery that is in the queue already.
     pub fn next_now(&mut self) -> Option<Bytes> {
         let bytes = self.frames.try_recv().ok()?;
         Some(self.taken(bytes))
@@ -162,9 +213,18 @@ impl Listener {
         self.ear().acknowledge(words)
     }
 
+    /// Resolves once the system stops and no multicast waits for acknowledgements any more.
+    pub(super) fn stopped(&self) -> impl Future<Output = ()> + use<> {
+        let room = Arc::clone(&self.room);
+        async move {
+            room.stop.clone().pulled().await;
+            room.ledger.emptied().await;
+        }
+    }
+
     /// Takes acknowledgements while another part waits for deliveries.
     pub(super) fn ear(&self) -> Ear {
-        Ear { room: Arc::clone(&self.room), key: self.subscription.key }
+        Ear { room: Arc::clone(&self.room), subscription: Arc::clone(&self.subscription) }
     }
 
     fn taken(&self, bytes: Bytes) -> Bytes {
@@ -177,17 +237,26 @@ impl Listener {
 #[derive(Debug)]
 pub(super) struct Ear {
     room: Arc<Room>,
-    key: u64,
+    subscription: Arc<Subscription>,
 }
 
 impl Ear {
     pub(super) fn acknowledge(&self, words: &Acknowledgement) -> usize {
-        self.room.acknowledge(&words.ack, Speaker::Subscription(self.key))
+        let from = Speaker::Subscription(self.subscription.key);
+        self.room.acknowledge(&words.ack, from, self.subscription.stored.as_deref())
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.subscription.end(&self.room);
+        self.subscription.leave(&self.room);
+    }
+}
+
+/// What waits for a receiver that is there, as it becomes due.
+async fn due(room: &Room, subscription: &Subscription) -> Bytes {
+    match (&room.outbox, &subscription.stored) {
+        (Some(outbox), Some(stored)) if subscription.is_present() => outbox.due(stored).await,
+        _ => std::future::pending().await,
     }
 }

@@ -4,8 +4,11 @@
 //! process a [`Listener`] is one. Each has a queue of its own, bounded in
 //! frames and bytes: whoever reads too slowly fills it and is refused more, and nobody else
 //! notices.
+//!
+//! With a file, what must arrive at a receiver with a name waits for it there.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -13,6 +16,7 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 use serving::stop::Stop;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
@@ -27,10 +31,12 @@ use crate::subscription::{Pattern, Subscriber};
 mod entrance;
 mod events;
 mod line;
+mod outbox;
 mod socket;
 
 pub use line::Listener;
 use line::Subscription;
+use outbox::Outbox;
 
 /// What the embedded bus keeps to.
 #[derive(Debug, Clone)]
@@ -49,6 +55,10 @@ pub struct Settings {
     pub longest_retry: Duration,
     /// How large one delivery may be.
     pub bounds: Bounds,
+    /// Deliveries that may be stored for one receiver.
+    pub stored_deliveries: usize,
+    /// Bytes that may be stored for one receiver.
+    pub stored_bytes: usize,
 }
 
 impl Default for Settings {
@@ -61,6 +71,8 @@ impl Default for Settings {
             retry: Duration::from_secs(1),
             longest_retry: Duration::from_secs(8),
             bounds: Bounds::default(),
+            stored_deliveries: 100_000,
+            stored_bytes: 256 << 20,
         }
     }
 }
@@ -76,6 +88,7 @@ struct Room {
     settings: Settings,
     counts: Counts,
     ledger: Arc<Ledger>,
+    outbox: Option<Arc<Outbox>>,
     places: RwLock<Places>,
     next_key: AtomicU64,
     stop: Stop,
@@ -88,6 +101,9 @@ struct Places {
     named: HashMap<(Arc<str>, Arc<str>), Arc<Subscription>>,
 }
 
+/// The longest time kept free before a deadline for storing.
+const RESERVE: Duration = Duration::from_millis(500);
+
 /// A delivery with its bytes, as often as it takes.
 #[derive(Debug)]
 struct Letter {
@@ -97,24 +113,56 @@ struct Letter {
 }
 
 impl Embedded {
-    /// A bus without subscriptions. The coordinator's name must be unique among all that ever were;
-    /// when stopped, connections are told to go.
+    /// A bus without subscriptions that stores nothing. The coordinator's name must be unique among
+    /// all that ever were; when stopped, connections are told to go.
     pub fn new(coordinator: &str, settings: Settings, counts: Counts, stop: Stop) -> Self {
-        let room = Room {
-            settings,
-            counts,
-            ledger: Arc::new(Ledger::new(coordinator)),
-            places: RwLock::default(),
-            next_key: AtomicU64::new(1),
-            stop,
+        Self { room: Arc::new(Room::new(coordinator, settings, counts, stop)) }
+    }
+
+    /// The same, with a file for what must arrive at receivers with a name, and with the
+    /// subscriptions that it knows, their receivers away.
+    ///
+    /// Errors: `UNAVAILABLE` if the file cannot be opened or read
+    pub fn open(
+        path: &Path,
+        coordinator: &str,
+        settings: Settings,
+        counts: Counts,
+        stop: Stop,
+    ) -> Result<Self, Fault> {
+        let bounds = outbox::Bounds {
+            deliveries: settings.stored_deliveries,
+            bytes: settings.stored_bytes,
+            retry: settings.longest_retry,
+            longest_retry: settings.longest_retry * 8,
         };
-        Self { room: Arc::new(room) }
+        let (outbox, known) = Outbox::open(path, bounds)
+            .map_err(|error| Fault::unavailable(format!("{}: {error}", path.display())))?;
+        let mut room = Room::new(coordinator, settings, counts, stop);
+        room.outbox = Some(Arc::new(outbox));
+        for known in known {
+            if let Ok(pattern) = known.pattern.parse() {
+                let away = Subscription::away(&room, &known, pattern);
+                room.places_mut().insert(&away, &room);
+            }
+        }
+        Ok(Self { room: Arc::new(room) })
+    }
+
+    /// Ends the subscription of a name for good; `false` if there is none.
+    pub fn unsubscribe(&self, namespace: &str, name: &str) -> bool {
+        let place = (namespace.into(), name.into());
+        let named = self.room.places().named.get(&place).cloned();
+        named.is_some_and(|subscription| {
+            subscription.end(&self.room);
+            true
+        })
     }
 
     /// Takes acknowledgements that come over no subscription's own connection; how many of the
     /// deliveries were under way in this namespace.
     pub fn acknowledge(&self, namespace: &str, words: &Acknowledgement) -> usize {
-        self.room.acknowledge(&words.ack, Speaker::Namespace(namespace))
+        self.room.acknowledge(&words.ack, Speaker::Namespace(namespace), None)
     }
 
     /// Subscribes within the process: in effect when this returns, until the listener is dropped.
@@ -159,24 +207,40 @@ impl Embedded {
     ) -> Vec<Outcome> {
         let room = &self.room;
         let (parcels, mut outcomes) = room.address(message, targets, Reach::Known);
-        let owners = parcels.iter().map(|parcel| parcel.subscription.key());
-        let owners = owners.map(|key| (key, Enough::Acknowledgement));
+        let owners = parcels.iter().map(|parcel| {
+            let away = !parcel.subscription.is_present();
+            let enough = if away { Enough::Storage } else { Enough::Acknowledgement };
+            (parcel.subscription.key(), enough)
+        });
         let account = room.ledger.open(&message.namespace, owners);
         let mut letters = Vec::with_capacity(parcels.len());
+        let mut storing = JoinSet::new();
         for (index, Parcel { subscription, to }) in parcels.into_iter().enumerate() {
             let id = room.ledger.id(account.number(index));
             let bytes = parcel::encode(message, &id, &to, Some(""));
             let mut letter = Letter { subscription, to, bytes };
             if Instant::now() < deadline {
-                room.counts.sent.one();
-                room.attempt(&mut letter, &account, index);
+                if letter.subscription.is_present() {
+                    room.counts.sent.one();
+                    room.attempt(&mut letter, &account, index);
+                } else {
+                    room.keep(&letter, &account, index, &mut storing);
+                }
             }
             letters.push(letter);
             tokio::task::coop::consume_budget().await;
         }
-        room.insist(&mut letters, &account, deadline).await;
+        room.insist(&mut letters, &account, deadline - room.reserve(deadline)).await;
+        room.keep_rest(&letters, &account, &mut storing);
+        // What is not stored by then may be so later; then it will arrive, and nobody was told.
+        let stored = async { while storing.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout_at(deadline, stored).await;
+        storing.detach_all();
         for (index, letter) in letters.into_iter().enumerate() {
             let state = account.state(index);
+            if state == State::Stored {
+                room.counts.stored.one();
+            }
             outcomes.extend(letter.to.into_iter().map(|identity| state.outcome(identity)));
         }
         outcomes
@@ -184,6 +248,18 @@ impl Embedded {
 }
 
 impl Room {
+    fn new(coordinator: &str, settings: Settings, counts: Counts, stop: Stop) -> Self {
+        Self {
+            settings,
+            counts,
+            ledger: Arc::new(Ledger::new(coordinator)),
+            outbox: None,
+            places: RwLock::default(),
+            next_key: AtomicU64::new(1),
+            stop,
+        }
+    }
+
     fn places(&self) -> RwLockReadGuard<'_, Places> {
         self.places.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -196,11 +272,58 @@ impl Room {
         self.next_key.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn acknowledge(&self, deliveries: &[String], from: Speaker<'_>) -> usize {
-        let count = deliveries.iter().filter(|id| self.ledger.acknowledge(id, from)).count();
+    /// Takes acknowledgements, for what is under way and for what is stored; as which receiver of
+    /// the outbox, if any.
+    fn acknowledge(
+        &self,
+        deliveries: &[String],
+        from: Speaker<'_>,
+        receiver: Option<&str>,
+    ) -> usize {
+        let stored = |id: &str| {
+            self.outbox.as_ref().is_some_and(|outbox| outbox.acknowledge(id, from, receiver))
+        };
+        // Both, always: it may be on its way from the one into the other.
+        let known = deliveries.iter().filter(|id| self.ledger.acknowledge(id, from) | stored(id));
+        let count = known.count();
         self.counts.acknowledged.add(count as u64);
         self.counts.strayed.add((deliveries.len() - count) as u64);
         count
+    }
+
+    /// How long before the deadline storing begins what is not acknowledged, if anything can be.
+    fn reserve(&self, deadline: Instant) -> Duration {
+        match self.outbox {
+            Some(_) => (deadline.saturating_duration_since(Instant::now()) / 4).min(RESERVE),
+            None => Duration::ZERO,
+        }
+    }
+
+    /// Stores a letter beside, if what must arrive is stored for its receiver.
+    fn keep(&self, letter: &Letter, account: &Account, index: usize, storing: &mut JoinSet<()>) {
+        let (Some(outbox), Some(stored)) = (&self.outbox, &letter.subscription.stored) else {
+            account.put(index, State::Open(Some(Why::SubscriberGone)));
+            return;
+        };
+        let outbox = Arc::clone(outbox);
+        let letter = outbox::Letter {
+            key: Arc::clone(stored),
+            id: self.ledger.id(account.number(index)),
+            bytes: letter.bytes.clone(),
+            place: account.place(index),
+            is_sent: account.enough(index) == Enough::Acknowledgement,
+        };
+        storing.spawn(async move { outbox.keep(letter).await });
+    }
+
+    /// Stores what can be stored of what was sent and is not acknowledged.
+    fn keep_rest(&self, letters: &[Letter], account: &Account, storing: &mut JoinSet<()>) {
+        for (index, letter) in letters.iter().enumerate() {
+            let sent = account.enough(index) == Enough::Acknowledgement;
+            if sent && letter.subscription.stored.is_some() && account.is_open(index) {
+                self.keep(letter, account, index, storing);
+            }
+        }
     }
 
     /// Parcels for those who are served, and the outcomes of those who are not.
@@ -247,17 +370,11 @@ impl Room {
     /// waits in its queue is not sent again: it would only stand there twice.
     async fn insist(&self, letters: &mut [Letter], account: &Account, deadline: Instant) {
         let mut pause = Pause::new(self.settings.retry, self.settings.longest_retry);
-        loop {
-            let again = Instant::now() + pause.draw();
-            tokio::select! {
-                biased;
-                () = account.settled() => return,
-                () = tokio::time::sleep_until(deadline) => return,
-                () = tokio::time::sleep_until(again) => {}
-            }
+        while account.lacks_after(pause.draw(), deadline).await {
             for (index, letter) in letters.iter_mut().enumerate() {
-                let open = matches!(account.state(index), State::Open(_));
-                if open && !letter.subscription.is_behind() {
+                // What is being stored is not sent beside.
+                let sent = account.enough(index) == Enough::Acknowledgement;
+                if sent && account.is_open(index) && !letter.subscription.is_behind() {
                     self.counts.resent.one();
                     self.attempt(letter, account, index);
                 }
@@ -296,7 +413,7 @@ impl Bus for Embedded {
         let settings = &self.room.settings;
         json!({
             "kind": "embedded",
-            "durable": false,
+            "durable": self.room.outbox.is_some(),
             "queue_frames": settings.queue_frames,
             "queue_bytes": settings.queue_bytes,
         })

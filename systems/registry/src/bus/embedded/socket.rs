@@ -8,7 +8,6 @@ use std::time::Duration;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use hyper::body::Bytes;
-use serving::stop::Stop;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_websockets::{CloseCode, Error, Limits, Message, ServerBuilder, WebSocketStream};
@@ -29,22 +28,18 @@ type Socket<S> = WebSocketStream<S>;
 type End = (CloseCode, &'static str);
 
 /// Serves one connection until it ends or the system stops, and says why it ends.
-pub(super) async fn converse<S>(
-    stream: S,
-    mut listener: Listener,
-    settings: Settings,
-    mut stop: Stop,
-) where
+pub(super) async fn converse<S>(stream: S, mut listener: Listener, settings: Settings)
+where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let limits = Limits::default().max_payload_len(Some(LONGEST_WORDS));
     let socket = ServerBuilder::new().limits(limits).serve(stream);
     let (mut sink, mut words) = socket.split();
-    let ear = listener.ear();
+    let (ear, stopped) = (listener.ear(), listener.stopped());
     let (code, reason) = tokio::select! {
         end = read(&mut words, &ear, &settings) => end,
         end = write(&mut sink, &mut listener, &settings) => end,
-        () = stop.pulled() => (CloseCode::GOING_AWAY, "the registry stops"),
+        () = stopped => (CloseCode::GOING_AWAY, "the registry stops"),
     };
     // It ends before the farewell: nothing more is promised to a receiver that goes.
     drop(listener);

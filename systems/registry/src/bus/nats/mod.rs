@@ -1,33 +1,392 @@
-//! Stand-in until the NATS bus is merged.
-#![expect(missing_docs, reason = "stand-in")]
-use super::{Bus, Outcome};
-use crate::fault::Fault;
-use crate::message::{Message, Semantics};
-use serde_json::Value;
-use std::sync::Arc;
+//! The bus over NATS: receivers and coordinators connect to one server, and coordinators share
+//! the receivers.
+//!
+//! What goes over the wire stands in `SUBSCRIBING.md`. Plain messages go to a receiver's subject;
+//! what must arrive goes through a stream ([`stream`]), so that it waits for whoever is away. A
+//! multicast is published over a small pool of connections ([`link`]) and confirmed as a whole:
+//! never a round trip for each message.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
-#[derive(Debug)]
-pub struct Nats;
-impl Nats {
-    pub async fn connect(_: &str, _: &str) -> Result<Self, Fault> {
-        Err(Fault::unavailable("not here yet"))
+
+use async_nats::{Client, ConnectOptions, Event, Message as Arrived, Subscriber as Arrivals};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+
+use super::{Bus, Counts, Outcome};
+use crate::fanout::ledger::{Ledger, Speaker, State, Why};
+use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::pause::Pause;
+use crate::fault::Fault;
+use crate::message::{Acknowledgement, Message, Semantics};
+use crate::subscription::Subscriber;
+use crate::subscription::table::Reach;
+
+mod link;
+pub mod presence;
+mod receivers;
+mod send;
+mod stream;
+
+use link::Link;
+use presence::{Presence, Welcome};
+use receivers::{Receiver, Receivers};
+use stream::Streams;
+
+/// What the bus keeps to.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Addresses as `nats://host:port`, of one cluster, separated by commas.
+    pub servers: String,
+    /// Connections to publish over.
+    pub connections: usize,
+    /// A receiver that was not heard for this long is away.
+    pub away: Duration,
+    /// The server sends again what a receiver did not acknowledge for this long.
+    pub ack_wait: Duration,
+    /// How long the stream keeps what nobody fetches, and a receiver that does not come back.
+    pub keep: Duration,
+    /// Deliveries that the server pushes to a receiver ahead of its acknowledgements.
+    pub max_unacknowledged: i64,
+    /// Bytes that the stream may hold; -1 is as many as the server allows.
+    pub max_bytes: i64,
+    /// How long to wait for the server's answer to anything but a delivery.
+    pub patience: Duration,
+    /// The first pause before what was not confirmed is published again.
+    pub retry: Duration,
+    /// The longest such pause.
+    pub longest_retry: Duration,
+    /// How large one delivery may be.
+    pub bounds: Bounds,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            servers: "nats://127.0.0.1:4222".into(),
+            connections: 2,
+            away: Duration::from_secs(5),
+            ack_wait: Duration::from_secs(5),
+            keep: Duration::from_secs(24 * 3600),
+            max_unacknowledged: 1_000,
+            max_bytes: -1,
+            patience: Duration::from_secs(2),
+            retry: Duration::from_millis(500),
+            longest_retry: Duration::from_secs(4),
+            bounds: Bounds::default(),
+        }
     }
 }
+
+/// Presences that are dealt with at a time.
+const ADMISSIONS: usize = 32;
+/// Messages that may wait for one subscription of ours.
+const ARRIVALS: usize = 1 << 18;
+
+/// The bus. Clones share everything; with the last one the connections end.
+#[derive(Debug, Clone)]
+pub struct Nats {
+    room: Arc<Room>,
+    _tasks: Arc<Mutex<JoinSet<()>>>,
+}
+
+#[derive(Debug)]
+struct Room {
+    settings: Settings,
+    counts: Counts,
+    coordinator: String,
+    ledger: Arc<Ledger>,
+    links: Vec<Link>,
+    streams: Streams,
+    has_stream: AtomicBool,
+    receivers: RwLock<Receivers>,
+    admissions: Semaphore,
+}
+
+impl Nats {
+    /// Connects, and goes on trying if there is no server; returns when the first attempt to find
+    /// the stream is over. The coordinator's name must be unique among all that ever were, and be
+    /// one token of a subject.
+    ///
+    /// Errors: `INVALID_REQUEST` for addresses that are none
+    pub async fn connect(
+        coordinator: &str,
+        settings: Settings,
+        counts: Counts,
+    ) -> Result<Self, Fault> {
+        let connected = Arc::new(Notify::new());
+        let mut links = Vec::new();
+        let mut tasks = JoinSet::new();
+        let mut inboxes = Vec::new();
+        for number in 0..settings.connections.max(1) {
+            let heard = (number == 0).then(|| Arc::clone(&connected));
+            let client = client(&settings, coordinator, heard).await?;
+            let inbox = format!("_INBOX.registry.{coordinator}.{number}");
+            let (link, arrivals) = Link::new(client, inbox).await.map_err(away)?;
+            links.push(link);
+            inboxes.push(arrivals);
+        }
+        let first = links[0].client.clone();
+        let acks = format!("{}.{coordinator}", presence::ACKS);
+        let acks = first.subscribe(acks).await.map_err(away)?;
+        let presences = first.subscribe(presence::SUBJECT).await.map_err(away)?;
+        let room = Arc::new(Room {
+            ledger: Arc::new(Ledger::new(coordinator)),
+            coordinator: coordinator.to_owned(),
+            streams: Streams::new(first, &settings),
+            has_stream: AtomicBool::new(false),
+            receivers: RwLock::default(),
+            admissions: Semaphore::new(ADMISSIONS),
+            links,
+            counts,
+            settings,
+        });
+        for (number, arrivals) in inboxes.into_iter().enumerate() {
+            let hear = move |room: &Arc<Room>, message: Arrived| {
+                room.links[number].hear(&message, &room.ledger);
+            };
+            tasks.spawn(each(arrivals, Arc::downgrade(&room), hear));
+        }
+        tasks.spawn(each(acks, Arc::downgrade(&room), |room, message| room.acknowledge(&message)));
+        tasks.spawn(each(presences, Arc::downgrade(&room), Room::presence));
+        let ready = Arc::new(Notify::new());
+        tasks.spawn(attend(Arc::downgrade(&room), connected, Arc::clone(&ready)));
+        tasks.spawn(sweep(Arc::downgrade(&room)));
+        // Whether it is there shows in `check`; a registry may start before its server.
+        let there = async {
+            ready.notified().await;
+            futures_util::future::join_all(room.links.iter().map(Link::passed)).await;
+        };
+        let _ = tokio::time::timeout(room.settings.patience, there).await;
+        Ok(Self { room, _tasks: Arc::new(Mutex::new(tasks)) })
+    }
+}
+
+async fn client(
+    settings: &Settings,
+    coordinator: &str,
+    connected: Option<Arc<Notify>>,
+) -> Result<Client, Fault> {
+    let options = ConnectOptions::new()
+        .name(format!("registry-{coordinator}"))
+        .retry_on_initial_connect()
+        .connection_timeout(settings.patience)
+        .subscription_capacity(ARRIVALS)
+        .reconnect_delay_callback(|attempts| {
+            let attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(6);
+            Pause::new(Duration::from_millis(10 << attempts), Duration::MAX).draw()
+        })
+        .event_callback(move |event| {
+            if let (Event::Connected, Some(connected)) = (event, &connected) {
+                connected.notify_one();
+            }
+            std::future::ready(())
+        });
+    let servers: Vec<&str> = settings.servers.split(',').map(str::trim).collect();
+    let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
+    let servers: Result<Vec<async_nats::ServerAddr>, _> =
+        servers.into_iter().map(str::parse).collect();
+    options.connect(servers.map_err(refuse)?).await.map_err(away)
+}
+
+fn away(error: impl std::fmt::Display) -> Fault {
+    Fault::unavailable(format!("nats: {error}"))
+}
+
+/// Hands each message over while there is a bus.
+async fn each(
+    mut arrivals: Arrivals,
+    room: Weak<Room>,
+    mut hear: impl FnMut(&Arc<Room>, Arrived) + Send,
+) {
+    while let Some(message) = arrivals.next().await {
+        let Some(room) = room.upgrade() else { return };
+        hear(&room, message);
+    }
+}
+
+/// Whenever there is a connection anew: sees to stream and consumers, until they are there.
+async fn attend(room: Weak<Room>, connected: Arc<Notify>, ready: Arc<Notify>) {
+    loop {
+        connected.notified().await;
+        let mut pause = Pause::new(Duration::from_millis(100), Duration::from_secs(5));
+        loop {
+            let Some(room) = room.upgrade() else { return };
+            if room.links[0].run().is_none() || room.prepare().await.is_ok() {
+                break;
+            }
+            ready.notify_one();
+            drop(room);
+            tokio::time::sleep(pause.draw()).await;
+        }
+        ready.notify_one();
+    }
+}
+
+async fn sweep(room: Weak<Room>) {
+    loop {
+        let Some(strong) = room.upgrade() else { return };
+        let away = strong.settings.away;
+        strong.receivers_mut().sweep(away);
+        let present = strong.receivers().present();
+        strong.counts.subscriptions.set(present as i64);
+        drop(strong);
+        tokio::time::sleep(away / 10).await;
+    }
+}
+
+impl Room {
+    fn receivers(&self) -> RwLockReadGuard<'_, Receivers> {
+        self.receivers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn receivers_mut(&self) -> RwLockWriteGuard<'_, Receivers> {
+        self.receivers.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The link of a receiver: always the same, so that what it gets is in order.
+    fn link(&self, receiver: &Receiver) -> usize {
+        receiver.key() as usize % self.links.len()
+    }
+
+    /// Stream and consumers, those of receivers that the server has forgotten among them.
+    async fn prepare(&self) -> Result<(), stream::Trouble> {
+        self.has_stream.store(false, Ordering::Release);
+        let stored = self.streams.open().await?;
+        let known: Vec<Arc<Receiver>> = {
+            let mut receivers = self.receivers_mut();
+            for (presence, pattern) in &stored {
+                if receivers.get(presence).is_none() {
+                    receivers.know(presence, pattern.clone()).set_durable(true);
+                }
+            }
+            receivers.all().cloned().collect()
+        };
+        for receiver in known {
+            if !stored.iter().any(|(presence, _)| *presence == receiver.presence) {
+                self.streams.admit(&receiver.presence).await?;
+                receiver.set_durable(true);
+            }
+        }
+        self.has_stream.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn acknowledge(&self, message: &Arrived) {
+        let Ok(words) = serde_json::from_slice::<Acknowledgement>(&message.payload) else {
+            self.counts.strayed.one();
+            return;
+        };
+        let known = words.ack.iter().filter(|id| self.ledger.acknowledge(id, Speaker::Bus));
+        let known = known.count();
+        self.counts.acknowledged.add(known as u64);
+        self.counts.strayed.add((words.ack.len() - known) as u64);
+    }
+
+    /// Hears a receiver; whatever takes longer than a look happens beside.
+    fn presence(self: &Arc<Self>, message: Arrived) {
+        let read = Presence::read(&message.payload);
+        if let Ok((presence, _)) = &read
+            && message.reply.is_none()
+            && self.receivers().renew(presence)
+        {
+            return;
+        }
+        let room = Arc::clone(self);
+        tokio::spawn(async move {
+            let welcome = match read {
+                Ok((presence, pattern)) => room.admit(&presence, pattern).await,
+                Err(error) => Err(error),
+            };
+            let Some(reply) = message.reply else { return };
+            let welcome = Welcome {
+                ok: welcome.is_ok(),
+                coordinator: room.coordinator.clone(),
+                durable: welcome == Ok(true),
+                error: welcome.err(),
+            };
+            let bytes = serde_json::to_vec(&welcome).expect("strings and flags always serialize");
+            // Without a connection nobody waits for it.
+            let _ = room.links[0].client.publish(reply, bytes.into()).await;
+        });
+    }
+
+    /// Lets a receiver in, or out; whether what must arrive is stored for it.
+    async fn admit(
+        &self,
+        presence: &Presence,
+        pattern: crate::subscription::Pattern,
+    ) -> Result<bool, String> {
+        let _turn = self.admissions.acquire().await.map_err(|closed| closed.to_string())?;
+        let former = self.receivers().get(presence);
+        if presence.forget || presence.gone {
+            let Some(former) = former else { return Ok(false) };
+            former.lose();
+            if presence.forget {
+                self.drop_receiver(&former).await?;
+            }
+            return Ok(!presence.forget && former.is_durable());
+        }
+        let receiver = self.receivers_mut().admit(presence, pattern);
+        if !receiver.is_durable() && self.has_stream.load(Ordering::Acquire) {
+            self.streams.admit(&receiver.presence).await?;
+            receiver.set_durable(true);
+        }
+        Ok(receiver.is_durable())
+    }
+
+    async fn drop_receiver(&self, receiver: &Receiver) -> Result<(), String> {
+        self.receivers_mut().remove(receiver);
+        if receiver.is_durable() { self.streams.forget(&receiver.presence).await } else { Ok(()) }
+    }
+}
+
 impl Bus for Nats {
     async fn multicast(
         &self,
-        _: Message,
-        _: Vec<Arc<str>>,
-        _: Semantics,
-        _: Duration,
+        message: Message,
+        targets: Vec<Arc<str>>,
+        semantics: Semantics,
+        timeout: Duration,
     ) -> Vec<Outcome> {
-        Vec::new()
+        let deadline = tokio::time::Instant::now() + timeout;
+        match semantics {
+            Semantics::AtMostOnce => self.room.once(&message, targets, deadline).await,
+            Semantics::AtLeastOnce => {
+                self.room.until_acknowledged(&message, targets, deadline).await
+            }
+        }
     }
-    async fn forget(&self, _: &str, _: &str) {}
+
+    async fn forget(&self, namespace: &str, name: &str) {
+        let alone = self.room.receivers().table.alone(namespace, name);
+        for receiver in alone {
+            // What the server cannot drop now goes with the stream's age.
+            let _ = self.room.drop_receiver(&receiver).await;
+        }
+    }
+
     fn check(&self) -> Result<(), Fault> {
-        Ok(())
+        if self.room.links.iter().all(|link| link.run().is_some()) {
+            return Ok(());
+        }
+        Err(Fault::unavailable(format!("no connection to NATS at {}", self.room.servers())))
     }
+
     fn effective(&self) -> Value {
-        Value::Null
+        let info = self.room.links[0].client.try_server_info();
+        json!({
+            "kind": "nats",
+            "servers": self.room.servers(),
+            "version": info.map(|info| info.version),
+            "durable": self.room.has_stream.load(Ordering::Acquire),
+            "connections": self.room.links.len(),
+        })
     }
 }
+
+#[cfg(test)]
+mod tests;

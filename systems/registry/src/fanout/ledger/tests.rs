@@ -94,3 +94,18 @@ fn every_state_has_its_outcome() {
     assert_eq!(status(State::Acknowledged), Status::Delivered);
     assert_eq!(status(State::Taken), Status::Delivered);
 }
+
+#[tokio::test]
+async fn the_end_of_the_last_multicast_is_told() {
+    let ledger = ledger();
+    ledger.emptied().await;
+    let accounts = [1, 2].map(|owner| ledger.open(&"n".into(), [(owner, ACK)]));
+    let waiting = Arc::clone(&ledger);
+    let waits = tokio::spawn(async move { waiting.emptied().await });
+    for account in accounts {
+        tokio::task::yield_now().await;
+        assert!(!waits.is_finished());
+        drop(account);
+    }
+    waits.await.unwrap();
+}

@@ -221,6 +221,23 @@ async fn a_name_is_taken_over_and_the_system_says_that_it_stops() {
 }
 
 #[tokio::test]
+async fn a_stop_waits_for_what_is_under_way() {
+    let (bus, address, stopper) = serve(Settings::default());
+    let mut client = connect(address, "a").await;
+    let waits = multicast(&bus, &["a"], Semantics::AtLeastOnce);
+    let frame = next(&mut client).await.unwrap();
+    stopper.stop();
+    let id = message::decode(frame.as_payload()).unwrap().0.delivery.to_owned();
+    // New connections are refused by now, so the stop has been heard.
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    client.send(ack(&[&id])).await.unwrap();
+    assert_eq!(statuses(waits).await, [Status::Delivered]);
+    assert_eq!(closes(next(&mut client).await).unwrap().0, CloseCode::GOING_AWAY);
+}
+
+#[tokio::test]
 async fn a_receiver_that_reads_nothing_fills_its_own_queue_and_is_let_go() {
     let settings = Settings { stall: Duration::from_millis(200), ..Settings::default() };
     let (bus, address, _stopper) = serve(Settings { queue_bytes: 4 << 20, ..settings });

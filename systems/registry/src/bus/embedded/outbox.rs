@@ -1,0 +1,283 @@
+//! What waits for receivers with a name: stored before anybody is told so, sent until it is
+//! acknowledged, also after a restart.
+//!
+//! The deliveries themselves are in the file ([`file`]); in memory is which there are and when each
+//! is due. The receiver asks for what is due as it goes, so that nothing piles up in between.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::fanout::ledger::{Place, Speaker, State, Why};
+use crate::fanout::pause::Pause;
+
+pub(super) mod file;
+
+use file::{File, Known};
+
+/// How much may wait for one receiver, and how soon it is sent again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) deliveries: usize,
+    pub(super) bytes: usize,
+    pub(super) retry: Duration,
+    pub(super) longest_retry: Duration,
+}
+
+/// A delivery to be stored.
+#[derive(Debug)]
+pub(super) struct Letter {
+    /// What stands for its receiver.
+    pub(super) key: Arc<str>,
+    pub(super) id: String,
+    pub(super) bytes: Bytes,
+    /// Where the ledger has it.
+    pub(super) place: Place,
+    /// Whether it was sent already, so that it is not due at once.
+    pub(super) is_sent: bool,
+}
+
+/// What waits for receivers with a name.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    file: File,
+    bounds: Bounds,
+    next: AtomicU64,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    backlogs: HashMap<Arc<str>, Backlog>,
+    /// Receiver and sequence of each delivery, by its id.
+    ids: HashMap<Arc<str>, (Arc<str>, u64)>,
+}
+
+/// What waits for one receiver.
+#[derive(Debug)]
+struct Backlog {
+    namespace: String,
+    entries: HashMap<u64, Entry>,
+    due: BTreeSet<(Instant, u64)>,
+    /// Deliveries and bytes, those that are being stored among them.
+    taken: (usize, usize),
+    changed: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    id: Arc<str>,
+    length: usize,
+    due: Instant,
+    pause: Pause,
+}
+
+/// What there is for a receiver now.
+enum Take {
+    Due(Bytes),
+    /// Nothing yet: until something changes, or this instant.
+    Later(Arc<Notify>, Option<Instant>),
+    Gone,
+}
+
+impl Backlog {
+    fn new(namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            entries: HashMap::new(),
+            due: BTreeSet::new(),
+            taken: (0, 0),
+            changed: Arc::default(),
+        }
+    }
+
+    fn put(&mut self, sequence: u64, entry: Entry) {
+        self.due.insert((entry.due, sequence));
+        self.entries.insert(sequence, entry);
+        self.changed.notify_one();
+    }
+
+    fn remove(&mut self, sequence: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&sequence)?;
+        self.due.remove(&(entry.due, sequence));
+        self.release(entry.length);
+        Some(entry)
+    }
+
+    fn release(&mut self, length: usize) {
+        self.taken = (self.taken.0 - 1, self.taken.1 - length);
+    }
+
+    /// The first that is due, which becomes due again after its next pause.
+    fn take_due(&mut self, now: Instant) -> Option<u64> {
+        let (due, sequence) = *self.due.first()?;
+        if due > now {
+            return None;
+        }
+        self.due.pop_first();
+        let entry = self.entries.get_mut(&sequence).expect("what is due is there");
+        entry.due = now + entry.pause.draw();
+        self.due.insert((entry.due, sequence));
+        Some(sequence)
+    }
+}
+
+impl Outbox {
+    /// Opens the file; which receivers it knows.
+    ///
+    /// Errors: it cannot be opened or read
+    pub(super) fn open(path: &Path, bounds: Bounds) -> Result<(Self, Vec<Known>), redb::Error> {
+        let (file, contents) = File::open(path)?;
+        let mut waiting = Waiting::default();
+        for known in &contents.receivers {
+            waiting.backlogs.insert(known.key(), Backlog::new(&known.namespace));
+        }
+        let mut next = 0;
+        for (key, sequence, id, length) in contents.deliveries {
+            next = next.max(sequence + 1);
+            let Some((key, _)) = waiting.backlogs.get_key_value(&key) else { continue };
+            let (key, id) = (Arc::clone(key), Arc::<str>::from(id));
+            waiting.ids.insert(Arc::clone(&id), (Arc::clone(&key), sequence));
+            let backlog = waiting.backlogs.get_mut(&key).expect("it was there just now");
+            backlog.taken = (backlog.taken.0 + 1, backlog.taken.1 + length);
+            let pause = Pause::new(bounds.retry, bounds.longest_retry);
+            backlog.put(sequence, Entry { id, length, due: Instant::now(), pause });
+        }
+        let outbox = Self { file, bounds, next: next.into(), waiting: Mutex::new(waiting) };
+        Ok((outbox, contents.receivers))
+    }
+
+    /// A receiver comes or comes back: all that waits for it is due.
+    pub(super) fn welcome(&self, key: &Arc<str>, known: &Known) {
+        self.file.know(key, known);
+        let mut waiting = self.waiting();
+        let fresh = || Backlog::new(&known.namespace);
+        let backlog = waiting.backlogs.entry(Arc::clone(key)).or_insert_with(fresh);
+        let now = Instant::now();
+        backlog.due = backlog.entries.keys().map(|sequence| (now, *sequence)).collect();
+        for entry in backlog.entries.values_mut() {
+            entry.due = now;
+            entry.pause = Pause::new(self.bounds.retry, self.bounds.longest_retry);
+        }
+    }
+
+    /// A receiver is gone for good, and what waits for it with it.
+    pub(super) fn forget(&self, key: &Arc<str>) {
+        let mut waiting = self.waiting();
+        if let Some(backlog) = waiting.backlogs.remove(key) {
+            for entry in backlog.entries.values() {
+                waiting.ids.remove(&entry.id);
+            }
+            self.file.forget(key);
+        }
+    }
+
+    /// Stores a delivery that is under way; when this resolves, the ledger knows whether it is.
+    pub(super) async fn keep(&self, letter: Letter) {
+        let Letter { key, id, bytes, place, is_sent } = letter;
+        let length = bytes.len();
+        if !self.reserve(&key, length) {
+            place.put(State::Open(Some(Why::NotStored)));
+            return;
+        }
+        let sequence = self.next.fetch_add(1, Ordering::Relaxed);
+        let stored = self.file.store(&key, sequence, bytes).await;
+        let mut waiting = self.waiting();
+        let Waiting { backlogs, ids } = &mut *waiting;
+        let Some(backlog) = backlogs.get_mut(&key) else {
+            self.file.forget(&key);
+            place.put(State::Open(Some(Why::NoSubscriber)));
+            return;
+        };
+        let state = if stored { State::Stored } else { State::Open(Some(Why::NotStored)) };
+        if place.put(state) && stored {
+            let id: Arc<str> = id.into();
+            ids.insert(Arc::clone(&id), (key, sequence));
+            let mut pause = Pause::new(self.bounds.retry, self.bounds.longest_retry);
+            let wait = if is_sent { pause.draw() } else { Duration::ZERO };
+            let due = Instant::now() + wait;
+            backlog.put(sequence, Entry { id, length, due, pause });
+        } else {
+            // Acknowledged while it was being stored, or not stored.
+            backlog.release(length);
+            self.file.remove(&key, sequence);
+        }
+    }
+
+    fn reserve(&self, key: &Arc<str>, length: usize) -> bool {
+        let mut waiting = self.waiting();
+        let Some(backlog) = waiting.backlogs.get_mut(key) else { return false };
+        let taken = (backlog.taken.0 + 1, backlog.taken.1 + length);
+        let fits = taken.0 <= self.bounds.deliveries && taken.1 <= self.bounds.bytes;
+        if fits {
+            backlog.taken = taken;
+        }
+        fits
+    }
+
+    /// Takes an acknowledgement of something that waits; by whom, and as which receiver if any.
+    pub(super) fn acknowledge(&self, id: &str, from: Speaker<'_>, receiver: Option<&str>) -> bool {
+        let mut waiting = self.waiting();
+        let Waiting { backlogs, ids } = &mut *waiting;
+        let Some((key, sequence)) = ids.get(id) else { return false };
+        let Some(backlog) = backlogs.get_mut(key) else { return false };
+        let may = match from {
+            Speaker::Subscription(_) => receiver == Some(&**key),
+            Speaker::Namespace(namespace) => backlog.namespace == namespace,
+            Speaker::Bus => true,
+        };
+        if may {
+            backlog.remove(*sequence);
+            self.file.remove(key, *sequence);
+            ids.remove(id);
+        }
+        may
+    }
+
+    /// The next delivery that is due to a receiver, when it is. Cancel-safe.
+    pub(super) async fn due(&self, key: &Arc<str>) -> Bytes {
+        loop {
+            let (changed, next) = match self.take(key) {
+                Take::Due(bytes) => return bytes,
+                Take::Later(changed, next) => (changed, next),
+                Take::Gone => return std::future::pending().await,
+            };
+            let asleep = async {
+                match next {
+                    Some(next) => tokio::time::sleep_until(next).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = changed.notified() => {}
+                () = asleep => {}
+            }
+        }
+    }
+
+    fn take(&self, key: &Arc<str>) -> Take {
+        let mut waiting = self.waiting();
+        let Some(backlog) = waiting.backlogs.get_mut(key) else { return Take::Gone };
+        while let Some(sequence) = backlog.take_due(Instant::now()) {
+            // What the disk does not give now is due again later.
+            if let Some(bytes) = self.file.read(key, sequence) {
+                return Take::Due(bytes);
+            }
+        }
+        let next = backlog.due.first().map(|(due, _)| *due);
+        Take::Later(Arc::clone(&backlog.changed), next)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! What waits in the file, as the bus's users see it.
+
+use serving::stop::Stop;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::bus::embedded::{Embedded, Listener, Settings};
+use crate::bus::folder::{self, Folder};
+use crate::bus::{Bus, Counts, Status};
+use crate::message::{self, Acknowledgement, Message, Semantics};
+
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(100);
+
+/// A bus over a file; as after every start, under a name that no other ever had.
+fn open(path: &Path, settings: Settings) -> Embedded {
+    let settings = Settings { longest_retry: SHORT, ..settings };
+    let stop = Stop::pair().1;
+    let coordinator = format!("c{}", folder::number());
+    Embedded::open(path, &coordinator, settings, Counts::default(), stop).unwrap()
+}
+
+fn listen(bus: &Embedded, pattern: &str, name: &str) -> Listener {
+    bus.listen("n", pattern.parse().unwrap(), Some(name))
+}
+
+fn send(bus: &Embedded, to: &str, semantics: Semantics, timeout: Duration) -> JoinHandle<Status> {
+    let message = Message {
+        id: "m-1".into(),
+        namespace: "n".into(),
+        content_type: "text/plain".into(),
+        payload: Bytes::from_static(b"hello"),
+        sent_at: 1,
+    };
+    let (bus, to) = (bus.clone(), vec![to.into()]);
+    tokio::spawn(async move { bus.multicast(message, to, semantics, timeout).await[0].status })
+}
+
+async fn must(bus: &Embedded, to: &str) -> Status {
+    send(bus, to, Semantics::AtLeastOnce, LONG).await.unwrap()
+}
+
+/// The next delivery's id and its only recipient.
+async fn next(listener: &mut Listener) -> (String, String) {
+    let bytes = listener.next().await.unwrap();
+    let (header, payload) = message::decode(&bytes).unwrap();
+    assert_eq!(payload, b"hello");
+    assert_eq!(header.ack, Some(""));
+    (header.delivery.to_owned(), header.to[0].to_string())
+}
+
+fn ack(id: &str) -> Acknowledgement {
+    Acknowledgement { ack: vec![id.to_owned()] }
+}
+
+fn waiting(bus: &Embedded) -> usize {
+    let outbox = bus.room.outbox.as_ref().unwrap();
+    let waiting = outbox.waiting();
+    let taken: usize = waiting.backlogs.values().map(|backlog| backlog.taken.0).sum();
+    assert_eq!(taken, waiting.ids.len());
+    taken
+}
+
+#[tokio::test]
+async fn what_must_arrive_waits_for_who_is_away() {
+    let folder = Folder::new();
+    let bus = open(&folder.0.join("outbox"), Settings::default());
+    assert_eq!(must(&bus, "a1").await, Status::Failed, "nobody was ever known");
+    drop(listen(&bus, "a*", "r"));
+    drop(bus.listen("n", "b*".parse().unwrap(), None));
+    for name in ["a1", "a2", "a3"] {
+        assert_eq!(must(&bus, name).await, Status::Pending);
+    }
+    assert_eq!(must(&bus, "b1").await, Status::Failed, "it had no name");
+    let once = send(&bus, "a1", Semantics::AtMostOnce, LONG);
+    assert_eq!(once.await.unwrap(), Status::Failed);
+    let mut back = listen(&bus, "a*", "r");
+    let mut ids = Vec::new();
+    for expected in ["a1", "a2", "a3"] {
+        let (id, to) = next(&mut back).await;
+        assert_eq!(to, expected, "in order");
+        ids.push(id);
+    }
+    assert_eq!(back.acknowledge(&ack(&ids[0])), 1);
+    assert_eq!(back.acknowledge(&ack(&ids[0])), 0, "a duplicate");
+    let (again, _) = next(&mut back).await;
+    assert!(ids[1..].contains(&again), "what is not acknowledged comes again under its id");
+    for id in &ids[1..] {
+        assert_eq!(back.acknowledge(&ack(id)), 1);
+    }
+    assert_eq!(waiting(&bus), 0);
+}
+
+#[tokio::test]
+async fn what_is_not_acknowledged_in_time_is_stored_and_comes_again() {
+    let folder = Folder::new();
+    let bus = open(&folder.0.join("outbox"), Settings::default());
+    let mut receiver = listen(&bus, "a", "r");
+    let sent = send(&bus, "a", Semantics::AtLeastOnce, 15 * SHORT);
+    let (id, _) = next(&mut receiver).await;
+    assert_eq!(sent.await.unwrap(), Status::Pending);
+    assert_eq!(next(&mut receiver).await.0, id);
+    assert_eq!(receiver.acknowledge(&ack(&id)), 1);
+    assert_eq!(waiting(&bus), 0);
+    // Acknowledged in time, nothing is stored.
+    let sent = send(&bus, "a", Semantics::AtLeastOnce, LONG);
+    let (id, _) = next(&mut receiver).await;
+    receiver.acknowledge(&ack(&id));
+    assert_eq!(sent.await.unwrap(), Status::Delivered);
+    assert_eq!(waiting(&bus), 0);
+}
+
+#[tokio::test]
+async fn whatever_was_told_pending_is_there_after_a_kill() {
+    let folder = Folder::new();
+    let (file, left) = (folder.0.join("outbox"), folder.0.join("left"));
+    let bus = open(&file, Settings::default());
+    drop(listen(&bus, "a*", "r"));
+    let sent: Vec<_> =
+        (0..200).map(|n| send(&bus, &format!("a{n}"), Semantics::AtLeastOnce, LONG)).collect();
+    for sent in sent {
+        assert_eq!(sent.await.unwrap(), Status::Pending);
+    }
+    // What a kill leaves behind: the file as it is now, never closed.
+    std::fs::copy(&file, &left).unwrap();
+    let after = open(&left, Settings::default());
+    assert_eq!(waiting(&after), 200);
+    assert_eq!(must(&after, "a200").await, Status::Pending, "its place is kept");
+    let mut back = listen(&after, "a*", "r");
+    let mut seen = BTreeSet::new();
+    while waiting(&after) > 0 {
+        let (id, to) = next(&mut back).await;
+        assert_eq!(back.acknowledge(&ack(&id)), 1);
+        assert!(seen.insert(to), "each once");
+    }
+    assert_eq!(seen.len(), 201);
+    drop((back, after));
+    let later = open(&left, Settings::default());
+    assert_eq!(waiting(&later), 0, "what was acknowledged is gone from the file");
+}
+
+#[tokio::test]
+async fn nobody_acknowledges_what_waits_for_others() {
+    let folder = Folder::new();
+    let bus = open(&folder.0.join("outbox"), Settings::default());
+    let mut receivers = Vec::new();
+    for name in ["a", "b"] {
+        drop(listen(&bus, name, name));
+        assert_eq!(must(&bus, name).await, Status::Pending);
+    }
+    for name in ["a", "b"] {
+        let mut back = listen(&bus, name, name);
+        let (id, _) = next(&mut back).await;
+        receivers.push((back, id));
+    }
+    assert_eq!(receivers[0].0.acknowledge(&ack(&receivers[1].1)), 0);
+    assert_eq!(bus.acknowledge("elsewhere", &ack(&receivers[1].1)), 0);
+    assert_eq!(waiting(&bus), 2);
+    assert_eq!(bus.acknowledge("n", &ack(&receivers[1].1)), 1);
+    assert_eq!(receivers[0].0.acknowledge(&ack(&receivers[0].1)), 1);
+    assert_eq!(waiting(&bus), 0);
+}
+
+#[tokio::test]
+async fn what_waits_for_one_is_bounded() {
+    let folder = Folder::new();
+    let settings = Settings { stored_deliveries: 2, ..Settings::default() };
+    let bus = open(&folder.0.join("outbox"), settings);
+    for name in ["a", "b"] {
+        drop(listen(&bus, name, name));
+    }
+    for expected in [Status::Pending, Status::Pending, Status::Failed] {
+        let sent = send(&bus, "a", Semantics::AtLeastOnce, SHORT);
+        assert_eq!(sent.await.unwrap(), expected);
+    }
+    assert_eq!(must(&bus, "b").await, Status::Pending, "another's is not full");
+}
+
+#[tokio::test]
+async fn what_is_ended_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let file = folder.0.join("outbox");
+    let bus = open(&file, Settings::default());
+    for name in ["a", "b", "c"] {
+        drop(listen(&bus, name, name));
+        assert_eq!(must(&bus, name).await, Status::Pending);
+    }
+    bus.forget("n", "a").await;
+    assert!(bus.unsubscribe("n", "b"));
+    assert!(!bus.unsubscribe("n", "b") && !bus.unsubscribe("elsewhere", "c"));
+    for (name, expected) in [("a", Status::Failed), ("b", Status::Failed), ("c", Status::Pending)] {
+        assert_eq!(must(&bus, name).await, expected);
+    }
+    drop(bus);
+    let later = open(&file, Settings::default());
+    assert_eq!(waiting(&later), 2);
+    assert_eq!(must(&later, "a").await, Status::Failed);
+}
+
+#[tokio::test]
+async fn a_file_that_is_none_is_refused() {
+    let folder = Folder::new();
+    let file = folder.0.join("outbox");
+    std::fs::write(&file, "something else").unwrap();
+    let stop = Stop::pair().1;
+    let refused = Embedded::open(&file, "c1", Settings::default(), Counts::default(), stop);
+    assert_eq!(refused.unwrap_err().code, crate::fault::Code::Unavailable);
+    assert_eq!(std::fs::read(&file).unwrap(), b"something else");
+}

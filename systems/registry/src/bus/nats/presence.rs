@@ -1,0 +1,193 @@
+//! What receivers and registries tell each other over NATS, beside deliveries.
+//!
+//! A receiver says once a second that it is there ([`Presence`] on [`SUBJECT`]). As a request it is
+//! answered ([`Welcome`]) once it took effect.
+
+use std::fmt::Write;
+
+use hyper::body::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::subscription::Pattern;
+
+/// Where receivers say that they are there.
+pub const SUBJECT: &str = "registry.presence";
+/// The stream that keeps what must arrive.
+pub const STREAM: &str = "REGISTRY";
+/// What begins the subjects of [`STREAM`].
+pub const STORED: &str = "registry.durable";
+/// What begins the subjects of acknowledgements; the coordinator's name follows.
+pub const ACKS: &str = "registry.acks";
+
+/// Bytes of a receiver's name.
+const LONGEST_NAME: usize = 64;
+/// Bytes of a namespace or a subject.
+const LONGEST: usize = 128;
+
+/// A receiver is there, or leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Presence {
+    /// Who; known again under this name. Letters, digits, `-` and `_`.
+    pub receiver: String,
+    /// Where the identities are registered that it serves.
+    pub namespace: String,
+    /// Which identities.
+    pub pattern: String,
+    /// Where it listens for deliveries.
+    pub subject: String,
+    /// It leaves: it counts as away at once, and what must arrive waits for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
+    /// It leaves for good: what waits for it is dropped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forget: bool,
+}
+
+/// What a coordinator answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// Whether it took effect: the next multicast through this coordinator reaches the receiver.
+    pub ok: bool,
+    /// Who answers.
+    pub coordinator: String,
+    /// Whether deliveries that must arrive are stored for it.
+    pub durable: bool,
+    /// What is wrong with the message, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Presence {
+    /// Reads and checks what came; the pattern beside it.
+    ///
+    /// Errors: what is wrong with it, in a sentence
+    pub fn read(bytes: &[u8]) -> Result<(Self, Pattern), String> {
+        let presence: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let name = &presence.receiver;
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+            return Err(format!("receiver: 1 to {LONGEST_NAME} letters, digits, - and _"));
+        }
+        if presence.namespace.is_empty() || presence.namespace.len() > LONGEST {
+            return Err(format!("namespace: 1 to {LONGEST} bytes"));
+        }
+        check_subject(&presence.subject)?;
+        let pattern = presence.pattern.parse().map_err(|fault| format!("pattern: {fault}"))?;
+        Ok((presence, pattern))
+    }
+
+    /// As it travels.
+    pub fn write(&self) -> Bytes {
+        serde_json::to_vec(self).expect("strings and flags always serialize").into()
+    }
+
+    /// Its subject in the stream.
+    pub fn stored(&self) -> String {
+        format!("{STORED}.{}.{}", token(&self.namespace), self.receiver)
+    }
+
+    /// Its consumer's name.
+    pub fn consumer(&self) -> String {
+        format!("{}=={}", token(&self.namespace), self.receiver)
+    }
+}
+
+/// A subject of one's own to listen at: literal, and none of the registry's or the server's.
+fn check_subject(subject: &str) -> Result<(), String> {
+    let literal = |token: &str| {
+        let bad = |c: char| c.is_whitespace() || c.is_control() || c == '*' || c == '>';
+        !token.is_empty() && !token.chars().any(bad)
+    };
+    if subject.len() > LONGEST || !subject.split('.').all(literal) {
+        return Err(format!("subject: a literal subject of at most {LONGEST} bytes"));
+    }
+    let within = |prefix: &str| {
+        subject.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if subject.starts_with('$') || [SUBJECT, STORED, ACKS].into_iter().any(within) {
+        return Err("subject: not one of the registry's or the server's own".to_owned());
+    }
+    Ok(())
+}
+
+/// A namespace as one token of a subject, whatever characters it has: `=` and two hexadecimal
+/// digits stand for each byte that is not a letter, a digit, `-` or `_`.
+pub fn token(text: &str) -> String {
+    let mut token = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
+            token.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(token, "={byte:02X}");
+        }
+    }
+    token
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_presence_is_what_the_documentation_shows() {
+        let text = br#"{"receiver":"r-1","namespace":"load.test","pattern":"user-*","subject":"registry.loadtest.r-1"}"#;
+        let (presence, pattern) = Presence::read(text).unwrap();
+        assert_eq!(pattern, Pattern::Prefix("user-".into()));
+        assert!(!presence.gone && !presence.forget);
+        assert_eq!(presence.stored(), "registry.durable.load=2Etest.r-1");
+        assert_eq!(presence.consumer(), "load=2Etest==r-1");
+        let plain = Presence { namespace: "n".into(), ..presence };
+        let expected = r#"{"receiver":"r-1","namespace":"n","pattern":"user-*","subject":"registry.loadtest.r-1"}"#;
+        assert_eq!(plain.write(), expected);
+    }
+
+    #[test]
+    fn what_would_do_harm_is_refused() {
+        let good = Presence {
+            receiver: "r".into(),
+            namespace: "n".into(),
+            pattern: "*".into(),
+            subject: "mine".into(),
+            gone: false,
+            forget: false,
+        };
+        let read = |presence: Presence| Presence::read(&presence.write()).map(|_| ());
+        assert_eq!(read(good.clone()), Ok(()));
+        for bad in ["", "a b", "a.b", "a*", &"r".repeat(65)] {
+            assert!(read(Presence { receiver: bad.into(), ..good.clone() }).is_err(), "{bad}");
+        }
+        for bad in [
+            "",
+            "a b",
+            ">",
+            "a.*",
+            "a..b",
+            ".a",
+            "$SYS.x",
+            "registry.presence",
+            "registry.durable.n.r",
+            "registry.acks.c",
+            "a\r\nPUB x",
+        ] {
+            assert!(read(Presence { subject: bad.into(), ..good.clone() }).is_err(), "{bad}");
+        }
+        for good_subject in ["registry.n.r", "registry.durables", "_INBOX.x"] {
+            assert_eq!(read(Presence { subject: good_subject.into(), ..good.clone() }), Ok(()));
+        }
+        for bad in ["", "a*b", "a b"] {
+            assert!(read(Presence { pattern: bad.into(), ..good.clone() }).is_err(), "{bad}");
+        }
+        assert!(read(Presence { namespace: String::new(), ..good }).is_err());
+        for bad in [&b""[..], b"null", b"{}", b"[1]", b"\xff"] {
+            assert!(Presence::read(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn different_namespaces_have_different_tokens() {
+        assert_eq!(token("load-test_1"), "load-test_1");
+        assert_eq!(token("a=2E"), "a=3D2E");
+        assert_eq!(token("ä"), "=C3=A4");
+    }
+}

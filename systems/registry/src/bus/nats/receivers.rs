@@ -1,0 +1,248 @@
+//! Receivers on NATS: who they are, whether they are there, and what they serve.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_nats::Subject;
+use tokio::time::Instant;
+
+use super::presence::Presence;
+use crate::subscription::table::Table;
+use crate::subscription::{Pattern, Subscriber};
+
+/// A receiver that said that it is there, or of which the stream knows.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    key: u64,
+    namespace: Arc<str>,
+    pub(super) pattern: Pattern,
+    /// As it last said.
+    pub(super) presence: Presence,
+    pub(super) subject: Subject,
+    pub(super) stored: Subject,
+    present: AtomicBool,
+    durable: AtomicBool,
+    heard: Mutex<Instant>,
+}
+
+impl Subscriber for Receiver {
+    fn key(&self) -> u64 {
+        self.key
+    }
+
+    fn is_present(&self) -> bool {
+        self.present.load(Ordering::Acquire)
+    }
+}
+
+impl Receiver {
+    /// Whether the stream keeps for it what must arrive.
+    pub(super) fn is_durable(&self) -> bool {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_durable(&self, durable: bool) {
+        self.durable.store(durable, Ordering::Release);
+    }
+
+    /// It is away, as somebody saw; it is there again when it says so.
+    pub(super) fn lose(&self) -> bool {
+        self.present.swap(false, Ordering::AcqRel)
+    }
+
+    fn hear(&self) {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.present.store(true, Ordering::Release);
+    }
+
+    fn silence(&self) -> Duration {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    fn says_the_same(&self, presence: &Presence) -> bool {
+        self.presence.pattern == presence.pattern && self.presence.subject == presence.subject
+    }
+}
+
+type Place = (Arc<str>, String);
+
+/// All receivers, and whom they serve.
+#[derive(Debug, Default)]
+pub(super) struct Receivers {
+    pub(super) table: Table<Receiver>,
+    known: HashMap<Place, Arc<Receiver>>,
+    next_key: u64,
+}
+
+impl Receivers {
+    /// A receiver that says what it said before is still there; `false` if there is more to do.
+    pub(super) fn renew(&self, presence: &Presence) -> bool {
+        let Some(known) = self.known.get(&place(presence)) else { return false };
+        let plain = known.is_present() && known.says_the_same(presence);
+        if plain && !presence.gone && !presence.forget {
+            known.hear();
+        }
+        plain && known.is_durable() && !presence.gone && !presence.forget
+    }
+
+    /// A receiver comes, or comes back: it serves before others of its pattern.
+    pub(super) fn admit(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
+        let receiver = self.know(presence, pattern);
+        receiver.hear();
+        receiver
+    }
+
+    /// A receiver that may be away.
+    pub(super) fn know(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
+        let (namespace, name) = place(presence);
+        let former = self.known.get(&(Arc::clone(&namespace), name.clone()));
+        let receiver = match former.cloned() {
+            Some(former) if former.says_the_same(presence) => {
+                if former.is_present() {
+                    return former;
+                }
+                self.table.remove(&namespace, &former.pattern, former.key);
+                former
+            }
+            former => {
+                if let Some(former) = &former {
+                    self.table.remove(&namespace, &former.pattern, former.key);
+                }
+                self.next_key += 1;
+                Arc::new(Receiver {
+                    key: self.next_key,
+                    namespace: Arc::clone(&namespace),
+                    pattern,
+                    subject: presence.subject.clone().into(),
+                    stored: presence.stored().into(),
+                    presence: presence.clone(),
+                    present: AtomicBool::new(false),
+                    durable: AtomicBool::new(false),
+                    heard: Mutex::new(Instant::now()),
+                })
+            }
+        };
+        self.table.insert(&namespace, &receiver.pattern, Arc::clone(&receiver));
+        self.known.insert((namespace, name), Arc::clone(&receiver));
+        receiver
+    }
+
+    /// A receiver of this name.
+    pub(super) fn get(&self, presence: &Presence) -> Option<Arc<Receiver>> {
+        self.known.get(&place(presence)).cloned()
+    }
+
+    /// Takes a receiver out for good.
+    pub(super) fn remove(&mut self, receiver: &Receiver) {
+        self.table.remove(&receiver.namespace, &receiver.pattern, receiver.key);
+        let place = place(&receiver.presence);
+        if self.known.get(&place).is_some_and(|known| known.key == receiver.key) {
+            self.known.remove(&place);
+        }
+    }
+
+    /// Whoever was not heard for so long is away; of no use is who is away and has no store.
+    pub(super) fn sweep(&mut self, away: Duration) {
+        let silent = |receiver: &&Arc<Receiver>| receiver.silence() >= away;
+        let silent: Vec<_> = self.known.values().filter(silent).cloned().collect();
+        for receiver in silent {
+            receiver.lose();
+            if !receiver.is_durable() {
+                self.remove(&receiver);
+            }
+        }
+    }
+
+    /// All that are known.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Receiver>> {
+        self.known.values()
+    }
+
+    /// How many are there.
+    pub(super) fn present(&self) -> usize {
+        self.known.values().filter(|receiver| receiver.is_present()).count()
+    }
+}
+
+fn place(presence: &Presence) -> Place {
+    (presence.namespace.as_str().into(), presence.receiver.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subscription::table::Reach;
+
+    fn presence(receiver: &str, pattern: &str) -> Presence {
+        Presence {
+            receiver: receiver.into(),
+            namespace: "n".into(),
+            pattern: pattern.into(),
+            subject: format!("to.{receiver}"),
+            gone: false,
+            forget: false,
+        }
+    }
+
+    fn admit(receivers: &mut Receivers, presence: &Presence) -> Arc<Receiver> {
+        receivers.admit(presence, presence.pattern.parse().unwrap())
+    }
+
+    fn serving(receivers: &Receivers, reach: Reach) -> Option<String> {
+        let serving = receivers.table.serving("n", "user-1", reach)?;
+        Some(serving.presence.receiver.clone())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_silent_is_away_and_serves_again_when_back() {
+        let away = Duration::from_secs(5);
+        let mut receivers = Receivers::default();
+        let one = presence("one", "user-*");
+        admit(&mut receivers, &one).set_durable(true);
+        tokio::time::advance(away / 2).await;
+        assert!(receivers.renew(&one));
+        tokio::time::advance(away / 2).await;
+        receivers.sweep(away);
+        assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
+        tokio::time::advance(away / 2).await;
+        receivers.sweep(away);
+        assert_eq!(serving(&receivers, Reach::Present), None);
+        assert_eq!(serving(&receivers, Reach::Known), Some("one".into()));
+        assert!(!receivers.renew(&one), "it has to be admitted again");
+        admit(&mut receivers, &one);
+        assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
+        assert_eq!(receivers.present(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_back_serves_before_who_came_meanwhile() {
+        let mut receivers = Receivers::default();
+        for name in ["one", "two"] {
+            admit(&mut receivers, &presence(name, "user-*")).set_durable(true);
+        }
+        assert_eq!(serving(&receivers, Reach::Present), Some("two".into()));
+        let one = presence("one", "user-*");
+        admit(&mut receivers, &one);
+        assert_eq!(serving(&receivers, Reach::Present), Some("two".into()), "it never was away");
+        assert!(receivers.get(&one).unwrap().lose());
+        admit(&mut receivers, &one);
+        assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_name_serves_what_it_said_last_and_leaves_nothing_behind() {
+        let mut receivers = Receivers::default();
+        admit(&mut receivers, &presence("one", "user-*"));
+        let other = admit(&mut receivers, &presence("one", "else"));
+        assert_eq!(serving(&receivers, Reach::Known), None);
+        assert_eq!(receivers.all().count(), 1);
+        receivers.remove(&other);
+        assert_eq!(receivers.all().count(), 0);
+        admit(&mut receivers, &presence("brief", "*"));
+        tokio::time::advance(Duration::from_secs(9)).await;
+        receivers.sweep(Duration::from_secs(5));
+        assert_eq!(receivers.all().count(), 0, "nothing is stored for it");
+    }
+}

@@ -1,0 +1,93 @@
+//! JetStream: the stream that keeps what must arrive, and a consumer in it for each receiver.
+//!
+//! A consumer pushes to the receiver's own subject, so that a receiver listens at one place
+//! whatever the semantics; the server stops when nobody listens there, goes on when somebody does,
+//! and sends again what is not acknowledged. What is acknowledged leaves the stream.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, push};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use async_nats::jetstream::{self, Context};
+use futures_util::TryStreamExt;
+
+use super::Settings;
+use super::presence::{Presence, STORED, STREAM};
+use crate::subscription::Pattern;
+
+/// What goes wrong here is told as text: it is another system's sentence.
+pub(super) type Trouble = String;
+
+/// JetStream over one connection.
+#[derive(Debug, Clone)]
+pub(super) struct Streams {
+    context: Context,
+    ack_wait: Duration,
+    keep: Duration,
+    max_unacknowledged: i64,
+    max_bytes: i64,
+}
+
+impl Streams {
+    pub(super) fn new(client: async_nats::Client, settings: &Settings) -> Self {
+        let mut context = jetstream::new(client);
+        context.set_timeout(settings.patience);
+        Self {
+            context,
+            ack_wait: settings.ack_wait,
+            keep: settings.keep,
+            max_unacknowledged: settings.max_unacknowledged,
+            max_bytes: settings.max_bytes,
+        }
+    }
+
+    /// Sees to it that the stream is there; who has a consumer in it.
+    pub(super) async fn open(&self) -> Result<Vec<(Presence, Pattern)>, Trouble> {
+        let config = Config {
+            name: STREAM.into(),
+            description: Some("messages of the registry until their recipients have them".into()),
+            subjects: vec![format!("{STORED}.>")],
+            retention: RetentionPolicy::WorkQueue,
+            storage: StorageType::File,
+            // What is stored is never dropped in favour of what is not.
+            discard: DiscardPolicy::New,
+            max_age: self.keep,
+            max_bytes: self.max_bytes,
+            num_replicas: 1,
+            ..Config::default()
+        };
+        let stream = self.context.get_or_create_stream(config).await.map_err(told)?;
+        let consumers: Vec<_> = stream.consumers().try_collect().await.map_err(told)?;
+        let described = consumers.iter().filter_map(|info| info.config.description.as_deref());
+        Ok(described.filter_map(|text| Presence::read(text.as_bytes()).ok()).collect())
+    }
+
+    /// Sees to it that a receiver's consumer is there and pushes to where it listens.
+    pub(super) async fn admit(&self, presence: &Presence) -> Result<(), Trouble> {
+        let config = push::Config {
+            durable_name: Some(presence.consumer()),
+            description: Some(String::from_utf8_lossy(&presence.write()).into_owned()),
+            deliver_subject: presence.subject.clone(),
+            filter_subject: presence.stored(),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: self.ack_wait,
+            max_ack_pending: self.max_unacknowledged,
+            inactive_threshold: self.keep,
+            ..push::Config::default()
+        };
+        let made = self.context.create_consumer_on_stream(config, STREAM).await;
+        made.map(|_| ()).map_err(told)
+    }
+
+    /// Drops a receiver's consumer and what waits for it.
+    pub(super) async fn forget(&self, presence: &Presence) -> Result<(), Trouble> {
+        let stream = self.context.get_stream_no_info(STREAM).await.map_err(told)?;
+        // Without a consumer there is nothing to delete, which is as good.
+        let _ = stream.delete_consumer(&presence.consumer()).await;
+        stream.purge().filter(presence.stored()).await.map(|_| ()).map_err(told)
+    }
+}
+
+fn told(error: impl std::fmt::Display) -> Trouble {
+    error.to_string()
+}

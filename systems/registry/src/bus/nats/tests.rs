@@ -1,0 +1,342 @@
+//! The bus over a real server, with receivers that know nothing but what `SUBSCRIBING.md` says.
+
+mod faults;
+mod server;
+
+use std::collections::BTreeSet;
+
+use hyper::body::Bytes;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::bus::Status;
+use crate::bus::folder::Folder;
+use crate::message;
+use server::Server;
+
+/// Longer than anything here takes, so that what waits for a deadline shows.
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(300);
+
+async fn bus(server: &Server, coordinator: &str) -> Nats {
+    let settings = Settings {
+        servers: server.url(),
+        ack_wait: Duration::from_millis(400),
+        retry: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    let bus = Nats::connect(coordinator, settings, Counts::default()).await.unwrap();
+    bus.check().unwrap();
+    bus
+}
+
+/// A receiver on a plain client.
+struct Plain {
+    client: Client,
+    deliveries: Arrivals,
+    presence: Presence,
+}
+
+impl Plain {
+    async fn listen(server: &Server, receiver: &str, pattern: &str) -> Self {
+        let client = async_nats::connect(server.url()).await.unwrap();
+        let presence = presence(receiver, pattern);
+        let deliveries = client.subscribe(presence.subject.clone()).await.unwrap();
+        let plain = Self { client, deliveries, presence };
+        plain.say(&plain.presence, true).await;
+        plain
+    }
+
+    /// Says that it is there, and waits for an answer that is as expected.
+    async fn say(&self, presence: &Presence, ok: bool) -> Welcome {
+        let answer = self.client.request(presence::SUBJECT, presence.write()).await.unwrap();
+        let welcome: Welcome = serde_json::from_slice(&answer.payload).unwrap();
+        assert_eq!(welcome.ok, ok, "{welcome:?}");
+        welcome
+    }
+
+    /// The next delivery: id, recipients, whether it wants an acknowledgement; and the message.
+    async fn next(&mut self) -> (String, Vec<String>, Option<String>, Arrived) {
+        let message = self.deliveries.next().await.unwrap();
+        let (header, payload) = message::decode(&message.payload).unwrap();
+        assert_eq!(payload, b"hello");
+        let to = header.to.iter().map(ToString::to_string).collect();
+        let (id, ack) = (header.delivery.to_owned(), header.ack.map(str::to_owned));
+        (id, to, ack, message)
+    }
+
+    /// Acknowledges as a good receiver does: to the registry and to the stream.
+    async fn acknowledge(&self, id: &str, ack: &str, message: &Arrived) {
+        let words = serde_json::to_vec(&Acknowledgement { ack: vec![id.to_owned()] }).unwrap();
+        self.client.publish(ack.to_owned(), words.into()).await.unwrap();
+        let stored = message.reply.clone().unwrap();
+        assert!(stored.starts_with("$JS.ACK."), "{stored}");
+        self.client.publish(stored, Bytes::from_static(b"+ACK")).await.unwrap();
+    }
+
+    /// Acknowledges everything until it is aborted, and tells ids and recipients as they come.
+    fn obey(mut self) -> (JoinHandle<()>, UnboundedReceiver<(String, Vec<String>)>) {
+        let (seen, deliveries) = tokio::sync::mpsc::unbounded_channel();
+        let task = tokio::spawn(async move {
+            let mut alive = tokio::time::interval(Duration::from_millis(200));
+            loop {
+                tokio::select! {
+                    _ = alive.tick() => {
+                        let say = self.presence.write();
+                        self.client.publish(presence::SUBJECT, say).await.unwrap();
+                    }
+                    (id, to, ack, message) = self.next() => {
+                        if let Some(ack) = ack {
+                            self.acknowledge(&id, &ack, &message).await;
+                        }
+                        seen.send((id, to)).unwrap();
+                    }
+                }
+            }
+        });
+        (task, deliveries)
+    }
+}
+
+fn presence(receiver: &str, pattern: &str) -> Presence {
+    Presence {
+        receiver: receiver.into(),
+        namespace: "n".into(),
+        pattern: pattern.into(),
+        subject: format!("to.{receiver}"),
+        gone: false,
+        forget: false,
+    }
+}
+
+fn message() -> Message {
+    Message {
+        id: "m-1".into(),
+        namespace: "n".into(),
+        content_type: "text/plain".into(),
+        payload: Bytes::from_static(b"hello"),
+        sent_at: 1,
+    }
+}
+
+fn send(
+    bus: &Nats,
+    to: &[&str],
+    semantics: Semantics,
+    timeout: Duration,
+) -> JoinHandle<Vec<(String, Status, Option<&'static str>)>> {
+    let to = to.iter().map(|name| (*name).into()).collect();
+    let bus = bus.clone();
+    tokio::spawn(async move {
+        let mut outcomes = bus.multicast(message(), to, semantics, timeout).await;
+        outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
+        let plain = |one: Outcome| (one.identity.to_string(), one.status, one.reason);
+        outcomes.into_iter().map(plain).collect()
+    })
+}
+
+async fn statuses(sent: JoinHandle<Vec<(String, Status, Option<&'static str>)>>) -> Vec<Status> {
+    sent.await.unwrap().into_iter().map(|one| one.1).collect()
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+/// Messages that the stream holds.
+async fn stored(client: &Client) -> u64 {
+    let context = async_nats::jetstream::new(client.clone());
+    let mut stream = context.get_stream(presence::STREAM).await.unwrap();
+    stream.info().await.unwrap().state.messages
+}
+
+#[tokio::test]
+async fn at_most_once_is_delivered_to_whom_somebody_listens() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut all = Plain::listen(&server, "all", "user-*").await;
+    let mut one = Plain::listen(&server, "one", "user-2").await;
+    let sent = send(&bus, &["else", "user-1", "user-2"], Semantics::AtMostOnce, LONG);
+    let expected = [
+        ("else".into(), Status::Failed, Some("no subscriber")),
+        ("user-1".into(), Status::Delivered, None),
+        ("user-2".into(), Status::Delivered, None),
+    ];
+    assert_eq!(sent.await.unwrap(), expected);
+    let (_, to, ack, _) = all.next().await;
+    assert_eq!((to, ack), (vec!["user-1".to_owned()], None));
+    assert_eq!(one.next().await.1, ["user-2"]);
+}
+
+#[tokio::test]
+async fn who_says_that_it_is_there_and_does_not_listen_is_not_delivered() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let liar = Plain::listen(&server, "liar", "a").await;
+    let mut honest = Plain::listen(&server, "honest", "b").await;
+    drop(liar.deliveries);
+    // What the server hears of the unsubscription comes before the answer to this.
+    let again = liar.client.request(presence::SUBJECT, liar.presence.write()).await.unwrap();
+    assert!(again.payload.starts_with(b"{\"ok\":true"));
+    let sent = send(&bus, &["a", "b"], Semantics::AtMostOnce, LONG);
+    let expected = [
+        ("a".into(), Status::Failed, Some("no subscriber")),
+        ("b".into(), Status::Delivered, None),
+    ];
+    assert_eq!(sent.await.unwrap(), expected);
+    assert_eq!(honest.next().await.1, ["b"]);
+    assert_eq!(bus.room.receivers().present(), 1, "the server knows better");
+}
+
+#[tokio::test]
+async fn at_least_once_is_delivered_when_the_receiver_says_so_and_leaves_the_stream() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut receiver = Plain::listen(&server, "r", "user-*").await;
+    let sent = send(&bus, &["nobody", "user-1", "user-2"], Semantics::AtLeastOnce, LONG);
+    let (id, to, ack, message) = receiver.next().await;
+    assert_eq!(to, ["user-1", "user-2"]);
+    assert_eq!(ack.as_deref(), Some("registry.acks.c1"));
+    assert_eq!(stored(&receiver.client).await, 1);
+    assert!(!sent.is_finished(), "it is stored, and the receiver is there: its word is waited for");
+    // Words of no delivery, and no words at all, change nothing.
+    for stray in [&b"{\"ack\":[\"c1-999\",\"other-1\"]}"[..], b"nonsense", b"{\"ack\":1}"] {
+        receiver.client.publish("registry.acks.c1", Bytes::from_static(stray)).await.unwrap();
+    }
+    receiver.acknowledge(&id, &ack.unwrap(), &message).await;
+    let expected = [Status::Failed, Status::Delivered, Status::Delivered];
+    assert_eq!(statuses(sent).await, expected);
+    assert_eq!(bus.room.counts.strayed.get(), 4);
+    while stored(&receiver.client).await > 0 {}
+}
+
+#[tokio::test]
+async fn who_does_not_acknowledge_is_pending_and_gets_it_again_until_it_does() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut silent = Plain::listen(&server, "silent", "silent").await;
+    let obedient = Plain::listen(&server, "obedient", "obedient").await;
+    let (task, mut seen) = obedient.obey();
+    let sent = send(&bus, &["obedient", "silent"], Semantics::AtLeastOnce, 2 * SHORT);
+    // Order of events: the other has its delivery while this one is still waited for.
+    seen.recv().await.unwrap();
+    assert!(!sent.is_finished());
+    let (id, _, ack, _) = silent.next().await;
+    assert_eq!(statuses(sent).await, [Status::Delivered, Status::Pending]);
+    let (again, _, _, message) = silent.next().await;
+    assert_eq!(again, id, "told apart by its id");
+    silent.acknowledge(&again, &ack.unwrap(), &message).await;
+    while stored(&silent.client).await > 0 {}
+    assert_eq!(bus.room.counts.stored.get(), 1);
+    task.abort();
+}
+
+#[tokio::test]
+async fn what_waits_for_who_is_away_is_pending_and_arrives_when_it_is_back() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let receiver = Plain::listen(&server, "r", "a*").await;
+    let gone = Presence { gone: true, ..receiver.presence.clone() };
+    assert!(receiver.say(&gone, true).await.durable);
+    receiver.client.drain().await.unwrap();
+    let outcomes = send(&bus, &["a1", "a2"], Semantics::AtLeastOnce, LONG).await.unwrap();
+    assert!(outcomes.iter().all(|one| one.1 == Status::Pending), "at once: {outcomes:?}");
+    let none = send(&bus, &["a1"], Semantics::AtMostOnce, LONG);
+    assert_eq!(statuses(none).await, [Status::Failed]);
+    // A second coordinator has never heard of it and knows it all the same.
+    let other = self::bus(&server, "c2").await;
+    let outcomes = send(&other, &["a3"], Semantics::AtLeastOnce, LONG);
+    assert_eq!(statuses(outcomes).await, [Status::Pending]);
+    let mut back = Plain::listen(&server, "r", "a*").await;
+    let mut seen = BTreeSet::new();
+    while seen.len() < 2 {
+        let (id, to, ack, message) = back.next().await;
+        back.acknowledge(&id, &ack.unwrap(), &message).await;
+        seen.insert(to);
+    }
+    assert_eq!(seen, BTreeSet::from([names(&["a1", "a2"]), names(&["a3"])]));
+    // Both hear that it is back: who is there is waited for.
+    for (bus, coordinator) in [(&bus, "c1"), (&other, "c2")] {
+        while bus.room.receivers().present() == 0 {
+            back.say(&back.presence, true).await;
+        }
+        let sent = send(bus, &["a4"], Semantics::AtLeastOnce, LONG);
+        let (id, to, ack, message) = back.next().await;
+        assert!(id.starts_with(coordinator) && to == ["a4"]);
+        back.acknowledge(&id, &ack.unwrap(), &message).await;
+        assert_eq!(statuses(sent).await, [Status::Delivered]);
+    }
+}
+
+#[tokio::test]
+async fn forgetting_drops_what_waits_for_that_one_alone() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut receivers = Vec::new();
+    for (name, pattern) in [("one", "a"), ("all", "b*"), ("leaves", "c")] {
+        let receiver = Plain::listen(&server, name, pattern).await;
+        receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+        receivers.push(receiver);
+    }
+    let sent = send(&bus, &["a", "b", "c"], Semantics::AtLeastOnce, LONG);
+    assert_eq!(statuses(sent).await, [Status::Pending; 3]);
+    bus.forget("n", "a").await;
+    bus.forget("n", "b").await;
+    bus.forget("elsewhere", "c").await;
+    let leaves = &receivers[2];
+    leaves.say(&Presence { forget: true, ..leaves.presence.clone() }, true).await;
+    assert_eq!(stored(&leaves.client).await, 1, "what waits for the prefix stays");
+    let sent = send(&bus, &["a", "b", "c"], Semantics::AtLeastOnce, LONG);
+    assert_eq!(statuses(sent).await, [Status::Failed, Status::Pending, Status::Failed]);
+}
+
+#[tokio::test]
+async fn a_presence_that_is_none_is_answered_and_changes_nothing() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let plain = Plain::listen(&server, "r", "a").await;
+    for bad in [
+        Presence { subject: "registry.durable.n.r".into(), ..plain.presence.clone() },
+        Presence { pattern: "a*b".into(), ..plain.presence.clone() },
+    ] {
+        assert!(plain.say(&bad, false).await.error.is_some());
+    }
+    for nonsense in [&b""[..], b"\xff", b"[]"] {
+        let nonsense = Bytes::from_static(nonsense);
+        let answer = plain.client.request(presence::SUBJECT, nonsense).await.unwrap();
+        let welcome: Welcome = serde_json::from_slice(&answer.payload).unwrap();
+        assert!(!welcome.ok && welcome.error.is_some());
+    }
+    assert_eq!(bus.room.receivers().all().count(), 1);
+}
+
+#[tokio::test]
+async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut receiver = Plain::listen(&server, "r", "*").await;
+    let names: Vec<String> = (0..2_500).map(|n| format!("user-{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let sent = send(&bus, &names, Semantics::AtMostOnce, LONG);
+    let mut seen = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    while seen.len() < names.len() {
+        let (id, to, _, _) = receiver.next().await;
+        assert!(to.len() <= 1_000 && ids.insert(id));
+        for name in to {
+            assert!(seen.insert(name), "each once");
+        }
+    }
+    assert!(statuses(sent).await.iter().all(|status| *status == Status::Delivered));
+    assert_eq!(ids.len(), 3);
+    let huge = Message { payload: vec![0; 1 << 20].into(), ..message() };
+    for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
+        let outcomes = bus.multicast(huge.clone(), vec!["a".into()], semantics, SHORT).await;
+        assert_eq!(outcomes[0].status, Status::Failed);
+        assert_eq!(outcomes[0].reason, Some("too large for the bus"));
+    }
+    let large = Message { payload: vec![0; (1 << 20) - 4_096].into(), ..message() };
+    let outcomes = bus.multicast(large, vec!["a".into()], Semantics::AtMostOnce, LONG).await;
+    assert_eq!(outcomes[0].status, Status::Delivered);
+}

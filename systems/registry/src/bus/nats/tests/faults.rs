@@ -1,0 +1,125 @@
+//! The server away, killed, stopped: what is told of deliveries then.
+
+use std::collections::HashMap;
+
+use super::*;
+
+#[tokio::test]
+async fn without_a_server_nothing_is_delivered_and_it_goes_on_when_there_is_one() {
+    let mut server = Server::start();
+    server.kill();
+    let settings = Settings {
+        servers: server.url(),
+        patience: SHORT,
+        retry: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    let bus = Nats::connect("c1", settings, Counts::default()).await.unwrap();
+    assert_eq!(bus.check().unwrap_err().code, crate::fault::Code::Unavailable);
+    for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
+        assert_eq!(statuses(send(&bus, &["a"], semantics, SHORT)).await, [Status::Failed]);
+    }
+    server.start_again();
+    while bus.check().is_err() || !bus.room.has_stream.load(Ordering::Acquire) {
+        tokio::task::yield_now().await;
+    }
+    let (task, mut seen) = Plain::listen(&server, "r", "a").await.obey();
+    let sent = send(&bus, &["a"], Semantics::AtLeastOnce, LONG);
+    assert_eq!(statuses(sent).await, [Status::Delivered]);
+    seen.recv().await.unwrap();
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_stands_still_is_a_timeout_and_what_it_took_arrives() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut receiver = Plain::listen(&server, "r", "a").await;
+    server.stand_still(true);
+    for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
+        assert_eq!(statuses(send(&bus, &["a"], semantics, SHORT)).await, [Status::Timeout]);
+    }
+    server.stand_still(false);
+    let mut kinds = BTreeSet::new();
+    while kinds.len() < 2 {
+        kinds.insert(receiver.next().await.2.is_some());
+    }
+}
+
+/// Ids of the deliveries with which each identity was served.
+#[derive(Default)]
+struct Received(HashMap<String, BTreeSet<String>>);
+
+impl Received {
+    async fn take(&mut self, deliveries: &mut UnboundedReceiver<(String, Vec<String>)>) {
+        let next = tokio::time::timeout(LONG, deliveries.recv()).await;
+        let (id, to) = next.expect("what was told delivered or pending comes").unwrap();
+        for name in to {
+            self.0.entry(name).or_default().insert(id.clone());
+        }
+    }
+}
+
+/// Obedient receivers, and what all of them get.
+async fn obedient(
+    server: &Server,
+    names: [&str; 3],
+) -> (JoinSet<()>, UnboundedReceiver<(String, Vec<String>)>) {
+    let (all, deliveries) = tokio::sync::mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    for name in names {
+        let (_, mut seen) = Plain::listen(server, name, &format!("{name}-*")).await.obey();
+        let all = all.clone();
+        tasks.spawn(async move {
+            while let Some(delivery) = seen.recv().await {
+                all.send(delivery).unwrap();
+            }
+        });
+    }
+    (tasks, deliveries)
+}
+
+#[tokio::test]
+async fn a_killed_server_makes_nobody_say_delivered_that_was_not() {
+    let mut server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let receivers = ["r0", "r1", "r2"];
+    let (_tasks, mut deliveries) = obedient(&server, receivers).await;
+    // One multicast after the other, to new identities each; the kill comes in the midst.
+    let sending = bus.clone();
+    let sender = tokio::spawn(async move {
+        let mut account = HashMap::new();
+        for round in 0..200 {
+            let to = receivers.map(|name| format!("{name}-{round}"));
+            let to: Vec<&str> = to.iter().map(String::as_str).collect();
+            let outcomes = send(&sending, &to, Semantics::AtLeastOnce, SHORT).await.unwrap();
+            account.extend(outcomes.into_iter().map(|(name, status, _)| (name, status)));
+        }
+        account
+    });
+    let mut received = Received::default();
+    while received.0.len() < 60 {
+        received.take(&mut deliveries).await;
+    }
+    server.kill();
+    while bus.check().is_ok() {
+        tokio::task::yield_now().await;
+    }
+    let down = send(&bus, &["r0-x"], Semantics::AtLeastOnce, SHORT);
+    assert_eq!(statuses(down).await, [Status::Failed]);
+    server.start_again();
+    let account = sender.await.unwrap();
+    // It goes on without a restart of anything but the server.
+    let sent = send(&bus, &["r0-y", "r1-y", "r2-y"], Semantics::AtLeastOnce, LONG);
+    assert_eq!(statuses(sent).await, [Status::Delivered; 3]);
+    assert_eq!(account.len(), 600);
+    let told = |status| account.iter().filter(move |one| *one.1 == status).map(|one| one.0);
+    assert!((60..600).contains(&told(Status::Delivered).count()), "the kill was in the midst");
+    let mut due = told(Status::Delivered).chain(told(Status::Pending)).collect::<Vec<_>>();
+    due.retain(|name| !received.0.contains_key(*name));
+    while !due.is_empty() {
+        received.take(&mut deliveries).await;
+        due.retain(|name| !received.0.contains_key(*name));
+    }
+    assert!(received.0.values().all(|ids| ids.len() == 1), "what came twice has the same id");
+}
