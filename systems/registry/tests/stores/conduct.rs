@@ -115,23 +115,31 @@ async fn who_has_expired_does_not_stand_in_the_way(store: Arc<impl Store>) {
 }
 
 async fn life_ends_at_its_instant(store: Arc<impl Store>) {
-    let given = store.register(HERE, mortal("ada", 60)).await.unwrap();
+    // On a crowded machine a short life may be over before the first look.
+    let mut ttl = 60;
+    while times_seen_alive(&*store, ttl).await == 0 {
+        ttl *= 2;
+    }
+}
+
+/// Registers somebody and looks until he is gone; each look is right about the instant.
+async fn times_seen_alive(store: &impl Store, ttl: u64) -> usize {
+    let given = store.register(HERE, mortal("ada", ttl)).await.unwrap();
     let end = given.expires_at.unwrap();
     let mut seen = 0;
     loop {
         let before = identity::now();
-        let found = everybody(&*store, HERE).await.len();
-        let is_there = is_there(&*store, "ada").await;
+        let found = everybody(store, HERE).await.len();
+        let is_there = is_there(store, "ada").await;
         let after = identity::now();
         // Whatever is seen is true at some instant between the two.
         assert!(found == 1 || after >= end, "gone {} ms early", end - after);
         assert!(!is_there || before < end, "there {} ms late", before - end);
         seen += found;
         if found == 0 {
-            break;
+            return seen;
         }
     }
-    assert!(seen > 0, "it never was there");
 }
 
 async fn expiry_tells_each_name_once(store: Arc<impl Store>) {

@@ -89,7 +89,7 @@ impl Server {
         let appends = if self.appends { "yes" } else { "no" };
         let child = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
-            .args(["--save", "", "--appendonly", appends, "--appendfsync", "always"])
+            .args(["--save", "", "--appendonly", appends])
             .arg("--dir")
             .arg(self.place.path(""))
             .arg("--logfile")
@@ -102,7 +102,7 @@ impl Server {
             if child.try_wait().unwrap().is_some() {
                 return false;
             }
-            if answers(self.port) {
+            if answers(self.port, child) {
                 return true;
             }
             std::thread::yield_now();
@@ -116,13 +116,13 @@ impl Drop for Server {
     }
 }
 
-/// Whether it has read its files and takes commands.
-fn answers(port: u16) -> bool {
+/// Whether this very process has the port, has read its files and takes commands.
+fn answers(port: u16, child: &Child) -> bool {
     let client = redis::Client::open(format!("redis://127.0.0.1:{port}/0")).unwrap();
-    let connection = client.get_connection();
-    connection.is_ok_and(|mut connection| {
-        redis::cmd("PING").query::<String>(&mut connection).is_ok_and(|answer| answer == "PONG")
-    })
+    let Ok(mut connection) = client.get_connection() else { return false };
+    let facts = redis::cmd("INFO").arg("server").query::<redis::InfoDict>(&mut connection);
+    let is_ours = facts.is_ok_and(|facts| facts.get("process_id") == Some(child.id()));
+    is_ours && redis::cmd("PING").query::<String>(&mut connection).is_ok()
 }
 
 fn free_port() -> u16 {
