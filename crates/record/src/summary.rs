@@ -159,6 +159,9 @@ pub struct Trial {
     /// Whether its block was executed again, so that it is invalid and no longer counts.
     #[serde(default)]
     pub superseded: bool,
+    /// Whether it was executed at the same time as the other trial of its block, on the same machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duet: bool,
     /// Length of a window.
     pub window_ns: u64,
     /// What was offered.

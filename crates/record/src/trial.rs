@@ -16,6 +16,9 @@ pub struct Trial {
     pub block: u32,
     /// Place within the block, from 1.
     pub order: u32,
+    /// Whether it was executed at the same time as the other trial of its block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duet: bool,
     /// Name of the arm.
     pub arm: String,
     /// RFC 3339, UTC.

@@ -30,6 +30,7 @@ pub(super) fn join<D: Driver>(
         index: setup.trial.index,
         block: setup.trial.block,
         order: setup.trial.order,
+        duet: setup.trial.duet,
         arm: setup.arm.name.clone(),
         started_at: setup.wall_clock.clone(),
         window_ns: brief.timeline.window,

@@ -20,13 +20,28 @@ const TICK: u64 = 1_000_000_000;
 
 /// What the conductor looks after while the workers work.
 pub(super) struct Watch<'a> {
-    pub(super) processes: &'a mut Processes,
+    /// By side.
+    pub(super) processes: &'a mut [Processes],
     pub(super) stops: Stops,
     pub(super) timing: Timing,
     pub(super) placement: Placement,
-    /// Why the trial ended before its time.
-    pub(super) died: Option<String>,
+    /// Why all ended before their time.
+    pub(super) fell: Option<Fall>,
     pub(super) check: Check,
+}
+
+/// A trial that fell.
+pub(super) struct Fall {
+    side: usize,
+    why: String,
+}
+
+impl Fall {
+    /// Why the trial at this place ended before its time.
+    pub(super) fn told_to(&self, side: usize) -> String {
+        let why = &self.why;
+        if side == self.side { why.clone() } else { format!("the trial beside it fell: {why}") }
+    }
 }
 
 /// How far the self-check has come.
@@ -41,40 +56,50 @@ pub(super) enum Check {
 
 impl Watch<'_> {
     /// Listens until every worker has ended.
-    pub(super) fn conduct(&mut self, timeline: Timeline, desk: &mut Desk<'_>, threads: &Threads) {
+    pub(super) fn conduct(
+        &mut self,
+        timeline: Timeline,
+        desks: &mut [Desk<'_>],
+        threads: &Threads,
+    ) {
         let mut tick = timeline.start;
         loop {
             let now = monotonic();
-            self.keep_phases(timeline, desk, (now, &threads.ids));
+            self.keep_phases(timeline, desks, (now, &threads.ids));
             if let Some(why) = self.stops.end.reason() {
-                desk.end_early(now, why);
+                desks.iter_mut().for_each(|desk| desk.end_early(now, why.clone()));
                 self.end_measure(now);
             }
             if now >= tick {
-                self.look(desk, now);
-                desk.tell_progress(now);
+                self.look(desks, now);
+                desks.iter_mut().for_each(|desk| desk.tell_progress(now));
                 tick += TICK * (1 + (now - tick) / TICK);
             }
             let boundaries = [timeline.measure_from, timeline.measure_to];
             let next = boundaries.into_iter().filter(|&at| at > now).fold(tick, u64::min);
             let patience = Duration::from_nanos(next.saturating_sub(now));
             match threads.said.recv_timeout(patience) {
-                Ok(message) => desk.take(message),
+                Ok((side, message)) => desks[side].take(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         let now = monotonic();
-        self.keep_phases(timeline, desk, (now, &threads.ids));
+        self.keep_phases(timeline, desks, (now, &threads.ids));
         self.end_measure(now);
-        self.look(desk, now);
-        desk.drain(now);
+        self.look(desks, now);
+        desks.iter_mut().for_each(|desk| desk.drain(now));
     }
 
-    fn keep_phases(&mut self, timeline: Timeline, desk: &mut Desk<'_>, (now, ids): (u64, &[u32])) {
-        desk.enter_phases(now);
+    fn keep_phases(
+        &mut self,
+        timeline: Timeline,
+        desks: &mut [Desk<'_>],
+        (now, ids): (u64, &[u32]),
+    ) {
+        desks.iter_mut().for_each(|desk| desk.enter_phases(now));
         if now >= timeline.measure_from && matches!(self.check, Check::Ahead) {
-            self.processes.begin_measure();
+            self.processes.iter_mut().for_each(Processes::begin_measure);
             let check = SelfCheck::begin(now, ids, self.timing, self.placement.clone());
             self.check = Check::Running(check);
         }
@@ -86,7 +111,7 @@ impl Watch<'_> {
     fn end_measure(&mut self, now: u64) {
         self.check = match std::mem::replace(&mut self.check, Check::Ahead) {
             Check::Running(check) => {
-                self.processes.end_measure();
+                self.processes.iter_mut().for_each(Processes::end_measure);
                 let (facts, kernel) = check.end(now);
                 Check::Done(facts, kernel)
             }
@@ -98,18 +123,20 @@ impl Watch<'_> {
         };
     }
 
-    fn look(&mut self, desk: &mut Desk<'_>, now: u64) {
+    fn look(&mut self, desks: &mut [Desk<'_>], now: u64) {
         if let Check::Running(check) = &mut self.check {
             check.sample();
         }
         if self.stops.user.requests() > 0 {
-            desk.interrupt(now);
+            desks.iter_mut().for_each(|desk| desk.interrupt(now));
         }
-        while let Some(death) = self.processes.died() {
-            let (name, status) = (death.name, death.status);
-            self.died.get_or_insert(format!("{name} ended: {status}"));
-            desk.event(now, EventKind::ProcessDied { name, status });
-            self.stops.conduct.request();
+        for (side, (processes, desk)) in self.processes.iter_mut().zip(desks).enumerate() {
+            while let Some(death) = processes.died() {
+                let (name, status) = (death.name, death.status);
+                self.fell.get_or_insert(Fall { side, why: format!("{name} ended: {status}") });
+                desk.event(now, EventKind::ProcessDied { name, status });
+                self.stops.conduct.request();
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ mod tests {
                 (trial.block, trial.order) = (block, order);
                 trial.total.response_time.mean_ns = (1e9 * factor) as u64;
                 arm.trials.push(trial);
-                planned.push(TrialPlan { index: 1, block, order, arm: 0, seed: 1 });
+                planned.push(TrialPlan { index: 1, block, order, arm: 0, seed: 1, duet: false });
             }
         }
         if spoil {
