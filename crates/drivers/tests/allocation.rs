@@ -158,6 +158,7 @@ fn arm(operations: u64) -> Arm {
         services: Vec::new(),
         system: None,
         observers: Vec::new(),
+        faults: Vec::new(),
     }
 }
 

@@ -87,6 +87,9 @@ impl Text {
             let expect = observer.expect.as_deref().unwrap_or("no expectation");
             self.field("  observer", &format!("{}: {expect}", observer.name));
         }
+        for fault in &arm.faults {
+            self.field("  fault", &fault.to_string());
+        }
         for target in &arm.targets {
             self.field("  target", &target.url);
         }

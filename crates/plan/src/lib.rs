@@ -11,6 +11,7 @@ pub mod url_run;
 pub mod comparison;
 pub mod criterion;
 pub mod experiment;
+pub mod fault;
 pub mod load;
 pub mod operation;
 pub mod process;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::adaptive::Adaptive;
 use crate::comparison::Comparison;
 use crate::criterion::Criterion;
+use crate::fault::Fault;
 use crate::hash;
 use crate::load::Load;
 use crate::operation::Operation;
@@ -64,6 +65,9 @@ pub struct Arm {
     pub system: Option<System>,
     /// Counters of what arrives elsewhere.
     pub observers: Vec<Observer>,
+    /// What is done to those processes while the load runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
 }
 
 /// One execution of one arm.

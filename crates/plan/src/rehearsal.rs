@@ -73,7 +73,15 @@ fn cut(mut arm: Arm, length: Duration) -> Arm {
             stages.iter_mut().for_each(|stage| stage.over = stage.over.mul_f64(share));
         }
     }
+    let whole = load.measure_time();
     load.stop = stop(load, length);
+    if let (Some(whole), Some(cut)) = (whole, load.measure_time()) {
+        let share = cut.as_secs_f64() / whole.as_secs_f64();
+        for fault in &mut arm.faults {
+            fault.at = fault.at.mul_f64(share);
+            fault.undone_after = fault.undone_after.map(|after| after.mul_f64(share));
+        }
+    }
     arm
 }
 

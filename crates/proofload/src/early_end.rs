@@ -159,6 +159,7 @@ mod tests {
             services: Vec::new(),
             system: None,
             observers: Vec::new(),
+            faults: Vec::new(),
         };
         let mut plan = Plan::single("looks", arm, 1);
         plan.adaptive = Some(Adaptive { looks: vec![seconds.to_vec()] });

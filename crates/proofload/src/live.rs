@@ -94,6 +94,10 @@ impl Live {
             EventKind::ProcessDied { name, status } => {
                 self.say(&format!("`{name}` ended by itself: {status}"));
             }
+            EventKind::Fault { name, action, failed } => match failed {
+                None => self.say(&format!("the plan: {action} `{name}`")),
+                Some(reason) => self.say(&format!("the plan: {action} `{name}` failed: {reason}")),
+            },
             EventKind::Interrupted => {
                 self.say("stopping: waiting for what is in flight (Ctrl-C again to give it up)");
             }
@@ -109,7 +113,10 @@ impl Live {
 
     /// Shows what an event of the second trial of a duet adds to those of the first.
     pub fn beside(&mut self, event: &Event) {
-        if let EventKind::FailureSeen { .. } | EventKind::ProcessDied { .. } = &event.kind {
+        if let EventKind::FailureSeen { .. }
+        | EventKind::ProcessDied { .. }
+        | EventKind::Fault { .. } = &event.kind
+        {
             self.event(event);
         }
     }

@@ -41,6 +41,7 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
         | EventKind::ProcessDied { status: said, .. }
         | EventKind::TrialStarted { arm: said, .. }
         | EventKind::NotExecuted { reason: said } => *said = secrets.redact(said),
+        EventKind::Fault { failed: Some(said), .. } => *said = secrets.redact(said),
         EventKind::EndedEarly(early) => of_early_end(early, secrets),
         _ => {}
     }

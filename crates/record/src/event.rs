@@ -96,6 +96,15 @@ pub enum EventKind {
         /// Exit status or signal, in words.
         status: String,
     },
+    /// Something was done to a process as the plan says.
+    Fault {
+        /// Its name in the experiment.
+        name: String,
+        /// `kill`, `stop`, `freeze`, `start` or `continue`.
+        action: String,
+        /// Why it could not be done, if it could not.
+        failed: Option<String>,
+    },
     /// The user asked to stop.
     Interrupted,
     /// The measure phase was ended before the plan's end, with nothing being wrong.

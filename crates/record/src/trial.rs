@@ -59,9 +59,25 @@ pub struct Trial {
     /// Why its measure phase was ended before the plan's end, with nothing being wrong.
     #[serde(default)]
     pub early_end: Option<EarlyEnd>,
+    /// What was done to its processes as the plan says, and when, from the start of the measure phase.
+    #[serde(default)]
+    pub faults: Vec<FaultDone>,
     /// Confidence of each of its intervals: above 0.95 where it was looked at several times (`--adaptive`),
     /// so that what was found at any of the looks holds with 0.95.
     pub confidence: f64,
+}
+
+/// Something that was done on purpose to a process of the trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultDone {
+    /// Its name in the experiment.
+    pub process: String,
+    /// `kill`, `stop`, `freeze`, `start` or `continue`.
+    pub action: String,
+    /// When, from the start of the measure phase.
+    pub at_ns: i64,
+    /// Why it could not be done, if it could not.
+    pub failed: Option<String>,
 }
 
 /// Why whoever conducts a run ended a measure phase.

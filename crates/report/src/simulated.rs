@@ -200,6 +200,7 @@ fn facts(
         samples_dropped: 0,
         died: None,
         early_end: None,
+        faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }

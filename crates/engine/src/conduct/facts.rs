@@ -51,6 +51,7 @@ pub(super) fn join<D: Driver>(
         // Of a trial that fell, nothing was enough.
         early_end: setup.end.reason().filter(|_| died.is_none()),
         died,
+        faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }

@@ -10,7 +10,7 @@ use record::summary::Placement;
 use super::desk::{Desk, Listener};
 use super::setup::{Ready, Setup, briefs};
 use super::threads::{Harvest, Threads, timing};
-use super::watch::{Check, Fall, Watch};
+use super::watch::{Blows, Check, Fall, Watch};
 use super::{ConductError, Output, facts, observers};
 use crate::clock::monotonic;
 use crate::driver::Driver;
@@ -70,9 +70,11 @@ pub fn run_together<D: Driver>(
     let stops = setups[0].stops();
     let threads = Threads::start(&briefs, &placement.workers, &stops)?;
     let (fell, check, own) = (None, Check::Ahead, &mut processes[..]);
-    let mut watch = Watch { processes: own, stops, timing, placement, fell, check };
+    let blows = setups.iter().map(|setup| Blows::new(&setup.arm.faults)).collect();
+    let mut watch = Watch { processes: own, stops, timing, placement, fell, check, blows };
     watch.conduct(briefs[0].timeline, &mut desks, &threads);
-    let seen = Seen { fell: watch.fell, check: watch.check, harvest: threads.join() };
+    let Watch { fell, check, blows, .. } = watch;
+    let seen = Seen { fell, check, blows, harvest: threads.join() };
     let sides = setups.iter().zip(&briefs).zip(&processes);
     let trials = sides.map(|((setup, brief), own)| seen.trial(setup, brief, own));
     Ok(trials.zip(&mut desks).map(|(trial, desk)| desk.finish(trial, monotonic())).collect())
@@ -82,6 +84,7 @@ pub fn run_together<D: Driver>(
 struct Seen {
     fell: Option<Fall>,
     check: Check,
+    blows: Vec<Blows>,
     harvest: Harvest,
 }
 
@@ -96,6 +99,7 @@ impl Seen {
         let died = self.fell.as_ref().map(|fall| fall.told_to(brief.side));
         let died = died.or_else(|| self.harvest.died.clone());
         let mut trial = facts::join(setup, brief, &self.harvest.reports[brief.side], died);
+        trial.faults.clone_from(&self.blows[brief.side].done);
         if let Check::Done(generator, kernel) = &self.check {
             (trial.generator, trial.kernel) = (generator.clone(), kernel.clone());
         }

@@ -1,12 +1,13 @@
 //! The conductor's round: it listens to the workers and looks after everything else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use record::GeneratorFacts;
+use plan::fault::{self, Fault, Step};
 use record::event::EventKind;
 use record::summary::Placement;
+use record::{FaultDone, GeneratorFacts};
 
 use super::desk::Desk;
 use super::threads::Threads;
@@ -28,6 +29,43 @@ pub(super) struct Watch<'a> {
     /// Why all ended before their time.
     pub(super) fell: Option<Fall>,
     pub(super) check: Check,
+    /// By side.
+    pub(super) blows: Vec<Blows>,
+}
+
+/// What the plan does to processes, and what was done.
+#[derive(Default)]
+pub(super) struct Blows {
+    ahead: VecDeque<Step>,
+    pub(super) done: Vec<FaultDone>,
+}
+
+impl Blows {
+    pub(super) fn new(faults: &[Fault]) -> Self {
+        Self { ahead: fault::steps(faults).into(), done: Vec::new() }
+    }
+
+    /// When the next one is due, on the clock of the trial.
+    fn next(&self, measure_from: u64) -> Option<u64> {
+        self.ahead.front().map(|step| measure_from + step.at.as_nanos() as u64)
+    }
+
+    fn strike(&mut self, processes: &mut Processes, desk: &mut Desk<'_>, measure_from: u64) {
+        while self.next(measure_from).is_some_and(|due| monotonic() >= due)
+            && let Some(step) = self.ahead.pop_front()
+        {
+            let now = monotonic();
+            let failed = processes.strike(&step).err();
+            let (name, action) = (step.process, step.action.to_string());
+            self.done.push(FaultDone {
+                process: name.clone(),
+                action: action.clone(),
+                at_ns: now.cast_signed() - measure_from.cast_signed(),
+                failed: failed.clone(),
+            });
+            desk.event(now, EventKind::Fault { name, action, failed });
+        }
+    }
 }
 
 /// A trial that fell.
@@ -70,13 +108,16 @@ impl Watch<'_> {
                 desks.iter_mut().for_each(|desk| desk.end_early(now, why.clone()));
                 self.end_measure(now);
             }
+            self.strike(desks, timeline.measure_from);
             if now >= tick {
                 self.look(desks, now);
                 desks.iter_mut().for_each(|desk| desk.tell_progress(now));
                 tick += TICK * (1 + (now - tick) / TICK);
             }
             let boundaries = [timeline.measure_from, timeline.measure_to];
-            let next = boundaries.into_iter().filter(|&at| at > now).fold(tick, u64::min);
+            let blows = self.blows.iter().filter_map(|blows| blows.next(timeline.measure_from));
+            let next =
+                boundaries.into_iter().chain(blows).filter(|&at| at > now).fold(tick, u64::min);
             let patience = Duration::from_nanos(next.saturating_sub(now));
             match threads.said.recv_timeout(patience) {
                 Ok((side, message)) => desks[side].take(message),
@@ -105,6 +146,14 @@ impl Watch<'_> {
         }
         if now >= timeline.measure_to {
             self.end_measure(now);
+        }
+    }
+
+    /// Does what is due of what the plan does to processes.
+    fn strike(&mut self, desks: &mut [Desk<'_>], measure_from: u64) {
+        let sides = self.blows.iter_mut().zip(self.processes.iter_mut()).zip(desks);
+        for ((blows, processes), desk) in sides {
+            blows.strike(processes, desk, measure_from);
         }
     }
 

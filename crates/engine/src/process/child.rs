@@ -18,6 +18,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use super::ready::ReadyLine;
 use super::usage;
 
+/// Where a bundled system is told to listen: at a port of the kernel's choice.
+pub(super) const ANY_PORT: &str = "127.0.0.1:0";
 /// Lines of output that are kept for a message.
 const LINES_KEPT: usize = 12;
 /// Longest line that is read whole; a longer one comes in pieces.
@@ -32,6 +34,8 @@ const LAST_WORDS_WITHIN: Duration = Duration::from_millis(250);
 /// A running child. Dropping it stops it, and everything that it started.
 #[derive(Debug)]
 pub(super) struct Child {
+    argv: Vec<String>,
+    cores: CpuSet,
     process: std::process::Child,
     group: Pid,
     ended: Option<ExitStatus>,
@@ -67,7 +71,30 @@ impl Child {
         if let Some(stderr) = process.stderr.take() {
             readers.push(listen(stderr, tail.clone(), None));
         }
-        Ok(Self { process, group, ended: None, tail, ready, readers, stop_within, stopped: false })
+        Ok(Self {
+            argv: argv.to_vec(),
+            cores,
+            process,
+            group,
+            ended: None,
+            tail,
+            ready,
+            readers,
+            stop_within,
+            stopped: false,
+        })
+    }
+
+    /// Starts the same program anew, with the address of the first at which it had a free port.
+    ///
+    /// Errors: as [`Child::spawn`]
+    pub fn again(&self, listened: Option<&str>) -> io::Result<Self> {
+        let address = |argument: &String| match listened {
+            Some(listened) if argument == ANY_PORT => listened.to_owned(),
+            _ => argument.clone(),
+        };
+        let argv: Vec<String> = self.argv.iter().map(address).collect();
+        Self::spawn(&argv, self.cores, self.stop_within)
     }
 
     pub fn pid(&self) -> u32 {
@@ -107,12 +134,27 @@ impl Child {
         self.stopped = true;
         let strays = self.strays();
         self.signal(Signal::TERM, &strays);
+        // What was frozen can end only when it goes on.
+        self.signal(Signal::CONT, &strays);
         if self.wait_until_gone(self.stop_within, &strays) {
             return false;
         }
         self.signal(Signal::KILL, &strays);
         self.wait_until_gone(KILLED_WITHIN, &strays);
         true
+    }
+
+    /// Kills it and all that it started, and collects them.
+    pub fn kill(&mut self) {
+        self.stopped = true;
+        let strays = self.strays();
+        self.signal(Signal::KILL, &strays);
+        self.wait_until_gone(KILLED_WITHIN, &strays);
+    }
+
+    /// Sends a signal to it and all that it started.
+    pub fn send(&self, signal: Signal) {
+        self.signal(signal, &self.strays());
     }
 
     /// Descendants that left the group.

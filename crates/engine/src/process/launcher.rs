@@ -10,7 +10,7 @@ use plan::process::{Ready, Start};
 use rustix::process::{getpid, set_child_subreaper};
 use serde_json::Value;
 
-use super::child::{Child, PAUSE};
+use super::child::{ANY_PORT, Child, PAUSE};
 use super::error::ProcessError;
 use super::places::{Own, Place, Places};
 use super::probe;
@@ -195,7 +195,7 @@ fn arguments(order: &Order<'_>) -> Vec<String> {
     match order.start {
         Start::Command(argv) => argv.clone(),
         Start::Serve(name) => {
-            let mut argv = vec![name.clone(), "--listen".to_owned(), "127.0.0.1:0".to_owned()];
+            let mut argv = vec![name.clone(), "--listen".to_owned(), ANY_PORT.to_owned()];
             for (key, value) in order.set {
                 argv.push("--set".to_owned());
                 argv.push(match value {

@@ -14,6 +14,7 @@ mod probe;
 mod ready;
 mod running;
 mod scratch;
+mod strike;
 #[cfg(test)]
 mod tests;
 mod usage;

@@ -11,13 +11,15 @@ use super::observed::{Observation, Observed};
 use super::places::{Place, Places};
 use super::ready::ReadyLine;
 use super::scratch::Scratch;
-use super::usage::{self, Usage};
+use super::usage::{self, Usage, Used};
 
 /// Everything that was started for a trial. Dropping it stops all of it, in reverse order.
 #[derive(Debug)]
 pub struct Processes {
     pub(super) places: Places,
-    running: Vec<Running>,
+    pub(super) running: Vec<Running>,
+    /// What the experiment calls each of those.
+    pub(super) called: Vec<String>,
     observers: Vec<Observer>,
 }
 
@@ -37,12 +39,15 @@ pub struct Death {
 #[derive(Debug)]
 pub(super) struct Running {
     name: String,
-    child: Child,
-    place: Place,
-    line: Option<ReadyLine>,
+    pub child: Child,
+    pub place: Place,
+    pub line: Option<ReadyLine>,
     begin: BTreeMap<u32, Usage>,
     end: BTreeMap<u32, Usage>,
-    mourned: bool,
+    /// What those used in the measure phase that were killed in it.
+    past: Vec<Used>,
+    /// Whether nobody need be told of its end.
+    pub mourned: bool,
     _scratch: Option<Scratch>,
 }
 
@@ -61,6 +66,7 @@ impl Running {
             line,
             begin: BTreeMap::new(),
             end: BTreeMap::new(),
+            past: Vec::new(),
             mourned: false,
             _scratch: scratch,
         }
@@ -84,9 +90,17 @@ impl Running {
         }
     }
 
+    /// Keeps what it has used so far: it is about to go.
+    pub fn settle(&mut self) {
+        self.past.extend(usage::used(&self.begin, &self.family()));
+    }
+
     fn facts(&self) -> System {
-        let processes = usage::used(&self.begin, &self.end)
-            .into_iter()
+        let used = usage::used(&self.begin, &self.end);
+        let processes = self
+            .past
+            .iter()
+            .chain(&used)
             .map(|used| Process {
                 name: self.name_of(used.pid, &used.name),
                 pid: used.pid,
@@ -105,11 +119,17 @@ impl Running {
 
 impl Processes {
     pub(super) fn new(observers: &[Observer]) -> Self {
-        Self { places: Places::default(), running: Vec::new(), observers: observers.to_vec() }
+        Self {
+            places: Places::default(),
+            running: Vec::new(),
+            called: Vec::new(),
+            observers: observers.to_vec(),
+        }
     }
 
     pub(super) fn add(&mut self, place: &str, running: Running) {
         self.places.add(place, running.place.clone());
+        self.called.push(place.to_owned());
         self.running.push(running);
     }
 

@@ -64,6 +64,7 @@ fn arm(services: Vec<Service>) -> Arm {
         services,
         system: None,
         observers: Vec::new(),
+        faults: Vec::new(),
     }
 }
 

@@ -111,7 +111,7 @@ impl Head {
         for table in ["target", "load", "factors", "design", "system"] {
             reader.table(table);
         }
-        for tables in ["operation", "service", "observer", "comparison"] {
+        for tables in ["operation", "service", "observer", "fault", "comparison"] {
             reader.tables(tables);
         }
         problems.extend(reader.finish());

@@ -11,6 +11,7 @@ mod confidential;
 mod design;
 mod duet;
 mod factor;
+mod fault;
 mod load;
 mod operation;
 mod overrides;

@@ -23,6 +23,11 @@ impl Started {
         Self { names: services.chain(system).chain(observers).collect() }
     }
 
+    /// The names of all that is started.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Placeholders of `[target]` and of the operations' own targets that nobody will fill.
     pub(super) fn strangers(&self, root: &Table) -> Vec<Diagnostic> {
         let shared = root.get("target").map(|entry| &entry.node);

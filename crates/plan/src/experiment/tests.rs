@@ -14,6 +14,7 @@ use crate::template::Template;
 mod bad_input;
 mod design;
 mod examples;
+mod fault;
 mod schema;
 
 /// Files and environment in memory.

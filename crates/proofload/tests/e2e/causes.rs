@@ -200,10 +200,11 @@ fn a_target_that_stalls_on_a_timetable_is_named_with_its_period() {
     assert!((80e6..200e6).contains(&value("length_ns")), "{found:?}");
 }
 
-/// Whether others had the processors, as the kernel tells: then a run is not clean.
+/// Whether others had the processors, as the kernel tells: then a run is not clean. A generator is late when a hundredth
+/// of its arrivals is, for which less than half as much time taken away in one piece suffices.
 fn was_crowded(summary: &Summary) -> bool {
     let generator = &only_trial(summary).generator;
-    generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01
+    generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.004
 }
 
 /// Three clean runs of 2 s; 20 of 5 s under `PROOFLOAD_PROOF=1`. In a run whose processors others had, the generator may
@@ -225,7 +226,7 @@ fn clean_runs_give_no_finding_at_warning_or_above() {
         let itself = |one: &Finding| one.code.contains("generator") && crowded;
         let grave = summary.findings.iter().filter(|one| one.severity != Severity::Info);
         let grave: Vec<&Finding> = grave.filter(|one| !itself(one)).collect();
-        assert!(grave.is_empty(), "run {run}: {grave:?}");
+        assert!(grave.is_empty(), "run {run}: {grave:?}, {:?}", only_trial(&summary).generator);
         clean += usize::from(!crowded);
         if clean == wanted {
             println!("{clean} clean runs of {}, none with a finding", run + 1);

@@ -51,6 +51,40 @@ fn a_system_of_the_experiment_is_started_and_ended_with_the_trial() {
     assert!(!left.contains("truth"), "still there: {left}");
 }
 
+/// Frozen, killed and started again at their instants: what fails, fails from then until it is back, nothing is lost
+/// from the account, and the trial is one whole.
+#[test]
+fn what_the_plan_does_to_a_system_is_done_and_told() {
+    let lab = Lab::new();
+    lab.write(
+        "blows.toml",
+        "title = \"blows\"\n[system]\nserve = \"truth\"\nset = { mode = \"none\" }\n\
+         [load]\nrate = \"200/s\"\narrivals = \"constant\"\nduration = \"6s\"\nwarm_up = \"0s\"\n\
+         timeout = \"5s\"\nsteady_state = \"reported\"\n\
+         [[fault]]\nprocess = \"system\"\nat = \"1s\"\naction = \"freeze\"\nfor = \"500ms\"\n\
+         [[fault]]\nprocess = \"system\"\nat = \"3s\"\naction = \"kill\"\nfor = \"1s\"\n\
+         [[operation]]\nhttp = { path = \"/\" }\n",
+    );
+    let (ran, summary) = lab.run(&["blows.toml"]);
+    crate::lab::assert_measured(&ran, &summary);
+    let trial = only_trial(&summary);
+    crate::lab::assert_accounting(trial);
+    // A second of 200/s fails, and those that meet the start of the new process.
+    let failed = trial.accounting.failed;
+    assert!((190..400).contains(&failed), "{failed} of {:?}", trial.accounting);
+    let frozen = trial.total.response_time.max_ns;
+    assert!((450_000_000..4_000_000_000).contains(&frozen), "frozen for {frozen} ns");
+    let told = summary.findings.iter().find(|one| one.code == "planned-faults");
+    let told = told.expect("it is told");
+    for action in ["freeze system", "continue system", "kill system", "start system"] {
+        assert!(told.claim.contains(action), "{}", told.claim);
+    }
+    assert_eq!(told.evidence["not_done"], 0);
+    let pids: std::collections::BTreeSet<u32> =
+        trial.systems[0].processes.iter().map(|process| process.pid).collect();
+    assert_eq!(pids.len(), 2, "the killed one and the new one: {:?}", trial.systems);
+}
+
 #[test]
 fn a_system_that_cannot_be_started_is_a_clear_error() {
     let lab = Lab::new();

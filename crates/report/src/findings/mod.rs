@@ -137,6 +137,7 @@ pub const TABLE: &[Row] = &[
     signatures::TIME_OUTS,
     signatures::COMB,
     work::GROWS,
+    under_test::PLANNED_FAULTS,
     under_test::CPU_BOUND,
     under_test::SHARED_MACHINE,
     of_run::RACE,

@@ -93,6 +93,26 @@ fn a_pool_at_its_limit_says_when_and_for_how_long() {
 }
 
 #[test]
+fn what_the_experiment_did_on_purpose_is_told_with_its_instants() {
+    let done = |action: &str, at_ms: u64, failed: Option<&str>| record::FaultDone {
+        process: "nats".to_owned(),
+        action: action.to_owned(),
+        at_ns: (at_ms * MS).cast_signed(),
+        failed: failed.map(str::to_owned),
+    };
+    let summary = open(|made| {
+        made.trial.faults = vec![done("kill", 2_000, None), done("start", 3_500, Some("no port"))];
+    });
+    let finding = summary.findings.iter().find(|finding| finding.code == "planned-faults").unwrap();
+    assert_eq!(
+        finding.claim,
+        "the experiment did this on purpose: kill nats at 2.00 s, start nats at 3.50 s (no port)"
+    );
+    assert_eq!((&finding.evidence["done"], &finding.evidence["not_done"]), (&1.into(), &1.into()));
+    assert!(!has(&open(|_| ()), "planned-faults"));
+}
+
+#[test]
 fn an_idle_target_is_named() {
     let load = "rate = \"10/s\"\nduration = \"10s\"";
     let summary = simulate(&file(load, &[]), 10, 100, |_| One::answered(MS)).summary();

@@ -7,7 +7,7 @@ use record::summary::Severity;
 use serde_json::Value;
 
 use super::{Noticed, Row};
-use crate::number::{percent, significant};
+use crate::number::{duration, percent, significant};
 
 /// A process had no processor time left.
 pub const CPU_BOUND: Row = Row {
@@ -40,6 +40,34 @@ pub const CPU_BOUND: Row = Row {
             false => "profile it, or give it more cores",
         };
         Some(Noticed::new(claim, advice).with("cores_used", used).with("cores", cores))
+    },
+};
+
+/// What the experiment did to its own processes.
+pub const PLANNED_FAULTS: Row = Row {
+    code: "planned-faults",
+    severity: Severity::Info,
+    title: "processes were killed, stopped or frozen as the experiment says",
+    explain: "The experiment has `[[fault]]` tables: while the load ran, processes of the trial were killed, stopped \
+              or frozen, and perhaps started again. Failures from then on are what was asked for; the figures hold \
+              for a service with these faults and for no other. The charts over time show when it failed and when \
+              it was back.",
+    check: |case| {
+        let faults = &case.facts.faults;
+        let told = faults.iter().map(|done| {
+            let at = duration(done.at_ns.max(0).cast_unsigned());
+            let failed = done.failed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+            format!("{} {} at {at}{failed}", done.action, done.process)
+        });
+        let claim =
+            format!("the experiment did this on purpose: {}", told.collect::<Vec<_>>().join(", "));
+        let failed = faults.iter().filter(|done| done.failed.is_some()).count();
+        let advice = match failed {
+            0 => "read failures and times together with the charts over time",
+            _ => "what could not be done was not measured: mend the fault and repeat the run",
+        };
+        let noticed = Noticed::new(claim, advice).with("done", faults.len() - failed);
+        (!faults.is_empty()).then(|| noticed.with("not_done", failed))
     },
 };
 

@@ -95,6 +95,7 @@ impl Trying {
             services: Vec::new(),
             system: None,
             observers: Vec::new(),
+            faults: Vec::new(),
         }
     }
 

@@ -1,0 +1,67 @@
+//! `[[fault]]`: what is read, and everything that is wrong with it at once.
+
+use std::time::Duration;
+
+use super::{Options, plan, read};
+use crate::fault::{Action, Fault};
+
+/// A service, a system, ten seconds of load, and these faults.
+fn file(faults: &str) -> String {
+    format!(
+        "[[service]]\nname = \"nats\"\ncommand = \"nats-server -p {{port}}\"\n\
+         [system]\nserve = \"truth\"\n[load]\nrate = \"10/s\"\nduration = \"20s\"\n{faults}\n\
+         [[operation]]\nhttp = {{ path = \"/\" }}\n"
+    )
+}
+
+#[test]
+fn a_fault_says_whom_when_what_and_for_how_long() {
+    let kill = "[[fault]]\nprocess = \"nats\"\nat = \"10s\"\naction = \"kill\"\nfor = \"4s\"\n\
+                [[fault]]\nprocess = \"system\"\nat = \"1500ms\"\naction = \"stop\"";
+    let expected = [
+        Fault {
+            process: "nats".to_owned(),
+            at: Duration::from_secs(10),
+            action: Action::Kill,
+            undone_after: Some(Duration::from_secs(4)),
+        },
+        Fault {
+            process: "system".to_owned(),
+            at: Duration::from_millis(1500),
+            action: Action::Stop,
+            undone_after: None,
+        },
+    ];
+    assert_eq!(plan(&file(kill)).arms[0].faults, expected);
+    assert_ne!(plan(&file(kill)).hash(), plan(&file("")).hash());
+}
+
+#[test]
+fn a_rehearsal_moves_faults_with_the_phase_that_it_cuts() {
+    let text = file("[[fault]]\nprocess = \"nats\"\nat = \"10s\"\naction = \"kill\"\nfor = \"4s\"");
+    let options = Options { fresh_seed: 1, quick: true, ..Options::default() };
+    let faults = read(&text, &options).unwrap().arms[0].faults.clone();
+    assert_eq!(faults[0].at, Duration::from_millis(7_500));
+    assert_eq!(faults[0].undone_after, Some(Duration::from_secs(3)));
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let faults = "[[fault]]\nprocess = \"nat\"\nat = \"20s\"\naction = \"freeze\"\n\
+                  [[fault]]\nprocess = \"system\"\nat = \"5\"\naction = \"explode\"\nwhen = \"now\"\n\
+                  [[fault]]\n";
+    let told = read(&file(faults), &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+    for expected in [
+        "unknown process `nat`",
+        "did you mean `nats`",
+        "not before the end of the measure phase",
+        "a process cannot stay frozen",
+        "\"kill\", \"stop\" or \"freeze\"",
+        "unknown key `when`",
+        "missing key `process`",
+        "missing key `at`",
+        "missing key `action`",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+}
