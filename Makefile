@@ -28,7 +28,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	@cargo build --release --locked --quiet -p proofload
 	@target/release/proofload calibrate
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage --test criteria --test comparison -- --nocapture --test-threads=1
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib steady
 	PROOFLOAD_PROOF=1 cargo test --quiet -p report --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity

@@ -19,8 +19,15 @@ const LARGEST: u64 = 256 << 20;
 ///
 /// Errors: those of the file system; it is larger, or has no end
 pub fn read_within(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    within(std::fs::File::open(path)?, bytes)
+}
+
+/// The same of anything that can be read.
+///
+/// Errors: as above
+pub fn within(from: impl Read, bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    std::fs::File::open(path)?.take(bytes + 1).read_to_end(&mut content)?;
+    from.take(bytes + 1).read_to_end(&mut content)?;
     if content.len() as u64 > bytes {
         let most = format!("it is larger than {} MiB", bytes >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, most));

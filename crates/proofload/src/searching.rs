@@ -14,13 +14,13 @@ use plan::plan::{Arm, Plan, TrialPlan};
 use plan::randomness::{Stream, draw};
 use plan::units::format_rate;
 use record::folder::{RunReader, names};
-use record::summary::{Run, StepResult, Summary, Trial};
+use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
 use report::capacity::stairs::{self, Climb};
-use report::capacity::{self, Climbed, Course, Tried};
+use report::capacity::{self, Climbed, Course, Cut, Tried};
 use report::pages::tables;
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
-use crate::commands::run::write_json;
+use crate::commands::run::{reachable, write_json};
 use crate::conduct::{Conduct, launcher};
 use crate::disk::Disk;
 use crate::live::Live;
@@ -31,6 +31,10 @@ use crate::redaction;
 const CONNECTIONS: u32 = 1_000;
 /// Rest between trials of a target that keeps running: at least this, ten times its p99, at most that.
 const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
+/// How often a target that is not there after that is looked for again, and after how long: whoever looks after it
+/// may start it anew.
+const LOOKS: usize = 5;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// How often the wish to stop is looked at while resting.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -60,53 +64,86 @@ struct Done {
     search: Search,
     tried: Vec<Tried>,
     climbed: Option<Climbed>,
+    /// The way up and down again is asked for, and not at its end.
+    climbs: bool,
+    /// A trial that could not be carried out, and what was in its way.
+    stuck: Option<(u32, Problem)>,
+}
+
+impl Done {
+    /// Why it is not all that was asked for.
+    fn cut(&self) -> Option<Cut<'_>> {
+        match &self.stuck {
+            Some((trial, stuck)) => Some(Cut::NotExecuted { trial: *trial, why: &stuck.what }),
+            None => self.climbs.then_some(Cut::Stopped),
+        }
+    }
 }
 
 impl Searching<'_> {
-    /// Searches until the search ends or the user wishes so.
+    /// Searches until the search ends, the user wishes so, or a trial cannot be carried out; the folder then holds
+    /// the answer. Gives what was in the way of that trial.
     ///
-    /// Errors: a trial could not begin, or the record cannot be written; what was known before stands in the folder
-    pub fn run(&mut self) -> Result<Summary, Problem> {
+    /// Errors: the record cannot be written or read back
+    pub fn run(&mut self) -> Result<Option<Problem>, Problem> {
         let mut done = Done {
             plan: Plan { arms: Vec::new(), trials: Vec::new(), ..self.experiment.plan.clone() },
             search: Search::new(self.settings),
             tried: Vec::new(),
             climbed: None,
+            climbs: false,
+            stuck: None,
         };
         self.write(&done)?;
-        while self.stop.requests() == 0
-            && let Some(step) = done.search.next_step()
-        {
-            let tried = self.try_step(&mut done.plan, step)?;
-            if let Some(outcome) = outcome(tried.result) {
-                done.search.tell(step, outcome);
-            }
-            self.rest(&tried.summary);
-            done.tried.push(tried);
-            let summary = self.write(&done)?;
-            self.tell(&summary);
-        }
+        self.search(&mut done)?;
         // The search says that it has ended only when it is asked for another step.
-        let mut summary = self.write(&done)?;
-        let low = summary.capacity.as_ref().and_then(|capacity| capacity.low);
-        if let (Some(low), Some(length), 0) = (low, self.stair, self.stop.requests()) {
-            done.climbed = self.climb(&mut done.plan, low, length)?;
-            summary = self.write(&done)?;
+        let low = self.write(&done)?.capacity.and_then(|capacity| capacity.low);
+        if let (Some(low), Some(length), Some(_)) = (low, self.stair, done.search.ending()) {
+            self.descend(&mut done, low, length)?;
+            self.write(&done)?;
         }
-        Ok(summary)
+        Ok(done.stuck.map(|(_, problem)| problem))
     }
 
-    fn try_step(&mut self, plan: &mut Plan, step: Step) -> Result<Tried, Problem> {
+    fn search(&mut self, done: &mut Done) -> Result<(), Problem> {
+        while let Some(step) = done.search.next_step() {
+            if !self.rest(done) {
+                return Ok(());
+            }
+            let Some(tried) = self.try_step(done, step) else { return Ok(()) };
+            let outcome = outcome(tried.result);
+            done.tried.push(tried);
+            if let Some(outcome) = outcome {
+                done.search.tell(step, outcome);
+            }
+            let summary = self.write(done)?;
+            self.tell(&summary);
+            if outcome.is_none() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// `None` where the trial could not be carried out.
+    fn try_step(&mut self, done: &mut Done, step: Step) -> Option<Tried> {
         let length = Duration::from_millis((step.seconds * 1e3).round() as u64);
         self.live.say(&format!(
             "step {}: {} for {} s",
-            plan.trials.len() + 1,
+            done.plan.trials.len() + 1,
             format_rate(step.rate),
             length.as_secs_f64()
         ));
         let arm = arm_at(&self.experiment.plan.arms[0], step.rate, length);
-        let summary = self.trial(plan, arm, true)?;
-        Ok(Tried { step, result: capacity::result(&summary), summary })
+        let summary = self.carry_out(done, arm, true)?;
+        Some(Tried { step, result: capacity::result(&summary), summary })
+    }
+
+    /// The arm as the next trial; `None` where that could not be carried out.
+    fn carry_out(&mut self, done: &mut Done, arm: Arm, judged: bool) -> Option<Summary> {
+        let carried_out = self.trial(&mut done.plan, arm, judged);
+        let trial = done.plan.trials.len() as u32;
+        carried_out.map_err(|problem| done.stuck = Some((trial, problem))).ok()
     }
 
     /// Carries the arm out as the next trial of the plan; its summary is that of a run of this trial alone.
@@ -144,21 +181,25 @@ impl Searching<'_> {
     }
 
     /// Up in steps to above the low end and down again, in one trial.
-    fn climb(
-        &mut self,
-        plan: &mut Plan,
-        low: f64,
-        length: Duration,
-    ) -> Result<Option<Climbed>, Problem> {
+    fn descend(&mut self, done: &mut Done, low: f64, length: Duration) -> Result<(), Problem> {
+        done.climbs = true;
+        self.write(done)?;
+        if !self.rest(done) {
+            return Ok(());
+        }
         self.live.say(&format!("up in steps to above {} and down again", format_rate(low)));
         let arm = arm_of_stairs(&self.experiment.plan.arms[0], low, length);
-        let summary = self.trial(plan, arm, false)?;
-        let Some(trial) = summary.arms.iter().flat_map(|arm| &arm.trials).next() else {
-            return Ok(None);
-        };
-        if self.stop.requests() > 0 {
-            return Ok(None);
-        }
+        let Some(summary) = self.carry_out(done, arm, false) else { return Ok(()) };
+        done.climbs = capacity::result(&summary) == StepResult::Stopped;
+        let trial = summary.arms.iter().flat_map(|arm| &arm.trials).next();
+        let whole = trial.filter(|one| !done.climbs && one.validity != Validity::Invalid);
+        let stairs = whole.map(|trial| self.judge(trial, low, length)).transpose()?;
+        done.climbed = Some(Climbed { stairs, summary });
+        Ok(())
+    }
+
+    /// What the windows of the trial say, which went so long on each step.
+    fn judge(&self, trial: &Trial, low: f64, length: Duration) -> Result<Stairs, Problem> {
         let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         let mut climb = Climb::new(low, step_ns, trial.window_ns);
         let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
@@ -168,7 +209,7 @@ impl Searching<'_> {
                 Problem::environment(format!("cannot read the windows back: {error}"))
                     .during(format!("judging trial {}", trial.index))
             })?;
-        Ok(Some(Climbed { stairs: climb.judge(trial.index), summary }))
+        Ok(climb.judge(trial.index))
     }
 
     /// Plan and summary as they are by now.
@@ -180,7 +221,8 @@ impl Searching<'_> {
             search: &done.search,
             precision: self.settings.precision,
             criteria: &texts,
-            stairs: done.climbed.as_ref(),
+            climbed: done.climbed.as_ref(),
+            cut: done.cut(),
         };
         let run = Run { plan_hash: done.plan.hash(), ..self.run.clone() };
         let summary = capacity::summary(run, &course);
@@ -198,16 +240,35 @@ impl Searching<'_> {
         }
     }
 
-    /// A target that keeps running works off what is left of the trial.
-    fn rest(&self, summary: &Summary) {
-        let started_by_us = self.experiment.plan.arms[0].system.is_some();
-        let trial = summary.arms.iter().flat_map(|arm| &arm.trials).next();
-        let Some(trial) = trial.filter(|_| !started_by_us) else { return };
-        let mut left = tenfold(trial).clamp(REST.0, REST.1);
+    /// A target that keeps running works off what is left of the last trial, and must still be there. Whether there
+    /// may be another trial.
+    fn rest(&self, done: &mut Done) -> bool {
+        let arm = &self.experiment.plan.arms[0];
+        let last = done.tried.last().and_then(|one| one.summary.arms.first()?.trials.first());
+        if let Some(trial) = last.filter(|_| arm.system.is_none()) {
+            self.wait(tenfold(trial).clamp(REST.0, REST.1));
+            let mut found = reachable(arm);
+            for _ in 0..LOOKS {
+                if found.is_ok() || !self.wait(BETWEEN_LOOKS) {
+                    break;
+                }
+                found = reachable(arm);
+            }
+            let next = done.plan.trials.len() as u32 + 1;
+            let place = format!("looking for the target before trial {next}");
+            let missing = found.err().filter(|_| self.stop.requests() == 0);
+            done.stuck = missing.map(|problem| (next, problem.during(place)));
+        }
+        self.stop.requests() == 0 && done.stuck.is_none()
+    }
+
+    /// Waits so long, or until the user wishes to stop; whether nobody did.
+    fn wait(&self, mut left: Duration) -> bool {
         while !left.is_zero() && self.stop.requests() == 0 {
             thread::sleep(LOOK.min(left));
             left = left.saturating_sub(LOOK);
         }
+        self.stop.requests() == 0
     }
 }
 
@@ -249,7 +310,10 @@ fn arm_of_stairs(base: &Arm, low: f64, length: Duration) -> Arm {
         spacing: spacing(&base.load),
     };
     let stop = Stop::Duration { after: length * rates.len() as u32 };
-    with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), (arrivals, stop))
+    let mut arm = with_load(base, "rate=stairs".to_owned(), "stairs".to_owned(), (arrivals, stop));
+    // What is done to processes on purpose would be done on one of the two ways only.
+    arm.faults.clear();
+    arm
 }
 
 /// The arm under this open load. No steady state is required: a rate that cannot be held has none, and that is

@@ -55,9 +55,10 @@ fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
         writeln!(page, "| `{}` | {severity} | **{}.** {} |", rule.id, rule.title, rule.explain)
             .expect("writing to memory does not fail");
     }
+    catalogue(&mut page);
     page.push_str(FIGURES);
     page.push_str("\n| in | field | meaning |\n|---|---|---|\n");
-    for (place, name, meaning) in imports::foreign::FIELDS {
+    for (place, name, meaning) in imports::FIELDS {
         writeln!(page, "| {place} | `{name}` | {meaning} |")
             .expect("writing to memory does not fail");
     }
@@ -74,6 +75,22 @@ fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
     compare("audit.md", &page);
 }
 
+fn catalogue(page: &mut String) {
+    page.push_str(CATALOGUE);
+    for (rule, ours) in audit::catalogue::IN_OUR_RUNS {
+        let is = |id: &&str| id.split('-').next() == Some(rule);
+        let rules = audit::foreign::rules().map(|rule| rule.id).filter(is);
+        let rules: Vec<_> = rules.map(|id| format!("`{id}`")).collect();
+        writeln!(page, "| {rule} | {} | {ours} |", rules.join(", "))
+            .expect("writing to memory does not fail");
+    }
+    page.push_str(NOT_DECIDED);
+    for (rules, what, instead) in audit::catalogue::NOT_DECIDED {
+        writeln!(page, "| {rules} | {what} | {instead} |")
+            .expect("writing to memory does not fail");
+    }
+}
+
 const AUDIT: &str = "
 What `proofload audit` reads, what it checks, and how figures are typed in by hand.
 The [guide](../guide/audit.md) shows its use.
@@ -84,7 +101,25 @@ Some rules are an error only where the report claims what they refute, and a war
 
 A rule whose numbers a report leaves out is silent.
 Printed digits say how far a number may be from the truth: nothing is called a contradiction that rounding explains.
-Sentences are not read: grading words, causes without an experiment, and advice beyond what was run are left to the reader.
+Sentences are not read: what they claim is typed in, and held against the runs.
+";
+
+const CATALOGUE: &str = "
+## Where each rule of the catalogue is
+
+What becomes of it in the report of another tool, and in a run of our own.
+
+| rule | reports of others | our own runs |
+|---|---|---|
+";
+
+const NOT_DECIDED: &str = "
+## What no summary decides
+
+Of these rules a part cannot be decided by any report, nor by figures typed in.
+
+| rule | what, and why not | what would decide it |
+|---|---|---|
 ";
 
 const FIGURES: &str = "

@@ -56,6 +56,9 @@ pub struct Trial {
     pub interrupted: bool,
     /// Why it ended before its time, if it did.
     pub died: Option<String>,
+    /// What it was that ended; none where nothing of its own did, and in records of older versions.
+    #[serde(default)]
+    pub died_as: Option<Role>,
     /// Why its measure phase was ended before the plan's end, with nothing being wrong.
     #[serde(default)]
     pub early_end: Option<EarlyEnd>,
@@ -65,6 +68,32 @@ pub struct Trial {
     /// Confidence of each of its intervals: above 0.95 where it was looked at several times (`--adaptive`),
     /// so that what was found at any of the looks holds with 0.95.
     pub confidence: f64,
+}
+
+/// What something whose end is the end of a trial was there for. Only the system's end says anything about the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// What is under test.
+    System,
+    /// A server that the system needs.
+    Service,
+    /// Counts what arrives elsewhere.
+    Observer,
+    /// A thread of the generator.
+    Worker,
+}
+
+impl Role {
+    /// In the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Service => "service",
+            Self::Observer => "observer",
+            Self::Worker => "worker",
+        }
+    }
 }
 
 /// Something that was done on purpose to a process of the trial.

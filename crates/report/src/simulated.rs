@@ -199,6 +199,7 @@ fn facts(
         interrupted: false,
         samples_dropped: 0,
         died: None,
+        died_as: None,
         early_end: None,
         faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,

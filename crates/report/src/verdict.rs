@@ -2,7 +2,9 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{Change, Criterion, Judgement, Summary, Trial, Validity, Verdict};
+use record::summary::{
+    CapacityEnding, Change, Criterion, Judgement, Summary, Trial, Validity, Verdict,
+};
 
 use crate::findings;
 
@@ -12,6 +14,8 @@ pub const PASSED: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Inconclusive or invalid.
 pub const UNDECIDED: u8 = 3;
+/// A trial of a search could not be carried out.
+pub const COULD_NOT_RUN: u8 = 4;
 
 /// The verdict from what has been judged already: validity of trials, criteria, findings.
 pub fn of(summary: &Summary) -> Verdict {
@@ -49,7 +53,9 @@ pub fn of(summary: &Summary) -> Verdict {
 ///
 /// A rehearsal that only lacks evidence did what it was asked to, so it exits 0.
 pub fn exit_code(summary: &Summary) -> u8 {
+    let ending = summary.capacity.as_ref().map(|capacity| capacity.ending);
     match summary.verdict.result {
+        _ if ending == Some(CapacityEnding::NotExecuted) => COULD_NOT_RUN,
         Judgement::Pass => PASSED,
         Judgement::Fail => FAILED,
         Judgement::Invalid => UNDECIDED,

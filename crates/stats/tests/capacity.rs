@@ -1,13 +1,16 @@
 //! Whether the search finds the capacity of a queue for which it is known.
 //!
 //! M/M/1 with μ = 1,000/s and the criterion p99 ≤ 20 ms: response time is exponential with rate μ − λ, so that
-//! the capacity is λ* = μ − log(100)/L = 769.7/s. Trials are Lindley recursions of at most 600 s, judged by
-//! exceedances as criteria are; ends within 1.02.
+//! the capacity is λ* = μ − log(100)/L = 769.7/s. Trials are Lindley recursions, judged by exceedances as criteria
+//! are; first rates are spread over an octave, so that no lucky grid of rates helps.
 //!
-//! The tested figure is the (geometric) middle of the interval from the rate that is shown to hold, and
-//! confirmed, to the rate that is shown to fail: within ±3 % of λ* in 95 % of searches; and the interval holds
-//! λ* in 95 %. The low end alone is what may be promised, and lies lower by design: near λ* even 600 s pass
-//! seldom (its median is 2.5 % below λ*).
+//! Several budgets, of which one is tested most: trials of at most 600 s and ends within 1.02. The (geometric)
+//! middle of the interval from the rate that is shown to hold, and confirmed, to the rate that is shown to fail is
+//! within ±3 % of λ* in 95 % of searches; and intervals hold λ* in 95 %, whatever the budget. The low end alone is
+//! what may be promised, and lies lower by design: near λ* even 600 s pass seldom.
+//!
+//! The short form shows with a few searches that they come near; `PROOFLOAD_PROOF=1` makes 200 of each budget, with
+//! the shares, and prints the figures of docs/concepts/capacity.md.
 
 use stats::capacity::search::{Ending, Outcome, Search, Settings, Step};
 use stats::dispersion::WindowCount;
@@ -80,49 +83,151 @@ fn outcome(draws: &[(usize, f64)]) -> Outcome {
     }
 }
 
-fn searched(seed: u64) -> Search {
+/// What a search may cost.
+#[derive(Clone, Copy)]
+struct Budget {
+    longest: f64,
+    precision: f64,
+}
+
+/// λ* of the queue.
+fn capacity() -> f64 {
+    SERVICE_RATE - 100_f64.ln() / BOUND
+}
+
+/// A search at its end, and its trials.
+fn searched(budget: Budget, seed: u64) -> (Search, usize) {
     let mut search = Search::new(Settings {
         start: 100.0 * 2_f64.powf((seed * 37 % 200) as f64 / 200.0),
         most: None,
-        precision: 1.02,
+        precision: budget.precision,
         shortest: 20.0,
-        longest: 600.0,
+        longest: budget.longest,
         operations: 1_000.0,
+        fewest: 299.0,
         confirmations: 5,
         noisy_host: false,
-        most_trials: 200,
+        most_trials: 100,
         seed,
     });
-    let mut chance = Randomness::new(seed);
+    let (mut chance, mut trials) = (Randomness::new(seed), 0);
     while let Some(step) = search.next_step() {
         let draws = trial(&mut chance, step);
         search.tell(step, outcome(&draws));
+        trials += 1;
     }
-    search
+    (search, trials)
 }
 
-/// The short form shows that 4 searches come near; `PROOFLOAD_PROOF=1` makes it 200, with the share. First rates
-/// are spread over an octave, so that no lucky grid of rates helps.
+/// What became of many searches.
+#[derive(Default)]
+struct Tally {
+    lows: Vec<f64>,
+    highs: Vec<f64>,
+    /// Whose interval holds the capacity.
+    held: usize,
+    /// Whose middle is within 3 % of it.
+    near: usize,
+    /// That came to their end before they ran out of trials.
+    ended: usize,
+    /// Of all of them.
+    trials: usize,
+}
+
+impl Tally {
+    /// As many searches as the proof or the short form asks for.
+    fn of(budget: Budget, short: u64) -> Self {
+        let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
+        let mut tally = Self::default();
+        for seed in 1..=if is_proof { 200 } else { short } {
+            tally.add(budget, seed);
+        }
+        tally.print(budget);
+        tally
+    }
+
+    fn add(&mut self, budget: Budget, seed: u64) {
+        let (search, trials) = searched(budget, seed);
+        let bracket = search.bracket();
+        let [low, open, high] = [bracket.low, bracket.not_shown, bracket.high]
+            .map(|end| end.expect("a bracket has its ends"));
+        if search.ending() == Some(Ending::Bracketed) {
+            assert_eq!(search.confirmed(), Some(low), "seed {seed}");
+            assert!(open / low <= budget.precision + 1e-6, "seed {seed}: {bracket:?}");
+            self.ended += 1;
+        }
+        self.near += usize::from(((low * high).sqrt() / capacity() - 1.0).abs() <= 0.03);
+        self.held += usize::from(low <= capacity() && capacity() <= high);
+        self.trials += trials;
+        self.lows.push(low);
+        self.highs.push(high);
+    }
+
+    fn searches(&self) -> usize {
+        self.lows.len()
+    }
+
+    /// Mean low and high ends; mean width, in percent; how far the median low end is below the capacity, in percent.
+    fn figures(&self) -> (f64, f64, f64, f64) {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let widths: Vec<f64> = self
+            .lows
+            .iter()
+            .zip(&self.highs)
+            .map(|(low, high)| 100.0 * (high / low - 1.0))
+            .collect();
+        let mut lows = self.lows.clone();
+        lows.sort_unstable_by(f64::total_cmp);
+        let below = 100.0 * (1.0 - lows[lows.len() / 2] / capacity());
+        (mean(&self.lows), mean(&self.highs), mean(&widths), below)
+    }
+
+    fn print(&self, budget: Budget) {
+        let (low, high, width, below) = self.figures();
+        let (searches, seconds) = (self.searches(), budget.longest);
+        let (precision, trials) =
+            (100.0 * (budget.precision - 1.0), self.trials as f64 / searches as f64);
+        println!(
+            "of {searches} searches with trials of at most {seconds} s and precision {precision:.1} %:"
+        );
+        println!(
+            "  {low:.0} – {high:.0}/s on average, {width:.1} % wide, after {trials:.0} trials"
+        );
+        println!(
+            "  {} intervals hold the capacity, {} middles are within 3 %",
+            self.held, self.near
+        );
+        println!("  {} ended; the median low end is {below:.1} % below the capacity", self.ended);
+    }
+
+    /// At least this share of the searches.
+    fn assert_share(&self, count: usize, percent: usize, what: &str) {
+        let searches = self.searches();
+        assert!(count >= searches * percent / 100, "{count} of {searches} {what}");
+    }
+}
+
 #[test]
 fn the_capacity_of_a_queue_is_found() {
-    let capacity = SERVICE_RATE - 100_f64.ln() / BOUND;
-    let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    let searches = if is_proof { 200 } else { 4 };
-    let (mut near, mut held) = (0, 0);
-    for seed in 1..=searches {
-        let search = searched(seed);
-        assert_eq!(search.ending(), Some(Ending::Bracketed), "seed {seed}");
-        let bracket = search.bracket();
-        let (low, open) = (bracket.low.unwrap(), bracket.not_shown.unwrap());
-        let high = bracket.high.unwrap();
-        assert_eq!(search.confirmed(), Some(low), "seed {seed}");
-        assert!(open / low <= 1.02 + 1e-6, "seed {seed}: {bracket:?}");
-        let middle = (low * high).sqrt();
-        near += u64::from((middle / capacity - 1.0).abs() <= 0.03);
-        held += u64::from(low <= capacity && capacity <= high);
-        println!("{seed:3} {low:6.1} {open:6.1} {high:6.1} {middle:6.1}");
+    let tally = Tally::of(Budget { longest: 600.0, precision: 1.02 }, 4);
+    tally.assert_share(tally.ended, 100, "ended");
+    tally.assert_share(tally.held, 95, "hold the capacity");
+    tally.assert_share(tally.near, 95, "are within 3 %");
+}
+
+#[test]
+fn short_trials_give_a_wide_interval_that_holds_it_all_the_same() {
+    for longest in [20.0, 60.0] {
+        let tally = Tally::of(Budget { longest, precision: 1.1 }, 10);
+        tally.assert_share(tally.ended, 100, "ended");
+        tally.assert_share(tally.held, 95, "hold the capacity");
     }
-    println!("within 3 %: {near}, interval holds the capacity: {held}, of {searches}");
-    assert!(near >= searches * 95 / 100, "{near} of {searches} are within 3 %");
-    assert!(held >= searches * 95 / 100, "{held} of {searches} intervals hold the capacity");
+}
+
+#[test]
+fn a_precision_finer_than_trials_can_tell_costs_trials_and_claims_nothing() {
+    let tally = Tally::of(Budget { longest: 60.0, precision: 1.005 }, 10);
+    tally.assert_share(tally.ended, 90, "ended");
+    tally.assert_share(tally.held, 90, "hold the capacity");
+    assert!(tally.figures().2 > 5.0, "an interval as narrow as that would be a claim too much");
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use plan::load::Model;
 use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
-use record::{GeneratorFacts, OperationTotals, PoolFacts, Totals, Trial};
+use record::{GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, Trial};
 
 use super::setup::{Setup, nanos};
 use crate::driver::Driver;
 use crate::worker::{Brief, Report};
 
-/// Joins the reports of all workers that ended well.
+/// Joins the reports of all workers that ended well. `died`: what ended before its time, and how.
 pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     brief: &Brief<D>,
     reports: &[Report],
-    died: Option<String>,
+    died: Option<(Option<Role>, String)>,
 ) -> Trial {
     let mut totals = Totals::new(&brief.layout);
     for report in reports {
@@ -47,10 +47,15 @@ pub(super) fn join<D: Driver>(
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         samples_dropped: reports.iter().map(|report| report.samples_dropped).sum(),
-        interrupted: reports.iter().any(|report| report.interrupted) && died.is_none(),
+        // Whatever falls stops the workers, too, and worse; but what falls after the user's wish decides nothing.
+        interrupted: match died {
+            None => reports.iter().any(|report| report.interrupted),
+            Some(_) => setup.stop.requests() > 0,
+        },
         // Of a trial that fell, nothing was enough.
         early_end: setup.end.reason().filter(|_| died.is_none()),
-        died,
+        died_as: died.as_ref().and_then(|(role, _)| *role),
+        died: died.map(|(_, why)| why),
         faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }

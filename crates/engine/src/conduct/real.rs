@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use record::Trial;
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
+use record::{Role, Trial};
 
 use super::desk::{Desk, Listener};
 use super::setup::{Ready, Setup, briefs};
@@ -96,8 +96,9 @@ impl Seen {
         brief: &Brief<D>,
         processes: &Processes,
     ) -> Trial {
-        let died = self.fell.as_ref().map(|fall| fall.told_to(brief.side));
-        let died = died.or_else(|| self.harvest.died.clone());
+        let fell = self.fell.as_ref().map(|fall| fall.told_to(brief.side));
+        // A worker of ours that fell says nothing about whatever else fell meanwhile.
+        let died = self.harvest.died.clone().map(|why| (Some(Role::Worker), why)).or(fell);
         let mut trial = facts::join(setup, brief, &self.harvest.reports[brief.side], died);
         trial.faults.clone_from(&self.blows[brief.side].done);
         if let Check::Done(generator, kernel) = &self.check {

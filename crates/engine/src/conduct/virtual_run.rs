@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::task::Poll;
 
-use record::Trial;
+use record::{Role, Trial};
 use tokio::task::spawn_local;
 
 use super::desk::{Desk, Listener};
@@ -60,6 +60,7 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     let runtime = clock.runtime()?;
     let all = execute(setups, &briefs, (clock, network), &mut desks);
     let (reports, died) = runtime.block_on(all);
+    let died = died.map(|why| (Some(Role::Worker), why));
     let sides = setups.iter().zip(&briefs).zip(&reports);
     let trials =
         sides.map(|((setup, brief), reports)| facts::join(setup, brief, reports, died.clone()));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use plan::fault::{self, Fault, Step};
 use record::event::EventKind;
 use record::summary::Placement;
-use record::{FaultDone, GeneratorFacts};
+use record::{FaultDone, GeneratorFacts, Role};
 
 use super::desk::Desk;
 use super::threads::Threads;
@@ -71,14 +71,20 @@ impl Blows {
 /// A trial that fell.
 pub(super) struct Fall {
     side: usize,
+    /// What it was that ended.
+    role: Role,
     why: String,
 }
 
 impl Fall {
-    /// Why the trial at this place ended before its time.
-    pub(super) fn told_to(&self, side: usize) -> String {
+    /// What ended, and why the trial at this place therefore ended before its time: beside the one that fell,
+    /// nothing did.
+    pub(super) fn told_to(&self, side: usize) -> (Option<Role>, String) {
         let why = &self.why;
-        if side == self.side { why.clone() } else { format!("the trial beside it fell: {why}") }
+        match side == self.side {
+            true => (Some(self.role), why.clone()),
+            false => (None, format!("the trial beside it fell: {why}")),
+        }
     }
 }
 
@@ -181,8 +187,9 @@ impl Watch<'_> {
         }
         for (side, (processes, desk)) in self.processes.iter_mut().zip(desks).enumerate() {
             while let Some(death) = processes.died() {
-                let (name, status) = (death.name, death.status);
-                self.fell.get_or_insert(Fall { side, why: format!("{name} ended: {status}") });
+                let (name, status, role) = (death.name, death.status, death.role);
+                let why = format!("{name} ended: {status}");
+                self.fell.get_or_insert(Fall { side, role, why });
                 desk.event(now, EventKind::ProcessDied { name, status });
                 self.stops.conduct.request();
             }

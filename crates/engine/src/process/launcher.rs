@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use plan::plan::Arm;
 use plan::process::{Ready, Start};
+use record::Role;
 use rustix::process::{getpid, set_child_subreaper};
 use serde_json::Value;
 
@@ -40,6 +41,7 @@ struct Order<'a> {
     name: &'a str,
     /// What placeholders call it.
     place: &'a str,
+    role: Role,
     start: &'a Start,
     set: &'a BTreeMap<String, Value>,
     ready: &'a Ready,
@@ -84,7 +86,8 @@ impl Launcher {
         let mut orders = Vec::new();
         for (service, start) in arm.services.iter().zip(&commands) {
             let name = service.name.as_str();
-            orders.push(Order { name, place: name, start, set: &none, ready: &service.ready });
+            let (set, ready, role) = (&none, &service.ready, Role::Service);
+            orders.push(Order { name, place: name, role, start, set, ready });
         }
         if let Some(system) = &arm.system {
             let (name, ready) = match &system.start {
@@ -92,12 +95,12 @@ impl Launcher {
                 Start::Command(_) => ("system", &system.ready),
             };
             let (start, set) = (&system.start, &system.set);
-            orders.push(Order { name, place: "system", start, set, ready });
+            orders.push(Order { name, place: "system", role: Role::System, start, set, ready });
         }
         for observer in &arm.observers {
             if let Some(start) = &observer.start {
-                let (name, set) = (observer.name.as_str(), &observer.set);
-                orders.push(Order { name, place: name, start, set, ready: &line });
+                let (name, set, role) = (observer.name.as_str(), &observer.set, Role::Observer);
+                orders.push(Order { name, place: name, role, start, set, ready: &line });
             }
         }
         let mut processes = Processes::new(&arm.observers);
@@ -149,7 +152,8 @@ impl Launcher {
             reason: error.to_string(),
         })?;
         let line = self.await_ready(order, &mut child, port.unwrap_or(0), interrupted)?;
-        Ok(Running::new(order.name, child, place(port, line.as_ref()), line, scratch))
+        let place = place(port, line.as_ref());
+        Ok(Running::new((order.name, order.role), child, place, line, scratch))
     }
 
     fn await_ready(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plan::process::Observer;
+use record::Role;
 use record::summary::{Process, System};
 
 use super::child::Child;
@@ -28,6 +29,8 @@ pub struct Processes {
 pub struct Death {
     /// Its name in the experiment.
     pub name: String,
+    /// What it was there for.
+    pub role: Role,
     /// Exit status or signal, in words.
     pub status: String,
     /// The last lines that it printed.
@@ -39,6 +42,7 @@ pub struct Death {
 #[derive(Debug)]
 pub(super) struct Running {
     name: String,
+    role: Role,
     pub child: Child,
     pub place: Place,
     pub line: Option<ReadyLine>,
@@ -53,7 +57,7 @@ pub(super) struct Running {
 
 impl Running {
     pub fn new(
-        name: &str,
+        (name, role): (&str, Role),
         child: Child,
         place: Place,
         line: Option<ReadyLine>,
@@ -61,6 +65,7 @@ impl Running {
     ) -> Self {
         Self {
             name: name.to_owned(),
+            role,
             child,
             place,
             line,
@@ -164,7 +169,8 @@ impl Processes {
         self.running.iter_mut().filter(|running| !running.mourned).find_map(|running| {
             let status = running.child.ended()?;
             running.mourned = true;
-            Some(Death { name: running.name.clone(), status, output: running.child.output() })
+            let (name, role) = (running.name.clone(), running.role);
+            Some(Death { name, role, status, output: running.child.output() })
         })
     }
 

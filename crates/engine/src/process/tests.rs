@@ -10,6 +10,7 @@ use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::Arm;
 use plan::process::{Observer, Ready, Service, Start, System};
 use plan::target::Target;
+use record::Role;
 use serde_json::json;
 
 use super::*;
@@ -255,6 +256,7 @@ fn a_death_is_noticed_once() {
     });
     let death = death.unwrap();
     assert_eq!((death.name.as_str(), death.status.as_str()), ("x", "killed by signal 9"));
+    assert_eq!(death.role, Role::Service);
     assert_eq!(death.output, ["gone"]);
     assert_eq!(processes.died(), None);
 }
@@ -358,4 +360,32 @@ fn children_stay_on_the_processors_of_the_systems() {
     let pid = processes.pids()[0].1[0];
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     assert!(status.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{status}");
+}
+
+#[test]
+fn a_death_says_what_the_process_was_there_for() {
+    let folder = Folder::new();
+    let go = folder.0.join("go");
+    let script = format!("{READY}; while [ ! -e {} ]; do :; done", go.display());
+    let mut arm = arm(vec![service("db", &script)]);
+    let start = Start::Command(shell(&script));
+    arm.system = Some(System { start, set: BTreeMap::new(), ready: Ready::Line });
+    let start = Some(Start::Command(shell(&script)));
+    let (name, set) = ("counter".to_owned(), BTreeMap::new());
+    arm.observers = vec![Observer { name, start, set, expect: None }];
+    let mut processes = folder.launcher().start(&arm, &never).unwrap();
+    fs::write(&go, "").unwrap();
+    let mut deaths = Vec::new();
+    await_that("all deaths are seen", || {
+        deaths.extend(processes.died().map(|death| (death.name, death.role)));
+        deaths.len() == 3
+    });
+    deaths.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let named = |name: &str, role| (name.to_owned(), role);
+    let known = [
+        named("counter", Role::Observer),
+        named("db", Role::Service),
+        named("system", Role::System),
+    ];
+    assert_eq!(deaths, known);
 }

@@ -1,6 +1,6 @@
 //! `proofload audit`: does a report of another tool contradict itself?
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use report::audit::foreign;
@@ -8,6 +8,7 @@ use report::{imports, pages};
 
 use crate::cli::AuditArgs;
 use crate::exit::Exit;
+use crate::inputs;
 use crate::message::Problem;
 use crate::output;
 
@@ -30,14 +31,14 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Problem> {
     Ok(if audit.contradictions > 0 { Exit::Failed } else { Exit::Passed })
 }
 
-/// Reports are text; what is not is kept out of the way, so that the rest can be recognised.
+/// No more than the longest report of any format.
 fn read(file: &Path) -> Result<String, Problem> {
-    let mut bytes = Vec::new();
-    let done = if file == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    let most = imports::LONGEST as u64;
+    let bytes = if file == Path::new("-") {
+        inputs::within(io::stdin().lock(), most)
     } else {
-        std::fs::read(file).map(|content| bytes = content)
+        inputs::read_within(file, most)
     };
-    done.map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let wrong = |error| Problem::usage(format!("cannot read {}: {error}", file.display()));
+    bytes.map(imports::decode).map_err(wrong)
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use plan::criterion::{Criterion, Metric};
+use plan::criterion::{Criterion, Metric, Operator};
 use plan::load::{ArrivalProcess, Model};
 use plan::plan::Plan;
-use plan::units::{self, parse_duration, parse_percentage, parse_rate};
+use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
 use stats::capacity::search::Settings;
+use stats::proportion::smallest_passing;
+use stats::quantile::CONFIDENCE;
 
 use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags};
 use crate::commands::run::{
@@ -32,7 +34,7 @@ const TAIL_EVENTS: f64 = 10.0;
 /// Least and greatest precision: beyond the former rates are told apart by their digits only.
 const PRECISION: (f64, f64) = (0.005, 1.0);
 
-/// Searches; exits 0 when both ends are known.
+/// Searches; exits 0 when both ends are known, 4 after the report when a trial could not be carried out.
 pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let loaded = load(args)?;
     let plan = &loaded.experiment.plan;
@@ -42,12 +44,16 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
         live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
     }
     let searched = search(&loaded, args, settings, &mut live);
-    let disk = searched.map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
+    let (disk, stuck) =
+        searched.map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
     let record = read_back(&disk)?;
     write_pages(&record, &disk)?;
     live.clear();
     show(&record, &disk, &args.output)?;
-    Ok(exit(&record.summary))
+    match stuck {
+        Some(problem) => Err(redaction::of_problem(problem, &plan.secrets)),
+        None => Ok(exit(&record.summary)),
+    }
 }
 
 fn search(
@@ -55,7 +61,7 @@ fn search(
     args: &CapacityArgs,
     settings: Settings,
     live: &mut Live,
-) -> Result<Disk, Problem> {
+) -> Result<(Disk, Option<Problem>), Problem> {
     let plan = &loaded.experiment.plan;
     let shortest = Duration::from_secs_f64(settings.shortest);
     let first =
@@ -75,8 +81,8 @@ fn search(
         stair: args.search.descend.then_some(shortest),
         run,
     };
-    searching.run()?;
-    Ok(disk)
+    let stuck = searching.run()?;
+    Ok((disk, stuck))
 }
 
 /// The experiment: one arm, at least one criterion, no rehearsal.
@@ -169,18 +175,51 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
         return Err(Problem::experiment(problems.join("\n") + hint));
     }
     let start = from.unwrap_or_else(|| rate_of(plan));
-    Ok(Settings {
+    let settings = Settings {
         start: most.map_or(start, |most| start.min(most)),
         most,
         precision: 1.0 + precision.unwrap_or_default(),
         shortest: shortest.unwrap_or_default(),
         longest: longest.unwrap_or_default(),
         operations: operations(&plan.criteria),
+        fewest: fewest(&plan.criteria),
         confirmations: flags.confirm,
         noisy_host: flags.noisy_host,
         most_trials: if flags.noisy_host { MANY_TRIALS } else { MOST_TRIALS },
         seed: plan.seed,
-    })
+    };
+    can_pass(&settings)?;
+    is_struck(plan, &settings)?;
+    Ok(settings)
+}
+
+/// What is done to processes on purpose must happen in every trial, or rates would be judged by different things.
+fn is_struck(plan: &Plan, settings: &Settings) -> Result<(), Problem> {
+    let mut faults = plan.arms[0].faults.iter();
+    let Some(late) = faults.find(|fault| fault.at.as_secs_f64() >= settings.shortest) else {
+        return Ok(());
+    };
+    let problem = format!("`{late}` is not before the end of a trial of {} s", settings.shortest);
+    Err(Problem::usage(problem).hint("give --trial more, or let it happen earlier"))
+}
+
+/// A search that begins where no trial can pass would go down from there, to where trials hold even less.
+fn can_pass(settings: &Settings) -> Result<(), Problem> {
+    let Settings { start, fewest, noisy_host, .. } = *settings;
+    let (flag, seconds) =
+        if noisy_host { ("--trial", settings.shortest) } else { ("--longest", settings.longest) };
+    let held = start * seconds;
+    if held >= fewest {
+        return Ok(());
+    }
+    let problem = format!(
+        "{fewest} operations are the fewest that can show the criteria to hold, and a trial of {seconds} s at the \
+         first rate, {}, holds {held:.0}",
+        format_rate(start)
+    );
+    let enough = (fewest / start).ceil();
+    Err(Problem::usage(problem)
+        .hint(format!("give {flag} {enough}s or more, or begin at a higher rate")))
 }
 
 /// The experiment's own rate, if it has one.
@@ -191,6 +230,17 @@ fn rate_of(plan: &Plan) -> f64 {
         Model::Open { arrivals } => arrivals.peak_rate(),
         _ => default,
     }
+}
+
+/// Operations without which no upper bound of the share that is too slow is small enough.
+fn fewest(criteria: &[Criterion]) -> f64 {
+    let needed = criteria.iter().map(|criterion| match (&criterion.metric, criterion.comparison) {
+        (Metric::Quantile(q), Operator::Less | Operator::AtMost) if criterion.over.is_none() => {
+            smallest_passing(0, 1.0 - q, CONFIDENCE)
+        }
+        _ => 0,
+    });
+    needed.max().unwrap_or_default() as f64
 }
 
 /// Operations that hold enough tail events of the farthest quantile.

@@ -143,6 +143,7 @@ pub fn exit(summary: &Summary) -> Exit {
     match report::verdict::exit_code(summary) {
         report::verdict::PASSED => Exit::Passed,
         report::verdict::FAILED => Exit::Failed,
+        report::verdict::COULD_NOT_RUN => Exit::CouldNotRun,
         _ => Exit::Undecided,
     }
 }
@@ -185,7 +186,9 @@ fn demand(arm: &Arm) -> Result<Demand, Problem> {
 }
 
 /// The targets that somebody else started, each of which must accept a connection.
-fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
+///
+/// Errors: one does not, or has no address that could be found
+pub fn reachable(arm: &Arm) -> Result<Vec<Endpoint>, Problem> {
     let mut endpoints = Vec::new();
     for target in &arm.targets {
         if target.url.contains('{') {

@@ -102,6 +102,8 @@ fn what_is_no_whole_report_exits_2_and_says_what_was_recognised() {
         (vec!["audit", cut, "--from", "hey"], "looks like hey, but is not whole"),
         (vec!["audit", "no-such-file"], "cannot read no-such-file"),
         (vec!["audit", "."], "cannot read ."),
+        (vec!["audit", "/dev/null"], "there is nothing in it"),
+        (vec!["audit", "/dev/zero"], "it is larger than 256 MiB"),
     ] {
         let ran = lab.proofload(&arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}: {ran:?}");
@@ -123,4 +125,5 @@ fn bytes_that_are_no_text_are_no_bug() {
     std::fs::write(&path, noise).expect("a file");
     let ran = lab.proofload(&["audit", path.to_str().expect("a path of text")]);
     assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("it is not text in UTF-8"), "{}", ran.stderr);
 }

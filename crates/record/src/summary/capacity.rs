@@ -11,7 +11,8 @@ pub struct Capacity {
     pub high: Option<f64>,
     /// Goodput at the low end, mean over its trials.
     pub achieved: Option<f64>,
-    /// The first criterion that is not met at the high end; `generator` where that is the limit.
+    /// The first criterion that is not met at the high end; `system` where that ended under the load, `generator`
+    /// where that is the limit.
     pub limited_by: Option<String>,
     /// What is seen at the high end.
     pub symptom: Option<String>,
@@ -45,7 +46,8 @@ pub enum CapacityEnding {
     Bracketed,
     /// The generator could not make the rate above the low end.
     GeneratorLimited,
-    /// The generator spoiled trial after trial at the first rate, or at one that it had made before.
+    /// Trial after trial was spoiled, at the first rate, at one that the generator had made before, or because
+    /// something other than the system ended.
     Spoiled,
     /// The greatest rate allowed still meets the criteria.
     LimitReached,
@@ -53,7 +55,9 @@ pub enum CapacityEnding {
     NothingPasses,
     /// Too many trials.
     Exhausted,
-    /// It has not ended: the user stopped it, or it was killed.
+    /// A trial could not be carried out.
+    NotExecuted,
+    /// It is not at its end: the user stopped it, or it was killed.
     Stopped,
 }
 
@@ -90,7 +94,7 @@ pub enum StepResult {
     Fail,
     /// The trial cannot tell.
     Undecided,
-    /// The generator spoiled it.
+    /// The generator spoiled it, or something other than the system ended.
     Invalid,
     /// The user stopped it.
     Stopped,

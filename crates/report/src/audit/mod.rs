@@ -5,8 +5,9 @@
 //!
 //! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution),
 //! `flow` (rates, concurrency, parts, units); [`foreign`] are the rules for reports of other tools,
-//! which say less and are rounded.
+//! which say less and are rounded; [`catalogue`] says what becomes of each of them in a run of ours.
 
+pub mod catalogue;
 mod counts;
 mod flow;
 pub mod foreign;

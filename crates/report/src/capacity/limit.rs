@@ -1,15 +1,20 @@
 //! What is seen where a rate no longer holds.
 
+use record::Role;
 use record::summary::{Judgement, System, TailShare, Trial, Validity};
 
+use super::step::system_died;
 use super::{Tried, only_trial};
 use crate::number::{count, percent};
 
 /// Share of a processor from which a process is said to have none left.
 const BUSY: f64 = 0.9;
 
-/// The first criterion that is not met; failing ones come before undecided ones.
-pub(super) fn criterion(tried: &Tried) -> Option<String> {
+/// The system, where it ended; else the first criterion that is not met, failing ones before undecided ones.
+pub(super) fn by(tried: &Tried) -> Option<String> {
+    if system_died(&tried.summary).is_some() {
+        return Some(Role::System.name().to_owned());
+    }
     let criteria = &tried.summary.criteria;
     let first = |result| criteria.iter().find(move |one| one.result == result);
     let found = first(Judgement::Fail).or_else(|| first(Judgement::Inconclusive));
@@ -19,6 +24,9 @@ pub(super) fn criterion(tried: &Tried) -> Option<String> {
 /// One sentence: where the time went, or what the kernel counted, and who was busy.
 pub(super) fn symptom(tried: &Tried) -> String {
     let Some(trial) = only_trial(&tried.summary) else { return "nothing was measured".to_owned() };
+    if let Some(why) = system_died(&tried.summary) {
+        return format!("the system ended before the trial did: {why}");
+    }
     let mut parts = vec![effect(trial)];
     parts.extend(busy(trial));
     parts.join("; ")

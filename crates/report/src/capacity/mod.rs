@@ -16,14 +16,17 @@ use std::collections::BTreeMap;
 use plan::units::format_rate;
 use record::summary::{
     Arm, Capacity, CapacityEnding, Confirmation, FORMAT, Finding, Judgement, Run, Scalability,
-    ScalabilityPeak, Severity, Stairs, StepResult, Summary, Trial, Verdict,
+    ScalabilityPeak, Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
 };
 use stats::capacity::scalability::{Fit, Point};
 use stats::capacity::search::{Bracket, Ending, Purpose, Search, Step};
 
-use crate::findings::{self, INTERRUPTED};
+use crate::findings::{self, INTERRUPTED, NOT_EXECUTED};
 
 pub use step::result;
+
+/// Findings that say why the answer is not whole; they come first.
+const CUTTING: [&str; 2] = [INTERRUPTED, NOT_EXECUTED];
 
 /// A trial of the search.
 #[derive(Debug, Clone)]
@@ -39,10 +42,24 @@ pub struct Tried {
 /// The trial that went up and down.
 #[derive(Debug, Clone)]
 pub struct Climbed {
-    /// What came of it.
-    pub stairs: Stairs,
+    /// What came of it; none where it was stopped or spoiled.
+    pub stairs: Option<Stairs>,
     /// It alone.
     pub summary: Summary,
+}
+
+/// Why a search is not at its end.
+#[derive(Debug, Clone, Copy)]
+pub enum Cut<'a> {
+    /// The user stopped it, or it goes on.
+    Stopped,
+    /// A trial could not be carried out, so that there was no going on.
+    NotExecuted {
+        /// Number of the trial.
+        trial: u32,
+        /// In words.
+        why: &'a str,
+    },
 }
 
 /// What is known of a search, ended or not.
@@ -57,7 +74,9 @@ pub struct Course<'a> {
     /// Texts of the criteria.
     pub criteria: &'a [String],
     /// The way up and down again, if it was gone.
-    pub stairs: Option<&'a Climbed>,
+    pub climbed: Option<&'a Climbed>,
+    /// Why something that was asked for is missing; none where nothing is, or the search itself goes on.
+    pub cut: Option<Cut<'a>>,
 }
 
 /// Name of the arm of a rate.
@@ -70,10 +89,19 @@ pub fn summary(run: Run, course: &Course<'_>) -> Summary {
     let capacity = capacity(course);
     let mut findings = kept(course, &capacity);
     findings.extend(findings::of_capacity(&capacity));
+    if let Some(Cut::NotExecuted { trial, why }) = course.cut {
+        findings.push(findings::course::search_ended(trial, why));
+    }
+    findings.sort_by_key(|finding| match finding.severity {
+        _ if CUTTING.contains(&finding.code.as_str()) => 0,
+        Severity::Error => 1,
+        Severity::Warning => 2,
+        Severity::Info => 3,
+    });
     Summary {
         format: FORMAT.to_owned(),
         rehearsal: false,
-        verdict: verdict(&capacity),
+        verdict: verdict(&capacity, course.climbed),
         run,
         arms: arms(course),
         criteria: at(course.tried, capacity.low, StepResult::Pass)
@@ -88,8 +116,7 @@ pub fn summary(run: Run, course: &Course<'_>) -> Summary {
 pub fn capacity(course: &Course<'_>) -> Capacity {
     let Course { tried, search, .. } = *course;
     let Bracket { low, not_shown, high, in_disorder } = search.bracket();
-    let stopped = tried.iter().any(|one| one.result == StepResult::Stopped);
-    let ending = ending(search.ending().filter(|_| !stopped));
+    let ending = ending(course);
     let limit =
         at(tried, high, StepResult::Fail).or_else(|| at(tried, not_shown, StepResult::Undecided));
     Capacity {
@@ -98,7 +125,7 @@ pub fn capacity(course: &Course<'_>) -> Capacity {
         achieved: low.and_then(|low| achieved(tried, low)),
         limited_by: match ending {
             CapacityEnding::GeneratorLimited => Some("generator".to_owned()),
-            _ => limit.and_then(limit::criterion),
+            _ => limit.and_then(limit::by),
         },
         symptom: match ending {
             CapacityEnding::GeneratorLimited => tried.last().and_then(limit::of_generator),
@@ -113,14 +140,22 @@ pub fn capacity(course: &Course<'_>) -> Capacity {
         in_disorder,
         scalability: scalability(tried),
         power_point: power_point(tried),
-        stairs: course.stairs.map(|climbed| climbed.stairs.clone()),
+        stairs: course.climbed.and_then(|climbed| climbed.stairs.clone()),
     }
 }
 
-fn ending(ending: Option<Ending>) -> CapacityEnding {
+fn ending(course: &Course<'_>) -> CapacityEnding {
+    let fell = course.tried.last().is_some_and(|last| step::fell(&last.summary));
+    let ending = match course.cut {
+        Some(Cut::NotExecuted { .. }) => return CapacityEnding::NotExecuted,
+        Some(Cut::Stopped) => None,
+        None => course.search.ending(),
+    };
     match ending {
         None => CapacityEnding::Stopped,
         Some(Ending::Bracketed) => CapacityEnding::Bracketed,
+        // What ends does so at no rate that could be named: the generator may well be able to make it.
+        Some(Ending::GeneratorLimited) if fell => CapacityEnding::Spoiled,
         Some(Ending::GeneratorLimited) => CapacityEnding::GeneratorLimited,
         Some(Ending::Spoiled) => CapacityEnding::Spoiled,
         Some(Ending::LimitReached) => CapacityEnding::LimitReached,
@@ -203,7 +238,8 @@ fn power_point(tried: &[Tried]) -> Option<f64> {
 }
 
 /// The longest usable trial of each rate that the target kept up with, ascending. Beyond that the number in
-/// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target.
+/// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target; nor do
+/// operations that failed at once.
 fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
     const KEPT_UP: f64 = 0.98;
     let mut longest: BTreeMap<u64, &Tried> = BTreeMap::new();
@@ -218,7 +254,8 @@ fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
     }
     let trials = longest.into_values().filter_map(|one| {
         let trial = only_trial(&one.summary)?;
-        let kept_up = trial.rates.completed >= KEPT_UP * trial.rates.offered;
+        let kept_up = trial.rates.goodput >= KEPT_UP * trial.rates.offered
+            && trial.validity != Validity::Invalid;
         (kept_up && trial.in_flight.mean > 0.0).then_some((one.step.rate, trial))
     });
     trials.collect()
@@ -239,7 +276,7 @@ fn arms(course: &Course<'_>) -> Vec<Arm> {
             .filter_map(|one| only_trial(&one.summary).cloned())
             .collect(),
     };
-    let stairs = course.stairs.map(|climbed| climbed.summary.arms.clone());
+    let stairs = course.climbed.map(|climbed| climbed.summary.arms.clone());
     let arms = rates.into_iter().map(arm).chain(stairs.into_iter().flatten());
     arms.filter(|arm| !arm.trials.is_empty()).collect()
 }
@@ -249,7 +286,8 @@ fn only_trial(summary: &Summary) -> Option<&Trial> {
 }
 
 /// Findings at the ends, each once, and those about the instrument wherever they were made. What was noticed
-/// at other rates is the course of a search and no news.
+/// at other rates, or on a way up and down again that was gone to its end, is the course of a search and no news.
+/// That a trial was stopped is told of the search as a whole.
 fn kept(course: &Course<'_>, capacity: &Capacity) -> Vec<Finding> {
     let ends = [
         at(course.tried, capacity.low, StepResult::Pass),
@@ -257,27 +295,31 @@ fn kept(course: &Course<'_>, capacity: &Capacity) -> Vec<Finding> {
     ];
     let spoiled = |one: &&Tried| matches!(one.result, StepResult::Invalid | StepResult::Stopped);
     let shown = ends.into_iter().flatten().chain(course.tried.iter().filter(spoiled));
+    let unclimbed = course.climbed.filter(|climbed| climbed.stairs.is_none());
+    let shown = shown.map(|one| &one.summary).chain(unclimbed.map(|climbed| &climbed.summary));
+    let all = course.tried.iter().map(|one| &one.summary);
+    let all = all.chain(course.climbed.map(|climbed| &climbed.summary));
+    let of_bugs = all.flat_map(|summary| &summary.findings);
+    let of_bugs = of_bugs.filter(|finding| finding.code == findings::AUDIT_CONTRADICTION);
     let mut kept: Vec<Finding> = Vec::new();
-    for finding in shown.flat_map(|one| &one.summary.findings) {
+    for finding in shown.flat_map(|summary| &summary.findings).chain(of_bugs) {
         let known = |other: &Finding| other.code == finding.code;
-        if !kept.iter().any(known) && finding.code != findings::UNDECIDED_CRITERION {
+        let told = [INTERRUPTED, findings::UNDECIDED_CRITERION].contains(&finding.code.as_str());
+        if !told && !kept.iter().any(known) {
             kept.push(finding.clone());
         }
     }
-    kept.sort_by_key(|finding| match finding.severity {
-        _ if finding.code == INTERRUPTED => 0,
-        Severity::Error => 1,
-        Severity::Warning => 2,
-        Severity::Info => 3,
-    });
     kept
 }
 
 /// Pass when both ends are known, otherwise inconclusive: a search neither passes nor fails a target.
-fn verdict(capacity: &Capacity) -> Verdict {
+fn verdict(capacity: &Capacity, climbed: Option<&Climbed>) -> Verdict {
     let is_known = capacity.ending == CapacityEnding::Bracketed;
     let result = if is_known { Judgement::Pass } else { Judgement::Inconclusive };
-    Verdict { result, reasons: vec![sentence(capacity)] }
+    let spoiled = climbed.filter(|one| is_known && one.stairs.is_none());
+    let spoiled = spoiled.and_then(|climbed| only_trial(&climbed.summary)?.reasons.first());
+    let spoiled = spoiled.map(|why| format!("the way up and down again says nothing: {why}"));
+    Verdict { result, reasons: std::iter::once(sentence(capacity)).chain(spoiled).collect() }
 }
 
 /// The answer in one sentence.
@@ -287,13 +329,15 @@ pub fn sentence(capacity: &Capacity) -> String {
     let Some(low) = capacity.low.map(format_rate) else {
         let tried = capacity.steps.iter().map(|step| step.rate).fold(f64::INFINITY, f64::min);
         return match capacity.ending {
+            CapacityEnding::NotExecuted => {
+                "a trial could not be carried out before any rate was shown to hold".into()
+            }
             _ if capacity.steps.is_empty() => "nothing was tried".to_owned(),
             CapacityEnding::Stopped => {
                 "the search was stopped before any rate was shown to hold".into()
             }
             CapacityEnding::Spoiled => {
-                "this machine spoiled one trial after the other: nothing is known of the target"
-                    .into()
+                "one trial after the other was spoiled: nothing is known of the target".into()
             }
             _ => format!(
                 "{criteria} was not shown to hold at any rate, down to {}",
@@ -302,24 +346,26 @@ pub fn sentence(capacity: &Capacity) -> String {
         };
     };
     let holds = format!("{criteria} holds at {low}");
-    match (capacity.ending, capacity.high) {
-        (CapacityEnding::Bracketed, Some(high)) => {
-            format!("{holds} and not at {}", format_rate(high))
-        }
-        (CapacityEnding::GeneratorLimited, _) => {
+    let high = capacity.high.map(|high| format!(" and not at {}", format_rate(high)));
+    let known = format!("{holds}{}", high.unwrap_or_default());
+    match capacity.ending {
+        CapacityEnding::Bracketed => known,
+        CapacityEnding::GeneratorLimited => {
             format!("{holds} or more: the generator could not make a higher rate")
         }
-        (CapacityEnding::LimitReached, _) => {
+        CapacityEnding::LimitReached => {
             format!("{holds} or more: no rate that was tried was shown to be too high")
         }
-        (CapacityEnding::Stopped, Some(high)) => {
-            format!("{holds} and not at {} so far: the search was stopped", format_rate(high))
+        CapacityEnding::Stopped => format!("{known} so far: the search was stopped"),
+        CapacityEnding::NotExecuted => {
+            format!("{known} so far: a trial could not be carried out")
         }
-        (CapacityEnding::Stopped, None) => format!("{holds} so far: the search was stopped"),
-        (CapacityEnding::Spoiled, _) => {
-            format!("{holds} so far: this machine spoiled one trial after the other")
+        CapacityEnding::Spoiled => {
+            format!("{known} so far: one trial after the other was spoiled")
         }
-        _ => format!("{holds} so far: the search ran out of trials"),
+        CapacityEnding::NothingPasses | CapacityEnding::Exhausted => {
+            format!("{known} so far: the search ran out of trials")
+        }
     }
 }
 

@@ -1,21 +1,22 @@
 //! What came of one trial of the search.
 
-use record::summary::{CapacityStep, Judgement, StepResult, Summary};
+use record::Role;
+use record::summary::{CapacityStep, Finding, Judgement, StepResult, Summary};
 use stats::capacity::search::Purpose;
 
 use super::{Tried, only_trial};
-use crate::findings::{INTERRUPTED, PROCESS_DIED};
+use crate::findings::{INTERRUPTED, PROCESS_DIED, ROLE};
 
 /// What the summary of a single trial says to the search; [`StepResult::Stopped`] where the user ended it.
 ///
-/// A system that dies under the load could not hold the rate: that is a failure of the target, though the trial
-/// is not valid as a measurement.
+/// A system that ends under the load could not hold the rate: that is a failure of the target, though the trial
+/// is not valid as a measurement. Whatever else ends, and an end of which the record does not say whose it was,
+/// leaves the trial invalid.
 pub fn result(summary: &Summary) -> StepResult {
-    let has = |code: &str| summary.findings.iter().any(|finding| finding.code == code);
-    if has(INTERRUPTED) || only_trial(summary).is_none() {
+    if finding(summary, INTERRUPTED).is_some() || only_trial(summary).is_none() {
         return StepResult::Stopped;
     }
-    if has(PROCESS_DIED) {
+    if system_died(summary).is_some() {
         return StepResult::Fail;
     }
     match summary.verdict.result {
@@ -24,6 +25,22 @@ pub fn result(summary: &Summary) -> StepResult {
         Judgement::Inconclusive => StepResult::Undecided,
         Judgement::Invalid => StepResult::Invalid,
     }
+}
+
+/// How the system under test ended before the trial did, if it did.
+pub(super) fn system_died(summary: &Summary) -> Option<&str> {
+    let evidence = &finding(summary, PROCESS_DIED)?.evidence;
+    let was_system = evidence.get(ROLE).is_some_and(|role| role == Role::System.name());
+    evidence.get("cause").filter(|_| was_system)?.as_str()
+}
+
+/// Whether anything ended before the trial did.
+pub(super) fn fell(summary: &Summary) -> bool {
+    finding(summary, PROCESS_DIED).is_some()
+}
+
+fn finding<'s>(summary: &'s Summary, code: &str) -> Option<&'s Finding> {
+    summary.findings.iter().find(|finding| finding.code == code)
 }
 
 /// The step for the summary; `None` for one that ended before it began.

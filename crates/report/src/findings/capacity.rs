@@ -3,6 +3,8 @@
 use plan::units::format_rate as offered;
 use record::summary::{Capacity, CapacityEnding, Finding, Severity, Stairs};
 
+use super::course::of_run;
+use super::load::INTERRUPTED_ROW;
 use super::{Noticed, Row};
 use crate::number::{duration, duration_or};
 
@@ -59,21 +61,9 @@ pub(crate) fn of_capacity(capacity: &Capacity) -> Vec<Finding> {
         (HYSTERESIS, capacity.stairs.as_ref().and_then(hysteresis)),
         (GENERATOR_LIMITED, generator_limited(capacity)),
         (DISORDER, disorder(capacity)),
+        (INTERRUPTED_ROW, stopped(capacity)),
     ];
-    noticed.into_iter().filter_map(|(row, noticed)| Some(found(row, noticed?))).collect()
-}
-
-fn found(row: Row, noticed: Noticed) -> Finding {
-    Finding {
-        code: row.code.to_owned(),
-        severity: row.severity,
-        arm: None,
-        trial: None,
-        operation: None,
-        claim: noticed.claim,
-        evidence: noticed.evidence,
-        advice: noticed.advice,
-    }
+    noticed.into_iter().filter_map(|(row, noticed)| Some(of_run(&row, noticed?))).collect()
 }
 
 fn metastable(stairs: &Stairs) -> Option<Noticed> {
@@ -121,4 +111,18 @@ fn disorder(capacity: &Capacity) -> Option<Noticed> {
         Noticed::new(claim, "use longer trials (`--longest`), or a quieter machine")
             .with("not_shown", not_shown)
     })
+}
+
+fn stopped(capacity: &Capacity) -> Option<Noticed> {
+    let made = capacity.steps.len();
+    let claim = match made {
+        0 => "the search was stopped before anything was measured".to_owned(),
+        _ => format!("the search was stopped in or after trial {made}"),
+    };
+    let again = capacity.low.map_or_else(
+        || "search again".to_owned(),
+        |low| format!("search again, from the rate that held: `--from {}`", offered(low)),
+    );
+    (capacity.ending == CapacityEnding::Stopped)
+        .then(|| Noticed::new(claim, again).with("trials", made))
 }

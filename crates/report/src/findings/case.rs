@@ -7,7 +7,7 @@ use plan::load::{Model, Think};
 use plan::operation::Operation;
 use plan::target::Target;
 use record::summary::Trial;
-use record::{EarlyEnd, FaultDone, PoolFacts};
+use record::{EarlyEnd, FaultDone, PoolFacts, Role};
 use serde_json::Value;
 
 use super::over_time::OverTime;
@@ -44,6 +44,8 @@ pub struct Facts {
     pub interrupted: bool,
     /// Why it ended before its time.
     pub died: Option<String>,
+    /// What it was that ended.
+    pub died_as: Option<Role>,
     /// What was done to processes as the plan says.
     pub faults: Vec<FaultDone>,
     /// Why whoever conducted the run ended the measure phase.
@@ -83,6 +85,7 @@ impl Facts {
             samples_dropped: trial.samples_dropped,
             interrupted: trial.interrupted,
             died: trial.died.clone(),
+            died_as: trial.died_as,
             faults: trial.faults.clone(),
             early_end: trial.early_end.clone(),
             confidence: trial.confidence,

@@ -14,7 +14,7 @@ pub const NOT_EXECUTED_ROW: Row = Row {
     explain: "Something that the trial needs could not be started or reached, so nothing was sent, and \
               the run ended there. The trials before it are judged; what the plan holds beyond them is \
               missing, so the verdict is at best inconclusive. `proofload run --resume` goes on once \
-              the cause is gone.",
+              the cause is gone; a search for capacity is begun again.",
     check: |_| None,
 };
 
@@ -44,6 +44,14 @@ pub(crate) fn not_executed(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding
     let claim = format!("trial {} could not begin: {why}", trial.index);
     let advice = "remove the cause, then go on with `proofload run --resume` and the run's folder";
     of_trial(&NOT_EXECUTED_ROW, plan, trial, Noticed::new(claim, advice).with("cause", why))
+}
+
+/// A search ended where this trial of it could not be carried out.
+pub(crate) fn search_ended(trial: u32, why: &str) -> Finding {
+    let claim =
+        format!("trial {trial} could not be carried out, and the search ended there: {why}");
+    let noticed = Noticed::new(claim, "remove the cause, then search again").with("cause", why);
+    Finding { trial: Some(trial), ..of_run(&NOT_EXECUTED_ROW, noticed) }
 }
 
 pub(crate) fn repeated(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {

@@ -1,8 +1,9 @@
 //! Findings about the load and the course of the trial.
 
+use record::Role;
 use record::summary::{Model, Severity, Trial};
 
-use super::{Case, Facts, INTERRUPTED, Noticed, Row};
+use super::{Case, Facts, INTERRUPTED, Noticed, ROLE, Row};
 use crate::number::{count, duration, percent, rate, significant};
 
 /// The target could not keep up.
@@ -41,14 +42,13 @@ pub const PROCESS_DIED: Row = Row {
     title: "the trial ended before its time",
     explain: "Something that the trial needs, usually a process that was started for it, ended before \
               the trial did. What was measured after that is not about a working target, so the trial \
-              is invalid.",
+              is invalid. A search for capacity takes the end of the system itself for a failure at \
+              that rate; the end of anything else says nothing about the target.",
     check: |case| {
         let why = case.facts.died.as_deref()?;
         let claim = format!("the trial ended before its time: {why}");
-        Some(
-            Noticed::new(claim, "look at the output of the process, then run again")
-                .with("cause", why),
-        )
+        let noticed = Noticed::new(claim, "look at the output of the process, then run again");
+        Some(noticed.with("cause", why).with(ROLE, case.facts.died_as.map(Role::name)))
     },
 };
 

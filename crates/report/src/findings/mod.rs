@@ -47,6 +47,8 @@ pub(crate) use steady::departure;
 pub const INTERRUPTED: &str = "interrupted";
 /// Code of the finding that a process under test ended.
 pub const PROCESS_DIED: &str = "process-died";
+/// Its evidence of what the process was there for.
+pub(crate) const ROLE: &str = "role";
 /// Code of the finding that a criterion could not be decided.
 pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
 /// Code of the finding that a trial could not begin, which ended the run.
@@ -87,6 +89,7 @@ pub const TABLE: &[Row] = &[
     load::PROCESS_DIED,
     course::NOT_EXECUTED_ROW,
     load::OVERLOAD,
+    capacity::METASTABLE,
     under_test::NOT_EFFECTIVE,
     load::INTERRUPTED_ROW,
     course::REPEATED_ROW,
@@ -95,6 +98,8 @@ pub const TABLE: &[Row] = &[
     criterion::MISSED_WINDOWS,
     design::UNDECIDED_COMPARISON,
     design::DOSE_ORDER,
+    capacity::HYSTERESIS,
+    capacity::GENERATOR_LIMITED,
     steady::GROWING_BACKLOG,
     steady::WARM_UP_TOO_SHORT,
     steady::DRIFT,
@@ -128,6 +133,7 @@ pub const TABLE: &[Row] = &[
     distribution::GOODPUT,
     distribution::STRAGGLERS,
     work::ZERO_WORK,
+    work::NOT_ARRIVED,
     of_run::MEMORY,
     of_run::CONSTANT_FAILURES,
     load::IDLE,
@@ -142,6 +148,7 @@ pub const TABLE: &[Row] = &[
     under_test::SHARED_MACHINE,
     of_run::RACE,
     of_run::FEW_TRIALS,
+    capacity::DISORDER,
     course::RESUMED_ROW,
     criterion::FAILED_ALONE,
     criterion::ADAPTIVE,

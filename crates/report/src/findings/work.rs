@@ -1,10 +1,10 @@
 //! Findings about what answers carried.
 
-use record::summary::{Item, ItemRange, Severity};
+use record::summary::{Expectation, Item, ItemRange, Severity};
 use stats::trend::{self, Line, Point};
 
 use super::{Noticed, Row};
-use crate::number::{count, duration, significant};
+use crate::number::{count, duration, percent, significant};
 
 /// Fewer answers say nothing.
 const FEWEST: u64 = 10;
@@ -35,6 +35,45 @@ pub const ZERO_WORK: Row = Row {
             .about(&operation.name)
             .with("succeeded", operation.succeeded)
             .with("carried", carried);
+        Some(noticed)
+    },
+};
+
+/// What operations were made for did not happen.
+pub const NOT_ARRIVED: Row = Row {
+    code: "not-all-arrived",
+    severity: Severity::Warning,
+    title: "operations succeeded, and what they sent did not all arrive",
+    explain: "An observer counts what arrives elsewhere, and what was sent and never came is a larger share than \
+              that of the operations that did not succeed, by more than a tenth of a point (rule R24). The success \
+              of an operation is then not that of its purpose: ask for the observer's count in its `expect`. An \
+              expectation that holds says that the loss is meant, and silences this.",
+    check: |case| {
+        let total = &case.trial.total;
+        let unsuccessful = 1.0 - total.succeeded as f64 / total.planned.max(1) as f64;
+        let meant = |expect: &Expectation| expect.holds;
+        let observers =
+            case.trial.observers.iter().filter(|one| !one.expect.as_ref().is_some_and(meant));
+        let (observer, lost) = observers
+            .map(|one| (one, one.lost as f64 / one.received.saturating_add(one.lost).max(1) as f64))
+            .find(|(_, lost)| lost - unsuccessful > 0.001)?;
+        if total.succeeded < FEWEST || case.facts.interrupted || case.facts.died.is_some() {
+            return None;
+        }
+        let claim = format!(
+            "{} of operations succeeded, and {} of what they sent never arrived at {} ({} of {})",
+            percent(1.0 - unsuccessful),
+            percent(lost),
+            observer.name,
+            count(observer.lost),
+            count(observer.received.saturating_add(observer.lost))
+        );
+        let advice =
+            "judge what arrives: give the observer an `expect`, or look for where it is lost";
+        let noticed = Noticed::new(claim, advice)
+            .with("observer", observer.name.as_str())
+            .with("lost", observer.lost)
+            .with("received", observer.received);
         Some(noticed)
     },
 };

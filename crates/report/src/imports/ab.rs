@@ -2,7 +2,7 @@
 
 use super::figure::{Figure, count, number};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, single};
+use super::{Format, is_here, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "ab",
@@ -15,12 +15,14 @@ pub(super) const FORMAT: Format = Format {
         "Connection Times (ms)",
         "(longest request)",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
 const MILLI: f64 = 1e-3;
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Requests per second:")?;
     let mut row = Row { name: "all".to_owned(), resolution: Some(MILLI), ..Row::default() };
     let mut run = Run {
         model: Some(Model::Closed),
@@ -34,6 +36,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let first = words.first().copied().unwrap_or_default();
         match name {
+            "Server Hostname" => run.same_machine = is_here(first),
             "Concurrency Level" => run.workers = number(first).map(|figure| figure.value),
             "Time taken for tests" => run.duration = number(first),
             "Complete requests" => row.n = count(first),

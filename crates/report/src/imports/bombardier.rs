@@ -3,7 +3,7 @@
 
 use super::figure::{count, leading, size, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, fields, json, single};
+use super::{Format, fields, is_here, json, single};
 
 pub(super) const TEXT: Format = Format {
     name: "bombardier",
@@ -15,6 +15,7 @@ pub(super) const TEXT: Format = Format {
         "others - ",
         "Throughput:",
     ],
+    longest: super::SUMMARY,
     read: text,
 };
 
@@ -22,10 +23,12 @@ pub(super) const JSON: Format = Format {
     name: "bombardier-json",
     about: "`bombardier -o json`",
     marks: &["\"spec\"", "\"numberOfConnections\"", "\"timeTakenSeconds\"", "\"req2xx\""],
+    longest: super::SUMMARY,
     read: document,
 };
 
 fn text(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Throughput:")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
         model: Some(Model::Closed),
@@ -38,7 +41,8 @@ fn text(text: &str) -> Result<Foreign, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = || format!("the values of `{line}`");
         match words[..] {
-            ["Bombarding", .., connections, "connection(s)" | "connections"] => {
+            ["Bombarding", address, .., connections, "connection(s)" | "connections"] => {
+                run.same_machine = is_here(address);
                 run.workers = leading(connections).map(|(figure, _)| figure.value);
             }
             ["Latency", mean, stdev, max] => {
@@ -96,10 +100,10 @@ fn document(text: &str) -> Result<Foreign, String> {
         }
     }
     for class in ["1xx", "2xx", "3xx", "4xx", "5xx"] {
-        let n = fields::count(&root, &["result", &format!("req{class}")]).unwrap_or(0);
+        let n = fields::count(&root, &["result", &format!("req{class}")])?.unwrap_or(0);
         row.statuses.insert(class.to_owned(), n);
     }
-    outcomes(&mut row, fields::count(&root, &["result", "others"]).unwrap_or(0));
+    outcomes(&mut row, fields::count(&root, &["result", "others"])?.unwrap_or(0));
     let spec = |name| fields::figure(&root, &["spec", name]);
     Ok(single(
         "bombardier",
@@ -108,6 +112,7 @@ fn document(text: &str) -> Result<Foreign, String> {
             workers: spec("numberOfConnections").map(|figure| figure.value),
             target_rate: spec("rate").filter(|rate| rate.value > 0.0),
             timeout: spec("timeoutSeconds"),
+            same_machine: fields::text(&root, &["spec", "url"]).and_then(is_here),
             duration: fields::figure(&root, &["result", "timeTakenSeconds"]),
             measured_from: Some(Start::Sent),
             content_checked: Some(false),

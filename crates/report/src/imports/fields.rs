@@ -1,5 +1,7 @@
 //! Fields of a JSON report, by path. An absent one is no error: the rules that need it are silent.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::figure::{COUNT_LIMIT, Figure};
@@ -27,14 +29,17 @@ pub fn time(value: &Value, path: &[&str], unit: f64) -> Option<Figure> {
     figure(value, path).map(|figure| figure.times(unit))
 }
 
-/// A count.
-pub fn count(value: &Value, path: &[&str]) -> Option<u64> {
-    let value = at(value, path)?;
+/// A count; nothing, where there is none.
+///
+/// Errors: it is negative, broken, too large or no number
+pub fn count(value: &Value, path: &[&str]) -> Result<Option<u64>, String> {
+    let Some(value) = at(value, path).filter(|value| !value.is_null()) else { return Ok(None) };
     let float = || {
         let float = value.as_f64()?;
         ((0.0..COUNT_LIMIT as f64).contains(&float) && float.fract() == 0.0).then_some(float as u64)
     };
-    value.as_u64().or_else(float).filter(|count| *count < COUNT_LIMIT)
+    let count = value.as_u64().or_else(float).filter(|count| *count < COUNT_LIMIT);
+    count.map(Some).ok_or_else(|| format!("a count in `{}`, which is {value}", path.join(".")))
 }
 
 /// A text.
@@ -42,10 +47,17 @@ pub fn text<'v>(value: &'v Value, path: &[&str]) -> Option<&'v str> {
     at(value, path)?.as_str()
 }
 
-/// Counts by name; absent, and entries that are no counts, as nothing.
-pub fn counts(value: &Value, path: &[&str]) -> std::collections::BTreeMap<String, u64> {
-    let Some(Value::Object(map)) = at(value, path) else { return Default::default() };
-    map.iter().filter_map(|(name, value)| Some((name.clone(), count(value, &[])?))).collect()
+/// Counts by name; nothing, where there are none.
+///
+/// Errors: one of them is no count
+pub fn counts(value: &Value, path: &[&str]) -> Result<BTreeMap<String, u64>, String> {
+    let Some(map) = at(value, path) else { return Ok(BTreeMap::new()) };
+    let names = map.as_object().into_iter().flatten().map(|(name, _)| name);
+    let counted = names.filter_map(|name| match count(map, &[name]) {
+        Ok(count) => Some(Ok((name.clone(), count?))),
+        Err(wrong) => Some(Err(wrong)),
+    });
+    counted.collect()
 }
 
 /// Named values of an object, in its order.

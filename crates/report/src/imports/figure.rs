@@ -104,6 +104,11 @@ pub fn count(text: &str) -> Option<u64> {
 /// More than any tool counts, and few enough that sums of some stay in range.
 pub const COUNT_LIMIT: u64 = 9_000_000_000_000_000;
 
+/// Sum of counts, which stops at [`COUNT_LIMIT`]: a report may list more of them than a sum can hold.
+pub fn sum<'c>(counts: impl IntoIterator<Item = &'c u64>) -> u64 {
+    counts.into_iter().fold(0, |sum, count| sum.saturating_add(*count).min(COUNT_LIMIT))
+}
+
 /// A percentage, as a ratio.
 pub fn percent(text: &str) -> Option<Figure> {
     let (figure, rest) = leading(text)?;

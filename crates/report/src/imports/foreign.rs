@@ -1,7 +1,7 @@
 //! What a report of another tool says: one model for every format. What a report leaves out is
 //! absent, and silences the rules that need it.
 //!
-//! It is also the form in which figures are typed in by hand: see [`FIELDS`].
+//! It is also the form in which figures are typed in by hand: see [`super::FIELDS`].
 //!
 //! Units:  seconds, bytes, 1/s and ratios in [`Figure`]s; texts carry their units
 
@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
+use super::MOST_QUANTILES;
 use super::figure::{self, Figure, time_field};
+use super::said::{Bound, Claim, Headroom};
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -21,6 +23,20 @@ pub struct Foreign {
     pub tool: String,
     /// Names of `levels` that were varied on purpose.
     pub factors: Vec<String>,
+    /// Limits that were declared before the run: `p99`, or `Multicast p99`.
+    pub targets: BTreeMap<String, Bound>,
+    /// What the report sets out to show.
+    pub hypothesis: Option<String>,
+    /// What it says of that in the end.
+    pub conclusion: Option<String>,
+    /// Figures, data and sections that its text refers to.
+    pub announced: Vec<String>,
+    /// Those of them that are there.
+    pub shown: Vec<String>,
+    /// What its text claims.
+    pub claims: Vec<Claim>,
+    /// What the system could do over what is asked of it.
+    pub headroom: Option<Headroom>,
     /// In the order of the report.
     pub runs: Vec<Run>,
 }
@@ -88,6 +104,24 @@ pub struct Run {
     pub capacity: Option<Figure>,
     /// Speed of the link, in bits a second.
     pub link_bits: Option<f64>,
+    /// Whether load and system were on one machine.
+    pub same_machine: Option<bool>,
+    /// Share of its processors that the generator used.
+    pub generator_cpu: Option<Figure>,
+    /// Whether the warm-up was left out of the figures.
+    pub warm_up_left_out: Option<bool>,
+    /// Bytes that the system kept in the run.
+    pub stored_bytes: Option<Figure>,
+    /// Memory of the system's machine.
+    pub memory_bytes: Option<Figure>,
+    /// Kind of the system's machine, such as `t3.micro`.
+    pub instance: Option<String>,
+    /// When the system was built, in seconds since 1970.
+    #[serde(deserialize_with = "instant")]
+    pub built_at: Option<f64>,
+    /// When the report was written, in seconds since 1970.
+    #[serde(deserialize_with = "instant")]
+    pub reported_at: Option<f64>,
     /// One line an operation.
     pub rows: Vec<Row>,
     /// The line of the whole.
@@ -155,8 +189,12 @@ pub struct Row {
     pub bytes_nominal: Option<Figure>,
     /// Encoding of the answers, such as `gzip`.
     pub encoding: Option<String>,
+    /// How many different requests were sent.
+    pub distinct: Option<u64>,
     /// What the requests were made for, when each stands for many.
     pub items: Option<Items>,
+    /// The same by time.
+    pub intervals: Vec<Interval>,
 }
 
 /// Deliveries, rows, messages: what requests were made for.
@@ -176,7 +214,7 @@ pub struct Items {
 }
 
 /// A stretch of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
     /// Begin, in seconds from the start.
@@ -185,6 +223,12 @@ pub struct Interval {
     pub to: f64,
     /// Requests in it.
     pub count: u64,
+    /// Those that failed.
+    #[serde(default)]
+    pub failed: Option<u64>,
+    /// Median of their times.
+    #[serde(default, deserialize_with = "time_field")]
+    pub p50: Option<Figure>,
 }
 
 /// How load is made.
@@ -222,7 +266,7 @@ impl Run {
 
     /// Requests of the whole run.
     pub fn count(&self) -> Option<u64> {
-        let sum = || self.rows.iter().map(Row::count).sum::<Option<u64>>();
+        let sum = || self.rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.count()?));
         self.total.as_ref().map_or_else(|| sum().filter(|_| !self.rows.is_empty()), Row::count)
     }
 
@@ -272,11 +316,11 @@ impl Row {
     }
 }
 
-/// Adds a quantile and keeps their order.
+/// Adds a quantile and keeps their order. One more than [`MOST_QUANTILES`] is kept, to be refused.
 pub fn push_quantile(row: &mut Row, q: f64, value: Figure) {
-    if (0.0..1.0).contains(&q) {
-        row.quantiles.push((q, value));
-        row.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if (0.0..1.0).contains(&q) && row.quantiles.len() <= MOST_QUANTILES {
+        let place = row.quantiles.partition_point(|(other, _)| *other <= q);
+        row.quantiles.insert(place, (q, value));
     }
 }
 
@@ -328,75 +372,3 @@ pub fn epoch(text: &str) -> Option<f64> {
     };
     stamped.or_else(local).map(|stamp| stamp.as_nanosecond() as f64 / 1e9)
 }
-
-/// Fields of `proofload-figures/1`: where, name, meaning.
-pub const FIELDS: &[(&str, &str, &str)] = &[
-    ("report", "format", "`proofload-figures/1`"),
-    ("report", "tool", "who made the report"),
-    ("report", "factors", "names of `levels` that were varied on purpose"),
-    ("report", "runs", "the runs, in the order of the report"),
-    ("run", "name", "what the report calls it"),
-    ("run", "id", "its identity"),
-    ("run", "linked_id", "identity of the raw data that the report links to"),
-    ("run", "started_at", "begin, as seconds since 1970 or as RFC 3339"),
-    ("run", "ended_at", "end"),
-    ("run", "levels", "values of the factors, such as `{\"path\": \"direct\"}`"),
-    ("run", "dose", "how much of a treatment; 0 is the baseline"),
-    ("run", "context", "whatever else could differ: build, network, machine, payload"),
-    ("run", "declared", "limits as the report states them"),
-    ("run", "effective", "the same limits as read back from the system"),
-    ("run", "model", "`open` or `closed`"),
-    ("run", "workers", "connections or workers of a closed load"),
-    ("run", "users", "users who think"),
-    ("run", "think", "think time or pause after each request: `2s`, `1s..3s`"),
-    ("run", "target_rate", "requests a second asked for"),
-    ("run", "servers", "servers that shared the load"),
-    ("run", "asked_duration", "length asked for"),
-    ("run", "duration", "length of the whole"),
-    ("run", "send_window", "time in which requests were sent, when shorter"),
-    ("run", "first_to_last", "whether the send window ends with the last send"),
-    ("run", "timeout", "time-out of a request"),
-    ("run", "measured_from", "`intended`, `sent`, or `corrected` (times added afterwards)"),
-    ("run", "content_checked", "whether answers were looked at beyond their status"),
-    ("run", "failures_counted", "false when this mode of the tool cannot count a failure"),
-    ("run", "capacity", "what the report says the system can do, a second"),
-    ("run", "link_bits", "speed of the link, in bits a second"),
-    ("run", "rows", "one line an operation"),
-    ("run", "total", "the line of the whole"),
-    ("run", "intervals", "requests by time: `[{\"from\": 0, \"to\": 5, \"count\": 600}]`"),
-    ("row", "name", "the operation"),
-    ("row", "n", "requests"),
-    ("row", "ok", "those that succeeded"),
-    ("row", "failed", "those that did not"),
-    ("row", "failures", "those that did not, by kind"),
-    ("row", "statuses", "answers by status"),
-    ("row", "rate", "requests a second"),
-    ("row", "goodput", "successful requests a second"),
-    ("row", "ok_share", "share that succeeded, such as `\"99.78%\"`"),
-    ("row", "failed_share", "share that did not"),
-    ("row", "min", "least time"),
-    ("row", "mean", "mean time"),
-    ("row", "stdev", "standard deviation of the times"),
-    ("row", "max", "greatest time"),
-    ("row", "quantiles", "such as `{\"p50\": \"10ms\", \"p99.9\": \"1.2s\"}`"),
-    ("row", "interpolated", "whether the tool interpolates between two requests"),
-    ("row", "timed", "requests that have a time, such as only those that succeeded"),
-    ("row", "resolution", "step of the tool's own record of times, in seconds"),
-    (
-        "row",
-        "rank_error",
-        "how far the share below a quantile may be off, where the tool estimates",
-    ),
-    ("row", "parts", "means of the parts of the mean time, in seconds: `[[\"wait\", \"0.010\"]]`"),
-    ("row", "bytes_total", "bytes received"),
-    ("row", "bytes_mean", "bytes received for each request"),
-    ("row", "bytes_rate", "bytes received a second"),
-    ("row", "bytes_nominal", "size of an answer that the report states"),
-    ("row", "encoding", "encoding of the answers, such as `gzip`"),
-    ("row", "items", "what requests were made for, when each stands for many"),
-    ("items", "targets", "how many there should have been"),
-    ("items", "delivered", "how many arrived"),
-    ("items", "failed", "how many did not"),
-    ("items", "delivered_share", "share that arrived"),
-    ("items", "population", "items of one request at the end of the run"),
-];

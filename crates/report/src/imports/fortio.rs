@@ -3,24 +3,25 @@
 
 use serde_json::Value;
 
-use super::figure::{number, time};
+use super::figure::{number, sum, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
-use super::{Format, fields, json, single};
+use super::{Format, fields, is_here, json, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "fortio",
     about: "Fortio's JSON",
     marks: &["\"RequestedQPS\"", "\"ActualQPS\"", "\"DurationHistogram\"", "\"RetCodes\""],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
     let root = json(text)?;
     let times = |name| fields::figure(&root, &["DurationHistogram", name]);
-    let codes = fields::counts(&root, &["RetCodes"]);
+    let codes = fields::counts(&root, &["RetCodes"])?;
     let bad = |code: &str| code.parse().is_ok_and(|code: i32| !(0..400).contains(&code));
-    let failed = codes.iter().filter(|(code, _)| bad(code)).map(|(_, n)| n).sum();
-    let n = fields::count(&root, &["DurationHistogram", "Count"]);
+    let failed = sum(codes.iter().filter(|(code, _)| bad(code)).map(|(_, n)| n));
+    let n = fields::count(&root, &["DurationHistogram", "Count"])?;
     let mut row = Row {
         name: "all".to_owned(),
         n: Some(n.ok_or("`DurationHistogram.Count`")?),
@@ -43,6 +44,7 @@ fn read(text: &str) -> Result<Foreign, String> {
     }
     let asked = fields::text(&root, &["RequestedQPS"]).and_then(number);
     let asked = asked.filter(|rate| rate.value > 0.0);
+    let address = fields::text(&root, &["URL"]).or_else(|| fields::text(&root, &["Destination"]));
     Ok(single(
         "Fortio",
         Run {
@@ -50,6 +52,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             started_at: fields::text(&root, &["StartTime"]).and_then(epoch),
             model: Some(Model::Closed),
             workers: fields::figure(&root, &["NumThreads"]).map(|threads| threads.value),
+            same_machine: address.and_then(is_here),
             target_rate: asked,
             asked_duration: fields::text(&root, &["RequestedDuration"]).and_then(time),
             duration: fields::time(&root, &["ActualDuration"], 1e-9),

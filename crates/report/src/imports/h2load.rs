@@ -15,10 +15,12 @@ pub(super) const FORMAT: Format = Format {
         "traffic: ",
         "req/s           :",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "finished in ")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
         model: Some(Model::Closed),

@@ -1,6 +1,6 @@
 //! hey, as it prints. Failed requests have no times.
 
-use super::figure::{count, number, time};
+use super::figure::{count, number, sum, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
 use super::{Format, single};
 
@@ -14,10 +14,12 @@ pub(super) const FORMAT: Format = Format {
         "Response time histogram:",
         "Status code distribution:",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Requests/sec:")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut duration = None;
     let (mut answers, mut errors, mut in_errors) = (0, 0, false);
@@ -40,15 +42,16 @@ fn read(text: &str) -> Result<Foreign, String> {
             }
             [code, n, "responses"] if code.starts_with('[') => {
                 let n = count(n).ok_or_else(wrong)?;
-                answers += n;
+                answers = sum([&answers, &n]);
                 row.statuses.insert(code.trim_matches(['[', ']']).to_owned(), n);
             }
             ["Error", "distribution:"] => in_errors = true,
             [first, ..] if in_errors && first.starts_with('[') => {
                 let (n, kind) = line.split_once(']').ok_or_else(wrong)?;
                 let n = count(n.trim_start_matches('[')).ok_or_else(wrong)?;
-                errors += n;
-                *row.failures.entry(kind.trim().to_owned()).or_default() += n;
+                errors = sum([&errors, &n]);
+                let kind = row.failures.entry(kind.trim().to_owned()).or_default();
+                *kind = sum([&*kind, &n]);
             }
             _ => (),
         }
@@ -61,7 +64,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         row.failures.insert(format!("status {code}"), *n);
     }
     row.n = Some(answers + errors);
-    row.failed = Some(row.failures.values().sum());
+    row.failed = Some(sum(row.failures.values()));
     row.timed = Some(answers);
     Ok(single(
         "hey",

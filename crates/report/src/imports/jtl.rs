@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::foreign::{Foreign, Row, Run, Start};
+use super::foreign::{Foreign, Interval, Row, Run, Start};
 use super::{Format, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "jtl",
     about: "JMeter's results as CSV, with their header",
     marks: &["timeStamp", "elapsed", "label", "success"],
+    longest: super::REQUESTS,
     read,
 };
 
@@ -19,7 +20,8 @@ const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 #[derive(Default)]
 struct Seen {
-    times: Vec<u32>,
+    /// When each began, and how long it took.
+    times: Vec<(u64, u32)>,
     failed: u64,
     bytes: u64,
 }
@@ -46,8 +48,9 @@ fn read(text: &str) -> Result<Foreign, String> {
             Some("false") => false,
             _ => return Err(wrong()),
         };
+        super::at_most(super::MOST_ROWS, seen.len(), "labels")?;
         let row = seen.entry(record.get(label).unwrap_or_default().to_owned()).or_default();
-        row.times.push(took);
+        row.times.push((began, took));
         row.failed += u64::from(!good);
         row.bytes = row.bytes.saturating_add(bytes.and_then(figure).unwrap_or(0));
         first = first.min(began);
@@ -67,31 +70,63 @@ fn read(text: &str) -> Result<Foreign, String> {
             duration: Some(length(last)),
             send_window: Some(length(last_sent)),
             measured_from: Some(Start::Sent),
-            rows: seen.into_iter().map(|(name, seen)| row(name, seen)).collect(),
+            rows: seen
+                .into_iter()
+                .map(|(name, seen)| row(name, seen, (first, last_sent)))
+                .collect(),
             ..Run::default()
         },
     ))
 }
 
-fn row(name: String, mut seen: Seen) -> Row {
-    seen.times.sort_unstable();
-    let n = seen.times.len();
+/// Enough that five on each side are no chance.
+const INTERVALS: u64 = 15;
+/// Requests of an interval, on average, whose median means something.
+const SUPPORTED: u64 = 20;
+
+/// Medians by time, from the first send of the run to its last, where there are enough requests.
+fn intervals(times: &[(u64, u32)], (first, last): (u64, u64)) -> Vec<Interval> {
+    let span = (last - first) / INTERVALS + 1;
+    let mut parts = vec![Vec::new(); INTERVALS as usize];
+    times.iter().for_each(|(began, took)| parts[((began - first) / span) as usize].push(*took));
+    if (times.len() as u64) < INTERVALS * SUPPORTED || parts.iter().any(Vec::is_empty) {
+        return Vec::new();
+    }
+    let made = |(place, part): (u64, &mut Vec<u32>)| {
+        let middle = (part.len() - 1) / 2;
+        let p50 = f64::from(*part.select_nth_unstable(middle).1);
+        Interval {
+            from: (place * span) as f64 * MILLI,
+            to: ((place + 1) * span) as f64 * MILLI,
+            count: part.len() as u64,
+            failed: None,
+            p50: Some(Figure { value: p50 * MILLI, step: MILLI }),
+        }
+    };
+    (0..).zip(&mut parts).map(made).collect()
+}
+
+fn row(name: String, seen: Seen, span: (u64, u64)) -> Row {
+    let intervals = intervals(&seen.times, span);
+    let mut times: Vec<u32> = seen.times.iter().map(|(_, took)| *took).collect();
+    times.sort_unstable();
+    let n = times.len();
     let time = |value: f64| Some(Figure { value: value * MILLI, step: MILLI });
-    let sum: f64 = seen.times.iter().map(|time| f64::from(*time)).sum();
+    let sum: f64 = times.iter().map(|time| f64::from(*time)).sum();
     let rank = |q: f64| ((q.next_down() * n as f64).ceil() as usize).clamp(1, n) - 1;
-    let quantile =
-        |q: f64| (q, Figure { value: f64::from(seen.times[rank(q)]) * MILLI, step: MILLI });
+    let quantile = |q: f64| (q, Figure { value: f64::from(times[rank(q)]) * MILLI, step: MILLI });
     Row {
         name,
         n: Some(n as u64),
         failed: Some(seen.failed),
-        min: time(f64::from(seen.times[0])),
+        min: time(f64::from(times[0])),
         mean: time(sum / n as f64),
-        max: time(f64::from(seen.times[n - 1])),
+        max: time(f64::from(times[n - 1])),
         quantiles: QUANTILES.iter().map(|q| quantile(*q)).collect(),
         timed: Some(n as u64),
         resolution: Some(MILLI),
         bytes_total: Some(Figure::exact(seen.bytes as f64)),
+        intervals,
         ..Row::default()
     }
 }

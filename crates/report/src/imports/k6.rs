@@ -6,12 +6,14 @@ use serde_json::Value;
 
 use super::figure::Figure;
 use super::foreign::{Foreign, Row, Run, Start, push_quantile, quantile_name};
+use super::said::Bound;
 use super::{Format, fields, json, single};
 
 pub(super) const EXPORT: Format = Format {
     name: "k6",
     about: "k6 summary: `--summary-export` or `handleSummary`",
     marks: &["\"metrics\"", "\"http_req_duration\"", "\"http_reqs\"", "\"root_group\""],
+    longest: super::SUMMARY,
     read: export,
 };
 
@@ -19,6 +21,7 @@ pub(super) const MACHINE: Format = Format {
     name: "k6-machine",
     about: "k6 summary: `--new-machine-readable-summary`",
     marks: &["\"results\"", "\"http_req_duration\"", "\"http_reqs\"", "k6", "\"metadata\""],
+    longest: super::SUMMARY,
     read: machine,
 };
 
@@ -33,9 +36,11 @@ impl<'v> Metrics<'v> {
         names.iter().find_map(|name| fields::figure(values, &[name]))
     }
 
-    fn count(&self, metric: &str, names: &[&str]) -> Option<u64> {
-        let (_, values) = self.0.iter().find(|(name, _)| *name == metric)?;
-        names.iter().find_map(|name| fields::count(values, &[name]))
+    fn count(&self, metric: &str, names: &[&str]) -> Result<Option<u64>, String> {
+        let Some((_, values)) = self.0.iter().find(|(name, _)| *name == metric) else {
+            return Ok(None);
+        };
+        names.iter().find_map(|name| fields::count(values, &[name]).transpose()).transpose()
     }
 }
 
@@ -46,7 +51,31 @@ fn export(text: &str) -> Result<Foreign, String> {
     let metrics = Metrics(metrics.collect());
     let mut run = run(&metrics)?;
     run.duration = fields::time(&root, &["state", "testRunDurationMs"], MILLI);
-    Ok(single("k6", run))
+    let targets = fields::entries(&root, &["metrics"]).flat_map(|(metric, table)| {
+        let texts = fields::entries(table, &["thresholds"]).map(|(text, _)| text);
+        texts.filter_map(move |text| target(metric, text))
+    });
+    Ok(Foreign { targets: targets.collect(), ..single("k6", run) })
+}
+
+/// A threshold as a limit; those on parts of a metric, and on what k6 alone knows, as none.
+fn target(metric: &str, threshold: &str) -> Option<(String, Bound)> {
+    let sign = threshold.find(['<', '>'])?;
+    let (what, bound) = (threshold[..sign].trim(), Bound::of(&threshold[sign..])?);
+    let in_seconds = Bound { value: bound.value * MILLI, ..bound };
+    let percentile = || what.strip_prefix("p(")?.strip_suffix(')');
+    let name = match (metric, what) {
+        ("http_req_duration", "avg") => "mean".to_owned(),
+        ("http_req_duration", "med") => "p50".to_owned(),
+        ("http_req_duration", "min" | "max") => what.to_owned(),
+        ("http_req_duration", _) => format!("p{}", percentile()?),
+        ("http_reqs", "rate") => return Some(("rate".to_owned(), bound)),
+        ("http_req_failed", "rate") => return Some(("failed".to_owned(), bound)),
+        // Checks, errors that the script counts, failures of a part.
+        (_, "rate" | "count") => return Some(("checks".to_owned(), bound)),
+        _ => return None,
+    };
+    Some((name, in_seconds))
 }
 
 fn machine(text: &str) -> Result<Foreign, String> {
@@ -64,9 +93,9 @@ fn machine(text: &str) -> Result<Foreign, String> {
 fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
     const TIMES: &str = "http_req_duration";
     let time = |name: &str| metrics.value(TIMES, &[name]).map(|value| value.times(MILLI));
-    let n = metrics.count("http_reqs", &["count"]).ok_or("the count of `http_reqs`")?;
+    let n = metrics.count("http_reqs", &["count"])?.ok_or("the count of `http_reqs`")?;
     // Of this rate "passes" are the requests that did fail.
-    let failed = metrics.count("http_req_failed", &["passes", "matches"]);
+    let failed = metrics.count("http_req_failed", &["passes", "matches"])?;
     let mut total = Row {
         name: "all".to_owned(),
         n: Some(n),
@@ -98,7 +127,8 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
             total.parts.push((part.to_owned(), mean.times(MILLI)));
         }
     }
-    let checks = metrics.count("checks", &["passes"]).or(metrics.count("checks_total", &["count"]));
+    let checks =
+        metrics.count("checks", &["passes"])?.or(metrics.count("checks_total", &["count"])?);
     Ok(Run {
         // A user may have several requests in flight (`http.batch`), so that users bound nothing.
         users: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),

@@ -8,6 +8,7 @@ pub(super) const FORMAT: Format = Format {
     name: "locust",
     about: "Locust's `*_stats.csv`",
     marks: &["Type,Name,Request Count,Failure Count", "Average Response Time", ",Aggregated,"],
+    longest: super::SUMMARY,
     read,
 };
 
@@ -27,6 +28,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         } else {
             rows.push(row);
         }
+        super::at_most(super::MOST_ROWS, rows.len(), "lines of figures")?;
     }
     total.as_ref().ok_or("the line `Aggregated`")?;
     Ok(single(

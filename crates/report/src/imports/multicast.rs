@@ -9,10 +9,12 @@ pub(super) const FORMAT: Format = Format {
     name: "prism-loadtest",
     about: "the text block of prism-loadtest",
     marks: &["Load Test Results", "Total Requests:", "Latency Min:", "Latency P99:", "Successful:"],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Load Test Results")?;
     let mut run = Run {
         model: Some(Model::Open),
         measured_from: Some(Start::Sent),
@@ -24,6 +26,7 @@ fn read(text: &str) -> Result<Foreign, String> {
     for line in text.lines().map(str::trim) {
         let wrong = || format!("the values of `{line}`");
         if let Some(name) = line.strip_suffix(" Operations:") {
+            super::at_most(super::MOST_ROWS, run.rows.len(), "lines of figures")?;
             run.rows.push(Row { name: name.to_owned(), ..Row::default() });
         } else if let Some(rest) = line.strip_prefix('[').filter(|line| line.contains("s] Total:"))
         {
@@ -57,7 +60,7 @@ fn interval(line: &str) -> Option<Interval> {
     let mut cells = line.split('|').map(str::trim).skip(1);
     let (from, to) = cells.next()?.strip_suffix('s')?.split_once('-')?;
     let (from, to) = (count(from)? as f64, count(to)? as f64);
-    Some(Interval { from, to, count: count(cells.next()?)? })
+    Some(Interval { from, to, count: count(cells.next()?)?, ..Interval::default() })
 }
 
 fn fill(row: &mut Row, name: &str, value: &str) -> Option<()> {
@@ -112,13 +115,14 @@ fn finish(run: &mut Run, total: Option<u64>, progress: &[(f64, u64)]) -> Result<
         let mut before = (0.0, 0);
         for &(at, so_far) in progress {
             let count = so_far.checked_sub(before.1).ok_or("progress that goes on")?;
-            run.intervals.push(Interval { from: before.0, to: at, count });
+            run.intervals.push(Interval { from: before.0, to: at, count, ..Interval::default() });
             before = (at, so_far);
         }
         // No line is printed at the end of the run.
         let end = run.duration.map_or(0.0, |duration: Figure| duration.value);
         if let (Some(rest), true) = (total.and_then(|n| n.checked_sub(before.1)), end > before.0) {
-            run.intervals.push(Interval { from: before.0, to: end, count: rest });
+            let last = Interval { from: before.0, to: end, count: rest, ..Interval::default() };
+            run.intervals.push(last);
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 //!
 //! Errors and time-outs have no times; "successRate" counts any answer, also a 500.
 
+use super::figure::sum;
 use super::foreign::{Foreign, Row, Run, Start, push_quantile, quantile_name};
 use super::{Format, fields, json, single};
 
@@ -14,22 +15,23 @@ pub(super) const FORMAT: Format = Format {
         "\"successRate\"",
         "\"statusCodeDistribution\"",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
     let root = json(text)?;
-    let statuses = fields::counts(&root, &["statusCodeDistribution"]);
-    let mut failures = fields::counts(&root, &["errorDistribution"]);
-    let answers: u64 = statuses.values().sum();
-    let errors: u64 = failures.values().sum();
+    let statuses = fields::counts(&root, &["statusCodeDistribution"])?;
+    let mut failures = fields::counts(&root, &["errorDistribution"])?;
+    let answers = sum(statuses.values());
+    let errors = sum(failures.values());
     // In flight when the tool ended: neither slow nor failed.
     let cut_off = failures.remove("aborted due to deadline").unwrap_or(0);
     let bad = |code: &str| code.parse().is_ok_and(|code: u16| code >= 400);
     for (code, count) in statuses.iter().filter(|(code, _)| bad(code)) {
         failures.insert(format!("status {code}"), *count);
     }
-    let failed = failures.values().sum::<u64>();
+    let failed = sum(failures.values());
     let time = |name| fields::figure(&root, &["summary", name]);
     let mut total = Row {
         name: "all".to_owned(),

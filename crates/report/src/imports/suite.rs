@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
         "\"latency_ms\"",
         "\"messages_per_second\"",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
@@ -30,15 +31,15 @@ fn read(text: &str) -> Result<Foreign, String> {
     let time = |name| fields::time(&root, &["metrics", "latency_ms", name], 1e-3);
     let mut row = Row {
         name: fields::text(&root, &["message_size"]).unwrap_or("all").to_owned(),
-        n: Some(count("total_messages").ok_or("`metrics.total_messages`")?),
-        ok: count("successful_messages"),
-        failed: count("failed_messages"),
+        n: Some(count("total_messages")?.ok_or("`metrics.total_messages`")?),
+        ok: count("successful_messages")?,
+        failed: count("failed_messages")?,
         rate: fields::figure(&root, &["metrics", "messages_per_second"]),
         min: time("min"),
         mean: time("avg"),
         max: time("max"),
         interpolated: true,
-        timed: count("successful_messages"),
+        timed: count("successful_messages")?,
         ..Row::default()
     };
     for (name, value) in fields::entries(&root, &["metrics", "latency_ms"]) {

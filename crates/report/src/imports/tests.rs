@@ -81,7 +81,8 @@ fn a_format_may_be_named() {
     let wrong = read(text, Some("k6")).expect_err("not k6");
     assert!(matches!(wrong, ImportError::Broken { format: "k6", .. }), "{wrong:?}");
     assert_eq!(read(text, Some("k7")), Err(ImportError::NoSuchFormat("k7".to_owned())));
-    assert_eq!(read("", None), Err(ImportError::Unknown));
+    assert_eq!(read(" \n", None), Err(ImportError::Empty));
+    assert_eq!(read("\u{fffd}PNG\0", None), Err(ImportError::NoText));
     assert_eq!(read("{}", None), Err(ImportError::Unknown));
     assert_eq!(read("Dear Sir or Madam", None), Err(ImportError::Unknown));
 }
@@ -165,19 +166,22 @@ fn extreme_numbers_break_nothing() {
 
 #[test]
 fn fields_of_the_reference_are_those_that_are_read() {
-    for (place, name, _) in foreign::FIELDS {
+    for (place, name, _) in FIELDS {
         let object = format!("{{\"{name}\": null}}");
         let error = match *place {
             "report" => serde_json::from_str::<Foreign>(&object).err(),
             "run" => serde_json::from_str::<foreign::Run>(&object).err(),
             "row" => serde_json::from_str::<foreign::Row>(&object).err(),
-            _ => serde_json::from_str::<foreign::Items>(&object).err(),
+            "items" => serde_json::from_str::<foreign::Items>(&object).err(),
+            "interval" => serde_json::from_str::<foreign::Interval>(&object).err(),
+            "claim" => serde_json::from_str::<said::Claim>(&object).err(),
+            _ => serde_json::from_str::<said::Headroom>(&object).err(),
         };
         let unknown = error.is_some_and(|error| error.to_string().contains("unknown field"));
         assert!(!unknown, "{place} {name}");
     }
     let unknown = serde_json::from_str::<foreign::Row>("{\"latency\": 1}").expect_err("unknown");
-    let of_rows = foreign::FIELDS.iter().filter(|(place, ..)| *place == "row");
+    let of_rows = FIELDS.iter().filter(|(place, ..)| *place == "row");
     for (_, name, _) in of_rows.clone() {
         assert!(unknown.to_string().contains(&format!("`{name}`")), "{name}");
     }

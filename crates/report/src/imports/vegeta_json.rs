@@ -1,5 +1,6 @@
 //! `vegeta report -type=json`. Times in nanoseconds.
 
+use super::figure::{Figure, sum};
 use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
 use super::vegeta_text::TDIGEST_RANK_ERROR;
 use super::{Format, fields, json, single};
@@ -8,6 +9,7 @@ pub(super) const FORMAT: Format = Format {
     name: "vegeta-json",
     about: "`vegeta report -type=json`",
     marks: &["\"latencies\"", "\"bytes_in\"", "\"wait\"", "\"status_codes\"", "\"success\""],
+    longest: super::SUMMARY,
     read,
 };
 
@@ -15,10 +17,10 @@ const NANO: f64 = 1e-9;
 
 fn read(text: &str) -> Result<Foreign, String> {
     let root = json(text)?;
-    let n = fields::count(&root, &["requests"]).ok_or("`requests`")?;
-    let statuses = fields::counts(&root, &["status_codes"]);
+    let n = fields::count(&root, &["requests"])?.ok_or("`requests`")?;
+    let statuses = fields::counts(&root, &["status_codes"])?;
     let good = |code: &str| (200..400).contains(&code.parse().unwrap_or(0));
-    let ok = statuses.iter().filter(|(code, _)| good(code)).map(|(_, n)| n).sum();
+    let ok = sum(statuses.iter().filter(|(code, _)| good(code)).map(|(_, n)| n));
     let times = |name| fields::time(&root, &["latencies", name], NANO);
     let mut total = Row {
         name: "all".to_owned(),
@@ -44,10 +46,9 @@ fn read(text: &str) -> Result<Foreign, String> {
     }
     let window = fields::time(&root, &["duration"], NANO);
     let wait = fields::time(&root, &["wait"], NANO);
-    let duration = window.zip(wait).map(|(window, wait)| super::figure::Figure {
-        value: window.value + wait.value,
-        step: window.step,
-    });
+    let duration = window
+        .zip(wait)
+        .map(|(window, wait)| Figure { value: window.value + wait.value, step: window.step });
     let instant = |name| fields::text(&root, &[name]).and_then(epoch);
     Ok(single(
         "vegeta",

@@ -1,7 +1,8 @@
 //! `vegeta report`: one block a run; several blocks of one document are several runs.
 //!
 //! Also read, where a document has them around a block: the heading above it, an `ID:` line whose
-//! last digits are the begin in milliseconds since 1970, and the identity in a link below.
+//! last digits are the begin in milliseconds since 1970, the identity in a link below, and headings that
+//! speak of a hypothesis or a conclusion.
 //! Meaning of the rows: rate is requests over the time between first and last send, throughput is
 //! successes over all of it; quantiles are t-digest estimates.
 
@@ -20,6 +21,7 @@ pub(super) const FORMAT: Format = Format {
         "Status Codes  [code:count]",
         "Error Set:",
     ],
+    longest: super::SUMMARY,
     read,
 };
 
@@ -29,14 +31,23 @@ pub(super) const TDIGEST_RANK_ERROR: f64 = 0.01;
 fn read(text: &str) -> Result<Foreign, String> {
     let mut runs: Vec<Run> = Vec::new();
     let (mut heading, mut id) = (String::new(), None);
+    let (mut hypothesis, mut conclusion) = (None, None);
     let gzip = text.contains("gzip");
     for line in text.lines().map(str::trim) {
         if let Some(title) = line.strip_prefix('#') {
             heading = title.trim_start_matches('#').trim().to_owned();
+            let lower = heading.to_lowercase();
+            let concludes = ["conclusion", "decision", "verdict"];
+            if lower.contains("hypothesis") {
+                hypothesis = Some(heading.clone());
+            } else if concludes.iter().any(|word| lower.contains(word)) {
+                conclusion = Some(heading.clone());
+            }
         } else if let Some(name) = line.strip_prefix("ID:") {
             id = Some(name.trim().to_owned());
         } else if let Some((name, values)) = row(line) {
             if name == "Requests" {
+                super::at_most(super::MOST_RUNS, runs.len(), "runs")?;
                 runs.push(begin(std::mem::take(&mut heading), id.take(), gzip));
             }
             let run = runs.last_mut().ok_or("the line `Requests`")?;
@@ -49,7 +60,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         return Err("a whole block to `Status Codes`".to_owned());
     }
     doses(&mut runs);
-    Ok(Foreign { tool: "vegeta".to_owned(), runs, ..Foreign::default() })
+    Ok(Foreign { tool: "vegeta".to_owned(), runs, hypothesis, conclusion, ..Foreign::default() })
 }
 
 /// `Name  [columns]  values`.
@@ -141,7 +152,8 @@ fn fill(run: &mut Run, name: &str, (columns, values): (&str, &str)) -> Option<()
                 total.statuses.insert(code.to_owned(), figure::count(count)?);
             }
             let good = |code: &str| (200..400).contains(&code.parse().unwrap_or(0));
-            let ok = total.statuses.iter().filter(|(code, _)| good(code)).map(|(_, n)| n).sum();
+            let ok = total.statuses.iter().filter(|(code, _)| good(code));
+            let ok = figure::sum(ok.map(|(_, n)| n));
             total.ok = Some(ok);
         }
         _ => (),

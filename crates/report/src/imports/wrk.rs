@@ -3,18 +3,20 @@
 //! wrk adds times that it never measured to its table when an answer took longer than usual; wrk2
 //! takes times from the planned send. Neither keeps times of errors.
 
-use super::figure::{count, number, percent, size, time};
+use super::figure::{count, number, percent, size, sum, time};
 use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, single};
+use super::{Format, is_here, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "wrk",
     about: "wrk or wrk2, as it prints",
     marks: &["Running ", "Thread Stats", " requests in ", "Requests/sec:", "Transfer/sec:"],
+    longest: super::SUMMARY,
     read,
 };
 
 fn read(text: &str) -> Result<Foreign, String> {
+    super::once(text, "Requests/sec:")?;
     let planned = text.contains("Recorded Latency") || text.contains("Thread calibration");
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
@@ -27,12 +29,13 @@ fn read(text: &str) -> Result<Foreign, String> {
         fill(&mut run, &mut row, line).ok_or_else(|| format!("the values of `{line}`"))?;
     }
     row.bytes_rate.ok_or("a size in `Transfer/sec:`")?;
-    let errors: u64 = row.failures.values().sum();
+    let errors = sum(row.failures.values());
     row.failed = Some(errors);
     // Errors of sockets have no answer; bad statuses are among the answers.
-    let unanswered = errors - row.failures.get("status").copied().unwrap_or(0);
+    let answered = row.failures.get("status").copied().unwrap_or(0);
+    let unanswered = errors - answered;
     row.timed = row.n;
-    row.ok = row.n.and_then(|n| n.checked_sub(errors - unanswered));
+    row.ok = row.n.and_then(|n| n.checked_sub(answered));
     row.n = row.n.map(|n| n + unanswered);
     run.total = Some(row);
     Ok(single(if planned { "wrk2" } else { "wrk" }, run))
@@ -41,7 +44,10 @@ fn read(text: &str) -> Result<Foreign, String> {
 fn fill(run: &mut Run, row: &mut Row, line: &str) -> Option<()> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {
-        ["Running", length, "test", ..] => run.asked_duration = Some(time(length)?),
+        ["Running", length, "test", ref at @ ..] => {
+            run.asked_duration = Some(time(length)?);
+            run.same_machine = at.last().and_then(|address| is_here(address));
+        }
         [_, "threads", "and", connections, "connections"] => {
             run.workers = Some(number(connections)?.value);
         }

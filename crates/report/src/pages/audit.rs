@@ -7,11 +7,12 @@ use std::io::{self, Write};
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
-use super::markdown::push_table;
+use super::markdown::{push_table, text as safe};
 use super::tables::{Table, run::severity};
 use super::terminal::{Colour, painted, wrap};
 use crate::audit::foreign::Audit;
 use crate::number::count;
+use crate::printable::printable;
 
 /// Formats of the result, as in `--format`.
 pub const FORMATS: [&str; 3] = ["text", "markdown", "json"];
@@ -44,10 +45,11 @@ fn read(audit: &Audit) -> String {
         format!("{} {}", count(n as u64), if n == 1 { one } else { many })
     };
     let weak = audit.findings.len() - audit.contradictions;
+    let tool = printable(&audit.tool);
+    let of = if tool.is_empty() { String::new() } else { format!(" (a report of {tool})") };
     format!(
-        "read as {} (a report of {}): {}, {}; {} where a claim is weak or something is good to know",
+        "read as {}{of}: {}, {}; {} where a claim is weak or something is good to know",
         audit.read_as,
-        audit.tool,
         plural(audit.runs, "run", "runs"),
         plural(audit.rows, "line of figures", "lines of figures"),
         plural(weak, "finding", "findings"),
@@ -55,14 +57,14 @@ fn read(audit: &Audit) -> String {
 }
 
 fn place(finding: &Finding) -> String {
-    let parts = [&finding.arm, &finding.operation];
-    parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" · ")
+    let parts = [&finding.arm, &finding.operation].into_iter().flatten();
+    parts.map(|name| printable(name)).collect::<Vec<_>>().join(" · ")
 }
 
 fn evidence(finding: &Finding) -> String {
     let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let pairs = finding.evidence.iter().map(|(name, one)| format!("{name} {}", value(one)));
-    pairs.collect::<Vec<_>>().join(", ")
+    printable(&pairs.collect::<Vec<_>>().join(", ")).into_owned()
 }
 
 fn text(audit: &Audit, colour: Colour) -> String {
@@ -84,7 +86,7 @@ fn text(audit: &Audit, colour: Colour) -> String {
         let place = place(finding);
         let separator = if place.is_empty() { "" } else { " · " };
         page.push_str(&format!("  {word} {}{separator}{place}\n", finding.code));
-        wrap(&mut page, &finding.claim, "    ");
+        wrap(&mut page, &printable(&finding.claim), "    ");
         if !finding.evidence.is_empty() {
             wrap(&mut page, &format!("[{}]", evidence(finding)), "    ");
         }
@@ -94,7 +96,7 @@ fn text(audit: &Audit, colour: Colour) -> String {
 }
 
 fn markdown(audit: &Audit) -> String {
-    let mut page = format!("# Audit\n\n**{}**: {}\n", headline(audit), read(audit));
+    let mut page = format!("# Audit\n\n**{}**: {}\n", headline(audit), safe(&read(audit)));
     let columns = ["rule", "", "where", "claim", "evidence", "what to do"];
     let mut table = Table::new("audit", "Findings", &columns);
     for finding in &audit.findings {
@@ -102,7 +104,7 @@ fn markdown(audit: &Audit) -> String {
             finding.code.clone(),
             severity(finding.severity).to_owned(),
             place(finding),
-            finding.claim.clone(),
+            printable(&finding.claim).into_owned(),
             evidence(finding),
             finding.advice.clone(),
         ]);
@@ -150,6 +152,28 @@ mod tests {
         let report = imports::read(FLAWED, None).expect("a report");
         assert_eq!(rows.count(), audit(&report).findings.len());
         assert!(page.contains("bound\\_ms 634.2652"), "{page}");
+    }
+
+    #[test]
+    fn names_of_strangers_are_text_on_every_page() {
+        let name =
+            "``` <img src=x onerror=alert(1)> ` | a\\| \n\n# heading \u{1b}[31m [x](y) \u{202e}";
+        let quoted = serde_json::to_string(name).expect("a text");
+        let sample = format!(
+            "{{\"format\": \"proofload-figures/1\", \"tool\": {quoted}, \"runs\": [{{\"name\": {quoted}, \"rows\": \
+             [{{\"name\": {quoted}, \"n\": 5, \"ok\": 1, \"failed\": 1}}]}}]}}"
+        );
+        let findings = audit(&imports::read(&sample, None).expect("a report")).findings.len();
+        let markdown = page(&sample, "markdown");
+        assert!(!markdown.contains("<img") && !markdown.contains("[x]"), "{markdown}");
+        let rows: Vec<_> = markdown.lines().filter(|line| line.starts_with("| ")).collect();
+        assert_eq!(rows.len(), findings + 2, "{markdown}");
+        let ends = |row: &&str| row.replace("\\\\", "").replace("\\|", "").matches('|').count();
+        assert!(rows.iter().all(|row| ends(row) == 7), "{markdown}");
+        assert_eq!(markdown.lines().filter(|line| line.starts_with('#')).count(), 2, "{markdown}");
+        let text = page(&sample, "text");
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
+        assert!(text.lines().all(|line| !line.starts_with('#')), "{text}");
     }
 
     #[test]

@@ -70,29 +70,45 @@ pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
     }
 }
 
-/// Text that cannot end a cell, start a tag or become a heading. What stands between backquotes is
+/// Text that cannot end a cell, start a tag or become a heading. What stands between two backquotes is
 /// left as it is, except for the end of a cell.
 pub(super) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
-    let mut code = false;
+    let mut rest = raw;
+    while let Some(place) = rest.find('`') {
+        plain(&mut safe, &rest[..place]);
+        rest = &rest[place..];
+        let quotes = rest.len() - rest.trim_start_matches('`').len();
+        let end = code(rest).unwrap_or(quotes);
+        if end > quotes {
+            safe.push_str(&rest[..end].replace(['\n', '\r'], " ").replace('|', "\\|"));
+        } else {
+            safe.push_str(&"\\`".repeat(quotes));
+        }
+        rest = &rest[end..];
+    }
+    plain(&mut safe, rest);
+    safe
+}
+
+/// Where the code ends that this text begins with. Only a lone backquote closes what a lone one opens;
+/// code with a backslash in it might end a cell.
+fn code(text: &str) -> Option<usize> {
+    let quote = |place: usize| text.as_bytes().get(place) == Some(&b'`');
+    let is_lone = |place: &usize| quote(*place) && !quote(place - 1) && !quote(place + 1);
+    let end = 1 + (1..text.len()).find(is_lone).filter(|_| !quote(1))?;
+    (!text[..end].contains('\\')).then_some(end)
+}
+
+fn plain(safe: &mut String, raw: &str) {
     for c in raw.chars() {
         match c {
-            '`' => code = !code,
-            '\n' | '\r' => {
-                safe.push(' ');
-                continue;
-            }
-            '|' => safe.push('\\'),
-            '<' if !code => {
-                safe.push_str("&lt;");
-                continue;
-            }
-            '*' | '_' | '[' | ']' | '#' if !code => safe.push('\\'),
-            _ => (),
+            '\n' | '\r' => safe.push(' '),
+            '<' => safe.push_str("&lt;"),
+            '\\' | '|' | '*' | '_' | '[' | ']' | '#' => safe.extend(['\\', c]),
+            _ => safe.push(c),
         }
-        safe.push(c);
     }
-    safe
 }
 
 #[cfg(test)]
@@ -103,5 +119,23 @@ mod tests {
     fn cells_cannot_be_broken_out_of() {
         assert_eq!(text("a|b\n<script>"), "a\\|b &lt;script>");
         assert_eq!(text("`p99 < 20ms` first_byte"), "`p99 < 20ms` first\\_byte");
+        assert_eq!(text("`a|b`\\|"), "`a\\|b`\\\\\\|");
+    }
+
+    /// A backquote that nothing closes opens no code, so that a tag behind it would be one.
+    #[test]
+    fn only_what_is_code_is_left_as_it_is() {
+        for (raw, safe) in [
+            ("`<b>", "\\`&lt;b>"),
+            ("a `` <b> `", "a \\`\\` &lt;b> \\`"),
+            ("``` <b> `", "\\`\\`\\` &lt;b> \\`"),
+            ("` `` <b> `", "` `` <b> `"),
+            ("`x` <b> `", "`x` &lt;b> \\`"),
+            ("`a` `<b>`", "`a` `<b>`"),
+            ("\\` <b> `", "\\\\` <b> `"),
+            ("`a\\` <b> `", "\\`a\\\\` <b> `"),
+        ] {
+            assert_eq!(text(raw), safe, "{raw}");
+        }
     }
 }

@@ -1,5 +1,5 @@
 use record::summary::{Grade, Summary, Trial, Validity};
-use record::{FailureKind, Outcome};
+use record::{FailureKind, Outcome, Role};
 
 use super::*;
 use crate::simulated::{One, Simulated, file, simulate};
@@ -221,6 +221,21 @@ fn a_process_that_died_makes_the_trial_invalid() {
     assert_eq!(only(&summary).validity, Validity::Invalid);
     assert!(summary.verdict.reasons[0].contains("shop ended with status 1"));
     assert_eq!(codes(&summary)[0], "process-died");
+}
+
+#[test]
+fn a_record_of_before_roles_is_read_and_does_not_say_what_it_was_that_died() {
+    let mut made = stalled();
+    made.trial.died = Some("shop ended with status 1".into());
+    made.trial.died_as = Some(Role::System);
+    let mut stored = serde_json::to_value(&made.trial).unwrap();
+    assert_eq!(stored["died_as"], "system");
+    stored.as_object_mut().unwrap().remove("died_as");
+    made.trial = serde_json::from_value(stored).unwrap();
+    assert_eq!(made.trial.died_as, None);
+    let summary = made.summary();
+    assert_eq!((codes(&summary)[0], only(&summary).validity), ("process-died", Validity::Invalid));
+    assert!(summary.findings[0].evidence["role"].is_null());
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Settings {
     pub longest: f64,
     /// Operations that a trial should have, as far as the longest trial holds them.
     pub operations: f64,
+    /// Operations without which no trial can pass, however fast all of them were; 0 where any number can.
+    pub fewest: f64,
     /// Fresh trials that confirm the low end; 0 for none.
     pub confirmations: u32,
     /// Whether a rate is judged by many of the shortest trials, as long as the longest together and half of which
@@ -289,16 +291,14 @@ impl Search {
     /// What follows from the standings: a step, or the end.
     fn decide(&mut self) -> Result<Step, Ending> {
         let Bracket { low, not_shown, high, .. } = self.bracket();
-        let most = self.settings.most.unwrap_or(f64::INFINITY);
+        let most = self.most();
         match (low, not_shown) {
             (None, None) => Ok(self.step(self.settings.start.min(most), 2.0, Purpose::Expand)),
             (Some(low), None) if low >= most * (1.0 - SAME) => {
                 self.finish(low, Ending::LimitReached)
             }
             (Some(low), None) => Ok(self.step((2.0 * low).min(most), 2.0, Purpose::Expand)),
-            (None, Some(above)) if above <= self.settings.start * 2_f64.powi(-HALVINGS) => {
-                Err(Ending::NothingPasses)
-            }
+            (None, Some(above)) if above <= self.least() => Err(Ending::NothingPasses),
             (None, Some(above)) => Ok(self.step(above / 2.0, 2.0, Purpose::Expand)),
             (Some(low), Some(above)) => match self.narrow(low, above, high) {
                 Some(step) => Ok(step),
@@ -314,15 +314,14 @@ impl Search {
             return Some(self.step((low * above).sqrt(), above / low, Purpose::Narrow));
         }
         let seconds = self.settings.longest;
-        let longest = |rate| Step { rate: readable(rate), seconds, purpose: Purpose::Retest };
+        let longest = |rate| Step { rate: self.offered(rate), seconds, purpose: Purpose::Retest };
         if self.standings.seconds(above) < self.settings.longest {
             return Some(longest(above));
         }
         let open = self.standings.largest_undecided(high);
-        let most = self.settings.most.unwrap_or(f64::INFINITY);
         match (open, high) {
-            (Some(open), None) if open < most * (1.0 - SAME) => {
-                let rate = (open * self.settings.precision.powi(2)).min(most);
+            (Some(open), None) if open < self.most() * (1.0 - SAME) => {
+                let rate = open * self.settings.precision.powi(2);
                 Some(Step { purpose: Purpose::Expand, ..longest(rate) })
             }
             (Some(open), Some(high)) if high / open > precision => {
@@ -353,7 +352,7 @@ impl Search {
         let seed = settings.seed.wrapping_add(self.trials as u64);
         let mut confirmation =
             Confirmation::new(rate, settings.longest, settings.confirmations, seed);
-        confirmation.keep_below(settings.most.unwrap_or(f64::INFINITY));
+        confirmation.keep_below(self.most());
         self.confirmation = Some(confirmation);
     }
 
@@ -361,14 +360,32 @@ impl Search {
     /// take. `ratio`: of the ends, the rate being in their middle.
     fn step(&self, rate: f64, ratio: f64, purpose: Purpose) -> Step {
         let settings = &self.settings;
-        let most = settings.most.unwrap_or(f64::INFINITY);
         let share = (settings.precision - 1.0) / (ratio.sqrt() - 1.0);
         let wanted = (settings.longest * share * share).max(settings.operations / rate);
         // Whole tenths of a second: lengths are written down, too.
         let wanted = (10.0 * wanted).ceil() / 10.0;
         let within = wanted.min(settings.longest).max(settings.shortest);
         let seconds = if settings.noisy_host { settings.shortest } else { within };
-        Step { rate: readable(rate).min(most), seconds, purpose }
+        Step { rate: self.offered(rate), seconds, purpose }
+    }
+
+    fn most(&self) -> f64 {
+        self.settings.most.unwrap_or(f64::INFINITY)
+    }
+
+    /// At and below this rate there is no going down: half of it holds too few operations, or is too little of the
+    /// first rate.
+    fn least(&self) -> f64 {
+        let settings = &self.settings;
+        let longest = if settings.noisy_host { settings.shortest } else { settings.longest };
+        let too_few = (2.0 * settings.fewest / longest) * (1.0 - SAME);
+        too_few.max(settings.start * 2_f64.powi(-HALVINGS))
+    }
+
+    /// The rate in four digits, except that the greatest allowed is offered as it is.
+    fn offered(&self, rate: f64) -> f64 {
+        let most = self.most();
+        if rate >= most * (1.0 - SAME) { most } else { readable(rate).min(most) }
     }
 }
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use plan::load::Model;
-use record::FailureKind;
 use record::event::EventKind;
+use record::{FailureKind, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::echo::{PANIC, answer_after};
@@ -112,6 +112,7 @@ fn a_panic_ends_the_trial_and_says_so() {
     });
     let tried = trying.run();
     assert_eq!(tried.trial.died.as_deref(), Some("a task of worker 1 panicked"));
+    assert_eq!((tried.trial.died_as, tried.trial.interrupted), (Some(Role::Worker), false));
     assert_eq!(tried.trial.early_end, None, "of a trial that fell, nothing was enough");
     // The other worker stopped at once and had finished what it began.
     let accounting = tried.accounting();
@@ -134,4 +135,22 @@ fn samples_that_nobody_takes_in_time_are_dropped_and_counted() {
     assert_eq!(tight.samples + tight.trial.samples_dropped, 300);
     assert!(tight.samples >= 100 && tight.trial.samples_dropped >= 100, "{}", tight.samples);
     assert_eq!(tight.trial.totals, patient.trial.totals, "nothing else is missing");
+}
+
+#[test]
+fn whatever_falls_after_the_users_wish_leaves_the_trial_interrupted() {
+    let trying = Trying::constant(100.0, 10);
+    let stop = trying.stop.clone();
+    trying.network.serve("target", move |mut stream| {
+        let stop = stop.clone();
+        async move {
+            while stream.read_exact(&mut [0]).await.is_ok() {
+                stop.request();
+                let _ = stream.write_all(&[PANIC]).await;
+            }
+        }
+    });
+    let tried = trying.run();
+    assert_eq!(tried.trial.died_as, Some(Role::Worker));
+    assert!(tried.trial.interrupted);
 }

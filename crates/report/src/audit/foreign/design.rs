@@ -284,6 +284,7 @@ pub fn link(run: &Run) -> Option<Noticed> {
             significant(bits / 1e6)
         ))
         .with("used_bits_per_second", used)
+        .weak_if(used <= bits)
     })
 }
 

@@ -69,11 +69,10 @@ pub fn goodput(run: &Run) -> Option<Noticed> {
 pub fn ranking(report: &Foreign) -> Option<Noticed> {
     let of = |run: &Run| {
         let row = run.whole()?;
-        let share = row
-            .ok_share
-            .map(|share| share.value)
-            .or_else(|| Some(row.ok? as f64 / row.count().filter(|n| *n > 0)? as f64))?;
-        let good = row.goodput.map(|good| good.value).or_else(|| Some(run.rate()? * share))?;
+        let counted = || Some(row.ok? as f64 / row.count().filter(|n| *n > 0)? as f64);
+        let share = || row.ok_share.map(|share| share.value).or_else(counted);
+        let made = || Some(run.rate()? * share()?);
+        let good = row.goodput.map(|good| good.value).or_else(made)?;
         Some((run.name.clone(), row.quantile(0.5)?.value, good))
     };
     let all: Vec<_> = report.runs.iter().filter_map(of).collect();

@@ -105,6 +105,9 @@ fn g5_a_closed_loop_without_its_mean() {
         "{:?}",
         finding(&audit, "R39", "")
     );
+    near(finding(&audit, "R54", ""), "stated", 480.0, 1e-9);
+    finding(&audit, "R46", "");
+    finding(&audit, "R49", "");
     assert_eq!(audit.contradictions, 0, "{:?}", audit.findings);
 }
 
@@ -193,6 +196,10 @@ fn g10_think_time_an_idle_system_and_a_race() {
     silent(&audit, "R31", "REST");
     finding(&audit, "R40", "");
     finding(&audit, "R53", "");
+    near(finding(&audit, "R30", ""), "failed_percent", 4.81, 0.005);
+    for rule in ["R46", "R47", "R48"] {
+        near(finding(&audit, rule, ""), "claims", 1.0, 1e-9);
+    }
 }
 
 #[test]

@@ -5,15 +5,20 @@
 //! claim is weak, and contradict nothing. Not here: reading reports (see [`crate::imports`]) and our
 //! own summary's arithmetic (see [`super::contradictions`]).
 //!
-//! In reading order: `table` holds the rules; `times` looks at one distribution, `sums` at counts
-//! and shares, `rates` at rates, lengths and concurrency, `failures` at what failed, `design` at how
-//! the runs were laid out.
+//! In reading order: `table` holds the rules; `times` looks at one distribution, `timers` at its tail,
+//! `sums` at counts and shares, `rates` at rates, lengths and concurrency, `course` at how the run went,
+//! `failures` at what failed, `design` at how the runs were laid out, `surroundings` at machines and
+//! dates, `said` at what the text makes of it all.
 
+mod course;
 mod design;
 mod failures;
 mod rates;
+mod said;
 mod sums;
+mod surroundings;
 mod table;
+mod timers;
 mod times;
 
 use std::collections::BTreeMap;
@@ -182,5 +187,9 @@ fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod near;
+#[cfg(test)]
+mod pairs;
 #[cfg(test)]
 mod tests;

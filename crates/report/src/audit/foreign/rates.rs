@@ -1,6 +1,6 @@
-//! Rates, lengths and concurrency: R09 to R11, R13 to R20, R32, R33, R41, R50, A9, A10, A16, A18.
+//! Rates, lengths and concurrency: R09 to R11, R13 to R18, R32, R33, R41, R50, A9, A10, A16, A18.
 
-use crate::imports::figure::Figure;
+use crate::imports::figure::{Figure, leading};
 use crate::imports::foreign::{Model, Row, Run, Start};
 use crate::number::{percent, rate, significant};
 
@@ -223,37 +223,6 @@ pub fn pacing_slip(run: &Run) -> Option<Noticed> {
     })
 }
 
-const QUANTA: &[(f64, f64, &str)] = &[
-    (1.0, 0.10, "the first retransmission of a handshake"),
-    (3.0, 0.05, "the second retransmission of a handshake, or an old first one"),
-    (7.0, 0.05, "the third retransmission of a handshake"),
-    (5.0, 0.02, "a name server's retry or a tool's time-out"),
-    (10.0, 0.02, "a tool's time-out"),
-    (30.0, 0.02, "a tool's time-out"),
-];
-
-/// R20: slow requests took about as long as a timer that is known.
-pub fn quantum(_: &Run, row: &Row) -> Option<Noticed> {
-    let median = row.quantile(0.5)?.value;
-    let tail = row.quantiles.iter().filter(|(q, _)| *q >= 0.99).map(|(_, value)| value.value);
-    let tail: Vec<f64> = tail.chain(row.max.map(|max| max.value)).collect();
-    let seen =
-        |at: f64, width: f64| tail.iter().copied().find(|v| *v >= at && *v <= at * (1.0 + width));
-    let (at, value, cause) = QUANTA
-        .iter()
-        .filter(|(at, ..)| median * 20.0 < *at)
-        .find_map(|(at, width, cause)| Some((*at, seen(*at, *width)?, *cause)))?;
-    Some(
-        Noticed::new(format!(
-            "the slowest took {}, the middle one {}: {at:.0} s is {cause}",
-            time(value),
-            time(median)
-        ))
-        .with("seen_ms", value * 1e3)
-        .with("timer_ms", at * 1e3),
-    )
-}
-
 /// R32: what failed is about what was in flight when the tool stopped.
 pub fn cancelled(run: &Run, row: &Row) -> Option<Noticed> {
     let items = row.items.as_ref()?;
@@ -303,12 +272,33 @@ pub fn short(run: &Run) -> Option<Noticed> {
 
 /// R50: the label is not what was measured.
 pub fn label(run: &Run) -> Option<Noticed> {
+    label_of_length(run).or_else(|| label_of_rate(run))
+}
+
+fn label_of_length(run: &Run) -> Option<Noticed> {
     let (asked, took) = (run.asked_duration?, run.duration?);
     let off = (took.value - asked.value).abs() - asked.step - took.step;
     (off > 0.05 * asked.value).then(|| {
         Noticed::new(format!("called a run of {}, it took {}", time(asked.value), time(took.value)))
             .with("asked_s", asked.value)
             .with("took_s", took.value)
+    })
+}
+
+/// A rate in the name of the run; one that was asked for is R09's.
+fn label_of_rate(run: &Run) -> Option<Noticed> {
+    const UNITS: [&str; 8] =
+        ["/s", "rps", "qps", "req/s", "requests/s", "msg/s", "messages/s", "ops/s"];
+    let words: Vec<&str> = run.name.split([' ', ',', ';', '(', ')']).collect();
+    let joined = words.iter().filter_map(|word| leading(word));
+    let apart = words.windows(2).filter_map(|pair| Some((leading(pair[0])?.0, pair[1])));
+    let mut labels = joined.chain(apart).filter(|(_, unit)| UNITS.contains(unit));
+    let called = labels.next().filter(|_| run.target_rate.is_none())?.0.value;
+    let (sent, at_most) = sent_rate(run)?;
+    (at_most < 0.95 * called || sent > 1.05 * called).then(|| {
+        Noticed::new(format!("called a run at {}, it sent {}", rate(called), rate(sent)))
+            .with("called_per_second", called)
+            .with("sent_per_second", sent)
     })
 }
 

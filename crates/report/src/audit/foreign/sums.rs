@@ -137,6 +137,19 @@ pub fn no_work(_: &Run, row: &Row) -> Option<Noticed> {
         .then(|| Noticed::new("times of no requests"))
 }
 
+/// R26: so few different requests that a cache may have answered.
+pub fn cached(_: &Run, row: &Row) -> Option<Noticed> {
+    let (n, distinct) = (row.count()?, row.distinct?);
+    (distinct <= 100 && n >= distinct.saturating_mul(1_000)).then(|| {
+        Noticed::new(format!(
+            "of {} requests only {} were different: a cache may have answered all others",
+            count(n),
+            count(distinct)
+        ))
+        .with("distinct", distinct as f64)
+    })
+}
+
 /// A12: bytes, requests and length belong together.
 pub fn bytes(run: &Run, row: &Row) -> Option<Noticed> {
     let total = row.bytes_total?;

@@ -225,8 +225,12 @@ fn percentiles_interpolated_in_a_wide_bucket_are_contradicted() {
 
 #[test]
 fn an_even_run_has_no_burst() {
-    let interval =
-        |place: u64, count| Interval { from: place as f64, to: place as f64 + 1.0, count };
+    let interval = |place: u64, count| Interval {
+        from: place as f64,
+        to: place as f64 + 1.0,
+        count,
+        ..Interval::default()
+    };
     let run = |first| Run {
         model: Some(Model::Open),
         measured_from: Some(Start::Intended),

@@ -1,8 +1,10 @@
 //! What windows, forms and items show: each row with its evidence and without.
 
+use record::summary::{Expectation, Observer};
 use record::{FailureKind, Outcome};
 
 use super::*;
+use crate::example;
 
 const CONSTANT: &str = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
 
@@ -204,4 +206,34 @@ fn chance_has_no_shape() {
             .extend(shapes.into_iter().filter(|code| has(&summary, code)).map(|code| (seed, code)));
     }
     assert!(alarms.len() <= if proof { 3 } else { 0 }, "{alarms:?}");
+}
+
+#[test]
+fn what_did_not_arrive_is_told_unless_it_is_meant_or_failed() {
+    let lost = |lost: u64, failing: u64, expect: Option<bool>| {
+        let one = |index| One {
+            outcome: Some(if index < failing {
+                Outcome::Failed(FailureKind::Status)
+            } else {
+                Outcome::Succeeded
+            }),
+            ..One::answered(2 * MS)
+        };
+        let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, one);
+        let expect = expect.map(|holds| Expectation { text: "lost < 500".to_owned(), holds });
+        let counted = Observer { received: 10_000 - lost, lost, expect, ..example::observer() };
+        made.trial.observers = vec![counted];
+        made.summary()
+    };
+    let found = lost(100, 0, None);
+    let said = claim(&found, "not-all-arrived");
+    assert_eq!(
+        said,
+        "100 % of operations succeeded, and 1.00 % of what they sent never arrived at sink (100 of 10,000)"
+    );
+    assert!(has(&lost(100, 0, Some(false)), "not-all-arrived"));
+    assert!(!has(&lost(100, 0, Some(true)), "not-all-arrived"), "it is meant");
+    assert!(!has(&lost(100, 100, None), "not-all-arrived"), "operations tell it");
+    assert!(!has(&lost(10, 0, None), "not-all-arrived"), "a tenth of a point");
+    assert!(!has(&lost(0, 0, None), "not-all-arrived"));
 }

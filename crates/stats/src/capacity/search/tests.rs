@@ -8,6 +8,7 @@ fn settings() -> Settings {
         shortest: 20.0,
         longest: 60.0,
         operations: 0.0,
+        fewest: 0.0,
         confirmations: 5,
         noisy_host: false,
         most_trials: 100,
@@ -143,6 +144,39 @@ fn the_greatest_rate_allowed_is_never_exceeded() {
     assert_eq!(search.ending(), Some(Ending::LimitReached));
     assert_eq!(search.confirmed(), Some(1_000.0));
     assert!(steps.iter().all(|step| step.rate <= 1_000.0));
+}
+
+#[test]
+fn a_greatest_rate_of_many_digits_is_offered_as_it_is_and_once() {
+    for most in [12_344.0, 12_345.6, 1_000.4] {
+        for limit in [0.999 * most, 2.0 * most] {
+            let mut search = Search::new(Settings { most: Some(most), ..settings() });
+            let (mut trials, mut at_most) = (0, 0);
+            while let Some(step) = search.next_step() {
+                assert!(step.rate <= most, "{step:?}");
+                trials += 1;
+                at_most += usize::from(step.rate == most);
+                search.tell(step, below(limit)(step));
+            }
+            assert!(at_most >= 1 && trials < 30, "{most}: {at_most} of {trials} trials");
+            let known = if limit > most { Ending::LimitReached } else { Ending::Bracketed };
+            assert_eq!(search.ending(), Some(known), "{most}, limit {limit}");
+        }
+    }
+}
+
+#[test]
+fn no_rate_is_tried_at_which_the_longest_trial_holds_too_few_operations_to_pass() {
+    // 299 operations in 60 s are 4.98/s.
+    let needing = Settings { fewest: 299.0, ..settings() };
+    let (search, steps) = carry_out(needing, |_| Outcome::Undecided);
+    assert_eq!(search.ending(), Some(Ending::NothingPasses));
+    let least = steps.iter().map(|step| step.rate).fold(f64::INFINITY, f64::min);
+    assert_eq!(least, 6.25);
+    let on_many = Settings { noisy_host: true, ..needing };
+    let (_, steps) = carry_out(on_many, |_| Outcome::Failed);
+    let least = steps.iter().map(|step| step.rate).fold(f64::INFINITY, f64::min);
+    assert_eq!(least, 25.0, "each of many short trials must hold them");
 }
 
 #[test]

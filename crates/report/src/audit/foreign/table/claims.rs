@@ -294,7 +294,7 @@ pub(super) const ROWS: &[Rule] = &[
         Run(design::link),
         [
             "the link is full",
-            "Answers take 90 % of the link or more: the link is what was measured.",
+            "Answers take 90 % of the link or more: the link is what was measured. An error where they take more than it carries.",
             "use a faster link or smaller answers",
         ],
     ),
@@ -304,7 +304,7 @@ pub(super) const ROWS: &[Rule] = &[
         Run(rates::label),
         [
             "the label is not what was measured",
-            "The length that the run is called by differs from the one measured by more than 5 %.",
+            "The length or the rate that the run is called by differs from the one measured by more than 5 %.",
             "label runs by what was measured",
         ],
     ),

@@ -3,7 +3,7 @@
 use record::summary::Severity::{Error, Info, Warning};
 
 use super::super::Check::{Row, Run};
-use super::super::{Rule, failures, rates, sums, times};
+use super::super::{Rule, course, failures, rates, sums, timers, times};
 use super::rule;
 
 /// Rules on figures.
@@ -131,10 +131,10 @@ pub(super) const ROWS: &[Rule] = &[
     rule(
         "R20",
         Warning,
-        Row(rates::quantum),
+        Row(timers::quantum),
         [
             "slow requests took as long as a known timer",
-            "Times near 1, 3 or 7 s while the median is far below are lost and repeated handshakes; 5, 10 and 30 s are time-outs of tools and name servers.",
+            "Times near 1, 3 or 7 s while the median is far below are lost and repeated handshakes; 5, 10 and 30 s are time-outs of tools and name servers. Two high percentiles near 200 ms are lost segments, near 40 ms acknowledgements that were held back.",
             "look at the kernel's counters of retransmissions and full queues",
         ],
     ),
@@ -176,6 +176,46 @@ pub(super) const ROWS: &[Rule] = &[
             "there was no work",
             "Requests succeeded that had nothing to do, or there are times of no requests: what was measured is the cost of nothing.",
             "fill the system before measuring",
+        ],
+    ),
+    rule(
+        "R26-cache",
+        Warning,
+        Row(sums::cached),
+        [
+            "few requests were different",
+            "A thousand requests or more for each that was different, and no more than a hundred of those: after the first of each, caches answer, and what was built to work does not.",
+            "send requests that differ as those of users do",
+        ],
+    ),
+    rule(
+        "R32-end",
+        Warning,
+        Run(course::failed_at_the_end),
+        [
+            "failures are at the end",
+            "Four fifths of the failures are in the last interval: the end of the run cut requests off, or the system broke down at its end.",
+            "let requests end after the run, and count what is cut off apart",
+        ],
+    ),
+    rule(
+        "R34",
+        Warning,
+        Row(course::not_stationary),
+        [
+            "times change through the run",
+            "The median of the last third differs from that of the first by half or more (by a fifth with fifteen intervals), without an overlap of any of their intervals. Percentiles of the whole mix two different things; a warm-up is often one of them.",
+            "leave the beginning out, or show times over time",
+        ],
+    ),
+    rule(
+        "R34-grown",
+        Warning,
+        Row(course::grown),
+        [
+            "the work grew while it was measured",
+            "Requests had fewer items on average than at the end of the run: percentiles mix small work with large.",
+            "fill the system before measuring, or show times against size",
         ],
     ),
     rule(

@@ -1,0 +1,33 @@
+//! Texts of strangers, made fit to be shown.
+
+use std::borrow::Cow;
+
+/// The text on one line, without what steers a terminal or turns the direction of writing.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c.is_control() || steers(c)) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| match c {
+        c if c.is_whitespace() => ' ',
+        c if c.is_control() || steers(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    Cow::Owned(text.chars().map(shown).collect())
+}
+
+/// Ends of lines and of paragraphs, and marks that turn or hide what follows.
+fn steers(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn nothing_that_steers_is_left() {
+        assert_eq!(printable("größer als 3 µs"), "größer als 3 µs");
+        assert_eq!(printable("a\u{1b}[2Jb\r\nc\td"), "a\u{fffd}[2Jb  c d");
+        assert_eq!(printable("evil\u{202e}gpj.exe\u{2028}x"), "evil\u{fffd}gpj.exe x");
+    }
+}
