@@ -29,7 +29,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	@target/release/proofload calibrate
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage --test criteria --test comparison -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib steady
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib -- steady equal_sides --nocapture
 	PROOFLOAD_PROOF=1 cargo test --quiet -p report --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs

@@ -79,11 +79,12 @@ impl EndSignal {
         self.wish.borrow().is_some()
     }
 
-    /// Resolves when it is to end. Cancel-safe.
-    pub(crate) async fn requested(&self) {
+    /// Resolves with the reason when it is to end. Cancel-safe.
+    pub(crate) async fn requested(&self) -> EarlyEnd {
         let mut receiver = self.wish.subscribe();
-        // The sender lives as long as `self`, so that this cannot fail.
-        let _ = receiver.wait_for(Option::is_some).await;
+        let wish = receiver.wait_for(Option::is_some).await;
+        let wish = wish.expect("the sender lives as long as `self`");
+        wish.clone().expect("it was waited for")
     }
 }
 

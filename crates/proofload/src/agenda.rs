@@ -31,6 +31,13 @@ pub struct Agenda {
     pub repeated: BTreeSet<u32>,
 }
 
+impl State {
+    /// Whether the trial left its facts.
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Whole | Self::Spoiled)
+    }
+}
+
 impl Agenda {
     /// By number of the trial; those that were never begun are absent.
     pub fn of(plan: &Plan, states: &BTreeMap<u32, State>) -> Self {
@@ -66,6 +73,18 @@ impl Agenda {
         };
         let count = self.trials.iter().take_while(together).count();
         &self.trials[..count]
+    }
+
+    /// Whether the trial was planned, and its block was executed again.
+    pub fn is_superseded(&self, plan: &Plan, trial: &TrialPlan) -> bool {
+        trial.index as usize <= plan.trials.len() && self.repeated.contains(&trial.block)
+    }
+
+    /// Trials that ended and are not superseded, of those with a state.
+    pub fn standing(&self, plan: &Plan, states: &BTreeMap<u32, State>) -> BTreeSet<u32> {
+        let ended = |trial: &TrialPlan| states.get(&trial.index).is_some_and(|one| one.is_ended());
+        let standing = all(plan).filter(|one| ended(one) && !self.is_superseded(plan, one));
+        standing.map(|trial| trial.index).collect()
     }
 }
 
@@ -177,6 +196,18 @@ mod tests {
         }
         let done = [1, 2, 3, 4].map(|trial| (trial, Whole)).into();
         assert_eq!(Agenda::of(&duet(), &done).next(), &[]);
+    }
+
+    #[test]
+    fn what_was_executed_again_does_not_stand() {
+        let standing = |states: &[(u32, State)]| {
+            let states = states.iter().copied().collect();
+            Vec::from_iter(Agenda::of(&plan(), &states).standing(&plan(), &states))
+        };
+        assert_eq!(standing(&[(1, Whole), (2, Whole), (3, Unfinished)]), [1, 2]);
+        assert_eq!(standing(&[(1, Whole), (2, Whole), (3, Whole), (4, Spoiled)]), [1, 2]);
+        assert_eq!(standing(&[(1, Whole), (2, Spoiled), (5, Whole), (6, Spoiled)]), [5, 6]);
+        assert_eq!(standing(&[(1, NotExecuted), (5, Whole)]), [5]);
     }
 
     #[test]

@@ -54,8 +54,9 @@ pub struct Conduct<'a> {
 /// What became of a trial just now, or of each of a duet.
 enum Ended {
     As(Vec<State>),
-    /// The run gave up meanwhile.
-    GivenUp(Vec<State>),
+    /// The run gave up meanwhile. With which trial, and why, if that became known too late to cut the measure phase
+    /// short.
+    GivenUp(Vec<State>, Option<(TrialPlan, String)>),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
@@ -70,18 +71,20 @@ impl Conduct<'_> {
     /// Errors: no trial could begin, or the record cannot be written
     pub fn run(&mut self, run: Run) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
-        let mut states = self.states();
-        let kept = ended(&states);
+        let before = self.states();
+        let mut states = before.clone();
         let mut early_end = EarlyEnd::new(plan);
         let mut given_up = self.recall(&states, &mut early_end);
+        let mut lost = None;
         while self.stop.requests() == 0 && !given_up {
             let agenda = Agenda::of(plan, &states);
             let numbers = agenda.next().iter().map(|trial| trial.index);
             let Some(next) = agenda.trials.first() else { break };
             match self.together(&agenda, &mut early_end)? {
                 Ended::Stopped => break,
-                Ended::GivenUp(ended) => {
+                Ended::GivenUp(ended, late) => {
                     states.extend(numbers.zip(ended));
+                    lost = late;
                     given_up = true;
                 }
                 Ended::As(ended) => {
@@ -92,7 +95,9 @@ impl Conduct<'_> {
                         self.live.say(&format!("block {} is executed again", next.block));
                     }
                 }
-                Ended::CouldNotBegin(problem) if ended(&states) == 0 => return Err(problem),
+                Ended::CouldNotBegin(problem) if !states.values().any(|one| one.is_ended()) => {
+                    return Err(problem);
+                }
                 Ended::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
                     states.extend(numbers.map(|number| (number, State::NotExecuted)));
@@ -106,7 +111,7 @@ impl Conduct<'_> {
                 break;
             }
         }
-        self.summary(run, &states, kept)
+        self.summary(run, &states, (&before, lost))
     }
 
     /// What became of the trials of the plan that the folder holds. It may hold others, of a search.
@@ -134,7 +139,7 @@ impl Conduct<'_> {
         let counts = |trial: &TrialPlan| {
             states.get(&trial.index) == Some(&State::Whole)
                 && !plan.is_aa(trial.block)
-                && !is_superseded(plan, &agenda, trial)
+                && !agenda.is_superseded(plan, trial)
         };
         let mut given_up = false;
         for trial in agenda::all(plan).filter(counts) {
@@ -148,19 +153,20 @@ impl Conduct<'_> {
         given_up
     }
 
-    /// Judges what the folder holds. `kept`: how many trials were there before.
+    /// Judges what the folder holds, by number of the trial: what became of each, what had before this invocation, and
+    /// with which whole trial the run gave up, and why.
     fn summary(
         &self,
         mut run: Run,
         states: &BTreeMap<u32, State>,
-        kept: usize,
+        (before, lost): (&BTreeMap<u32, State>, Option<(TrialPlan, String)>),
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
         let agenda = Agenda::of(plan, states);
         let mut summariser = Summariser::new(plan);
         for trial in agenda::all(plan).filter(|trial| states.contains_key(&trial.index)) {
-            let superseded = is_superseded(plan, &agenda, &trial);
+            let superseded = agenda.is_superseded(plan, &trial);
             let fell = match reader.facts(trial.index) {
                 Ok(facts) => {
                     run.machine.placement = facts.generator.placement.clone();
@@ -178,8 +184,13 @@ impl Conduct<'_> {
                 _ => {}
             }
         }
-        if kept > 0 && kept < ended(states) {
+        let standing = agenda.standing(plan, states);
+        let kept = agenda.standing(plan, before).len();
+        if kept > 0 && kept < standing.len() {
             summariser.resumed(kept);
+        }
+        if let Some((trial, why)) = lost.filter(|_| !agenda.trials.is_empty()) {
+            summariser.gave_up(&trial, &why);
         }
         Ok(summariser.finish(run))
     }
@@ -241,7 +252,10 @@ impl Conduct<'_> {
         self.live.clear();
         written.map_err(keep)?;
         match executed {
-            Ok(executed) => self.keep(writers, executed, early_end.confidence()).map_err(keep),
+            Ok(executed) => {
+                let lost = watch.lost().map(|(place, why)| (planned[place].clone(), why));
+                self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
+            }
             Err(ConductError::Process(ProcessError::Interrupted { .. })) => Ok(Ended::Stopped),
             Err(error) => {
                 let problem = self.not_executed(&error, &planned[0]);
@@ -255,24 +269,32 @@ impl Conduct<'_> {
         }
     }
 
-    /// Writes what trials leave that were executed at the same time.
+    /// Writes what trials leave that were executed at the same time. `lost`: why the run gives up, if it does, and with
+    /// which of them.
     fn keep(
         &self,
         writers: Vec<TrialWriter<'_>>,
         executed: Vec<record::Trial>,
         confidence: Option<f64>,
+        lost: Option<(TrialPlan, String)>,
     ) -> io::Result<Ended> {
+        let secrets = &self.experiment.plan.secrets;
+        let fell = executed.iter().any(|facts| facts.died.is_some());
+        let late = executed.iter().all(|facts| facts.early_end.is_none());
         let mut states = Vec::new();
-        let mut hopeless = false;
         for (writer, mut facts) in writers.into_iter().zip(executed) {
             facts.confidence = confidence.unwrap_or(facts.confidence);
-            let facts = redaction::of_facts(facts, &self.experiment.plan.secrets);
+            let facts = redaction::of_facts(facts, secrets);
             writer.finish(&facts.totals)?;
             write_facts(self.disk, &facts)?;
             states.push(state(&facts));
-            hopeless |= gave_up(facts.early_end.as_ref());
         }
-        Ok(if hopeless { Ended::GivenUp(states) } else { Ended::As(states) })
+        Ok(match lost.filter(|_| !fell) {
+            Some((trial, why)) => {
+                Ended::GivenUp(states, late.then(|| (trial, secrets.redact(&why))))
+            }
+            None => Ended::As(states),
+        })
     }
 
     fn not_executed(&self, error: &ConductError, planned: &TrialPlan) -> Problem {
@@ -322,11 +344,6 @@ fn setups<'t>(
     planned.iter().map(setup).collect()
 }
 
-/// Trials that left their facts.
-fn ended(states: &BTreeMap<u32, State>) -> usize {
-    states.values().filter(|state| matches!(state, State::Whole | State::Spoiled)).count()
-}
-
 fn state(facts: &record::Trial) -> State {
     match facts {
         facts if facts.interrupted => State::Unfinished,
@@ -342,11 +359,6 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
         EventKind::NotExecuted { reason } => Some(reason),
         _ => None,
     })
-}
-
-/// Whether the trial was planned, and its block was executed again.
-fn is_superseded(plan: &Plan, agenda: &Agenda, trial: &TrialPlan) -> bool {
-    trial.index as usize <= plan.trials.len() && agenda.repeated.contains(&trial.block)
 }
 
 /// `shown`: the live view, and the place of the trial among those executed at the same time.

@@ -29,6 +29,8 @@ pub struct Watch<'w> {
     /// By place, where the measure phase is adaptive.
     looks: Vec<Looks>,
     end: EndSignal,
+    /// Place of the trial with which the run gave up.
+    lost_with: Option<usize>,
 }
 
 /// The looks at an adaptive measure phase.
@@ -71,7 +73,8 @@ impl<'p> EarlyEnd<'p> {
             })
         };
         let looks = arms.iter().filter_map(looks).collect();
-        Watch { prospect: self.prospect.as_mut(), arms, looks, end: end.clone() }
+        let (prospect, end) = (self.prospect.as_mut(), end.clone());
+        Watch { prospect, arms, looks, end, lost_with: None }
     }
 
     /// Confidence of each interval of a trial, if it is not the usual one.
@@ -99,12 +102,18 @@ impl Watch<'_> {
         }
     }
 
+    /// Place of the trial with which the run gave up, and why, if it did.
+    pub fn lost(&self) -> Option<(usize, String)> {
+        Some((self.lost_with?, self.end.reason()?.why))
+    }
+
     fn give_up(&mut self, place: usize, window: &Window) {
         let Some(prospect) = &mut self.prospect else { return };
         let lost = prospect.add(self.arms[place], window);
         let Some(first) = lost.first() else { return };
         let why = first.why.clone();
         let criteria = lost.into_iter().map(|one| one.criterion).collect();
+        self.lost_with = Some(place);
         self.end.request(record::EarlyEnd { reason: EndReason::FailFast, why, criteria });
     }
 

@@ -5,6 +5,7 @@
 
 mod capacity;
 mod comparison;
+mod counted;
 mod system;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 pub use capacity::*;
 pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
+pub use counted::CountsFor;
 pub use system::{Expectation, Observer, Process, System};
 
 /// The `format` field of a summary written by this version.
@@ -156,9 +158,9 @@ pub struct Trial {
     pub validity: Validity,
     /// Sentences behind the validity.
     pub reasons: Vec<String>,
-    /// Whether its block was executed again, so that it is invalid and no longer counts.
+    /// What it is counted for.
     #[serde(default)]
-    pub superseded: bool,
+    pub counts_for: CountsFor,
     /// Whether it was executed at the same time as the other trial of its block, on the same machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duet: bool,

@@ -155,6 +155,11 @@ impl Totals {
 }
 
 impl OperationTotals {
+    /// Without a time, hence slower than all others: failed, missed or abandoned.
+    pub fn without_time(&self) -> u64 {
+        self.missed + self.failed + self.abandoned
+    }
+
     /// Nothing counted yet; memory touched.
     pub fn new(name: &str, spans: usize, items: usize) -> Self {
         Self {

@@ -142,6 +142,16 @@ impl OperationWindow {
         }
     }
 
+    /// Ended badly, of any kind.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Without a time, hence slower than all others: failed, missed or abandoned.
+    pub fn without_time(&self) -> u64 {
+        self.missed + self.failed_total()
+    }
+
     /// The histogram of this time, if it has values.
     pub fn histogram(&self, span: WindowSpan) -> Option<&Histogram> {
         match span {

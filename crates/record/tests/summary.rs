@@ -32,7 +32,7 @@ fn operation(name: &str) -> Value {
 fn trial() -> Value {
     json!({
         "index": 1, "block": 1, "order": 1, "started_at": "2026-11-21T09:00:00Z",
-        "superseded": false, "validity": "no_steady_state", "reasons": ["response time rises throughout"], "window_ns": 100_000_000,
+        "counts_for": "judgement", "validity": "no_steady_state", "reasons": ["response time rises throughout"], "window_ns": 100_000_000,
         "load": { "model": "open", "arrivals": "poisson", "offered_rate": 1_000.0, "connections": 1_000, "users": null, "workers": 1 },
         "phases": { "ramp_up_ns": 0, "warm_up_ns": 5_000_000_000_u64, "measure_ns": 10_000_000_000_u64, "drain_ns": 1_000_000 },
         "accounting": { "planned": 10_000, "started": 9_970, "missed": 30, "succeeded": 9_900, "failed": 60, "abandoned": 10 },

@@ -265,7 +265,7 @@ fn trial(drawn: &[Drawn]) -> Trial {
         started_at: "2026-11-21T07:30:05Z".into(),
         validity: Validity::Valid,
         reasons: Vec::new(),
-        superseded: false,
+        counts_for: CountsFor::Judgement,
         duet: false,
         window_ns: 1_000_000_000,
         load: Load {

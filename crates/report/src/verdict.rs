@@ -19,19 +19,17 @@ pub const COULD_NOT_RUN: u8 = 4;
 
 /// The verdict from what has been judged already: validity of trials, criteria, findings.
 pub fn of(summary: &Summary) -> Verdict {
-    let all = || summary.arms.iter().flat_map(|arm| &arm.trials);
-    let trials = || all().filter(|trial| !trial.superseded);
-    let invalid = because(trials(), Validity::Invalid);
+    let invalid = because(summary, Validity::Invalid);
     if !invalid.is_empty() {
         return verdict(Judgement::Invalid, invalid);
     }
-    let mut failed = because(trials(), Validity::Overload);
+    let mut failed = because(summary, Validity::Overload);
     failed.extend(criteria(summary, Judgement::Fail, "is not met"));
-    failed.extend(trials().flat_map(unmet_expectations));
+    failed.extend(summary.counted().flat_map(unmet_expectations));
     if !failed.is_empty() {
         return verdict(Judgement::Fail, failed);
     }
-    let mut open = because(trials(), Validity::NoSteadyState);
+    let mut open = because(summary, Validity::NoSteadyState);
     open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
     open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
     if has(summary, findings::INTERRUPTED) {
@@ -40,7 +38,7 @@ pub fn of(summary: &Summary) -> Verdict {
     if has(summary, findings::NOT_EXECUTED) {
         open.insert(0, "a trial could not be executed".to_owned());
     }
-    if trials().next().is_none() {
+    if summary.counted().next().is_none() {
         open.push("no trial was finished".to_owned());
     }
     if summary.rehearsal {
@@ -93,8 +91,8 @@ fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
     Verdict { result, reasons }
 }
 
-fn because<'a>(trials: impl Iterator<Item = &'a Trial>, validity: Validity) -> Vec<String> {
-    let concerned = trials.filter(|trial| trial.validity == validity);
+fn because(summary: &Summary, validity: Validity) -> Vec<String> {
+    let concerned = summary.counted().filter(|trial| trial.validity == validity);
     let reason = |trial: &Trial| {
         let why = trial.reasons.first().map_or("see its findings", String::as_str);
         format!("trial {}: {why}", trial.index)
@@ -133,7 +131,7 @@ fn has(summary: &Summary, code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::Expectation;
+    use record::summary::{CountsFor, Expectation};
 
     use super::*;
     use crate::example;
@@ -191,18 +189,32 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_whose_block_was_executed_again_spoils_nothing() {
-        let spoiled = |superseded: bool| {
-            move |summary: &mut Summary| {
+    fn a_trial_that_does_not_count_spoils_nothing() {
+        let spoiled = |validity: Validity, counts_for: CountsFor| {
+            judged(|summary| {
                 let trial = first_trial(summary);
                 let whole = trial.clone();
-                trial.validity = Validity::Invalid;
-                trial.superseded = superseded;
+                (trial.validity, trial.counts_for) = (validity, counts_for);
                 summary.arms[0].trials.push(whole);
-            }
+            })
         };
-        assert_eq!(judged(spoiled(true)), (Judgement::Pass, 0));
-        assert_eq!(judged(spoiled(false)), (Judgement::Invalid, 3));
+        for (validity, judgement) in [
+            (Validity::Invalid, (Judgement::Invalid, 3)),
+            (Validity::Overload, (Judgement::Fail, 1)),
+            (Validity::NoSteadyState, (Judgement::Inconclusive, 3)),
+        ] {
+            assert_eq!(spoiled(validity, CountsFor::Judgement), judgement);
+            assert_eq!(spoiled(validity, CountsFor::Noise), (Judgement::Pass, 0));
+            assert_eq!(spoiled(validity, CountsFor::Nothing), (Judgement::Pass, 0));
+        }
+    }
+
+    #[test]
+    fn a_run_of_which_no_trial_counts_is_no_pass() {
+        for counts_for in [CountsFor::Noise, CountsFor::Nothing] {
+            let aside = |summary: &mut Summary| first_trial(summary).counts_for = counts_for;
+            assert_eq!(judged(aside), (Judgement::Inconclusive, 3));
+        }
     }
 
     #[test]

@@ -3,15 +3,15 @@
 //! Drawing values one by one would repeat the error of taking a queue for independent draws. Chance comes from the
 //! caller's seed alone.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use crate::chance::Chance;
+use crate::moments::deviation;
 
 /// An endless source of resamples: places of values, in circular blocks.
 ///
 /// Source: Politis & Romano 1992, circular block bootstrap
 #[derive(Debug)]
 pub struct Blocks {
-    generator: Xoshiro256PlusPlus,
+    chance: Chance,
     values: usize,
     block: usize,
 }
@@ -19,15 +19,14 @@ pub struct Blocks {
 impl Blocks {
     /// Of so many values, in blocks of this length. Neither may be 0.
     pub fn new(values: usize, block: usize, seed: u64) -> Self {
-        Self { generator: Xoshiro256PlusPlus::seed_from_u64(seed), values, block }
+        Self { chance: Chance::new(seed), values, block }
     }
 
     /// The next resample: as many places as there are values.
     pub fn draw(&mut self) -> Vec<usize> {
         let mut places = Vec::with_capacity(self.values + self.block);
         while places.len() < self.values {
-            let wide = u128::from(self.generator.next_u64()) * self.values as u128;
-            let start = (wide >> 64) as usize;
+            let start = self.chance.below(self.values);
             places.extend((start..start + self.block).map(|place| place % self.values));
         }
         places.truncate(self.values);
@@ -58,15 +57,7 @@ pub fn variance_of_blocks(values: &[f64], length: usize) -> f64 {
         .chunks_exact(length)
         .map(|block| block.iter().sum::<f64>() / length as f64)
         .collect();
-    length as f64 * deviation(&means).powi(2)
-}
-
-/// Sample standard deviation; `NaN` with fewer than two values.
-pub fn deviation(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / (count - 1.0)).sqrt()
+    length as f64 * deviation(&means).map_or(f64::NAN, |one| one.powi(2))
 }
 
 #[cfg(test)]
@@ -78,9 +69,8 @@ mod tests {
 
     /// x_t = ρ·x_{t−1} + ε_t, begun in its stationary law.
     fn autoregressive(seed: u64, rho: f64, count: usize) -> Vec<f64> {
-        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut noise =
-            || normal_quantile(((generator.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64);
+        let mut chance = Chance::new(seed);
+        let mut noise = || normal_quantile(chance.unit());
         let mut value = noise() / (1.0 - rho * rho).sqrt();
         let mut next = || {
             value = rho * value + noise();
@@ -98,7 +88,7 @@ mod tests {
             };
             let mut blocks = Blocks::new(series.len(), block(&series), seed);
             let means: Vec<f64> = (0..200).map(|_| mean(&blocks.draw())).collect();
-            mean(&(0..series.len()).collect::<Vec<_>>()).abs() < 1.96 * deviation(&means)
+            mean(&(0..series.len()).collect::<Vec<_>>()).abs() < 1.96 * deviation(&means).unwrap()
         };
         (1..=SEEDS).filter(|&seed| covers(seed)).count() as f64 / SEEDS as f64
     }

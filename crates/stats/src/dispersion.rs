@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::special::normal_quantile;
+use crate::special::chi_squared_quantile;
 
 /// What one window says of a threshold. Small, because a long run has many: 32 bits hold any window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,14 +99,24 @@ impl Dispersion {
         carried.fold(own, |widest, next| if next.phi > widest.phi { next } else { widest })
     }
 
+    /// No φ of [`Self::of_tail_at`] is greater for so many operations, whatever their windows hold. `filled`: windows
+    /// that have operations, at least; `None` with fewer than two. Of lower thresholds none may have more than half of
+    /// the operations above it.
+    ///
+    /// Blocks vary most when all of each are above or none is: then Σ (N_i − m_i·π)²/(m_i·π·(1−π)) = Σ m_i, so that
+    /// φ ≤ n/(K − 1). The median is the lower threshold that carries most.
+    pub fn greatest(operations: u64, filled: usize, share: f64) -> Option<f64> {
+        let freedom = filled.min(Self::BLOCKS_NEEDED).checked_sub(1).filter(|&left| left > 0)?;
+        let own = (operations as f64 / freedom as f64).max(1.0);
+        Some(1.0 + (own - 1.0) * (shape(share) / shape(0.5)).max(1.0))
+    }
+
     /// What φ − 1 at one threshold makes of φ − 1 at a higher one, with shares π beyond them: proportional to
-    /// 1 + π·ln π/(1 − π).
+    /// their [`shape`].
     ///
     /// Source: integrated autocovariance of the time that reflected Brownian motion spends above a level, the
     /// limit of every single-server queue under heavy load
     fn carried(self, from: Sum, share: f64) -> Self {
-        let shape =
-            |share: f64| if share > 0.0 { 1.0 + share * share.ln() / (1.0 - share) } else { 1.0 };
         if self.phi <= 1.0 {
             return self;
         }
@@ -114,12 +124,31 @@ impl Dispersion {
     }
 }
 
-/// The greatest φ of so many blocks that independent draws show by chance.
-///
-/// Source: quantile of χ²/(K − 1), after Wilson & Hilferty 1931
+/// What φ − 1 at a threshold is proportional to, by the share π above it: 1 + π·ln π/(1 − π), from 1 at none to 0 at all.
+fn shape(share: f64) -> f64 {
+    if share > 0.0 { 1.0 + share * share.ln() / (1.0 - share) } else { 1.0 }
+}
+
+/// The greatest φ of so many blocks that independent draws show by chance: a quantile of χ²/(K − 1).
 fn by_chance(blocks: usize) -> f64 {
-    let spread = 2.0 / (9.0 * (blocks - 1) as f64);
-    (1.0 - spread + normal_quantile(Dispersion::CHANCE) * spread.sqrt()).powi(3)
+    let freedom = (blocks - 1) as f64;
+    chi_squared_quantile(freedom, Dispersion::CHANCE) / freedom
+}
+
+/// How far the shares above a threshold are apart on two sides, in standard errors that their dispersion widens.
+///
+/// One more operation on either side of the threshold keeps a share of nought or one from being certain.
+///
+/// Shape:  windows in order of time on each side, at the same threshold
+pub fn errors_apart(one: &[WindowCount], other: &[WindowCount]) -> f64 {
+    let share = |windows: &[WindowCount]| {
+        let (sum, phi) = (Sum::of(windows), Dispersion::of(windows).phi);
+        let (above, total) = (sum.above as f64, sum.total as f64);
+        let shrunk = (above + 1.0) / (total + 2.0);
+        (above / total.max(1.0), phi * shrunk * (1.0 - shrunk) / total.max(1.0))
+    };
+    let ((one, variance), (other, spread)) = (share(one), share(other));
+    (one - other).abs() / (variance + spread).sqrt()
 }
 
 fn phi_of_blocks<'a>(blocks: impl Iterator<Item = &'a [WindowCount]>, share: f64) -> (f64, usize) {

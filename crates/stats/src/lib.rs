@@ -5,8 +5,8 @@
 //! [`exceedance`] holds the operations beyond a bound against the share that is allowed,
 //! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`steady`] says whether a
 //! trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
-//! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`] and [`trend`]
-//! find what a shape gives away.
+//! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`], [`trend`]
+//! and [`race`] find what a shape gives away.
 //!
 //! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `report`).
 
@@ -14,19 +14,23 @@ pub mod arrivals;
 mod binomial;
 pub mod bootstrap;
 pub mod capacity;
+mod chance;
 pub mod comparison;
 pub mod dispersion;
 pub mod exceedance;
 pub mod harrell_davis;
 mod histogram;
 pub mod modes;
+mod moments;
 pub mod periodic;
 pub mod proportion;
 pub mod quantile;
+pub mod race;
 pub mod signature;
 mod special;
 pub mod steady;
 pub mod trend;
 
 pub use histogram::{Bucket, COARSE, FINE, Histogram, RANGE_BITS};
+pub use moments::{deviation, moments};
 pub use special::normal_quantile;

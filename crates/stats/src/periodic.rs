@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn events_of_chance_are_hardly_ever_periodic() {
-        let seeds = if option_env!("PROOFLOAD_PROOF").is_some() { 5_000 } else { 500 };
+        let seeds = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 5_000 } else { 500 };
         let mut false_alarms = 0;
         for seed in 0..seeds {
             let (many, windows) =

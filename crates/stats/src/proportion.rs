@@ -195,6 +195,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_decided_stays_so_with_less_dispersion() {
+        for limit in [0.001, 0.01, 0.05, 0.5] {
+            for x in (0..=1_000).step_by(5) {
+                let sides = [500.0, 200.0, 90.0, 30.0, 9.0, 2.0, 1.0]
+                    .map(|phi| decide(f64::from(x) / phi, 1_000.0 / phi, limit, 0.95));
+                let decided = sides.iter().flatten().next();
+                let since = sides.iter().skip_while(|side| side.is_none());
+                assert!(since.clone().all(|side| side.as_ref() == decided), "{x}: {sides:?}");
+            }
+        }
+    }
+
+    #[test]
     fn an_undecided_share_names_the_length_that_would_decide() {
         let Side::Undecided { factor: Some(factor) } = judge(0, 100, 1.0, 0.01, 0.95) else {
             panic!("decidable")

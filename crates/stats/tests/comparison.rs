@@ -1,8 +1,9 @@
 //! How often a comparison is wrong, on trials whose truth is known.
 //!
 //! Each trial here is one number, as a comparison sees it: the logarithm of a quantile, drawn with the
-//! noise that trials have among themselves. The long form, with `PROOFLOAD_PROOF=1`, makes each trial
-//! of a queue instead, and shows beside it what a test on the operations themselves would have said.
+//! noise that trials have among themselves. The last test makes each trial of a queue instead, and shows beside it
+//! what a test on the operations themselves would have said; with `PROOFLOAD_PROOF=1` it has as many experiments as
+//! the others. With `--nocapture` every test prints its figures: they stand in `docs/concepts/comparing.md`.
 
 use stats::comparison::correction::holm;
 use stats::comparison::decision::{Decision, decide};
@@ -39,6 +40,10 @@ impl Randomness {
     }
 }
 
+fn show(what: &str, changed: impl std::fmt::Display, experiments: impl std::fmt::Display) {
+    println!("comparison: {what}: {changed} of {experiments} changed");
+}
+
 fn decided(differences: &[f64], seed: u64) -> Decision {
     let seen = paired(differences, seed).expect("there are blocks").difference;
     decide(&seen, seen.p, MARGIN)
@@ -68,6 +73,7 @@ fn words(spread: f64, effect: f64) -> [u32; 3] {
 #[test]
 fn equal_arms_are_called_changed_at_most_in_sixty_four_of_a_thousand() {
     let [changed, equivalent, undecided] = words(0.05, 0.0);
+    show("equal arms", changed, EXPERIMENTS);
     assert!(changed <= 64, "{changed} {equivalent} {undecided}");
     // A test that never spoke would pass the line above.
     assert!((30..=64).contains(&changed) && equivalent > 500, "{changed} {equivalent}");
@@ -76,6 +82,7 @@ fn equal_arms_are_called_changed_at_most_in_sixty_four_of_a_thousand() {
 #[test]
 fn ten_per_cent_are_seen_through_a_noise_of_five() {
     let [changed, ..] = words(0.05, 1.1_f64.ln());
+    show("10 % slower", changed, EXPERIMENTS);
     assert!(changed >= 950, "{changed}");
 }
 
@@ -88,6 +95,7 @@ fn one_per_cent_is_rarely_called_larger_than_the_margin() {
             (0..BLOCKS).map(|_| 1.01_f64.ln() + 0.05 * randomness.normal()).collect();
         certain += u32::from(decided(&differences, 1) == Decision::Changed { size_certain: true });
     }
+    show("1 % slower, with certain size", certain, EXPERIMENTS);
     assert!(certain <= 25, "{certain}");
 }
 
@@ -105,6 +113,7 @@ fn of_many_equal_metrics_one_is_called_changed_no_more_often_than_of_one() {
         let words = seen.iter().zip(p).map(|(one, p)| decide(one, p, MARGIN));
         alarms += u32::from(words.into_iter().any(is_changed));
     }
+    show("equal arms, any of four metrics", alarms, EXPERIMENTS);
     assert!(alarms <= 64, "{alarms}");
 }
 
@@ -142,10 +151,13 @@ fn in_blocks(order: Order) -> impl Fn(&mut Randomness, usize) -> (usize, usize) 
 #[test]
 fn a_drift_fools_one_arm_after_the_other_and_not_blocks() {
     let sequential = fooled(|_, block| (block, BLOCKS + block));
+    show("equal arms, drift of 1 % a trial, first A, then B", sequential, EXPERIMENTS);
     assert!(sequential > 500, "{sequential}");
     let random = fooled(in_blocks(|randomness, _| randomness.unit() < 0.5));
+    show("equal arms, drift of 1 % a trial, blocks in drawn order", random, EXPERIMENTS);
     assert!(random <= 60, "{random}");
     let abba = fooled(in_blocks(|_, block| block % 2 == 0));
+    show("equal arms, drift of 1 % a trial, blocks in the order abba", abba, EXPERIMENTS);
     assert!(abba <= 60, "{abba}");
 }
 
@@ -159,6 +171,7 @@ fn the_band_of_the_shift_function_covers_the_truth() {
         let band = shift_function(&rows, u64::from(seed))[0].band.unwrap();
         covered += u32::from(band.low <= 0.1 && 0.1 <= band.high);
     }
+    println!("comparison: band of the shift function: {covered} of {EXPERIMENTS} cover the truth");
     // 95 %; 4 standard errors are 2.8 %.
     assert!((922..=978).contains(&covered), "{covered}");
 }
@@ -202,6 +215,12 @@ fn equal_queues_are_equal_for_blocks_and_not_for_operations() {
         blocks_fooled += u64::from(is_changed(decided(&differences, 1)));
         operations_fooled += u64::from(rank_sum(&pairs[0].0, &pairs[0].1).unwrap().p < 0.05);
     }
+    show("equal queues, blocks", blocks_fooled, experiments);
+    show(
+        "equal queues, Mann-Whitney on the operations of one block",
+        operations_fooled,
+        experiments,
+    );
     // 5 % and four standard errors of the number of experiments; 6.4 % of 1,000 is two.
     let most = if proof { 64 } else { 60 * 16 / 100 };
     assert!(blocks_fooled <= most, "{blocks_fooled} of {experiments}");

@@ -33,6 +33,8 @@ pub(super) struct Desk<'a> {
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
     interrupted: bool,
+    /// Why the measure phase ended before the plan did, if it did.
+    ended_early: Option<EarlyEnd>,
 }
 
 impl<'a> Desk<'a> {
@@ -57,6 +59,7 @@ impl<'a> Desk<'a> {
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
             interrupted: false,
+            ended_early: None,
         }
     }
 
@@ -76,6 +79,7 @@ impl<'a> Desk<'a> {
                 }
             }
             Message::Lost { count, at } => self.event(at, EventKind::ConnectionLost { count }),
+            Message::EndedEarly { why, at } => self.end_early(at, why),
         }
     }
 
@@ -126,12 +130,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The measure phase is to end, because enough is known; told once.
-    pub(super) fn end_early(&mut self, now: u64, why: EarlyEnd) {
-        if self.phase < Phase::Drain {
-            self.event(now, EventKind::EndedEarly(why));
-            self.drain(now);
-        }
+    /// Why the measure phase ended before the plan did, if it did.
+    pub(super) fn ended_early(&self) -> Option<&EarlyEnd> {
+        self.ended_early.as_ref()
     }
 
     /// Everything has ended, and this is what was left: gives out the last windows, and then that it ended.
@@ -147,6 +148,15 @@ impl<'a> Desk<'a> {
             for window in assembler.finish() {
                 self.give(window);
             }
+        }
+    }
+
+    /// The measure phase of a worker has ended, because enough is known; told once.
+    fn end_early(&mut self, at: u64, why: EarlyEnd) {
+        if self.ended_early.is_none() {
+            self.event(at, EventKind::EndedEarly(why.clone()));
+            self.drain(at);
+            self.ended_early = Some(why);
         }
     }
 

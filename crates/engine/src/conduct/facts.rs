@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use plan::load::Model;
 use record::summary::{Accounting, InFlight, Load, Model as ModelName, Phases};
-use record::{GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, Trial};
+use record::{EarlyEnd, GeneratorFacts, OperationTotals, PoolFacts, Role, Totals, Trial};
 
 use super::setup::{Setup, nanos};
 use crate::driver::Driver;
 use crate::worker::{Brief, Report};
 
-/// Joins the reports of all workers that ended well. `died`: what ended before its time, and how.
+/// Joins the reports of all workers that ended well. `died`: what ended before its time, and how. Early is what ended
+/// early, and not what was only wished to.
 pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     brief: &Brief<D>,
     reports: &[Report],
-    died: Option<(Option<Role>, String)>,
+    (died, ended_early): (Option<(Option<Role>, String)>, Option<&EarlyEnd>),
 ) -> Trial {
     let mut totals = Totals::new(&brief.layout);
     for report in reports {
@@ -53,7 +54,7 @@ pub(super) fn join<D: Driver>(
             Some(_) => setup.stop.requests() > 0,
         },
         // Of a trial that fell, nothing was enough.
-        early_end: setup.end.reason().filter(|_| died.is_none()),
+        early_end: ended_early.filter(|_| died.is_none()).cloned(),
         died_as: died.as_ref().and_then(|(role, _)| *role),
         died: died.map(|(_, why)| why),
         faults: Vec::new(),

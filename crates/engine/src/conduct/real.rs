@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
-use record::{Role, Trial};
+use record::{EarlyEnd, Role, Trial};
 
 use super::desk::{Desk, Listener};
 use super::setup::{Ready, Setup, briefs};
@@ -76,8 +76,11 @@ pub fn run_together<D: Driver>(
     let Watch { fell, check, blows, .. } = watch;
     let seen = Seen { fell, check, blows, harvest: threads.join() };
     let sides = setups.iter().zip(&briefs).zip(&processes);
-    let trials = sides.map(|((setup, brief), own)| seen.trial(setup, brief, own));
-    Ok(trials.zip(&mut desks).map(|(trial, desk)| desk.finish(trial, monotonic())).collect())
+    let trials = sides.zip(&mut desks).map(|(((setup, brief), own), desk)| {
+        let trial = seen.trial(setup, brief, (own, desk.ended_early()));
+        desk.finish(trial, monotonic())
+    });
+    Ok(trials.collect())
 }
 
 /// What is known once all workers have ended.
@@ -94,12 +97,13 @@ impl Seen {
         &self,
         setup: &Setup<'_, D>,
         brief: &Brief<D>,
-        processes: &Processes,
+        (processes, ended_early): (&Processes, Option<&EarlyEnd>),
     ) -> Trial {
         let fell = self.fell.as_ref().map(|fall| fall.told_to(brief.side));
         // A worker of ours that fell says nothing about whatever else fell meanwhile.
         let died = self.harvest.died.clone().map(|why| (Some(Role::Worker), why)).or(fell);
-        let mut trial = facts::join(setup, brief, &self.harvest.reports[brief.side], died);
+        let reports = &self.harvest.reports[brief.side];
+        let mut trial = facts::join(setup, brief, reports, (died, ended_early));
         trial.faults.clone_from(&self.blows[brief.side].done);
         if let Check::Done(generator, kernel) = &self.check {
             (trial.generator, trial.kernel) = (generator.clone(), kernel.clone());

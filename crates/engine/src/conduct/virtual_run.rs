@@ -62,9 +62,11 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     let (reports, died) = runtime.block_on(all);
     let died = died.map(|why| (Some(Role::Worker), why));
     let sides = setups.iter().zip(&briefs).zip(&reports);
-    let trials =
-        sides.map(|((setup, brief), reports)| facts::join(setup, brief, reports, died.clone()));
-    Ok(trials.zip(&mut desks).map(|(trial, desk)| desk.finish(trial, clock.now())).collect())
+    let trials = sides.zip(&mut desks).map(|(((setup, brief), reports), desk)| {
+        let trial = facts::join(setup, brief, reports, (died.clone(), desk.ended_early()));
+        desk.finish(trial, clock.now())
+    });
+    Ok(trials.collect())
 }
 
 /// The reports by side, and why a worker died, if one did.
@@ -128,9 +130,6 @@ async fn listening<T, D: Driver>(
             desks.iter_mut().for_each(|desk| desk.interrupt(clock.now()));
         }
         listen(desks, said);
-        if let Some(why) = setup.end.reason() {
-            desks.iter_mut().for_each(|desk| desk.end_early(clock.now(), why.clone()));
-        }
         desks.iter_mut().for_each(|desk| desk.tell_progress(clock.now()));
         if let Some(value) = ended {
             return value;

@@ -110,8 +110,7 @@ impl Watch<'_> {
         loop {
             let now = monotonic();
             self.keep_phases(timeline, desks, (now, &threads.ids));
-            if let Some(why) = self.stops.end.reason() {
-                desks.iter_mut().for_each(|desk| desk.end_early(now, why.clone()));
+            if desks.iter().any(|desk| desk.ended_early().is_some()) {
                 self.end_measure(now);
             }
             self.strike(desks, timeline.measure_from);

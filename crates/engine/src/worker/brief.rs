@@ -3,7 +3,7 @@
 use plan::load::Load;
 use plan::operation::{Operation, TargetOf};
 use plan::plan::TrialPlan;
-use record::{Batch, Layout};
+use record::{Batch, EarlyEnd, Layout};
 
 use super::backlog::Backlog;
 use crate::transport::Endpoint;
@@ -84,6 +84,13 @@ pub(crate) enum Message {
         /// How many.
         count: u64,
         /// When that was noticed.
+        at: u64,
+    },
+    /// Its measure phase ended before the plan did, because enough is known.
+    EndedEarly {
+        /// Why.
+        why: EarlyEnd,
+        /// When it ended.
         at: u64,
     },
 }

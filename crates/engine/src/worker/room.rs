@@ -119,14 +119,16 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
         self.watchdog.wake_all();
     }
 
-    /// The measure phase ends here and no later.
-    pub(super) fn end_measuring(&self, at: u64) {
+    /// The measure phase ends here and no later; gives whether that is before the planned end.
+    pub(super) fn end_measuring(&self, at: u64) -> bool {
         let mut phases = self.phases.get();
-        if at < phases.measure_to {
+        let early = at < phases.measure_to;
+        if early {
             phases.measure_to = at.max(phases.measure_from);
             self.phases.set(phases);
             self.with_recorder(|recorder| recorder.set_end(phases.measure_to));
         }
+        early
     }
 
     /// Does something with the recorder; nothing once the shift is over.

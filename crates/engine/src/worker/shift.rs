@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use std::task::Poll;
 
 use plan::load::Model;
-use record::{Outcome, PoolFacts, Sample, Spans, Totals};
+use record::{EarlyEnd, Outcome, PoolFacts, Sample, Spans, Totals};
 use tokio::task::spawn_local;
 
 use super::brief::{Brief, Message};
@@ -95,12 +95,17 @@ pub(super) fn spawn<C: Clock, N: Network, D: Driver>(
 
 /// From the first operation to the last; gives whether somebody stopped it.
 async fn shift<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>, stops: &Stops) -> bool {
-    let planned = either(plan(room), stops.end.requested());
+    let planned = either(plan(room), enough(room, stops));
     let ended = either(planned, stops.requested(1)).await;
+    // What came due up to this instant counts as planned.
+    let at = room.clock.now() + 1;
     let interrupted = matches!(ended, First::Right(()));
-    if interrupted || matches!(ended, First::Left(First::Right(()))) {
-        // What came due up to this instant counts as planned.
-        room.end_measuring(room.clock.now() + 1);
+    if interrupted {
+        room.end_measuring(at);
+    } else if let First::Left(First::Right(why)) = ended
+        && room.end_measuring(at)
+    {
+        room.say(Message::EndedEarly { why, at });
     }
     room.enter(Stage::Draining);
     let deadline = room.clock.now().saturating_add(room.brief.timeline.timeout);
@@ -109,6 +114,19 @@ async fn shift<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>, stops:
         give_up(room).await;
     }
     interrupted || stops.user.requests() > 0
+}
+
+/// Resolves with the reason when enough is known while there is still something to begin.
+async fn enough<C: Clock, N: Network, D: Driver>(
+    room: &Rc<Room<C, N, D>>,
+    stops: &Stops,
+) -> EarlyEnd {
+    let why = stops.end.requested().await;
+    if room.is_exhausted() {
+        // Everything that was planned has begun, so that nothing can be cut short any more.
+        std::future::pending::<()>().await;
+    }
+    why
 }
 
 /// Begins operations until the measure phase is over.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::event::{Event, EventKind};
-use record::summary::{Change, Summary, Trial, Validity};
+use record::summary::{Change, CountsFor, Summary, Trial, Validity};
 use rustix::process::Signal;
 
 use crate::lab::{Lab, PROOFLOAD, assert_accounting, assert_measured, finding};
@@ -177,7 +177,7 @@ fn when_one_arm_of_a_duet_falls_the_block_is_executed_again() {
         for trial in trials(&summary) {
             assert_accounting(trial);
             let fell = [3, 4].contains(&trial.index);
-            assert_eq!((trial.superseded, trial.duet), (fell, true), "{act}");
+            assert_eq!((trial.counts_for == CountsFor::Nothing, trial.duet), (fell, true), "{act}");
             assert!(!fell || trial.validity == Validity::Invalid, "{act}");
         }
         if expected.contains(&4) {

@@ -22,9 +22,12 @@ fn given_up(lab: &Lab, arguments: &[&str]) -> (Ran, Summary) {
     assert_eq!(trials[0].accounting.abandoned, 0, "what was in flight was waited for");
     assert!(trials[0].phases.measure_ns < 300_000_000_000, "{:?}", trials[0].phases);
     assert!(finding(&summary, "interrupted").is_none(), "nobody stopped it");
+    (ran, summary)
+}
+
+fn assert_cut_short(lab: &Lab) {
     let events = lab.read("run/trials/001/events.jsonl");
     assert!(events.contains("\"event\":\"ended_early\",\"reason\":\"fail-fast\""), "{events}");
-    (ran, summary)
 }
 
 #[test]
@@ -33,6 +36,7 @@ fn a_failure_ends_a_run_that_allows_none() {
     let (_truth, url) = truth(&["mode=status", "share=0.1", SLOW]);
     let criteria = ["--criterion", "failed == 0", "--criterion", "p50 < 30s"];
     let (ran, summary) = given_up(&lab, &[&[url.as_str()], &LONG[..], &criteria].concat());
+    assert_cut_short(&lab);
     let results: Vec<_> = summary.criteria.iter().map(|one| one.result).collect();
     // The median is fine, but the plan was not carried out.
     assert_eq!(results, [Judgement::Fail, Judgement::Inconclusive]);
@@ -49,15 +53,35 @@ fn a_hopeless_quantile_ends_the_run_and_later_trials_are_left_out() {
         "two.toml",
         &format!(
             "title = \"two arms\"\ncriteria = [\"p90 < 10ms\"]\n[factors]\nconnections = [100, 200]\n\
-             [design]\nblocks = 5\n[target]\nurl = \"{url}\"\n[load]\nrate = \"100/s\"\nduration = \"8s\"\n\
+             [design]\nblocks = 2\n[target]\nurl = \"{url}\"\n[load]\nrate = \"100/s\"\nduration = \"8s\"\n\
              warm_up = \"0s\"\nconnections = \"{{{{factor.connections}}}}\"\n\
              [[operation]]\nhttp = {{ path = \"/\" }}\n"
         ),
     );
     let (_, summary) = given_up(&lab, &[file.to_str().expect("a path in UTF-8")]);
     let said = finding(&summary, "fail-fast").expect("the run says that it was given up");
-    // 40 s at 100/s in each arm, Poisson: about a tenth of 4,000.
+    assert_cut_short(&lab);
+    // 16 s at 100/s in each arm: more than half of the trial, and more than a third of about 1,600.
     assert!(said.contains("operations are beyond 10.0 ms, and p90 allows"), "{said}");
+}
+
+#[test]
+fn what_is_lost_in_the_drain_leaves_later_trials_out_and_cuts_nothing_short() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=constant", "service=30s"]);
+    let file = lab.write(
+        "drain.toml",
+        &format!(
+            "title = \"drain\"\ncriteria = [\"failed == 0\"]\n[design]\nblocks = 3\n[target]\nurl = \"{url}\"\n\
+             [load]\nrate = \"20/s\"\nduration = \"1s\"\nwarm_up = \"0s\"\ntimeout = \"2s\"\n\
+             [[operation]]\nhttp = {{ path = \"/\" }}\n"
+        ),
+    );
+    let (_, summary) = given_up(&lab, &[file.to_str().expect("a path in UTF-8")]);
+    assert_eq!(summary.arms[0].trials[0].phases.measure_ns, 1_000_000_000, "it is whole");
+    let said = finding(&summary, "fail-fast").expect("the run says that it was given up");
+    assert!(said.starts_with("the run was given up after trial 1: `failed == 0` can no"), "{said}");
+    assert!(!lab.read("run/trials/001/events.jsonl").contains("ended_early"));
 }
 
 #[test]

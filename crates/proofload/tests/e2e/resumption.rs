@@ -1,6 +1,6 @@
 //! Runs of several trials that meet trouble: what is executed again, and what is gone on with.
 
-use record::summary::{Summary, Trial, Validity};
+use record::summary::{CountsFor, Summary, Trial, Validity};
 use rustix::process::Signal;
 
 use crate::lab::process::Running;
@@ -180,7 +180,7 @@ fn a_block_is_executed_again_when_one_of_its_trials_falls() {
         assert!(claim.contains("block 2") && claim.contains("trial 3"), "{claim}");
         for trial in trials(&summary) {
             let fell = trial.index == 3;
-            assert_eq!(trial.superseded, fell, "{act}");
+            assert_eq!(trial.counts_for == CountsFor::Nothing, fell, "{act}");
             assert!(!fell || trial.validity == Validity::Invalid, "{act}");
             assert_eq!(trial.block, if trial.index <= 2 { 1 } else { 2 });
         }
@@ -215,6 +215,67 @@ fn a_trial_that_cannot_begin_loses_nothing_that_was_measured() {
     assert_eq!(ran.code, 4, "no trial at all could run: {}", ran.stderr);
     assert!(ran.stderr.contains("starting trial 1"), "{}", ran.stderr);
     assert!(lab.summary("other").is_none());
+}
+
+#[test]
+fn trials_that_were_executed_again_are_not_among_those_that_were_kept() {
+    let lab = Lab::new();
+    let act = "test $n -ne 3 || exec timeout -s KILL 0.7 $serve; test $n -ne 4 || exit 7";
+    lab.write("two.toml", &at_the_third_start(act));
+    let ran = lab.proofload(&[&["run", "two.toml"], &FLAGS[..]].concat());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(numbers(&lab.summary("run").expect("a summary")), [1, 2, 3]);
+    let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_judged(&ran, &summary);
+    assert_eq!(numbers(&summary), [1, 2, 3, 7, 8]);
+    let claim = "the run was gone on with: 2 of 4 trials are from before that";
+    assert_eq!(finding(&summary, "resumed"), Some(claim));
+}
+
+#[test]
+fn a_run_that_was_given_up_is_not_gone_on_with() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=status", "service=300ms"]);
+    let criterion = "criteria = [\"failed == 0\"]\n".to_owned();
+    lab.write("two.toml", &(criterion + &against(&url)));
+    let ran = lab.proofload(&[&["run", "two.toml", "--fail-fast"], &FLAGS[..]].concat());
+    let given_up = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_judged(&ran, &given_up);
+    let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_judged(&ran, &summary);
+    assert_eq!(numbers(&summary), [1], "nothing more is executed");
+    assert_eq!((&summary.arms, &summary.criteria), (&given_up.arms, &given_up.criteria));
+    assert!(finding(&summary, "fail-fast").is_some() && finding(&summary, "resumed").is_none());
+}
+
+#[test]
+fn what_failed_before_an_interruption_is_remembered_by_fail_fast() {
+    let lab = Lab::new();
+    let broken = "serve=\\\"$serve --set mode=status\\\"";
+    let act = format!("{broken}; test $n -le 1 || test -e mended || exit 7");
+    let one_arm = at_the_third_start(&act)
+        .replace("[factors]\nrate = [\"200/s\", \"300/s\"]\n", "")
+        .replace("{{factor.rate}}", "50/s")
+        .replace("\"1s\"", "\"4s\"");
+    // A trial brings 200 failures: one may, and the second may not bring more than half of them.
+    lab.write("two.toml", &("criteria = [\"failed <= 300\"]\n".to_owned() + &one_arm));
+    let ran = lab.proofload(&[&["run", "two.toml", "--fail-fast"], &FLAGS[..]].concat());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let summary = lab.summary("run").expect("a summary");
+    assert_eq!((numbers(&summary), finding(&summary, "fail-fast")), (vec![1], None));
+
+    lab.write("mended", "");
+    let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_judged(&ran, &summary);
+    assert_eq!(numbers(&summary), [1, 4]);
+    assert!(finding(&summary, "fail-fast").is_some(), "{:?}", summary.findings);
+    let events = lab.read("run/trials/004/events.jsonl");
+    assert!(events.contains("\"event\":\"ended_early\",\"reason\":\"fail-fast\""), "{events}");
+    let measured: Vec<u64> = trials(&summary).iter().map(|one| one.phases.measure_ns).collect();
+    assert!(measured[0] == 4_000_000_000 && measured[1] < 4_000_000_000, "{measured:?}");
 }
 
 #[test]

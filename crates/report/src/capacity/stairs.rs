@@ -3,7 +3,7 @@
 
 use record::summary::{Stair, Stairs};
 use record::{Window, WindowSpan};
-use stats::dispersion::{Dispersion, WindowCount};
+use stats::dispersion::{WindowCount, errors_apart};
 use stats::{COARSE, Histogram};
 
 /// Rates of the way up, in low ends; the last is above the capacity. The way down is the same without it.
@@ -65,7 +65,7 @@ impl Climb {
     pub fn add(&mut self, window: &Window) {
         let seen = self.at(window.number);
         for part in &window.operations {
-            seen.lost += part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>();
+            seen.lost += part.without_time();
             if let Some(times) = part.histogram(WindowSpan::ResponseTime) {
                 seen.times.merge(times);
             }
@@ -145,26 +145,17 @@ fn differ(up: &[Seen], down: &[Seen]) -> bool {
         return false;
     }
     let threshold = other.map_or(one, |other| one.min(other));
-    let ((above, variance), (beyond, spread)) = (share(up, threshold), share(down, threshold));
-    (above - beyond).abs() > ERRORS * (variance + spread).sqrt()
+    errors_apart(&counts(up, threshold), &counts(down, threshold)) > ERRORS
 }
 
-/// Share above the threshold and the variance of it.
-fn share(windows: &[Seen], threshold: u64) -> (f64, f64) {
+fn counts(windows: &[Seen], threshold: u64) -> Vec<WindowCount> {
     let count = |window: &Seen| {
         let mut count = WindowCount::default();
         let above = window.times.count_above(threshold);
         count.add(window.times.count() + window.lost, above + window.lost);
         count
     };
-    let counts: Vec<WindowCount> = windows.iter().map(count).collect();
-    let total: f64 = counts.iter().map(|count| f64::from(count.total)).sum();
-    let above: f64 = counts.iter().map(|count| f64::from(count.above)).sum();
-    let share = above / total.max(1.0);
-    let phi = Dispersion::of(&counts).phi;
-    // One more on either side keeps a share of nought or one from being certain.
-    let shrunk = (above + 1.0) / (total + 2.0);
-    (share, phi * shrunk * (1.0 - shrunk) / total.max(1.0))
+    windows.iter().map(count).collect()
 }
 
 #[cfg(test)]

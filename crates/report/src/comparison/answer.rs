@@ -7,8 +7,9 @@ use stats::comparison::decision::{Decision, decide};
 use stats::comparison::power::{Seen, blocks_needed, detectable, fewest_blocks};
 use stats::comparison::shares::difference_of_shares;
 use stats::comparison::shift::{POINTS, shift_function};
-use stats::comparison::{Difference, moments, paired};
+use stats::comparison::{Difference, paired};
 use stats::dispersion::WindowCount;
+use stats::moments;
 
 use super::blocks::{Block, Blocks};
 use super::deciles::Deciles;
@@ -51,8 +52,7 @@ fn answer<'a>(
     deciles: &Deciles,
     question: Question<'a>,
 ) -> Answer<'a> {
-    let blocks =
-        Blocks::of(|block| plan.is_aa(block), &arms[question.arms[0]], &arms[question.arms[1]]);
+    let blocks = Blocks::of(&arms[question.arms[0]], &arms[question.arms[1]]);
     let points: Vec<Point> =
         blocks.usable.iter().filter_map(|block| point(&question, block)).collect();
     let shift = if question.metric.is_time() {

@@ -1,6 +1,6 @@
 //! The blocks of two arms in which both trials may be used.
 
-use record::summary::{Arm, Trial, Validity};
+use record::summary::{Arm, CountsFor, Trial};
 
 /// Two trials of one block.
 #[derive(Debug, Clone, Copy)]
@@ -18,15 +18,15 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Of a trial that was repeated the last usable one counts. Blocks of one arm alone, which tell the
-    /// noise, are passed over.
-    pub fn of(is_aa: impl Fn(u32) -> bool, baseline: &'a Arm, candidate: &'a Arm) -> Self {
+    /// A block whose repetition has no usable trial is left out, too. A/A pairs are passed over.
+    pub fn of(baseline: &'a Arm, candidate: &'a Arm) -> Self {
         let both = baseline.trials.iter().chain(&candidate.trials);
-        let mut numbers: Vec<u32> = both.map(|trial| trial.block).collect();
+        let compared = both.filter(|trial| trial.counts_for != CountsFor::Noise);
+        let mut numbers: Vec<u32> = compared.map(|trial| trial.block).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let mut blocks = Self::default();
-        for number in numbers.into_iter().filter(|number| !is_aa(*number)) {
+        for number in numbers {
             match (usable(baseline, number), usable(candidate, number)) {
                 (Some(baseline), Some(candidate)) => {
                     blocks.usable.push(Block { number, baseline, candidate });
@@ -39,12 +39,7 @@ impl<'a> Blocks<'a> {
 }
 
 fn usable(arm: &Arm, block: u32) -> Option<&Trial> {
-    arm.trials.iter().rev().find(|trial| trial.block == block && is_usable(trial))
-}
-
-/// Whether nothing stands against using a trial.
-pub(super) fn is_usable(trial: &Trial) -> bool {
-    matches!(trial.validity, Validity::Valid | Validity::Noted)
+    arm.counted().rev().find(|trial| trial.block == block && trial.is_usable())
 }
 
 #[cfg(test)]
@@ -52,11 +47,16 @@ mod tests {
     use super::*;
     use crate::example;
 
-    /// An arm with trials of these blocks.
+    /// An arm with trials of these blocks, of which the third and the fifth are A/A pairs.
     fn arm(blocks: &[u32]) -> Arm {
         let mut arm = example::summary().arms[0].clone();
         let known = arm.trials[0].clone();
-        arm.trials = blocks.iter().map(|block| Trial { block: *block, ..known.clone() }).collect();
+        let trial = |&block: &u32| {
+            let is_aa = matches!(block, 3 | 5);
+            let counts_for = if is_aa { CountsFor::Noise } else { CountsFor::Judgement };
+            Trial { block, counts_for, ..known.clone() }
+        };
+        arm.trials = blocks.iter().map(trial).collect();
         arm
     }
 
@@ -64,7 +64,7 @@ mod tests {
     fn pairs_of_one_arm_are_neither_used_nor_missed() {
         let (one, other) = (arm(&[1, 2, 3, 3, 4, 5]), arm(&[1, 2]));
         for (baseline, candidate) in [(&one, &other), (&other, &one)] {
-            let blocks = Blocks::of(|block| block == 3 || block == 5, baseline, candidate);
+            let blocks = Blocks::of(baseline, candidate);
             let usable: Vec<u32> = blocks.usable.iter().map(|block| block.number).collect();
             assert_eq!(
                 (usable, blocks.left_out),

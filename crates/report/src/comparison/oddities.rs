@@ -5,9 +5,10 @@ use plan::plan::Plan;
 use record::summary::{Arm, Change, Comparison, Finding, Trial};
 use stats::comparison::correction::holm;
 use stats::comparison::decision::ALPHA;
-use stats::comparison::{moments, paired};
+use stats::comparison::paired;
+use stats::deviation;
 
-use super::blocks::{Block, Blocks, is_usable};
+use super::blocks::{Block, Blocks};
 use super::metric::Metric;
 use super::question::{Question, questions};
 use crate::findings::design::{self, Level};
@@ -60,7 +61,7 @@ fn dose_order(plan: &Plan, arms: &[Arm], group: &[&Question<'_>]) -> Option<Find
     doses.sort_by(|one, other| one.0.total_cmp(&other.0));
     let value = |trial: &Trial| first.metric.value(trial, first.operation);
     let step = |pair: &[(f64, usize)]| {
-        let blocks = Blocks::of(|block| plan.is_aa(block), &arms[pair[0].1], &arms[pair[1].1]);
+        let blocks = Blocks::of(&arms[pair[0].1], &arms[pair[1].1]);
         let logarithm = |low: f64, high: f64| (low > 0.0 && high > 0.0).then(|| (high / low).ln());
         let of = |block: &Block<'_>| logarithm(value(block.baseline)?, value(block.candidate)?);
         let differences: Vec<f64> = blocks.usable.iter().filter_map(of).collect();
@@ -82,7 +83,7 @@ fn dose_order(plan: &Plan, arms: &[Arm], group: &[&Question<'_>]) -> Option<Find
 
 /// Compares how the medians of an arm's trials differ with what their own intervals predict.
 fn repeats_worse(arm: &Arm) -> Option<Finding> {
-    let usable: Vec<&Trial> = arm.trials.iter().filter(|trial| is_usable(trial)).collect();
+    let usable: Vec<&Trial> = arm.counted().filter(|trial| trial.is_usable()).collect();
     let mut logarithms = Vec::new();
     let mut squares = 0.0;
     for trial in &usable {
@@ -97,7 +98,7 @@ fn repeats_worse(arm: &Arm) -> Option<Finding> {
         squares += ((high as f64 / low as f64).ln() / (2.0 * HALF_WIDTH)).powi(2);
     }
     let predicted = (squares / usable.len().max(1) as f64).sqrt();
-    let seen = moments(&logarithms)?.1?;
+    let seen = deviation(&logarithms)?;
     let worse = usable.len() >= TRIALS && predicted > 0.0 && seen > WORSE * predicted;
     worse.then(|| design::repeats_worse(&arm.name, usable.len(), seen, predicted))
 }

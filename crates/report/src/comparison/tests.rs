@@ -215,10 +215,10 @@ fn pages_begin_with_the_comparison() {
 fn pairs_of_the_baseline_tell_the_noise_and_nothing_else() {
     let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
     let paired = file.replace("blocks = 10", "blocks = 10\naa = 4");
-    // Within a pair the second trial is slower by a tenth, which would spoil any comparison.
+    // Within a pair the second trial is slower by half, which would spoil any comparison.
     let one = |trial: &TrialPlan, index| {
         let second = trial.block > 10 && trial.order == 2;
-        One::answered(service(trial, index, if second { 1.1 } else { [1.0, 1.2][trial.arm] }))
+        One::answered(service(trial, index, if second { 1.5 } else { [1.0, 1.2][trial.arm] }))
     };
     let summary = designed(&paired, &Options::default(), (100, 400), one);
     let compared = only(&summary);
@@ -227,7 +227,11 @@ fn pairs_of_the_baseline_tell_the_noise_and_nothing_else() {
     let noise = finding(&summary, "aa-noise").expect("it is told");
     assert_eq!(noise.arm.as_deref(), Some("level=old"));
     assert!(noise.claim.contains("over 4 A/A pairs"), "{}", noise.claim);
-    assert_eq!(summary.arms[0].trials.len(), 18);
+    assert_eq!((summary.arms[0].trials.len(), summary.arms[0].counted().count()), (18, 10));
+    assert_eq!(finding(&summary, "repeats-worse"), None);
+    let page = crate::pages::terminal::render(&summary, crate::pages::terminal::Colour::Off);
+    assert_eq!(page.lines().filter(|line| line.contains(", A/A")).count(), 8, "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
 }
 
 #[test]

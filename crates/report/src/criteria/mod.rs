@@ -35,7 +35,7 @@ pub use course::{Course, gave_up};
 use gather::{All, Gathered, Places, parts};
 use stretches::{Lens, Tally};
 
-use crate::summarize::{Series, Values, without_time};
+use crate::summarize::{Series, Values};
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub struct Evidence {
     items: Vec<Vec<String>>,
     /// One a trial of the arm.
     courses: Vec<Course>,
+    /// The run gave up before all of them were executed.
+    cut_short: bool,
     /// Of all usable trials together.
     usable: Gathered,
     /// Of the trial that is being added.
@@ -87,6 +89,7 @@ impl Evidence {
             items: item_names(arm),
             arm: arm.name.clone(),
             courses: Vec::new(),
+            cut_short: false,
             usable: Gathered::new(criterion),
             current: Gathered::new(criterion),
             lens: Lens::at_bound(criterion),
@@ -118,8 +121,7 @@ impl Evidence {
                 WindowSpan::ResponseTime => &whole.response_time,
                 WindowSpan::ServiceTime => &whole.service_time,
             };
-            let without_time = whole.missed + whole.failed + whole.abandoned;
-            let values = Values { without_time, ..Values::all(times) };
+            let values = Values { without_time: whole.without_time(), ..Values::all(times) };
             self.lower = Series::new(LOWER.map(|q| values.at_quantile(q)));
         }
         self.current.lower = self.lower.clone();
@@ -130,7 +132,7 @@ impl Evidence {
         self.current.window(window.number, &tally);
         for part in parts(window, self.places.whole) {
             let times = part.histogram(self.lens.span);
-            self.current.lower.add(window.number, times, without_time(part));
+            self.current.lower.add(window.number, times, part.without_time());
         }
     }
 
@@ -160,7 +162,7 @@ impl Evidence {
             if let Some(times) = part.histogram(self.lens.span) {
                 self.worst.merge(times);
             }
-            self.worst_lost += without_time(part);
+            self.worst_lost += part.without_time();
         }
     }
 
@@ -228,9 +230,15 @@ impl Evidence {
         self.courses.iter().any(|one| one.gave_up(&self.criterion))
     }
 
+    /// The run gave up, and later trials were not executed.
+    pub(crate) fn cut_short(&mut self) {
+        self.cut_short = true;
+    }
+
     /// Whether a trial did not come to its end, or did not begin what was planned.
     fn stopped(&self) -> bool {
-        self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
+        self.cut_short
+            || self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
     }
 }
 

@@ -3,20 +3,24 @@
 //! Looked at are the quantiles of response and service time that criteria name, or p50 and p99 of the response time
 //! where they name none. An interval is narrow enough when half its width is at most 5 % of what was observed
 //! (10 % beyond p99) and the quantile is supported. It is one of the level that allows for all looks.
+//!
+//! A quarter of an hour has many windows, whose histograms would not be small. So dispersion is counted at the quantiles
+//! of the first minute from then on: it says how far operations are from independent draws, and not where a quantile is.
+
+use std::borrow::Cow;
 
 use plan::adaptive::CONFIDENCE;
 use plan::criterion::{Metric, TOTAL, Time};
 use plan::plan::{Arm, Plan};
 use record::summary::{Grade, Quantile};
 use record::{Window, WindowSpan};
-use stats::dispersion::{Dispersion, WindowCount};
 use stats::exceedance::LOWER;
 use stats::{COARSE, Histogram};
 
 use super::gather::{Place, parts, place};
 use super::stretches::span_of;
 use crate::number;
-use crate::summarize::{Values, without_time};
+use crate::summarize::{self, Values};
 
 /// Quantiles that are looked at where no criterion names one.
 const USUAL: [f64; 2] = [0.5, 0.99];
@@ -32,6 +36,9 @@ pub struct Precision {
     series: Vec<Series>,
 }
 
+/// Windows whose histograms are kept: until then, dispersion is counted at the quantiles of every look.
+const KEPT: usize = 60;
+
 /// One time of one operation, or of all, with the quantiles that are looked at.
 #[derive(Debug)]
 struct Series {
@@ -39,10 +46,15 @@ struct Series {
     place: Place,
     span: WindowSpan,
     quantiles: Vec<f64>,
-    windows: Vec<Seen>,
+    /// Of all windows together.
+    all: Seen,
+    /// The first windows, until they are counted.
+    kept: Vec<Seen>,
+    /// Every window, counted at the quantiles of the first ones.
+    counted: Option<summarize::Series>,
 }
 
-/// What has been seen of one window.
+/// What has been seen of one window, or of several.
 #[derive(Debug, Default)]
 struct Seen {
     times: Option<Histogram>,
@@ -83,7 +95,9 @@ impl Precision {
                 place,
                 span,
                 quantiles: vec![q],
-                windows: Vec::new(),
+                all: Seen::default(),
+                kept: Vec::new(),
+                counted: None,
             }),
         }
     }
@@ -124,45 +138,70 @@ fn half_width(shown: &Quantile) -> Option<f64> {
 impl Series {
     fn add(&mut self, window: &Window) {
         let Ok(number) = usize::try_from(window.number) else { return };
-        if self.windows.len() <= number {
-            self.windows.resize_with(number + 1, Seen::default);
+        if number >= KEPT && self.counted.is_none() {
+            self.counted = Some(self.counts());
+            self.kept = Vec::new();
         }
-        let seen = &mut self.windows[number];
+        if self.counted.is_none() && self.kept.len() <= number {
+            self.kept.resize_with(number + 1, Seen::default);
+        }
         for part in parts(window, self.place) {
-            seen.lost += without_time(part);
-            if let Some(times) = part.histogram(self.span) {
-                seen.times.get_or_insert_with(|| Histogram::new(COARSE)).merge(times);
+            let (times, lost) = (part.histogram(self.span), part.without_time());
+            self.all.add(times, lost);
+            match &mut self.counted {
+                Some(counted) => counted.add(window.number, times, lost),
+                None => self.kept[number].add(times, lost),
             }
         }
     }
 
-    fn estimates(&self) -> impl Iterator<Item = Quantile> + '_ {
-        let mut times = Histogram::new(COARSE);
-        self.windows.iter().filter_map(|seen| seen.times.as_ref()).for_each(|one| times.merge(one));
-        let without_time = self.windows.iter().map(|seen| seen.lost).sum();
-        let independent = Dispersion::independent(self.windows.len());
-        self.quantiles.iter().map(move |&q| {
-            let values = Values { times: &times, without_time, confidence: CONFIDENCE };
-            let lower = LOWER.into_iter().filter(|lower| *lower < q);
-            let beyond = |q: f64| -> Vec<WindowCount> {
-                let threshold = values.quantile(q, &independent).observed_ns;
-                self.windows.iter().map(|seen| seen.beyond(threshold)).collect()
-            };
-            let counts: Vec<_> = lower.chain([q]).map(beyond).collect();
-            values.quantile(q, &Dispersion::of_tail(&counts))
-        })
+    /// Quantiles whose dispersion is asked for, ascending.
+    fn levels(&self) -> Vec<f64> {
+        let mut levels = [&LOWER[..], &self.quantiles].concat();
+        levels.sort_unstable_by(f64::total_cmp);
+        levels.dedup();
+        levels
+    }
+
+    /// The kept windows counted at the quantiles as they are now.
+    fn counts(&self) -> summarize::Series {
+        let times = self.all.times();
+        let values = self.all.values(&times);
+        let levels = self.levels();
+        let mut counts = summarize::Series::new(levels.iter().map(|&q| values.at_quantile(q)));
+        for (number, seen) in (0..).zip(&self.kept) {
+            counts.add(number, seen.times.as_ref(), seen.lost);
+        }
+        counts
+    }
+
+    fn estimates(&self) -> Vec<Quantile> {
+        let levels = self.levels();
+        let counts = match &self.counted {
+            Some(counted) => Cow::Borrowed(counted),
+            None => Cow::Owned(self.counts()),
+        };
+        let times = self.all.times();
+        let values = self.all.values(&times);
+        let wanted = levels.iter().enumerate().filter(|(_, q)| self.quantiles.contains(q));
+        wanted.map(|(place, &q)| values.quantile(q, &counts.dispersion(place))).collect()
     }
 }
 
 impl Seen {
-    /// Operations of the window, and those beyond the threshold.
-    fn beyond(&self, threshold: Option<u64>) -> WindowCount {
-        let (total, above) = self.times.as_ref().map_or((0, 0), |times| {
-            (times.count(), times.count_above(threshold.unwrap_or(u64::MAX)))
-        });
-        let mut count = WindowCount::default();
-        count.add(total + self.lost, above + self.lost);
-        count
+    fn add(&mut self, times: Option<&Histogram>, lost: u64) {
+        self.lost += lost;
+        if let Some(times) = times {
+            self.times.get_or_insert_with(|| Histogram::new(COARSE)).merge(times);
+        }
+    }
+
+    fn times(&self) -> Cow<'_, Histogram> {
+        self.times.as_ref().map_or_else(|| Cow::Owned(Histogram::new(COARSE)), Cow::Borrowed)
+    }
+
+    fn values<'a>(&self, times: &'a Histogram) -> Values<'a> {
+        Values { times, without_time: self.lost, confidence: CONFIDENCE }
     }
 }
 

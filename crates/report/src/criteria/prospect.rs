@@ -2,8 +2,9 @@
 //!
 //! From the windows that have closed and the number of operations that are still to come follow the least and the
 //! greatest value that a count, a rate or a ratio can end with; if none between them meets the criterion, it is
-//! lost. A quantile is lost when so many operations are beyond the bound that all that are planned would miss it by
-//! their confidence bound, even with no other beyond. What windows do not tell (means, items, spans), and
+//! lost. A quantile is lost when so many operations are beyond the bound that the whole run is judged to miss it even
+//! with no other beyond, and with the greatest dispersion that any rest could give it: how bursts come nobody knows
+//! yet, and a run that would end undecided must not fail. What windows do not tell (means, items, spans), and
 //! quantiles of a load whose number of operations nobody knows beforehand, are never given up.
 
 use std::collections::BTreeSet;
@@ -14,10 +15,11 @@ use plan::mix::Mix;
 use plan::plan::{Arm, Plan, TrialPlan};
 use plan::schedule::Schedule;
 use record::Window;
+use stats::dispersion::Dispersion;
 use stats::proportion::{self, Side};
 use stats::quantile;
 
-use super::gather::{Place, Places};
+use super::gather::{Place, Places, bound_ns};
 use super::stretches::{Lens, Stretches, Tally};
 use crate::number;
 
@@ -65,12 +67,20 @@ struct Contribution {
     index: u32,
     block: u32,
     tally: Tally,
+    /// Windows that had operations; more than enough of them are not kept.
+    filled: BTreeSet<u64>,
 }
+
+/// Windows of a trial of which it is known that they had operations, at most.
+const FILLED_MOST: usize = 16;
 
 /// What all trials of an arm are planned to bring; `None` where nobody knows beforehand.
 #[derive(Debug, Clone, Copy)]
 struct Planned {
     whole: Option<u64>,
+    /// In the greatest of the trials, and how many trials there are.
+    trial: Option<u64>,
+    trials: usize,
     sides: [Option<u64>; 2],
     seconds: Option<f64>,
     /// Of the bounds that it is judged by.
@@ -104,7 +114,7 @@ impl Prospect {
                     arm: place,
                     current: false,
                     places,
-                    lens: Lens::at_bound(criterion),
+                    lens: lens(criterion),
                     planned: Planned::of(plan, place, places, numbers.as_deref()),
                     parts: Vec::new(),
                     seen: Tally::default(),
@@ -135,7 +145,8 @@ impl Prospect {
             for question in self.questions.iter_mut().filter(|one| counts && one.arm == trial.arm) {
                 question.current = true;
                 let (index, block) = (trial.index, trial.block);
-                question.parts.push(Contribution { index, block, tally: Tally::default() });
+                let (tally, filled) = Default::default();
+                question.parts.push(Contribution { index, block, tally, filled });
             }
         }
     }
@@ -145,7 +156,7 @@ impl Prospect {
     pub fn recall(&mut self, window: &Window) {
         for question in self.questions.iter_mut().filter(|one| one.current) {
             let (criterion, places) = (&question.criterion, question.places);
-            question.take(&Tally::of(window, criterion, places, question.lens));
+            question.take(window.number, &Tally::of(window, criterion, places, question.lens));
         }
     }
 
@@ -157,10 +168,13 @@ impl Prospect {
 }
 
 impl Question {
-    fn take(&mut self, tally: &Tally) {
+    fn take(&mut self, window: u64, tally: &Tally) {
         self.seen.add(tally);
         if let Some(current) = self.parts.last_mut() {
             current.tally.add(tally);
+            if tally.timed + tally.lost > 0 && current.filled.len() < FILLED_MOST {
+                current.filled.insert(window);
+            }
         }
     }
 
@@ -173,7 +187,7 @@ impl Question {
 
     fn add(&mut self, window: &Window) -> Option<Lost> {
         let tally = Tally::of(window, &self.criterion, self.places, self.lens);
-        self.take(&tally);
+        self.take(window.number, &tally);
         let place = usize::try_from(window.number).ok()?;
         self.stretches.add(place, &tally);
         let why = match self.criterion.over {
@@ -220,19 +234,18 @@ impl Question {
     }
 
     /// Nearest rank: at most n − ⌈q·n⌉ of n operations may lie beyond the bound. It is lost when all that are planned
-    /// would miss it by their confidence bound, were operations independent: how dispersed the whole run will be
-    /// nobody knows yet.
+    /// would miss it by their confidence bound, however the rest disperses them.
     fn quantile(&self, q: f64) -> Option<String> {
         if !self.is_seen() {
             return None;
         }
         let planned = self.planned.whole?.max(self.seen.planned);
-        let beyond = self.seen.above + self.seen.lost;
+        let beyond = beyond(&self.seen);
         let allowed = planned - quantile::rank(q, planned);
         let left = planned - self.seen.planned;
-        let confidence = self.planned.confidence;
-        let side = |beyond| proportion::judge(beyond, planned, 1.0, 1.0 - q, confidence);
-        let bound = number::duration(self.lens.threshold);
+        let (phi, confidence) = (self.greatest_dispersion(planned, q)?, self.planned.confidence);
+        let side = |beyond| proportion::judge(beyond, planned, phi, 1.0 - q, confidence);
+        let bound = number::duration(bound_ns(&self.criterion));
         let (seen, name) = (number::count(beyond), number::percentile(q));
         let (of, limit) = (number::count(planned), number::count(allowed));
         if self.criterion.comparison.caps() {
@@ -244,6 +257,20 @@ impl Question {
                 format!("{seen} operations are beyond {bound}, and {name} needs more than {limit} of {of}")
             })
         }
+    }
+
+    /// The greatest that the whole run can show. Dispersion is also carried from quantiles of the first trial; of
+    /// these at most half of the operations of a lone trial are above, and of several trials nobody knows how many, unless
+    /// the bound is below the median of each.
+    fn greatest_dispersion(&self, planned: u64, q: f64) -> Option<f64> {
+        let above_median = |part: &Contribution| {
+            self.planned.trial.is_some_and(|most| 2 * beyond(&part.tally) > most)
+        };
+        if self.planned.trials > 1 && !self.parts.iter().all(above_median) {
+            return None;
+        }
+        let filled = self.parts.iter().map(|part| part.filled.len()).sum();
+        Dispersion::greatest(planned, filled, 1.0 - q)
     }
 
     /// Whether windows tell the time that is asked for.
@@ -320,6 +347,24 @@ impl Question {
     }
 }
 
+/// Operations beyond the bound, those that never succeeded among them.
+fn beyond(tally: &Tally) -> u64 {
+    tally.above + tally.lost
+}
+
+/// Windows know a bound to the width of a bucket: what lies in the bucket of the bound counts as the side that can
+/// still meet the criterion.
+fn lens(criterion: &Criterion) -> Lens {
+    let exact = Lens::at_bound(criterion);
+    let is_floor = matches!(criterion.metric, Metric::Quantile(_)) && !criterion.comparison.caps();
+    if criterion.over.is_some() || !is_floor {
+        return exact;
+    }
+    // A bucket is at most 1/128 of its values wide.
+    let below = exact.threshold.saturating_sub(exact.threshold / 128 + 1);
+    Lens { threshold: below, ..exact }
+}
+
 impl Range {
     const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
@@ -329,13 +374,14 @@ impl Range {
 }
 
 impl Planned {
-    fn of(plan: &Plan, arm: usize, places: Places, numbers: Option<&[u64]>) -> Self {
-        let number = |place: Place| {
-            numbers.map(|numbers| match place {
-                Some(place) => numbers[place],
-                None => numbers.iter().sum(),
-            })
+    fn of(plan: &Plan, arm: usize, places: Places, numbers: Option<&[Vec<u64>]>) -> Self {
+        let of = |trial: &Vec<u64>, place: Place| match place {
+            Some(place) => trial[place],
+            None => trial.iter().sum(),
         };
+        let all =
+            |place| numbers.map(|trials| trials.iter().map(|trial| of(trial, place)).sum::<u64>());
+        let each = |trials: &[Vec<u64>]| trials.iter().map(|trial| of(trial, places.whole)).max();
         let trials = counted(plan, arm).count();
         let confidence =
             plan.adaptive.as_ref().map_or(quantile::CONFIDENCE, |_| plan::adaptive::CONFIDENCE);
@@ -343,7 +389,14 @@ impl Planned {
             Stop::Duration { after } => Some(after.as_secs_f64() * trials as f64),
             Stop::Operations { .. } => None,
         };
-        Self { whole: number(places.whole), sides: places.sides.map(number), seconds, confidence }
+        Self {
+            whole: all(places.whole),
+            trial: numbers.and_then(each),
+            trials,
+            sides: places.sides.map(all),
+            seconds,
+            confidence,
+        }
     }
 }
 
@@ -352,16 +405,17 @@ fn counted(plan: &Plan, arm: usize) -> impl Iterator<Item = &TrialPlan> {
     plan.trials.iter().filter(move |trial| trial.arm == arm && !plan.is_aa(trial.block))
 }
 
-/// Operations of each kind that all trials of this arm are planned to begin; `None` where a closed loop makes as many as
+/// Operations of each kind that each trial of this arm is planned to begin; `None` where a closed loop makes as many as
 /// it can.
-fn numbers(plan: &Plan, arm: usize) -> Option<Vec<u64>> {
-    let mut sums = vec![0; plan.arms[arm].operations.len()];
-    for trial in counted(plan, arm) {
+fn numbers(plan: &Plan, arm: usize) -> Option<Vec<Vec<u64>>> {
+    let trials = counted(plan, arm).map(|trial| {
+        let mut sums = vec![0; plan.arms[arm].operations.len()];
         for operation in planned(&plan.arms[arm], trial)? {
             sums[operation] += 1;
         }
-    }
-    Some(sums)
+        Some(sums)
+    });
+    trials.collect()
 }
 
 /// The operation of each arrival of a trial.

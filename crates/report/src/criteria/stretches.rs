@@ -86,11 +86,10 @@ impl Tally {
     }
 
     fn add_part(&mut self, part: &OperationWindow, lens: Lens) {
-        let failed = failures(part);
         self.planned += part.planned;
         self.succeeded += part.succeeded;
-        self.failed += failed;
-        self.lost += failed + part.missed;
+        self.failed += part.failed_total();
+        self.lost += part.without_time();
         if let Some(times) = part.histogram(lens.span) {
             self.timed += times.count();
             self.above += times.count_above(lens.threshold);
@@ -160,15 +159,11 @@ impl Tally {
     }
 }
 
-fn failures(part: &OperationWindow) -> u64 {
-    part.failed.iter().map(|(_, count)| count).sum()
-}
-
 fn counted(part: &OperationWindow, term: &Term) -> u64 {
     match term.part {
         Part::Count(Count::Planned) => part.planned,
         Part::Count(Count::Succeeded) => part.succeeded,
-        Part::Count(Count::Failed) => failures(part),
+        Part::Count(Count::Failed) => part.failed_total(),
         // Refused when the criterion was read, if it asks for windows.
         Part::Count(_) | Part::Item(_) => 0,
     }

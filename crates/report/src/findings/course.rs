@@ -72,7 +72,7 @@ pub(crate) fn resumed(kept: usize, executed: usize) -> Finding {
     of_run(&RESUMED_ROW, noticed)
 }
 
-fn of_trial(row: &Row, plan: &Plan, trial: &TrialPlan, noticed: Noticed) -> Finding {
+pub(super) fn of_trial(row: &Row, plan: &Plan, trial: &TrialPlan, noticed: Noticed) -> Finding {
     let arm = plan.arms.get(trial.arm).map(|arm| arm.name.clone());
     Finding { arm, trial: Some(trial.index), ..of_run(row, noticed) }
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use plan::plan::{Plan, TrialPlan};
 use record::EndReason;
 use record::summary::{Finding, Judgement, Severity};
 
-use super::{Noticed, Row};
+use super::{Noticed, Row, course};
 use crate::criteria::gave_up;
 use crate::number::{count, duration};
 
@@ -51,8 +52,9 @@ pub const FAIL_FAST: Row = Row {
     title: "the run was given up",
     explain: "With `--fail-fast`, a run ends as soon as a criterion can no longer be met, whatever the rest of \
               the plan would bring: a count is already too high, or so many operations are beyond a bound that \
-              all that are planned would miss the quantile. That criterion fails. Everything else is known \
-              from a shorter run than planned, and later trials were not executed.",
+              all that are planned would be judged to miss the quantile, whatever bursts the rest would bring. \
+              That criterion fails. Everything else is known from a shorter run than planned, and later \
+              trials were not executed.",
     check: |case| {
         let early = case.facts.early_end.as_ref().filter(|early| gave_up(Some(early)))?;
         let measured = case.trial.phases.measure_ns;
@@ -64,6 +66,13 @@ pub const FAIL_FAST: Row = Row {
         )
     },
 };
+
+/// The finding that the run gave up with a trial whose measure phase was not cut short.
+pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {
+    let claim = format!("the run was given up after trial {}: {why}", trial.index);
+    let advice = "see what failed; without --fail-fast the plan is carried out";
+    course::of_trial(&FAIL_FAST, plan, trial, Noticed::new(claim, advice))
+}
 
 /// The length of a measure phase that was decided on the way.
 pub const ADAPTIVE: Row = Row {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use plan::plan::Plan;
+use plan::comparison::Comparison;
 use record::folder::names;
-use record::summary::{Arm, Finding, Severity, Trial, Validity};
+use record::summary::{Arm, CountsFor, Finding, Severity, Trial};
+use stats::deviation;
 
 use super::{Noticed, Row, course};
 use crate::comparison::metric::Metric;
@@ -22,11 +23,12 @@ pub const NOISE: Row = Row {
     check: |_| None,
 };
 
-/// The finding of the pairs in the plan; none without two usable ones.
-pub(crate) fn of_pairs(plan: &Plan, arms: &[Arm]) -> Option<Finding> {
-    let pairs = pairs(plan, arms);
-    let compared: BTreeSet<(Option<&str>, &str)> = plan
-        .comparisons
+/// The finding of the pairs, in what is compared; none without two usable ones.
+pub(crate) fn of_pairs(comparisons: &[Comparison], arms: &[Arm]) -> Option<Finding> {
+    // All of them are of one arm, the baseline.
+    let (arm, pairs) =
+        arms.iter().map(|arm| (arm, pairs(arm))).find(|(_, pairs)| !pairs.is_empty())?;
+    let compared: BTreeSet<(Option<&str>, &str)> = comparisons
         .iter()
         .flat_map(|one| {
             one.metrics.iter().map(|metric| (one.operation.as_deref(), metric.as_str()))
@@ -50,7 +52,6 @@ pub(crate) fn of_pairs(plan: &Plan, arms: &[Arm]) -> Option<Finding> {
         parts.push(format!("{name} {}", percent(deviation.exp_m1())));
         noticed = noticed.with(&format!("{name} log_ratio_sd"), deviation);
     }
-    let arm = arms.get(plan.trials.iter().find(|trial| plan.is_aa(trial.block))?.arm)?;
     noticed.claim = format!(
         "two trials of {} differ by noise alone: {} (standard deviation over {} A/A pairs)",
         arm.name,
@@ -62,69 +63,45 @@ pub(crate) fn of_pairs(plan: &Plan, arms: &[Arm]) -> Option<Finding> {
 }
 
 /// Both trials of each A/A block, in the order of their execution.
-fn pairs<'a>(plan: &Plan, arms: &'a [Arm]) -> Vec<[&'a Trial; 2]> {
-    let blocks: BTreeSet<u32> = plan.trials.iter().map(|trial| trial.block).collect();
-    let usable = |trial: &&Trial| {
-        !trial.superseded && matches!(trial.validity, Validity::Valid | Validity::Noted)
-    };
-    let pair = |block: u32| {
-        let all = arms.iter().flat_map(|arm| &arm.trials);
-        let mut trials: Vec<&Trial> = all.filter(usable).filter(|one| one.block == block).collect();
-        trials.sort_by_key(|trial| trial.order);
-        trials.try_into().ok()
-    };
-    blocks.into_iter().filter(|block| plan.is_aa(*block)).filter_map(pair).collect()
-}
-
-/// Standard deviation about the mean, of two values or more.
-fn deviation(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 {
-        return None;
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((squares / (count - 1.0)).sqrt())
+fn pairs(arm: &Arm) -> Vec<[&Trial; 2]> {
+    let is_noise = |trial: &&Trial| trial.counts_for == CountsFor::Noise && trial.is_usable();
+    let mut noise: Vec<&Trial> = arm.trials.iter().filter(is_noise).collect();
+    noise.sort_by_key(|trial| (trial.block, trial.order));
+    let blocks = noise.chunk_by(|one, other| one.block == other.block);
+    blocks.filter_map(|block| block.try_into().ok()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use plan::comparison::Comparison;
-    use plan::plan::TrialPlan;
+    use record::summary::Validity;
 
     use super::*;
     use crate::example;
-    use crate::simulated::{One, file, simulate};
 
     /// Pairs whose second trial is faster and slower by turns, by these factors.
     fn found(factors: &[f64], spoil: bool) -> Option<Finding> {
         let mut arm = example::summary().arms[0].clone();
-        let known = arm.trials[0].clone();
+        let known = Trial { counts_for: CountsFor::Noise, ..arm.trials[0].clone() };
         arm.trials.clear();
-        let mut planned = Vec::new();
         for (block, factor) in (3..).zip(factors) {
             for (order, factor) in [(1, 1.0), (2, *factor)] {
                 let mut trial = known.clone();
                 (trial.block, trial.order) = (block, order);
                 trial.total.response_time.mean_ns = (1e9 * factor) as u64;
                 arm.trials.push(trial);
-                planned.push(TrialPlan { index: 1, block, order, arm: 0, seed: 1, duet: false });
             }
         }
         if spoil {
             arm.trials[0].validity = Validity::Invalid;
         }
-        let text = file("rate = \"10/s\"\nduration = \"1s\"", &[]);
-        let mut plan = simulate(&text, 10, 10, |_| One::answered(1)).plan;
-        plan.trials = planned;
-        plan.comparisons = vec![Comparison {
+        let compared = Comparison {
             factor: "path".into(),
             baseline: "direct".into(),
             operation: None,
             metrics: vec!["mean".into()],
             margins: Default::default(),
-        }];
-        of_pairs(&plan, &[arm])
+        };
+        of_pairs(&[compared], &[arm])
     }
 
     #[test]

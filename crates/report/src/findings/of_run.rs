@@ -1,6 +1,7 @@
 //! Findings that need several trials, or the machine of the run.
 
 use record::summary::{Arm, Finding, Machine, Severity, Trial};
+use stats::race::{Dose, Race};
 
 use super::{Noticed, Row};
 use crate::number::{bytes, count, duration, percent, rate};
@@ -80,8 +81,8 @@ pub const FEW_TRIALS: Row = Row {
     check: |_| None,
 };
 
-fn trials(arms: &[Arm]) -> impl Iterator<Item = &Trial> {
-    arms.iter().flat_map(|arm| &arm.trials)
+fn counted(arms: &[Arm]) -> impl Iterator<Item = &Trial> {
+    arms.iter().flat_map(Arm::counted)
 }
 
 fn memory(arms: &[Arm], machine: &Machine) -> Option<Noticed> {
@@ -89,7 +90,7 @@ fn memory(arms: &[Arm], machine: &Machine) -> Option<Noticed> {
         let processes = trial.systems.iter().flat_map(|system| &system.processes);
         processes.map(|process| process.rss_peak_bytes).sum()
     };
-    let most = trials(arms).map(held).max()?;
+    let most = counted(arms).map(held).max()?;
     if machine.memory_bytes == 0 || most < machine.memory_bytes / 5 * 4 {
         return None;
     }
@@ -108,7 +109,7 @@ fn constant_failures(arms: &[Arm], _: &Machine) -> Option<Noticed> {
     const TRIALS: usize = 3;
     const FEWEST: u64 = 3;
     let seen: Vec<(u64, u64)> =
-        trials(arms).map(|one| (one.accounting.failed, one.accounting.started)).collect();
+        counted(arms).map(|one| (one.accounting.failed, one.accounting.started)).collect();
     let failed = seen.first()?.0;
     let (least, most) = (seen.iter().map(|one| one.1).min()?, seen.iter().map(|one| one.1).max()?);
     let same = seen.iter().all(|one| one.0 == failed);
@@ -127,90 +128,40 @@ fn constant_failures(arms: &[Arm], _: &Machine) -> Option<Noticed> {
 }
 
 /// Failures of an arm with an open load, none of it missed.
-struct Dose {
-    rate: f64,
-    failed: f64,
-    begun: f64,
-}
-
-impl Dose {
-    fn of(arm: &Arm) -> Option<Self> {
-        let rate = arm.trials.first()?.load.offered_rate?;
-        let sums = || arm.trials.iter().map(|trial| trial.accounting);
-        let whole = sums().all(|sums| sums.missed == 0);
-        let failed = sums().map(|sums| sums.failed).sum::<u64>() as f64;
-        let begun = sums().map(|sums| sums.started).sum::<u64>() as f64;
-        (whole && rate > 0.0 && begun > failed).then_some(Self { rate, failed, begun })
-    }
-
-    fn share(&self) -> f64 {
-        self.failed / self.begun
-    }
-
-    /// −ln(1−p)/λ
-    fn window(&self) -> f64 {
-        -(1.0 - self.share()).ln() / self.rate
-    }
-
-    /// Of the window, by the binomial variance of p.
-    fn variance(&self) -> f64 {
-        let share = self.share();
-        share / ((1.0 - share) * self.begun * self.rate * self.rate)
-    }
+fn dose(arm: &Arm) -> Option<Dose> {
+    let rate = arm.counted().next()?.load.offered_rate?;
+    let sums = || arm.counted().map(|trial| trial.accounting);
+    let whole = sums().all(|sums| sums.missed == 0);
+    let failed = sums().map(|sums| sums.failed).sum::<u64>() as f64;
+    let begun = sums().map(|sums| sums.started).sum::<u64>() as f64;
+    (whole && rate > 0.0 && begun > failed).then_some(Dose { rate, failed, begun })
 }
 
 fn race(arms: &[Arm], _: &Machine) -> Option<Noticed> {
-    const FEWEST: f64 = 5.0;
-    let doses: Vec<Dose> = arms.iter().filter_map(Dose::of).collect();
-    let rates = || doses.iter().map(|dose| dose.rate);
-    let (slow, fast) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
-    if doses.len() < 2 || fast < 2.0 * slow || doses.iter().any(|dose| dose.failed < FEWEST) {
-        return None;
-    }
-    let certainty = |dose: &Dose| 1.0 / dose.variance();
-    let weight: f64 = doses.iter().map(certainty).sum();
-    let window = doses.iter().map(|dose| dose.window() * certainty(dose)).sum::<f64>() / weight;
-    let misfit: f64 =
-        doses.iter().map(|dose| (dose.window() - window).powi(2) * certainty(dose)).sum();
-    let pooled = doses.iter().map(|dose| dose.failed).sum::<f64>()
-        / doses.iter().map(|dose| dose.begun).sum::<f64>();
-    let unlike = |dose: &Dose| {
-        (dose.failed - dose.begun * pooled).powi(2) / (dose.begun * pooled * (1.0 - pooled))
-    };
-    let constant: f64 = doses.iter().map(unlike).sum();
-    let freedom = doses.len() as f64 - 1.0;
-    if misfit > bound(freedom, 1.645) || constant < bound(freedom, 3.09) {
-        return None;
-    }
-    let expected = |times: f64| 1.0 - (-fast * times * window).exp();
+    let doses: Vec<Dose> = arms.iter().filter_map(dose).collect();
+    let found = Race::of(&doses)?;
+    let fast = doses.iter().map(|dose| dose.rate).fold(0.0, f64::max);
+    let expected = |times: f64| percent(found.share_at(times * fast));
     let claim = format!(
         "the share of failures grows with the rate as in a race with a window of {}: {} at {}, {} at twice and {} \
          at ten times that rate",
-        duration((window * 1e9).round() as u64),
-        percent(expected(1.0)),
+        duration((found.window * 1e9).round() as u64),
+        expected(1.0),
         rate(fast),
-        percent(expected(2.0)),
-        percent(expected(10.0))
+        expected(2.0),
+        expected(10.0)
     );
     let noticed = Noticed::new(claim, "look for two operations that must not meet")
-        .with("window_s", window)
-        .with("misfit", misfit)
-        .with("misfit_of_a_constant_share", constant);
+        .with("window_s", found.window)
+        .with("misfit", found.misfit)
+        .with("misfit_of_a_constant_share", found.misfit_of_a_constant_share);
     Some(noticed)
-}
-
-/// Quantile of χ², z standard deviations above the middle.
-///
-/// Source: Wilson and Hilferty 1931
-fn bound(freedom: f64, z: f64) -> f64 {
-    let spread = 2.0 / (9.0 * freedom);
-    freedom * (1.0 - spread + z * spread.sqrt()).powi(3)
 }
 
 fn few_trials(arms: &[Arm], _: &Machine) -> Option<Noticed> {
     const ENOUGH: usize = 3;
     let executed: Vec<usize> =
-        arms.iter().map(|arm| arm.trials.len()).filter(|&trials| trials > 0).collect();
+        arms.iter().map(|arm| arm.counted().count()).filter(|&trials| trials > 0).collect();
     let fewest = executed.iter().copied().min()?;
     if executed.len() < 2 || fewest >= ENOUGH {
         return None;

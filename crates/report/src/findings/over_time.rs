@@ -175,7 +175,7 @@ impl OverTime {
 impl Moment {
     fn add(&mut self, part: &OperationWindow, slow_above_ns: [u64; 2]) {
         let clipped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let bad = crate::summarize::without_time(part);
+        let bad = part.without_time();
         self.due = self.due.saturating_add(clipped(part.planned));
         self.bad = self.bad.saturating_add(clipped(bad));
         if let Some(times) = part.histogram(WindowSpan::ResponseTime) {

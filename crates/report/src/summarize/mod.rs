@@ -17,13 +17,15 @@ pub mod validity;
 use std::collections::BTreeSet;
 
 use plan::plan::{Plan, TrialPlan};
-use record::summary::{Arm, FORMAT, Finding, Judgement, Run, Severity, Summary, Validity, Verdict};
+use record::summary::{
+    Arm, CountsFor, FORMAT, Finding, Judgement, Run, Severity, Summary, Validity, Verdict,
+};
 use record::{RecordError, Window};
 
 pub(crate) use distribution::Values;
 pub(crate) use series::Series;
 pub use steadiness::Steady;
-pub(crate) use trial::{outcome_values, without_time};
+pub(crate) use trial::outcome_values;
 
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
@@ -53,6 +55,8 @@ pub struct Summariser<'p> {
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
     deciles: Deciles,
+    /// Whether the run gave up between two trials.
+    gave_up: bool,
 }
 
 impl<'p> Summariser<'p> {
@@ -69,6 +73,7 @@ impl<'p> Summariser<'p> {
             findings: Vec::new(),
             evidence: criteria::questions(plan),
             deciles: Deciles::new(plan),
+            gave_up: false,
         }
     }
 
@@ -103,10 +108,25 @@ impl<'p> Summariser<'p> {
         self.findings.push(course::resumed(kept, self.executed()));
     }
 
-    /// Trials that count.
+    /// The run gave up with this trial, which was carried out in full.
+    pub fn gave_up(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(findings::criterion::gave_up_after(self.plan, trial, why));
+        self.evidence.iter_mut().for_each(Evidence::cut_short);
+        self.gave_up = true;
+    }
+
+    /// Trials of the plan, those of A/A pairs among them.
     fn executed(&self) -> usize {
         let trials = self.arms.iter().flat_map(|arm| &arm.trials);
-        trials.filter(|trial| !trial.superseded).count()
+        trials.filter(|trial| trial.counts_for != CountsFor::Nothing).count()
+    }
+
+    fn counts_for(&self, block: u32, superseded: bool) -> CountsFor {
+        match (superseded, self.plan.is_aa(block)) {
+            (true, _) => CountsFor::Nothing,
+            (false, true) => CountsFor::Noise,
+            (false, false) => CountsFor::Judgement,
+        }
     }
 
     fn take(&mut self, input: Input<'_>, superseded: bool) -> Result<(), RecordError> {
@@ -115,9 +135,9 @@ impl<'p> Summariser<'p> {
         };
         let arm = &self.plan.arms[place];
         let mut facts = Facts::of(input.trial, arm);
-        // Trials that count for nothing, or for the noise alone.
-        let is_aside = superseded || self.plan.is_aa(input.trial.block);
-        let evidence = if is_aside { &mut [][..] } else { &mut self.evidence[..] };
+        let counts_for = self.counts_for(input.trial.block, superseded);
+        let is_judged = counts_for == CountsFor::Judgement;
+        let evidence = if is_judged { &mut self.evidence[..] } else { &mut [][..] };
         facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
@@ -144,12 +164,12 @@ impl<'p> Summariser<'p> {
             broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
         let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
         self.findings.extend(findings::of_trial(&case));
+        trial.counts_for = counts_for;
         if superseded {
-            trial.superseded = true;
             trial.validity = Validity::Invalid;
             trial.reasons.insert(0, "its block was executed again".to_owned());
         }
-        if !is_aside {
+        if is_judged {
             let course = criteria::Course::of(&trial, &facts);
             let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
             same_arm.for_each(|evidence| evidence.close_trial(course.clone()));
@@ -165,12 +185,13 @@ impl<'p> Summariser<'p> {
         let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
         // A run that gave up fails by the criterion that it gave up on, if that trial counts.
-        let told = findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
+        let told = self.gave_up
+            || findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
             || self.evidence.iter().any(Evidence::is_given_up);
         if !told {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
-        findings.extend(noise::of_pairs(self.plan, &self.arms));
+        findings.extend(noise::of_pairs(&self.plan.comparisons, &self.arms));
         findings.extend(duet(&self.arms));
         findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));

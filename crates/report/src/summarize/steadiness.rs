@@ -4,8 +4,13 @@ use record::{OperationTotals, Window, WindowSpan};
 use stats::steady::{Alarm, Floor, POINTS_LEAST, WindowPoint, group_length, judge};
 use stats::{COARSE, Histogram};
 
+use crate::number;
+
 /// Arrivals whose planned rate does not change.
 const LEVEL_ARRIVALS: [&str; 2] = ["constant", "poisson"];
+
+/// Nanoseconds of measuring below which nothing is said, however many points there are.
+const LENGTH_LEAST: u64 = 6_000_000_000;
 
 /// Whether there was a steady state, as far as that can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,9 +100,8 @@ impl Points {
         }
         let point = &mut self.points[place];
         for part in &window.operations {
-            let failed: u64 = part.failed.iter().map(|(_, count)| count).sum();
-            point.seen.lost += failed + part.missed;
-            point.due += part.planned.saturating_sub(failed + part.missed);
+            point.seen.lost += part.without_time();
+            point.due += part.planned.saturating_sub(part.without_time());
             point.ended += part.histogram(WindowSpan::ServiceTime).map_or(0, Histogram::count);
             if let Some(times) = part.histogram(WindowSpan::ResponseTime) {
                 point.seen.succeeded += times.count();
@@ -150,15 +154,16 @@ fn group(trial: &record::Trial, windows: u64, succeeded: u64) -> Result<u64, Ste
     if trial.interrupted || trial.died.is_some() {
         return Err(Steady::untested("the trial ended before its time"));
     }
+    if windows < POINTS_LEAST || trial.phases.measure_ns < LENGTH_LEAST {
+        let [measured, least] = [trial.phases.measure_ns, LENGTH_LEAST].map(number::duration);
+        return Err(Steady::Untested(format!(
+            "too short to test for a steady state: {measured} in {windows} windows, {least} in \
+             {POINTS_LEAST} are needed"
+        )));
+    }
     group_length(windows, succeeded).ok_or_else(|| {
-        Steady::Untested(if windows < POINTS_LEAST {
-            format!(
-                "too short to test for a steady state: {windows} windows, {POINTS_LEAST} are needed"
-            )
-        } else {
-            format!(
-                "too few operations to test for a steady state: {succeeded} in {windows} windows"
-            )
-        })
+        Steady::Untested(format!(
+            "too few operations to test for a steady state: {succeeded} in {windows} windows"
+        ))
     })
 }

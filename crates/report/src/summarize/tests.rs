@@ -290,9 +290,9 @@ fn died_and_repeated(superseded: bool) -> Summary {
 fn a_repeated_block_replaces_the_first_one_in_the_judgement() {
     let summary = died_and_repeated(true);
     let [first, second] = &summary.arms[0].trials[..] else { panic!("two trials") };
-    assert_eq!((first.validity, first.superseded), (Validity::Invalid, true));
+    assert_eq!((first.validity, first.counts_for), (Validity::Invalid, CountsFor::Nothing));
     assert_eq!(first.reasons[0], "its block was executed again");
-    assert!(!second.superseded);
+    assert_eq!(second.counts_for, CountsFor::Judgement);
     assert_eq!(summary.criteria[0].result, Judgement::Pass);
     assert_eq!(exit_code(&summary), 0);
     assert!(summary.verdict.reasons[1].contains("trial 1: shop ended"), "{:?}", summary.verdict);
@@ -328,6 +328,32 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
         assert!(codes(&summary).contains(&"interrupted"), "{:?}", codes(&summary));
         assert_eq!(exit_code(&summary), 3, "{:?}", summary.verdict);
     }
+}
+
+#[test]
+fn a_run_that_gave_up_after_a_whole_trial_says_so_and_is_no_pass() {
+    let made = steady(&["failed == 0", "p50 < 1s"]);
+    let windows = |show: &mut dyn FnMut(&Window)| {
+        made.windows().iter().for_each(show);
+        Ok(())
+    };
+    let spans = ["connect".to_owned()];
+    let mut plan = made.plan.clone();
+    plan.trials.push(TrialPlan { index: 2, block: 2, ..plan.trials[0].clone() });
+    let mut summariser = Summariser::new(&plan);
+    let input = Input { trial: &made.trial, spans: &spans, windows: &windows };
+    summariser.add(input).unwrap();
+    summariser.gave_up(&plan.trials[0], "so it was said");
+    let summary = summariser.finish(crate::example::run());
+    assert!(!codes(&summary).contains(&"interrupted"), "nobody stopped it");
+    let told = summary.findings.iter().find(|finding| finding.code == "fail-fast").unwrap();
+    assert_eq!(told.claim, "the run was given up after trial 1: so it was said");
+    let results: Vec<_> = summary.criteria.iter().map(|one| one.result).collect();
+    assert_eq!(
+        results,
+        [Judgement::Inconclusive; 2],
+        "what was met may be met by chance of its length"
+    );
 }
 
 #[test]

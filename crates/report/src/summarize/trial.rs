@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::summary::{
-    Accounting, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates, Trial,
-    Validity,
+    Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates,
+    Trial, Validity,
 };
 use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
 use stats::Histogram;
@@ -86,19 +86,13 @@ impl Followed {
         let response = part.histogram(WindowSpan::ResponseTime);
         self.response.add(number, response, 0);
         self.service.add(number, part.histogram(WindowSpan::ServiceTime), 0);
-        self.outcome.add(number, response, without_time(part));
+        self.outcome.add(number, response, part.without_time());
     }
-}
-
-/// Operations of a window that are slower than all others.
-pub fn without_time(part: &OperationWindow) -> u64 {
-    part.missed + part.failed.iter().map(|(_, count)| count).sum::<u64>()
 }
 
 /// Response times, with operations that never succeeded slower than all others.
 pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
-    let without_time = totals.failed + totals.abandoned + totals.missed;
-    Values { without_time, ..Values::all(&totals.response_time) }
+    Values { without_time: totals.without_time(), ..Values::all(&totals.response_time) }
 }
 
 fn dispersions(series: &Series) -> Dispersions {
@@ -117,7 +111,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         started_at: facts.started_at.clone(),
         validity: Validity::Valid,
         reasons: Vec::new(),
-        superseded: false,
+        counts_for: CountsFor::Judgement,
         duet: facts.duet,
         window_ns: facts.window_ns,
         load: facts.load.clone(),

@@ -5,8 +5,7 @@
 //!
 //! Source: Gunther, Guerrilla Capacity Planning, 2007; Schwartz, Practical Scalability Analysis, 2015
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use crate::chance::Chance;
 
 /// Fewest points that a fit is made of.
 pub const FEWEST: usize = 6;
@@ -167,7 +166,7 @@ impl Fit {
     pub fn of(points: &[Point], seed: u64) -> Option<Self> {
         let model = Model::fit(points)?;
         let rest = residuals(&model, points);
-        let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut chance = Chance::new(seed);
         let (mut sigmas, mut kappas) = (Vec::new(), Vec::new());
         for _ in 0..REFITS {
             let refit = model.refined(&resampled(&model, points, &rest, &mut chance));
@@ -195,15 +194,9 @@ fn residuals(model: &Model, points: &[Point]) -> Vec<f64> {
     rest.iter().map(|one| (one - mean) * widening).collect()
 }
 
-fn resampled(
-    model: &Model,
-    points: &[Point],
-    rest: &[f64],
-    chance: &mut Xoshiro256PlusPlus,
-) -> Vec<Point> {
+fn resampled(model: &Model, points: &[Point], rest: &[f64], chance: &mut Chance) -> Vec<Point> {
     let drawn = |point: &Point| {
-        let place = (chance.next_u64() % rest.len() as u64) as usize;
-        let throughput = model.throughput(point.concurrency) + rest[place];
+        let throughput = model.throughput(point.concurrency) + rest[chance.below(rest.len())];
         Point { throughput, ..*point }
     };
     points.iter().map(drawn).collect()

@@ -14,7 +14,6 @@ pub mod decision;
 mod difference;
 mod paired;
 pub mod power;
-mod randomness;
 mod rank_sum;
 pub mod shares;
 pub mod shift;
@@ -22,7 +21,7 @@ mod sign_flip;
 mod signed_rank;
 
 pub use difference::{Difference, Interval};
-pub use paired::{Paired, moments, paired};
+pub use paired::{Paired, paired};
 pub use rank_sum::{RankSum, rank_sum, smallest_p, unpaired};
 pub use sign_flip::sign_flip;
 pub use signed_rank::{hodges_lehmann, signed_rank_interval};

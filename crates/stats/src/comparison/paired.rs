@@ -1,5 +1,6 @@
 //! Blocks: each holds both arms, close together in time, so that what they share cancels.
 
+use crate::moments::moments;
 use crate::special::student_quantile;
 
 use super::difference::{Difference, Interval};
@@ -42,15 +43,6 @@ pub fn paired(differences: &[f64], seed: u64) -> Option<Paired> {
         p: sign_flip(differences, seed),
     };
     Some(Paired { difference, robust: hodges_lehmann(differences)?, spread })
-}
-
-/// Mean and standard deviation (n − 1) of a list; no deviation for one value.
-pub fn moments(values: &[f64]) -> Option<(f64, Option<f64>)> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let spread = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
-    (!values.is_empty()).then_some((mean, spread))
 }
 
 /// The two intervals of which one stands. Which, is decided once, at 95 %, so that a narrower one of

@@ -9,7 +9,7 @@ use super::difference::{Difference, Interval};
 const SAME: f64 = 1e-7;
 
 /// Trials a side from which a difference is decided. Of fewer the dispersion is so little known that equal
-/// sides differ too often: in one of ten simulations with two, in one of twenty with three.
+/// sides differ too often: of 10,000 simulated pairs 929 with two and 561 with three, but 391 with four.
 const FEWEST: usize = 4;
 
 /// Some of many.
@@ -45,10 +45,14 @@ pub fn difference_of_shares(
     baseline: &[WindowCount],
     candidate: &[WindowCount],
 ) -> Option<Difference> {
-    if baseline.len() < 2 || candidate.len() < 2 {
-        return None;
-    }
-    let enough = baseline.len().min(candidate.len()) >= FEWEST;
+    let fewest = baseline.len().min(candidate.len());
+    let seen = regardless_of_few(baseline, candidate).filter(|_| fewest > 1)?;
+    let unknown = Difference { interval: None, inner: None, p: 1.0, ..seen };
+    Some(if fewest < FEWEST { unknown } else { seen })
+}
+
+/// The same with interval and p-value for any number of trials.
+fn regardless_of_few(baseline: &[WindowCount], candidate: &[WindowCount]) -> Option<Difference> {
     let phi = Dispersion::of(baseline).phi.max(Dispersion::of(candidate).phi);
     let of = |counts: &[WindowCount]| {
         let sum = |part: fn(&WindowCount) -> u32| {
@@ -59,9 +63,9 @@ pub fn difference_of_shares(
     let (baseline, candidate) = (of(baseline), of(candidate));
     (baseline.n >= 1.0 && candidate.n >= 1.0).then(|| Difference {
         estimate: candidate.value() - baseline.value(),
-        interval: enough.then(|| newcombe(candidate, baseline, 0.95)),
-        inner: enough.then(|| newcombe(candidate, baseline, 0.90)),
-        p: if enough { fisher(baseline, candidate) } else { 1.0 },
+        interval: Some(newcombe(candidate, baseline, 0.95)),
+        inner: Some(newcombe(candidate, baseline, 0.90)),
+        p: fisher(baseline, candidate),
     })
 }
 
@@ -117,7 +121,7 @@ pub fn newcombe(one: Share, other: Share, confidence: f64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::randomness::Randomness;
+    use crate::chance::Chance;
 
     fn share(x: u32, n: u32) -> Share {
         Share { x: f64::from(x), n: f64::from(n) }
@@ -186,28 +190,36 @@ mod tests {
     }
 
     /// Failures of a trial, of 1,000 operations; each trial has a share of its own, from 0 to 2 %.
-    fn drawn(randomness: &mut Randomness, count: usize) -> Vec<WindowCount> {
+    fn drawn(chance: &mut Chance, count: usize) -> Vec<WindowCount> {
         let one = |_| {
-            let share = randomness.below(21);
-            (0..1_000).filter(|_| randomness.below(1_000) < share).count() as u32
+            let share = chance.below(21);
+            (0..1_000).filter(|_| chance.below(1_000) < share).count() as u32
         };
         trials(&(0..count).map(one).collect::<Vec<_>>())
     }
 
+    /// How many of so many pairs of equal sides differ, with so many trials each. The short form has 400 pairs, of
+    /// which a twentieth are 20, and 2.5 standard deviations more 31.
     #[test]
-    fn equal_sides_seldom_differ_and_never_below_four_trials() {
-        const RUNS: usize = 400;
-        let mut randomness = Randomness::new(11);
-        for count in [2, 3, 4, 6] {
+    fn equal_sides_seldom_differ_from_four_trials_on() {
+        let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
+        let (pairs, most) = if proof { (10_000, 500) } else { (400, 31) };
+        for count in [2, 3, 4, 6, 10] {
+            let mut chance = Chance::new(11);
             let differs = |_: &usize| {
-                let (one, other) = (drawn(&mut randomness, count), drawn(&mut randomness, count));
-                difference_of_shares(&one, &other).unwrap().p < 0.05
+                let (one, other) = (drawn(&mut chance, count), drawn(&mut chance, count));
+                regardless_of_few(&one, &other).unwrap().p < 0.05
             };
-            let seen = (0..RUNS).filter(differs).count();
-            // One in twenty are 20, and 2.5 standard deviations more 31.
-            let most = if count < FEWEST { 0 } else { 31 };
-            assert!(seen <= most, "{seen} of {RUNS} with {count} trials a side");
+            let seen = (0..pairs).filter(differs).count();
+            println!("failures, equal sides of {count} trials: {seen} of {pairs} differ");
+            if proof || count >= FEWEST {
+                assert_eq!(seen <= most, count >= FEWEST, "{seen} of {pairs}, {count} trials");
+            }
         }
+    }
+
+    #[test]
+    fn below_four_trials_nothing_is_decided() {
         let apart = difference_of_shares(&trials(&[0; 3]), &trials(&[90; 3])).unwrap();
         assert_eq!((apart.interval, apart.inner, apart.p), (None, None, 1.0));
         near(apart.estimate, 0.09, 1e-12);

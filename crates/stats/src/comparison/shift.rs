@@ -1,12 +1,13 @@
 //! The shift function: how each quantile differs, with a band. It shows a better median with a worse
 //! tail, which one number hides.
 
+use crate::chance::Chance;
+use crate::moments::moments;
 use crate::special::{normal_cdf, student_quantile};
 
 use super::correction::hochberg;
 use super::difference::Interval;
-use super::paired::{INTERVAL_FROM, moments};
-use super::randomness::Randomness;
+use super::paired::INTERVAL_FROM;
 use super::sign_flip::sign_flip;
 
 /// The quantiles at which it is shown.
@@ -51,10 +52,10 @@ fn bands(blocks: &[Vec<f64>], points: usize, seed: u64) -> Vec<Option<Interval>>
     if count < INTERVAL_FROM {
         return vec![None; points];
     }
-    let mut randomness = Randomness::new(seed);
+    let mut chance = Chance::new(seed);
     let mut means = vec![Vec::with_capacity(DRAWS); points];
     for _ in 0..DRAWS {
-        let drawn: Vec<&Vec<f64>> = (0..count).map(|_| &blocks[randomness.below(count)]).collect();
+        let drawn: Vec<&Vec<f64>> = (0..count).map(|_| &blocks[chance.below(count)]).collect();
         for (point, means) in means.iter_mut().enumerate() {
             means.push(drawn.iter().map(|block| block[point]).sum::<f64>() / count as f64);
         }

@@ -1,6 +1,6 @@
 //! The sign-flip test: if the arms of a block are alike, either of them could have been the larger.
 
-use super::randomness::Randomness;
+use crate::chance::Chance;
 
 /// Blocks up to which every choice of signs is tried.
 const EXACT_UP_TO: usize = 16;
@@ -27,10 +27,10 @@ pub fn sign_flip(differences: &[f64], seed: u64) -> f64 {
 }
 
 fn drawn(differences: &[f64], seen: f64, seed: u64) -> f64 {
-    let mut randomness = Randomness::new(seed);
+    let mut chance = Chance::new(seed);
     let mut as_far = 0;
     for _ in 0..DRAWS {
-        let sum: f64 = differences.chunks(64).map(|part| flipped(part, randomness.bits())).sum();
+        let sum: f64 = differences.chunks(64).map(|part| flipped(part, chance.bits())).sum();
         as_far += u64::from(sum.abs() >= seen);
     }
     (as_far + 1) as f64 / (DRAWS + 1) as f64

@@ -1,3 +1,6 @@
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 use super::*;
 
 fn windows(above: impl IntoIterator<Item = u32>) -> Vec<WindowCount> {
@@ -111,4 +114,50 @@ fn the_dispersion_of_few_events_is_not_lowered_by_a_threshold_that_shows_less() 
     let own = Dispersion::of(&few);
     assert_eq!(Dispersion::of_tail(&[windows([50; 16]), few]), own);
     assert_eq!(Dispersion::of_tail(&[]), Dispersion::independent(0));
+}
+
+/// Windows of up to 40 operations, in stretches of which all, none or a random share are above.
+fn uneven(seed: u64, count: usize) -> Vec<WindowCount> {
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut below = |limit: u64| u32::try_from(generator.next_u64() % limit).unwrap();
+    let (longest, kinds) = (u64::from(1 + below(20)), u64::from(2 + below(3)));
+    let (mut left, mut kind) = (0, 0);
+    let window = |_| {
+        if left == 0 {
+            (left, kind) = (1 + below(longest), below(kinds));
+        }
+        left -= 1;
+        let total = below(41);
+        let above = [0, total, below(u64::from(total) + 1), total.min(1)][kind as usize];
+        WindowCount { total, above }
+    };
+    (0..count).map(window).collect()
+}
+
+/// Some of them, so that fewer lie above a higher threshold.
+fn fewer(windows: &[WindowCount], seed: u64) -> Vec<WindowCount> {
+    let higher = uneven(seed, windows.len());
+    let pairs = windows.iter().zip(higher);
+    pairs.map(|(low, high)| WindowCount { above: low.above.min(high.above), ..*low }).collect()
+}
+
+#[test]
+fn no_windows_are_more_dispersed_than_the_greatest_dispersion() {
+    let mut near = 0;
+    for seed in 0..3_000 {
+        let windows = uneven(seed, 2 + seed as usize % 150);
+        let (sum, filled) = (Sum::of(&windows), windows.iter().filter(|one| one.total > 0).count());
+        let higher = fewer(&windows, seed + 10_000);
+        let lower: &[&[WindowCount]] = if 2 * sum.above <= sum.total { &[&windows] } else { &[] };
+        for share in [0.001, 0.01, 0.05, 0.25, 0.5, 0.9] {
+            let seen = Dispersion::of_tail_at(lower, &higher, share).phi;
+            for known in 2..=filled {
+                let most = Dispersion::greatest(sum.total, known, share).unwrap();
+                assert!(seen <= most * (1.0 + 1e-9), "{seed}, {share}: {seen} > {most}");
+                near += u32::from(seen > 0.9 * most);
+            }
+        }
+    }
+    assert!(near > 0, "it is no greater than need be");
+    assert_eq!(Dispersion::greatest(1_000, 1, 0.01), None);
 }

@@ -1,6 +1,7 @@
 //! Level shifts: which of the changes that were found are large, and too large for chance.
 
 use super::change_points::change_points;
+use super::point::allowance;
 use super::slope::median;
 use crate::bootstrap::variance_of_blocks;
 
@@ -107,7 +108,7 @@ fn clipped(segments: &[&[f64]], middles: &[f64]) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Variance that one value would have if the means of these came from independent values: the greatest that blocks of
-/// 1, 2, 4 … up to an eighth of the series imply, or the dependence of neighbours carried on.
+/// 1, 2, 4 … up to an eighth of the series imply, or the dependence of neighbours carried on; of a short series more.
 fn long_run_variance(residuals: &[f64]) -> f64 {
     let lengths = (0..).map(|power| 1 << power).take_while(|length| 8 * length <= residuals.len());
     let blocks = lengths.map(|length| variance_of_blocks(residuals, length)).fold(0.0, f64::max);
@@ -117,7 +118,8 @@ fn long_run_variance(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     let seen = products / squares.max(f64::MIN_POSITIVE);
     let neighbours = (seen + (1.0 + 3.0 * seen) / count).clamp(0.0, DEPENDENCE_MOST);
-    blocks.max(squares / count * (1.0 + neighbours) / (1.0 - neighbours))
+    let carried = squares / count * (1.0 + neighbours) / (1.0 - neighbours);
+    blocks.max(carried) * allowance(residuals.len())
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What a steady state is judged by: one point for each window, or for a few windows together.
 
 /// Points below which no steady state can be tested.
-pub const POINTS_LEAST: u64 = 60;
+pub const POINTS_LEAST: u64 = 30;
+/// Points from which tests know well enough what is chance.
+const POINTS_ENOUGH: f64 = 60.0;
 /// Points beyond which windows are taken together: more would cost time and show nothing new.
 const POINTS_MOST: u64 = 240;
 /// Operations of a point, on average, below which its quantiles are mere chance.
@@ -34,6 +36,12 @@ pub fn group_length(windows: u64, operations: u64) -> Option<u64> {
     (windows / group >= POINTS_LEAST).then_some(group)
 }
 
+/// By how much the variance of a short series is taken for greater than it shows, and its interval for less likely to
+/// hold: what is estimated from few points errs more.
+pub(super) fn allowance(points: usize) -> f64 {
+    (POINTS_ENOUGH / points as f64).max(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,8 +51,11 @@ mod tests {
         for (windows, operations, group) in [
             (60, 60_000, Some(1)),
             (60, 1_200, Some(1)),
-            (60, 1_199, None),
-            (59, 60_000, None),
+            (60, 1_199, Some(2)),
+            (60, 600, Some(2)),
+            (60, 599, None),
+            (30, 60_000, Some(1)),
+            (29, 60_000, None),
             (600, 3_000, Some(4)),
             (600, 600_000, Some(3)),
             (3_600, 3_600_000, Some(15)),

@@ -1,6 +1,8 @@
 //! A straight line through a series that a few wild windows cannot bend, and how far it can be trusted.
 
-use crate::bootstrap::{Blocks, block_length, deviation};
+use super::point::allowance;
+use crate::bootstrap::{Blocks, block_length};
+use crate::moments::deviation;
 use crate::special::student_quantile;
 
 /// Resamples behind a standard error.
@@ -38,7 +40,7 @@ pub fn theil_sen(values: &[f64]) -> f64 {
 
 /// Change of a series over its whole length, with an interval of this level (two-sided, such as 0.01): standard error
 /// of slopes through the line with its residuals resampled in circular blocks, Student's quantile with the number of
-/// blocks for freedom.
+/// blocks for freedom. A short series must be as much surer as it is short.
 ///
 /// Shape:  at least four values, in order of time
 /// Cost:   200 times n²/2
@@ -55,7 +57,9 @@ pub fn change(values: &[f64], level: f64, seed: u64) -> Change {
         })
         .collect();
     let freedom = (length / block as f64 - 2.0).max(1.0);
-    let half = student_quantile(freedom, 1.0 - level / 2.0) * deviation(&slopes) * length;
+    let error = deviation(&slopes).expect("there are 200 slopes");
+    let level = level / allowance(values.len());
+    let half = student_quantile(freedom, 1.0 - level / 2.0) * error * length;
     let estimate = slope * length;
     Change { estimate, low: estimate - half, high: estimate + half }
 }

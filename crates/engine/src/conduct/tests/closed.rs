@@ -52,6 +52,19 @@ fn a_count_ends_with_the_last_answer() {
 }
 
 #[test]
+fn a_count_of_which_all_has_begun_is_not_ended_early() {
+    let mut trying = closed(10, Duration::ZERO);
+    trying.load.stop = Stop::Operations { count: 25 };
+    // It closes at 4 s, when the last five have begun and five connections have nothing left to do.
+    trying.enough_after = Some(20);
+    answer_after(&trying.network, &trying.clock, |_| 2 * SECOND);
+    let tried = trying.run();
+    assert!(trying.end.is_requested(), "it was wished, too late");
+    assert_eq!((tried.trial.early_end.as_ref(), tried.accounting().succeeded), (None, 25));
+    assert_eq!(tried.trial.phases.measure_ns, 6 * SECOND + 1);
+}
+
+#[test]
 fn the_warm_up_of_a_closed_loop_is_not_counted() {
     let mut trying = closed(10, Duration::from_secs(1));
     trying.load.warm_up = WarmUp::Fixed { length: Duration::from_secs(2) };

@@ -220,6 +220,19 @@ fn a_measure_phase_that_is_ended_early_is_whole_and_not_interrupted() {
 }
 
 #[test]
+fn what_becomes_known_in_the_drain_ends_nothing_early() {
+    let mut trying = Trying::constant(100.0, 5);
+    // The last window closes with its slowest operation, two seconds into the drain.
+    trying.enough_after = Some(49);
+    answer_after(&trying.network, &trying.clock, |_| 2 * SECOND);
+    let tried = trying.run();
+    assert!(trying.end.is_requested(), "it was wished, too late");
+    assert_eq!(tried.trial.phases.measure_ns, 5 * SECOND);
+    assert_eq!(tried.trial.early_end, None);
+    assert!(!tried.saw(|kind| matches!(kind, EventKind::EndedEarly(_))));
+}
+
+#[test]
 fn a_wish_to_stop_wins_over_an_early_end() {
     let mut trying = Trying::constant(100.0, 60);
     trying.enough_after = Some(3);

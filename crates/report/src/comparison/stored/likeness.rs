@@ -4,11 +4,20 @@ use record::summary::Summary;
 use serde_json::Value;
 
 /// Parts of a plan that do not matter to a comparison, or are what is compared: seeds and order, words,
-/// judgement; the number of workers, which is part of the machine.
-const PASSED_OVER: [&str; 8] =
-    ["seed", "trials", "title", "question", "criteria", "comparisons", "secrets", "workers"];
-/// What the runs are to differ in: the system that was started, and addresses.
-const COMPARED: [&str; 2] = ["system", "url"];
+/// judgement; the number of workers, which is part of the machine; the system that was started, and addresses.
+///
+/// By path: the same word in a body, a header or a setting is part of the work.
+const PASSED_OVER: [&str; 9] = [
+    "plan.seed",
+    "plan.trials",
+    "plan.title",
+    "plan.question",
+    "plan.criteria",
+    "plan.comparisons",
+    "plan.arms[].load.workers",
+    "plan.arms[].system",
+    "plan.arms[].targets[].url",
+];
 
 /// In what two runs differ besides what is compared; empty if they are alike. `plan` is `plan.json`.
 pub fn differences(one: (&Summary, &Value), other: (&Summary, &Value)) -> Vec<String> {
@@ -34,19 +43,27 @@ pub fn differences(one: (&Summary, &Value), other: (&Summary, &Value)) -> Vec<St
     found
 }
 
+/// Whether any entries of lists are meant by this path to one entry.
+fn is_passed_over(path: &str) -> bool {
+    let mut parts = path.split('[');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let any = parts.fold(first, |any, part| any + "[" + part.trim_start_matches(char::is_numeric));
+    PASSED_OVER.contains(&any.as_str())
+}
+
 fn collect(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
     match (one, other) {
         (Value::Object(left), Value::Object(right)) => {
             let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
             keys.sort_unstable();
             keys.dedup();
-            let ignored = |key: &&String| {
-                !PASSED_OVER.contains(&key.as_str()) && !COMPARED.contains(&key.as_str())
-            };
-            for key in keys.into_iter().filter(ignored) {
+            for key in keys {
+                let path = format!("{path}.{key}");
                 let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned();
                 let (left, right) = (of(left).unwrap_or_default(), of(right).unwrap_or_default());
-                collect(&format!("{path}.{key}"), &left, &right, found);
+                if !is_passed_over(&path) {
+                    collect(&path, &left, &right, found);
+                }
             }
         }
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {

@@ -12,11 +12,11 @@ use stats::comparison::correction::holm;
 use stats::comparison::decision::{Decision, decide};
 use stats::comparison::power::{fewest_trials, trials_needed};
 use stats::comparison::shares::difference_of_shares;
-use stats::comparison::{Difference, moments, unpaired};
+use stats::comparison::{Difference, unpaired};
+use stats::deviation;
 
 use super::bound::{Bound, Judged};
 use crate::comparison::answer::{change, failures, is_certain, margin};
-use crate::comparison::blocks::is_usable;
 use crate::comparison::metric::{self, Metric};
 
 /// What is compared where nobody says otherwise.
@@ -164,20 +164,19 @@ fn metrics(baseline: &Side<'_>, bounds: &[Bound]) -> Vec<(String, String)> {
 }
 
 fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
-    executed(side, arm).filter(|trial| is_usable(trial)).collect()
+    counted(side, arm).filter(|trial| trial.is_usable()).collect()
 }
 
-/// Trials that were not executed again.
-fn executed<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
+fn counted<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
     let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
-    arms.flat_map(|one| &one.trials).filter(|trial| !trial.superseded)
+    arms.flat_map(Arm::counted)
 }
 
 /// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
 /// was never steady leaves every bound open.
 fn left_out(baseline: (&Side<'_>, &str), candidate: (&Side<'_>, &str)) -> Judgement {
     let has = |(side, arm): (&Side<'_>, &str), validity: Validity| {
-        executed(side, arm).any(|trial| trial.validity == validity)
+        counted(side, arm).any(|trial| trial.validity == validity)
     };
     if has(candidate, Validity::Overload) {
         Judgement::Fail
@@ -208,8 +207,7 @@ impl Asked<'_> {
             return;
         }
         self.difference = unpaired(&old, &new);
-        let spread = |side: &[f64]| moments(side).and_then(|(_, spread)| spread);
-        self.spread = match (spread(&old), spread(&new)) {
+        self.spread = match (deviation(&old), deviation(&new)) {
             (Some(old), Some(new)) => Some((old * old + new * new).sqrt() / 2.0_f64.sqrt()),
             (one, other) => one.or(other),
         };
@@ -326,8 +324,8 @@ fn notes(
     }
     notes.extend(too_few(asked));
     notes.extend(asked.iter().filter_map(Asked::valueless));
-    let all = baseline.iter().chain(candidate).flat_map(|(run, _)| &run.arms);
-    let unusable = all.flat_map(|arm| &arm.trials).filter(|trial| !is_usable(trial)).count();
+    let all = baseline.iter().chain(candidate).flat_map(|(run, _)| run.counted());
+    let unusable = all.filter(|trial| !trial.is_usable()).count();
     if unusable > 0 {
         notes.push(format!("{unusable} trials could not be used and are left out"));
     }

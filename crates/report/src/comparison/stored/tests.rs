@@ -1,4 +1,4 @@
-use record::summary::{Change, Judgement, Summary, Validity};
+use record::summary::{Change, CountsFor, Judgement, Summary, Validity};
 use serde_json::{Value, json};
 
 use super::likeness::differences;
@@ -130,6 +130,35 @@ fn what_differs_is_named() {
 }
 
 #[test]
+fn what_is_passed_over_is_so_in_its_place_alone() {
+    let (old, new) = (run("old", 1, 1.0), run("new", 1, 1.0));
+    let changed = |path: &str, left: Value, right: Value| {
+        let mut plans = [plan("http://a", 500), plan("http://a", 500)];
+        plans[0]["arms"][0]["operations"] = json!([{ "table": { "json": {}, "headers": {} } }]);
+        plans[1]["arms"][0]["operations"] = plans[0]["arms"][0]["operations"].clone();
+        *plans[0].pointer_mut(path).unwrap() = left;
+        *plans[1].pointer_mut(path).unwrap() = right;
+        differences((&old, &plans[0]), (&new, &plans[1]))
+    };
+    for key in ["seed", "trials", "title", "question", "criteria", "system", "url", "workers"] {
+        let body = changed("/arms/0/operations/0/table/json", json!({ key: 1 }), json!({ key: 2 }));
+        assert_eq!(body, [format!("plan.arms[0].operations[0].table.json.{key}: 1 and 2")]);
+    }
+    let factors = changed("/arms/0/load", json!({ "seed": 1 }), json!({ "seed": 2 }));
+    assert_eq!(factors, ["plan.arms[0].load.seed: 1 and 2"]);
+    for (path, alike) in [
+        ("/arms/0/load/workers", true),
+        ("/arms/0/targets/0/url", true),
+        ("/title", true),
+        ("/trials", true),
+        ("/rehearsal", false),
+        ("/arms/0/load/rate", false),
+    ] {
+        assert_eq!(changed(path, json!(1), json!(2)).is_empty(), alike, "{path}");
+    }
+}
+
+#[test]
 fn bounds_are_read_with_their_operation() {
     let bound = Bound::parse("search p99.9 <= 105 %").unwrap();
     assert_eq!((bound.operation.as_str(), bound.metric.as_str()), ("search", "p99.9"));
@@ -181,17 +210,38 @@ fn trials_whose_quantile_is_among_failures_are_not_passed_over() {
 
 #[test]
 fn a_bound_is_not_met_by_leaving_trials_out() {
-    let result = |candidate: bool, validity: Validity, superseded: bool| {
+    let result = |candidate: bool, validity: Validity, counts_for: CountsFor| {
         let mut runs = [run("old", 10, 1.0), run("new", 10, 1.0)];
         let trial = &mut runs[usize::from(candidate)].arms[0].trials[0];
-        (trial.validity, trial.superseded) = (validity, superseded);
+        (trial.validity, trial.counts_for) = (validity, counts_for);
         compared(&runs[0], &runs[1], &["p99 < 110%"]).criteria[0].result
     };
-    assert_eq!(result(true, Validity::Overload, false), Judgement::Fail);
-    assert_eq!(result(true, Validity::Overload, true), Judgement::Pass);
+    assert_eq!(result(true, Validity::Overload, CountsFor::Judgement), Judgement::Fail);
+    for aside in [CountsFor::Noise, CountsFor::Nothing] {
+        assert_eq!(result(true, Validity::Overload, aside), Judgement::Pass, "{aside:?}");
+        assert_eq!(result(true, Validity::NoSteadyState, aside), Judgement::Pass, "{aside:?}");
+    }
     for candidate in [false, true] {
-        let unsteady = result(candidate, Validity::NoSteadyState, false);
+        let unsteady = result(candidate, Validity::NoSteadyState, CountsFor::Judgement);
         assert_eq!(unsteady, Judgement::Inconclusive, "{candidate}");
     }
-    assert_eq!(result(false, Validity::Valid, false), Judgement::Pass);
+    assert_eq!(result(false, Validity::Valid, CountsFor::Judgement), Judgement::Pass);
+}
+
+#[test]
+fn trials_that_do_not_count_are_neither_compared_nor_missed() {
+    let (old, mut new) = (run("old", 10, 1.0), run("new", 10, 1.0));
+    let whole = compared(&old, &new, &["p50 < 110%"]);
+    // Two that are four times as slow, and one that was spoiled.
+    for (counts_for, validity) in [
+        (CountsFor::Noise, Validity::Valid),
+        (CountsFor::Noise, Validity::Overload),
+        (CountsFor::Nothing, Validity::Invalid),
+    ] {
+        let mut aside = run("new", 1, 4.0).arms[0].trials.remove(0);
+        (aside.counts_for, aside.validity) = (counts_for, validity);
+        new.arms[0].trials.push(aside);
+    }
+    assert_eq!(compared(&old, &new, &["p50 < 110%"]), whole);
+    assert_eq!(whole.comparisons[0].trials.unwrap().candidate, 10);
 }

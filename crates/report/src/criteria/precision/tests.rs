@@ -89,3 +89,67 @@ fn a_thin_tail_beside_a_dispersed_body_is_not_known() {
     let swinging = tail(|index| if index / 200 % 3 == 0 { 2 * MS } else { MS });
     assert_eq!(found(&run(&["p99 < 20ms"], swinging), 60), None);
 }
+
+/// Bytes that the windows of a series hold.
+fn bytes(series: &Series) -> usize {
+    let kept = series.kept.iter().chain([&series.all]);
+    let histograms = kept.filter(|seen| seen.times.is_some()).count();
+    let levels = series.counted.iter().flat_map(|counted| counted.levels());
+    let counts: usize = levels.map(|level| size_of_val(level.windows)).sum();
+    histograms * Histogram::memory(COARSE) as usize + counts
+}
+
+#[test]
+fn a_quarter_of_an_hour_takes_no_more_memory_than_a_minute() {
+    let load = "rate = \"20/s\"\narrivals = \"constant\"\nduration = \"900s\"";
+    let made =
+        simulate(&file(load, &["p95 < 1s"]), 20, 900 * 20, |index| One::answered(even(index)));
+    let mut precision = Precision::new(&made.plan, &made.plan.arms[0]);
+    let mut after = Vec::new();
+    for window in made.windows() {
+        precision.add(window);
+        after.push(bytes(&precision.series[0]));
+    }
+    // 60 windows and their sum, 32 kB each; then the sum, and 8 bytes a window and threshold.
+    let histogram = Histogram::memory(COARSE) as usize;
+    assert_eq!(histogram, 31_744);
+    assert_eq!(after.iter().max(), Some(&(61 * histogram)));
+    assert_eq!((after.len(), after[899]), (900, histogram + 900 * 4 * 8));
+}
+
+/// A queue of one server, due every 5 ms: Lindley's recursion with exponential service of 4 ms.
+fn queue(seed: u64, seconds: u64) -> Simulated {
+    let load = format!("rate = \"200/s\"\narrivals = \"constant\"\nduration = \"{seconds}s\"");
+    let mut wait = 0.0;
+    let times = (0..200 * seconds).map(|index| {
+        let chance = (even(seed << 32 | index) - MS + 1) as f64 / 1e6;
+        let time: f64 = wait - 4e6 * chance.ln();
+        wait = (time - 5e6).max(0.0);
+        time as u64
+    });
+    let times: Vec<u64> = times.collect();
+    simulate(&file(&load, &["p95 < 1s"]), 200, 200 * seconds, |index| One {
+        lag: 0,
+        ..One::answered(times[index as usize])
+    })
+}
+
+#[test]
+fn thresholds_of_the_first_minute_tell_the_interval_of_the_report() {
+    let mut factors = Vec::new();
+    for seed in 1..=20 {
+        let mut made = queue(seed, 240);
+        made.trial.confidence = CONFIDENCE;
+        let mut precision = Precision::new(&made.plan, &made.plan.arms[0]);
+        made.windows().iter().for_each(|window| precision.add(window));
+        assert!(precision.series[0].counted.is_some());
+        let seen = half_width(&precision.series[0].estimates()[0]).unwrap();
+        let summary = made.summary();
+        let quantiles = &summary.arms[0].trials[0].total.response_time.quantiles;
+        let full = quantiles.iter().find(|one| one.q == 0.95).and_then(half_width).unwrap();
+        factors.push(seen / full);
+    }
+    factors.sort_unstable_by(f64::total_cmp);
+    assert!(0.95 < factors[0] && factors[19] < 1.15, "{factors:?}");
+    assert!((0.95..1.05).contains(&factors[10]), "{factors:?}");
+}

@@ -151,7 +151,30 @@ fn too_short_is_a_note() {
     let summary = simulate(&file(load, &[]), RATE, 5 * RATE, |_| One::answered(MS)).summary();
     let (validity, reasons) = validity(&summary);
     assert_eq!(validity, Validity::Noted);
-    assert_eq!(reasons, ["too short to test for a steady state: 50 windows, 60 are needed"]);
+    assert_eq!(
+        reasons,
+        ["too short to test for a steady state: 5.00 s in 50 windows, 6.00 s in 30 are needed"]
+    );
+}
+
+#[test]
+fn half_a_minute_in_windows_of_a_second_is_tested() {
+    let half_a_minute = |mean: fn(u64) -> u64| {
+        let load = "rate = \"500/s\"\narrivals = \"constant\"\nduration = \"30s\"";
+        let one =
+            |index| One::answered(mean(index) * (600 + 800 * (index * 7_919 % 1_009) / 1_009));
+        simulate(&file(load, &["p99 < 1s"]), RATE, 30 * RATE, one).summary()
+    };
+    let steady = half_a_minute(|_| 4_000);
+    assert_eq!(validity(&steady), (Validity::Valid, &[][..]));
+    assert_eq!(exit_code(&steady), 0);
+    let drifting = half_a_minute(|index| 4_000 + index / 10);
+    let finding = only(&drifting, "drift");
+    assert!(finding.claim.starts_with("the median response time rose by 3"), "{}", finding.claim);
+    let shifted = half_a_minute(|index| if index < 18 * RATE { 4_000 } else { 6_000 });
+    let finding = only(&shifted, "level-shift");
+    assert!(finding.claim.ends_with("18.0 s into the measure phase"), "{}", finding.claim);
+    assert_eq!(validity(&shifted).0, Validity::NoSteadyState);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn response_time_against_an_item_has_a_slope_with_an_interval() {
 /// Exponential, M/M/1 at ρ = 0.8, and a wide product of chances, from other draws each time.
 #[test]
 fn chance_has_no_shape() {
-    let proof = option_env!("PROOFLOAD_PROOF").is_some();
+    let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
     let mut alarms = Vec::new();
     for seed in 0..if proof { 300 } else { 6 } {
         let draw = |index: u64, stream: u64| chance((seed * 8 + stream) * 100_003 + index);

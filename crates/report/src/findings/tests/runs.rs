@@ -1,6 +1,6 @@
 //! Rows that look at several trials.
 
-use record::summary::{Arm, Machine, Trial};
+use record::summary::{Arm, CountsFor, Machine, Trial};
 
 use super::super::of_run::of_run;
 use crate::example;
@@ -17,6 +17,19 @@ fn arms(trials: &[(f64, u64, u64)]) -> Vec<Arm> {
         arm.clone()
     };
     trials.iter().map(made).collect()
+}
+
+/// The same with a trial more in each arm, made of its first one, that does not count.
+fn with_one_aside(arms: &[Arm], change: impl Fn(&mut Trial)) -> Vec<Arm> {
+    let mut arms = arms.to_vec();
+    for (arm, counts_for) in
+        arms.iter_mut().zip([CountsFor::Noise, CountsFor::Nothing].into_iter().cycle())
+    {
+        let mut aside = Trial { counts_for, ..arm.trials[0].clone() };
+        change(&mut aside);
+        arm.trials.insert(0, aside);
+    }
+    arms
 }
 
 fn codes(arms: &[Arm], memory: u64) -> Vec<String> {
@@ -67,4 +80,25 @@ fn memory_that_is_nearly_full_is_told() {
     assert_eq!(codes(&one, held * 5 / 4), ["memory-tight"]);
     one[0].trials[0].systems.clear();
     assert!(codes(&one, held * 5 / 4).is_empty());
+}
+
+#[test]
+fn trials_that_do_not_count_neither_make_nor_hide_what_is_told_of_a_run() {
+    let told = |arms: &[Arm], memory, change: fn(&mut Trial)| {
+        let plain = of_run(arms, &Machine { memory_bytes: memory, ..Machine::default() });
+        let aside = with_one_aside(arms, change);
+        let told = of_run(&aside, &Machine { memory_bytes: memory, ..Machine::default() });
+        assert_eq!(told, plain);
+        told.into_iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    let constant = arms(&[(50.0, 500, 11), (50.0, 1_500, 11), (50.0, 5_000, 11)]);
+    let found = told(&constant, 0, |trial| trial.accounting.failed = 12);
+    assert_eq!(found, ["constant-failures", "few-trials"]);
+    let race = arms(&[(10.0, 20_000, 784), (50.0, 20_000, 3_625), (100.0, 20_000, 6_594)]);
+    let found = told(&race, 0, |trial| trial.accounting.failed = 19_000);
+    assert_eq!(found, ["race-window", "few-trials"]);
+    let found = told(&arms(&[(10.0, 100, 0)]), 1 << 40, |trial| {
+        trial.systems[0].processes[0].rss_peak_bytes = 1 << 40;
+    });
+    assert!(found.is_empty(), "{found:?}");
 }

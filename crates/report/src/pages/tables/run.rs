@@ -1,6 +1,6 @@
 //! Tables of the whole run: criteria, arms, findings, provenance.
 
-use record::summary::{Criterion, Finding, Judgement, Model, Severity, Summary, Trial};
+use record::summary::{CountsFor, Criterion, Finding, Judgement, Model, Severity, Summary, Trial};
 
 use super::Table;
 use crate::number;
@@ -64,7 +64,7 @@ pub fn trials(summary: &Summary) -> Option<Table> {
                 arm.name.clone(),
                 trial.index.to_string(),
                 trial.block.to_string(),
-                super::trial::validity(trial.validity).to_owned(),
+                format!("{}{}", super::trial::validity(trial.validity), aside(trial.counts_for)),
                 number::rate(trial.rates.goodput),
                 observed(trial, 0.5),
                 observed(trial, 0.99),
@@ -74,6 +74,15 @@ pub fn trials(summary: &Summary) -> Option<Table> {
     }
     // The steps of a search say the same, in their order.
     (table.rows.len() > 1 && summary.capacity.is_none()).then_some(table)
+}
+
+/// Why a trial does not count, after its validity.
+fn aside(counts_for: CountsFor) -> &'static str {
+    match counts_for {
+        CountsFor::Judgement => "",
+        CountsFor::Noise => ", A/A",
+        CountsFor::Nothing => ", executed again",
+    }
 }
 
 /// A quantile of what the load is about: response time of an open one, service time of a closed one.

@@ -1,10 +1,8 @@
 //! Fresh trials at the low end, mixed with one below and one above it.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-
 use super::standing::Verdict;
 use super::{Outcome, Purpose, Step, readable};
+use crate::chance::Chance;
 
 /// Four of five must pass.
 const SHARE: f64 = 0.8;
@@ -43,9 +41,9 @@ impl Confirmation {
         let mut queue = vec![step(rate, Purpose::Confirm); many as usize];
         queue.push(step(readable(rate * BELOW), Purpose::Check));
         queue.push(step(readable(rate * ABOVE), Purpose::Check));
-        let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut chance = Chance::new(seed);
         for last in (1..queue.len()).rev() {
-            queue.swap(last, (chance.next_u64() % (last as u64 + 1)) as usize);
+            queue.swap(last, (chance.bits() % (last as u64 + 1)) as usize);
         }
         Self { rate, queue, passed: 0, failed: 0, undecided: 0, of: many }
     }
