@@ -36,6 +36,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p report --lib chance
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run
