@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 use serving::stop::Stop;
-use tokio::task::JoinSet;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
@@ -106,6 +107,9 @@ struct Places {
 
 /// The longest time kept free before a deadline for storing.
 const RESERVE: Duration = Duration::from_millis(500);
+
+/// Letters that are being stored.
+type Storing = Vec<JoinHandle<()>>;
 
 /// A delivery with its bytes, as often as it takes.
 #[derive(Debug)]
@@ -218,7 +222,7 @@ impl Embedded {
         });
         let account = room.ledger.open(&message.namespace, owners);
         let mut letters = Vec::with_capacity(parcels.len());
-        let mut storing = JoinSet::new();
+        let mut storing = Vec::new();
         for (index, Parcel { subscription, to }) in parcels.into_iter().enumerate() {
             let id = room.ledger.id(account.number(index));
             let bytes = parcel::encode(message, &id, &to, Some(""));
@@ -237,9 +241,7 @@ impl Embedded {
         room.insist(&mut letters, &account, deadline - room.reserve(deadline)).await;
         room.keep_rest(&letters, &account, &mut storing);
         // What is not stored by then may be so later; then it will arrive, and nobody was told.
-        let stored = async { while storing.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout_at(deadline, stored).await;
-        storing.detach_all();
+        let _ = tokio::time::timeout_at(deadline, join_all(storing)).await;
         for (index, letter) in letters.into_iter().enumerate() {
             let state = account.state(index);
             if state == State::Stored {
@@ -303,8 +305,9 @@ impl Room {
         }
     }
 
-    /// Stores a letter beside, if what must arrive is stored for its receiver.
-    fn keep(&self, letter: &Letter, account: &Account, index: usize, storing: &mut JoinSet<()>) {
+    /// Stores a letter beside, if what must arrive is stored for its receiver. It is carried through
+    /// also when nobody waits for it any more: half of it would take its receiver's room for ever.
+    fn keep(&self, letter: &Letter, account: &Account, index: usize, storing: &mut Storing) {
         let (Some(outbox), Some(stored)) = (&self.outbox, &letter.subscription.stored) else {
             account.put(index, State::Open(Some(Why::SubscriberGone)));
             return;
@@ -317,11 +320,11 @@ impl Room {
             place: account.place(index),
             is_sent: account.enough(index) == Enough::Acknowledgement,
         };
-        storing.spawn(async move { outbox.keep(letter).await });
+        storing.push(tokio::spawn(async move { outbox.keep(letter).await }));
     }
 
     /// Stores what can be stored of what was sent and is not acknowledged.
-    fn keep_rest(&self, letters: &[Letter], account: &Account, storing: &mut JoinSet<()>) {
+    fn keep_rest(&self, letters: &[Letter], account: &Account, storing: &mut Storing) {
         for (index, letter) in letters.iter().enumerate() {
             let sent = account.enough(index) == Enough::Acknowledgement;
             if sent && letter.subscription.stored.is_some() && account.is_open(index) {

@@ -64,6 +64,9 @@ struct Waiting {
 #[derive(Debug)]
 struct Backlog {
     namespace: String,
+    /// The first sequence that may be its own: what was to be stored for a receiver of the same name
+    /// that was forgotten meanwhile has an earlier one.
+    since: u64,
     entries: HashMap<u64, Entry>,
     due: BTreeSet<(Instant, u64)>,
     /// Deliveries and bytes, those that are being stored among them.
@@ -88,9 +91,10 @@ enum Take {
 }
 
 impl Backlog {
-    fn new(namespace: &str) -> Self {
+    fn new(namespace: &str, since: u64) -> Self {
         Self {
             namespace: namespace.to_owned(),
+            since,
             entries: HashMap::new(),
             due: BTreeSet::new(),
             taken: (0, 0),
@@ -137,7 +141,7 @@ impl Outbox {
         let (file, contents) = File::open(path)?;
         let mut waiting = Waiting::default();
         for known in &contents.receivers {
-            waiting.backlogs.insert(known.key(), Backlog::new(&known.namespace));
+            waiting.backlogs.insert(known.key(), Backlog::new(&known.namespace, 0));
         }
         let mut next = 0;
         for (key, sequence, id, length) in contents.deliveries {
@@ -164,7 +168,7 @@ impl Outbox {
     pub(super) fn welcome(&self, key: &Arc<str>, known: &Known) {
         self.file.know(key, known);
         let mut waiting = self.waiting();
-        let fresh = || Backlog::new(&known.namespace);
+        let fresh = || Backlog::new(&known.namespace, self.next.load(Ordering::Relaxed));
         let backlog = waiting.backlogs.entry(Arc::clone(key)).or_insert_with(fresh);
         let now = Instant::now();
         backlog.due = backlog.entries.keys().map(|sequence| (now, *sequence)).collect();
@@ -189,16 +193,16 @@ impl Outbox {
     pub(super) async fn keep(&self, letter: Letter) {
         let Letter { key, id, bytes, place, is_sent } = letter;
         let length = bytes.len();
-        if !self.reserve(&key, length) {
+        let Some(sequence) = self.reserve(&key, length) else {
             place.put(State::Open(Some(Why::NotStored)));
             return;
-        }
-        let sequence = self.next.fetch_add(1, Ordering::Relaxed);
+        };
         let stored = self.file.store(&key, sequence, bytes).await;
         let mut waiting = self.waiting();
         let Waiting { backlogs, ids } = &mut *waiting;
-        let Some(backlog) = backlogs.get_mut(&key) else {
-            self.file.forget(&key);
+        let Some(backlog) = backlogs.get_mut(&key).filter(|backlog| backlog.since <= sequence)
+        else {
+            self.file.remove(&key, sequence);
             place.put(State::Open(Some(Why::NoSubscriber)));
             return;
         };
@@ -217,15 +221,16 @@ impl Outbox {
         }
     }
 
-    fn reserve(&self, key: &Arc<str>, length: usize) -> bool {
+    /// Makes room for a delivery, whose sequence it gives, if there is any.
+    fn reserve(&self, key: &Arc<str>, length: usize) -> Option<u64> {
         let mut waiting = self.waiting();
-        let Some(backlog) = waiting.backlogs.get_mut(key) else { return false };
+        let backlog = waiting.backlogs.get_mut(key)?;
         let taken = (backlog.taken.0 + 1, backlog.taken.1 + length);
         let fits = taken.0 <= self.bounds.deliveries && taken.1 <= self.bounds.bytes;
-        if fits {
+        fits.then(|| {
             backlog.taken = taken;
-        }
-        fits
+            self.next.fetch_add(1, Ordering::Relaxed)
+        })
     }
 
     /// Takes an acknowledgement of something that waits; by whom, and as which receiver if any.

@@ -56,7 +56,7 @@ fn ack(id: &str) -> Acknowledgement {
 }
 
 /// Acknowledges everything, and tells what it saw.
-fn obedient(mut listener: Listener) -> tokio::task::JoinHandle<Vec<(String, Vec<String>)>> {
+fn obedient(mut listener: Listener) -> JoinHandle<Vec<(String, Vec<String>)>> {
     tokio::spawn(async move {
         let mut seen = Vec::new();
         while let Some(bytes) = listener.next().await {

@@ -1,12 +1,13 @@
 //! What waits in the file, as the bus's users see it.
 
+use futures_util::FutureExt;
 use serving::stop::Stop;
 use tokio::task::JoinHandle;
 
 use super::*;
 use crate::bus::embedded::{Embedded, Listener, Settings};
 use crate::bus::folder::{self, Folder};
-use crate::bus::{Bus, Counts, Status};
+use crate::bus::{Bus, Counts, Outcome, Status};
 use crate::message::{self, Acknowledgement, Message, Semantics};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -208,4 +209,51 @@ async fn a_file_that_is_none_is_refused() {
     let refused = Embedded::open(&file, "c1", Settings::default(), Counts::default(), stop);
     assert_eq!(refused.unwrap_err().code, crate::fault::Code::Unavailable);
     assert_eq!(std::fs::read(&file).unwrap(), b"something else");
+}
+
+/// Begins a multicast to `a`, up to where its delivery is being stored.
+async fn being_stored(bus: &Embedded) -> std::pin::Pin<Box<dyn Future<Output = Vec<Outcome>>>> {
+    let message = Message {
+        id: "m-1".into(),
+        namespace: "n".into(),
+        content_type: "text/plain".into(),
+        payload: Bytes::from_static(b"hello"),
+        sent_at: 1,
+    };
+    let bus = bus.clone();
+    let mut sending = Box::pin(async move {
+        bus.multicast(message, vec!["a".into()], Semantics::AtLeastOnce, LONG).await
+    });
+    assert!(sending.as_mut().now_or_never().is_none());
+    // On this one thread the other task now runs up to where it waits for the disk.
+    tokio::task::yield_now().await;
+    sending
+}
+
+#[tokio::test]
+async fn what_was_begun_to_be_stored_is_stored_when_its_sender_goes_away() {
+    let folder = Folder::new();
+    let bus = open(&folder.0.join("outbox"), Settings::default());
+    drop(listen(&bus, "a", "r"));
+    drop(being_stored(&bus).await);
+    let mut back = listen(&bus, "a", "r");
+    let delivery = tokio::time::timeout(LONG, next(&mut back)).await;
+    let (id, _) = delivery.expect("nothing of it is lost by halves");
+    assert_eq!(back.acknowledge(&ack(&id)), 1);
+    assert_eq!(waiting(&bus), 0);
+}
+
+#[tokio::test]
+async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
+    let folder = Folder::new();
+    let bus = open(&folder.0.join("outbox"), Settings::default());
+    drop(listen(&bus, "a", "r"));
+    let sending = being_stored(&bus).await;
+    bus.forget("n", "a").await;
+    drop(listen(&bus, "a", "r"));
+    assert_eq!(waiting(&bus), 0);
+    tokio::time::timeout(SHORT, sending).await.expect_err("it waits for a subscriber");
+    assert_eq!(waiting(&bus), 0);
+    assert_eq!(must(&bus, "a").await, Status::Pending, "its room is its own");
+    assert_eq!(waiting(&bus), 1);
 }
