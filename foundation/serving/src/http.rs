@@ -20,6 +20,7 @@ use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -43,6 +44,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request, its body read and within the limit.
     fn handle(&self, request: Request<Bytes>) -> impl Future<Output = Answer> + Send;
+
+    /// Refuses a request whose body cannot be had, for the reason given: as text, unless the system
+    /// has a form of its own.
+    fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
+        text(status, format!("{reason}\n"))
+    }
 }
 
 impl<F, Fut> Handler for F
@@ -153,6 +160,8 @@ impl Drop for Taken {
 async fn converse<H: Handler>(stream: TcpStream, seat: Seat, room: Arc<Room<H>>, mut stop: Stop) {
     // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
     let _ = stream.set_nodelay(true);
+    // An answer that nobody reads would keep its connection and its bytes for ever.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(room.limits.read_time()));
     let service = service_fn(|request| answer(request, &seat, &room));
     let mut builder = http1::Builder::new();
     builder
@@ -191,10 +200,10 @@ async fn answer<H: Handler>(
     let body = match tokio::time::timeout(room.limits.read_time(), whole).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return Ok(text(StatusCode::PAYLOAD_TOO_LARGE, "body too large\n"));
+            return Ok(room.handler.refuse(StatusCode::PAYLOAD_TOO_LARGE, "body too large"));
         }
-        Ok(Err(_)) => return Ok(text(StatusCode::BAD_REQUEST, "body broken off\n")),
-        Err(_) => return Ok(text(StatusCode::REQUEST_TIMEOUT, "body too slow\n")),
+        Ok(Err(_)) => return Ok(room.handler.refuse(StatusCode::BAD_REQUEST, "body broken off")),
+        Err(_) => return Ok(room.handler.refuse(StatusCode::REQUEST_TIMEOUT, "body too slow")),
     };
     Ok(room.handler.handle(Request::from_parts(parts, body)).await)
 }

@@ -157,13 +157,9 @@ impl Room {
         let service = Service::new(store, Arc::clone(&bus), quotas, metrics, &coordinator);
         let service = Arc::new(service);
         let expiry = tokio::spawn(expire(Arc::clone(&service)));
-        let api = Arc::new(Api::new(service, bus, access));
-        let answer = move |request| {
-            let api = Arc::clone(&api);
-            async move { api.answer(request).await }
-        };
+        let api = Api::new(service, bus, access);
         announce(&Ready::new("registry", effective).listening("http", self.address));
-        let served = http::serve(self.listener, answer, limits, self.metrics, self.stop).await;
+        let served = http::serve(self.listener, api, limits, self.metrics, self.stop).await;
         expiry.abort();
         served.map_err(ServeError::while_doing("serve"))
     }

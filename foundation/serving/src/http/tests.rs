@@ -50,6 +50,30 @@ async fn a_body_beyond_the_limit_is_refused() {
     let request = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 3\r\n\r\nabc";
     let answer = ask(address, request).await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    assert!(answer.ends_with("body too large\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_is_given_up() {
+    let (_stopper, stop) = Stop::pair();
+    let limits = Limits { max_connections: 1, read_ns: 100_000_000, ..Limits::default() };
+    // More than the kernel takes for a peer that does not read.
+    let handler = |_| async { text(StatusCode::OK, vec![b'x'; 64 << 20]) };
+    let (address, _server) = start(handler, limits, stop);
+    let mut idle = TcpStream::connect(address).await.unwrap();
+    idle.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    // Its seat is the only one: others get an answer once it is given back.
+    loop {
+        let mut other = TcpStream::connect(address).await.unwrap();
+        let mut answer = Vec::new();
+        // Both may fail on a connection that is closed at once.
+        let _ = other.write_all(b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n").await;
+        let _ = other.read_to_end(&mut answer).await;
+        if answer.starts_with(b"HTTP/1.1 200") {
+            break;
+        }
+    }
+    drop(idle);
 }
 
 #[tokio::test]

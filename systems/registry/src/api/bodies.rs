@@ -170,20 +170,8 @@ pub(super) struct MulticastAsked {
 /// What `multicast` asks for, within the bounds.
 pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<MulticastAsked, Fault> {
     let body: MulticastBody = read(body)?;
-    let (payload, is_text) = match (body.payload, body.payload_base64) {
-        (Some(text), None) => (Bytes::from(text), true),
-        (None, Some(encoded)) => {
-            let bytes = STANDARD.decode(encoded).map_err(|error| {
-                Fault::new(Code::InvalidRequest, error.to_string()).at("/payload_base64")
-            })?;
-            (Bytes::from(bytes), false)
-        }
-        (None, None) => (Bytes::new(), false),
-        (Some(_), Some(_)) => {
-            let what = "payload and payload_base64 exclude each other";
-            return Err(Fault::new(Code::InvalidRequest, what).at("/payload_base64"));
-        }
-    };
+    let is_text = body.payload.is_some();
+    let payload = payload(body.payload, body.payload_base64, quotas.max_payload_bytes)?;
     let default = if is_text { "text/plain; charset=utf-8" } else { "application/octet-stream" };
     let content_type = body.content_type.unwrap_or_else(|| default.to_owned());
     if content_type.len() > 256 || content_type.chars().any(char::is_control) {
@@ -198,6 +186,28 @@ pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<MulticastAsked, 
         timeout_ms: body.timeout_ms.unwrap_or(TIMEOUT_MS),
     };
     Ok(MulticastAsked { multicast, has_statuses: body.statuses })
+}
+
+/// The payload in whichever form it is given, within its bound.
+fn payload(text: Option<String>, encoded: Option<String>, most: u64) -> Result<Bytes, Fault> {
+    let (payload, at) = match (text, encoded) {
+        (Some(_), Some(_)) => {
+            let what = "payload and payload_base64 exclude each other";
+            return Err(Fault::new(Code::InvalidRequest, what).at("/payload_base64"));
+        }
+        (text, None) => (text.unwrap_or_default().into_bytes(), "/payload"),
+        (None, Some(encoded)) => {
+            let at = "/payload_base64";
+            let bad =
+                |error: base64::DecodeError| Fault::new(Code::InvalidRequest, error.to_string());
+            (STANDARD.decode(encoded).map_err(|error| bad(error).at(at))?, at)
+        }
+    };
+    if payload.len() as u64 > most {
+        let what = format!("a payload has at most {most} bytes");
+        return Err(Fault::new(Code::TooLarge, what).at(at));
+    }
+    Ok(payload.into())
 }
 
 /// The answer of `register`.

@@ -23,11 +23,11 @@ use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use hyper::{Request, StatusCode};
 use serde::Serialize;
-use serving::http::{self, Answer};
+use serving::http::{self, Answer, Handler};
 
 use crate::access::{Access, check_namespace};
 use crate::bus::Bus;
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 use crate::service::Service;
 use crate::store::Store;
 use route::Route;
@@ -46,14 +46,6 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
     /// An API over a service and the bus that it uses.
     pub fn new(service: Arc<Service<S, B>>, bus: Arc<B>, access: Access) -> Self {
         Self { service, bus, access }
-    }
-
-    /// Answers one request.
-    pub async fn answer(&self, request: Request<Bytes>) -> Answer {
-        match self.try_answer(request).await {
-            Ok(answer) => answer,
-            Err(fault) => refusal(&fault),
-        }
     }
 
     async fn try_answer(&self, request: Request<Bytes>) -> Result<Answer, Fault> {
@@ -104,6 +96,23 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
                 Ok(told(&serde_json::json!({ "acknowledged": known })))
             }
         }
+    }
+}
+
+impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
+    async fn handle(&self, request: Request<Bytes>) -> Answer {
+        match self.try_answer(request).await {
+            Ok(answer) => answer,
+            Err(fault) => refusal(&fault),
+        }
+    }
+
+    fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
+        let is_large = status == StatusCode::PAYLOAD_TOO_LARGE;
+        let code = if is_large { Code::TooLarge } else { Code::InvalidRequest };
+        let mut answer = refusal(&Fault::new(code, reason).at(""));
+        *answer.status_mut() = status;
+        answer
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Register {
 pub struct Multicast {
     /// To whom.
     pub filter: Filter,
-    /// What.
+    /// What; whoever asks keeps to [`Quotas::max_payload_bytes`](super::Quotas::max_payload_bytes).
     pub payload: Bytes,
     /// What it is.
     pub content_type: String,
@@ -127,14 +127,9 @@ impl<S: Store, B: Bus> Service<S, B> {
 
     /// Sends one message to all that match, and tells what became of each.
     ///
-    /// Errors: `TOO_LARGE`, `QUOTA_EXCEEDED`, `UNKNOWN_NAMESPACE`, `UNAVAILABLE` of the store; what
+    /// Errors: `QUOTA_EXCEEDED`, `UNKNOWN_NAMESPACE`, `UNAVAILABLE` of the store; what
     /// the bus cannot do is an outcome
     pub async fn multicast(&self, namespace: &str, asked: Multicast) -> Result<Told, Fault> {
-        let most = self.quotas.max_payload_bytes;
-        if asked.payload.len() as u64 > most {
-            let what = format!("a payload has at most {most} bytes");
-            return Err(Fault::new(Code::TooLarge, what).at("/payload"));
-        }
         let _place = self.turnstile.enter()?;
         let targets = self.store.targets(namespace, &asked.filter).await?;
         let id = self.next_message();

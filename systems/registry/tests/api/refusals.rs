@@ -64,6 +64,12 @@ fn what_is_no_json_is_refused_with_line_and_column() {
     assert_eq!(house.ask("POST", "/v1/n/enumerate", &[], &abyss).status, 400);
 }
 
+/// So many zero bytes; three of them are four letters.
+fn base64_of(bytes: usize) -> String {
+    let rest = ["", "AA==", "AAA="][bytes % 3];
+    "AAAA".repeat(bytes / 3) + rest
+}
+
 #[test]
 fn sizes_are_bounded() {
     let house =
@@ -78,7 +84,11 @@ fn sizes_are_bounded() {
         (400, "INVALID_METADATA", "/metadata")
     );
     let huge = vec![b' '; 2 << 20];
-    assert_eq!(house.ask("POST", "/v1/n/register", &[], &huge).status, 413);
+    let answer = house.ask("POST", "/v1/n/register", &[], &huge);
+    assert_eq!(answer.refusal(), (413, "TOO_LARGE", ""), "{}", answer.body);
+    let payload = base64_of(1025);
+    let answer = house.post("/v1/n/multicast", &json!({ "payload_base64": payload }));
+    assert_eq!(answer.refusal(), (413, "TOO_LARGE", "/payload_base64"));
 }
 
 #[test]
