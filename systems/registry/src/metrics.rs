@@ -22,6 +22,10 @@ pub struct Metrics {
     pub expired: Counter,
     /// How long the store took to enumerate.
     pub enumerate_seconds: Histogram,
+    /// 1 while the store answers.
+    pub store_available: Gauge,
+    /// 1 while the bus takes messages.
+    pub bus_available: Gauge,
     delivered: Histogram,
     statuses: [(Status, Counter); 4],
     figures: Vec<(&'static str, Shown)>,
@@ -53,6 +57,10 @@ impl Metrics {
                 "How long enumerations took.",
                 SECONDS,
             ),
+            store_available: registry
+                .gauge("registry_store_available", "Whether the store answers."),
+            bus_available: registry
+                .gauge("registry_bus_available", "Whether the bus takes messages."),
             delivered: registry.histogram(
                 "registry_multicast_delivered",
                 "Recipients to whom a multicast was delivered.",

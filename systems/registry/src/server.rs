@@ -48,6 +48,10 @@ fn start(
 ) -> Result<(), ServeError> {
     limits::raise_open_files();
     let configuration = settings::read(options)?;
+    if let Some(folder) = &configuration.durable {
+        let make = ServeError::while_doing("make the folder of `durable`");
+        std::fs::create_dir_all(folder).map_err(make)?;
+    }
     let listener = listener::bind(options.listen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(configuration.threads)

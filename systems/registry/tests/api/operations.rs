@@ -114,3 +114,15 @@ fn what_it_counts_is_shown() {
         assert!(shown.contains(line), "{line}\n{shown}");
     }
 }
+
+#[test]
+fn a_durable_registry_makes_its_folder_and_knows_after_a_restart_who_was_there() {
+    let root = std::env::temp_dir().join(format!("registry-durable-{}", std::process::id()));
+    let folder = root.join("not").join("there");
+    let durable = [("durable", folder.to_str().unwrap())];
+    let house = House::with(&durable);
+    assert_eq!(house.post("/v1/n/register", &json!({ "identity": "a" })).status, 200);
+    drop(house);
+    assert_eq!(House::with(&durable).names("n"), ["a"]);
+    std::fs::remove_dir_all(root).unwrap();
+}

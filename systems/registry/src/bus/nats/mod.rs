@@ -342,7 +342,11 @@ impl Room {
 
     async fn drop_receiver(&self, receiver: &Receiver) -> Result<(), String> {
         self.receivers_mut().remove(receiver);
-        if receiver.is_durable() { self.streams.forget(&receiver.presence).await } else { Ok(()) }
+        // Without a connection there is nobody to ask, and waiting for one would hold up others.
+        if receiver.is_durable() && self.links[0].run().is_some() {
+            return self.streams.forget(&receiver.presence).await;
+        }
+        Ok(())
     }
 }
 
