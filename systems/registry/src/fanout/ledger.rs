@@ -54,7 +54,7 @@ pub enum State {
     Taken,
     /// The recipient said that it has it. Nothing changes that any more.
     Acknowledged,
-    /// Stored until the recipient says so.
+    /// Stored until the recipient says so, which is all that changes it.
     Stored,
     /// It will not arrive.
     Refused(Why),
@@ -130,11 +130,17 @@ impl Wave {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes a delivery's state unless it is acknowledged; `false` if it was.
+    /// Changes a delivery's state; `false` if more is known already: what is acknowledged stays so,
+    /// and what is stored is stored, whatever becomes of another attempt.
     fn put(&self, index: usize, state: State) -> bool {
         let mut marks = self.marks();
         let mark = &mut marks.all[index];
-        if mark.state == State::Acknowledged {
+        let is_less = match mark.state {
+            State::Acknowledged => true,
+            State::Stored => matches!(state, State::Open(_)),
+            State::Open(_) | State::Taken | State::Refused(_) => false,
+        };
+        if is_less {
             return false;
         }
         let before = mark.is_settled();
@@ -212,7 +218,7 @@ impl Ledger {
         may && wave.put(index, State::Acknowledged)
     }
 
-    /// Changes the state of a delivery by its number, if it is under way and not acknowledged.
+    /// Changes the state of a delivery by its number, if it is under way and no more is known of it.
     pub fn put(&self, number: u64, state: State) -> bool {
         self.find(number).is_some_and(|(wave, index)| wave.put(index, state))
     }
@@ -286,7 +292,7 @@ impl Account {
         self.wave.marks().all[index].enough
     }
 
-    /// Changes a delivery's state; `false` if it was acknowledged meanwhile.
+    /// Changes a delivery's state; `false` if more is known of it meanwhile.
     pub fn put(&self, index: usize, state: State) -> bool {
         self.wave.put(index, state)
     }
@@ -328,7 +334,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Changes the delivery's state; `false` if it was acknowledged meanwhile.
+    /// Changes the delivery's state; `false` if more is known of it meanwhile.
     pub fn put(&self, state: State) -> bool {
         self.wave.put(self.index, state)
     }

@@ -177,9 +177,9 @@ impl Room {
                     State::Open(None) => self.is_lost(letter),
                     state => matches!(state, State::Open(_)),
                 };
-                if lost {
+                // Unless the answer came while this was looked at.
+                if lost && account.put(index, State::Open(None)) {
                     self.counts.resent.one();
-                    account.put(index, State::Open(None));
                     let _ = timeout_at(deadline, self.attempt(letter, account, index)).await;
                 }
             }

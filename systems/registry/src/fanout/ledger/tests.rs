@@ -56,6 +56,19 @@ fn multicasts_side_by_side_keep_their_own_accounts() {
 }
 
 #[test]
+fn what_is_stored_stays_so_whatever_becomes_of_another_attempt() {
+    let ledger = ledger();
+    let account = ledger.open(&"n".into(), [(7, ACK)]);
+    let number = account.number(0);
+    assert!(ledger.put(number, State::Stored));
+    assert!(!account.put(0, State::Open(None)), "the answer was faster than the next attempt");
+    assert!(!ledger.put(number, State::Open(Some(Why::NotStored))));
+    assert_eq!(account.state(0), State::Stored);
+    assert!(ledger.acknowledge(&ledger.id(number), Speaker::Bus));
+    assert_eq!(account.state(0), State::Acknowledged);
+}
+
+#[test]
 fn storage_settles_only_what_it_is_enough_for() {
     let ledger = ledger();
     let account = ledger.open(&"n".into(), [(1, ACK), (2, Enough::Storage)]);
