@@ -5,7 +5,8 @@
 //!
 //! A request that asks for another protocol carries hyper's `OnUpgrade` and a [`Seat`] among its
 //! extensions. Whoever takes up the connection holds the seat as long as it is open, and ends it
-//! when the system is stopped: the drain does not wait for connections that speak something else.
+//! when the system is stopped: the drain waits until every seat is given back, so that a
+//! connection that speaks something else gets to say goodbye, too.
 
 use std::convert::Infallible;
 use std::net::TcpListener as StdListener;
@@ -22,6 +23,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::limits::Limits;
@@ -82,13 +84,14 @@ pub async fn serve(
     };
     let room = Arc::new(room);
     let mut connections = JoinSet::new();
+    let (held, mut all_given_back) = mpsc::channel(1);
     loop {
         tokio::select! {
             () = stop.pulled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) if !room.is_full() => {
-                    let seat = Seat::take(&room.open);
+                    let seat = Seat::take(&room.open, &held);
                     connections.spawn(converse(stream, seat, Arc::clone(&room), stop.clone()));
                 }
                 Ok(_) => {}
@@ -96,8 +99,11 @@ pub async fn serve(
             },
         }
     }
-    drop(listener);
-    let drained = async { while connections.join_next().await.is_some() {} };
+    drop((listener, held));
+    let drained = async {
+        while connections.join_next().await.is_some() {}
+        all_given_back.recv().await
+    };
     // What is still under way after the bound is cut off as the set is dropped.
     let _ = tokio::time::timeout(limits.drain(), drained).await;
     Ok(())
@@ -142,18 +148,22 @@ pub struct Seat {
 }
 
 #[derive(Debug)]
-struct Taken(Gauge);
+struct Taken {
+    open: Gauge,
+    /// Nothing is sent: that the last one is dropped says that no seat is taken.
+    _held: mpsc::Sender<Infallible>,
+}
 
 impl Seat {
-    fn take(open: &Gauge) -> Self {
+    fn take(open: &Gauge, held: &mpsc::Sender<Infallible>) -> Self {
         open.add(1);
-        Self { _taken: Arc::new(Taken(open.clone())) }
+        Self { _taken: Arc::new(Taken { open: open.clone(), _held: held.clone() }) }
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.0.add(-1);
+        self.open.add(-1);
     }
 }
 

@@ -199,3 +199,47 @@ async fn a_connection_that_changed_its_protocol_keeps_its_seat() {
     stream.read_to_end(&mut rest).await.unwrap();
     assert_eq!(rest, b"dcba");
 }
+
+#[tokio::test]
+async fn the_drain_waits_for_a_connection_that_changed_its_protocol() {
+    let (stopper, stop) = Stop::pair();
+    let release = Arc::new(Notify::new());
+    let inside = Arc::clone(&release);
+    let handler = move |mut request: Request<Bytes>| {
+        let inside = Arc::clone(&inside);
+        async move {
+            let upgrade = hyper::upgrade::on(&mut request);
+            let seat: Seat = request.extensions_mut().remove().unwrap();
+            tokio::spawn(async move {
+                let mut stream = TokioIo::new(upgrade.await.unwrap());
+                inside.notified().await;
+                stream.write_all(b"bye").await.unwrap();
+                drop((stream, seat));
+            });
+            let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
+            answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
+            answer
+        }
+    };
+    let limits = Limits { drain_ns: 60_000_000_000, ..Limits::default() };
+    let (address, server) = start(handler, limits, stop);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: mirror\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
+    }
+    stopper.stop();
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!server.is_finished(), "somebody has not said goodbye yet");
+    release.notify_one();
+    server.await.unwrap().unwrap();
+    stream.read_to_end(&mut seen).await.unwrap();
+    assert!(seen.ends_with(b"bye"));
+}
