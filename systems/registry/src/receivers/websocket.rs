@@ -60,6 +60,7 @@ pub(super) async fn receive(seat: Seat, mut stop: Stop) {
 
 async fn connect(seat: &Seat) -> Result<Socket, String> {
     let Seat { registry, namespace, pattern, name, .. } = seat;
+    let pattern = escaped(pattern);
     let url = format!("ws://{registry}/v1/{namespace}/subscribe/{pattern}?name={name}");
     let told = |error: &dyn std::fmt::Display| format!("{url}: {error}");
     let mut builder = ClientBuilder::new().uri(&url).map_err(|error| told(&error))?;
@@ -70,6 +71,13 @@ async fn connect(seat: &Seat) -> Result<Socket, String> {
     }
     let (socket, _) = builder.connect().await.map_err(|error| told(&error))?;
     Ok(socket)
+}
+
+/// A pattern as a part of a path: every byte that could mean something else there as `%XX`.
+fn escaped(pattern: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~*".contains(&byte);
+    let one = |byte| if plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") };
+    pattern.bytes().map(one).collect()
 }
 
 /// Counts and acknowledges until the connection ends. What is there already is counted before it
@@ -104,4 +112,15 @@ fn count(frame: &Frame, seat: &Seat, last: &mut Last) -> Option<String> {
     let mut ledger = seat.ledger.lock().unwrap_or_else(PoisonError::into_inner);
     ledger.take(last, &header, content, now);
     header.ack.map(|_| header.delivery.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stays_one_part_of_the_path() {
+        assert_eq!(escaped("user-*"), "user-*");
+        assert_eq!(escaped("a/b?c#d%ä"), "a%2Fb%3Fc%23d%25%C3%A4");
+    }
 }

@@ -45,6 +45,8 @@ pub struct Settings {
     pub connections: usize,
     /// A receiver that was not heard for this long is away.
     pub away: Duration,
+    /// Receivers that may be known at a time; one more is refused.
+    pub receivers: usize,
     /// The server sends again what a receiver did not acknowledge for this long.
     pub ack_wait: Duration,
     /// How long the stream keeps what nobody fetches, and a receiver that does not come back.
@@ -69,6 +71,7 @@ impl Default for Settings {
             servers: "nats://127.0.0.1:4222".into(),
             connections: 2,
             away: Duration::from_secs(5),
+            receivers: 10_000,
             ack_wait: Duration::from_secs(5),
             keep: Duration::from_secs(24 * 3600),
             max_unacknowledged: 1_000,
@@ -329,6 +332,9 @@ impl Room {
                 self.drop_receiver(&former).await?;
             }
             return Ok(!presence.forget && former.is_durable());
+        }
+        if former.is_none() && self.receivers().all().len() >= self.settings.receivers {
+            return Err(format!("{} receivers are known, which is all", self.settings.receivers));
         }
         let was_here = former.is_some_and(|former| former.is_present() && former.is_durable());
         let receiver = self.receivers_mut().admit(presence, pattern);

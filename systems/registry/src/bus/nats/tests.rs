@@ -361,3 +361,16 @@ async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused()
     let outcomes = bus.multicast(large, vec!["a".into()], Semantics::AtMostOnce, LONG).await;
     assert_eq!(outcomes[0].status, Status::Delivered);
 }
+
+#[tokio::test]
+async fn there_is_room_for_so_many_receivers() {
+    let server = Server::start();
+    let _bus = bus_with(&server, "c1", Settings { receivers: 1, ..Settings::default() }).await;
+    let one = Plain::listen(&server, "one", "user-*").await;
+    let two = presence("two", "user-*");
+    let refused = one.say(&two, false).await;
+    assert!(refused.error.is_some_and(|error| error.contains("1 receivers")));
+    one.say(&one.presence, true).await;
+    one.say(&Presence { forget: true, ..one.presence.clone() }, true).await;
+    one.say(&two, true).await;
+}
