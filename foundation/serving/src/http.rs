@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -187,16 +187,24 @@ async fn answer<H: Handler>(
     if parts.extensions.get::<OnUpgrade>().is_some() {
         parts.extensions.insert(seat.clone());
     }
+    // Refused by its length where that is given, before anybody is invited to send it.
+    if body.size_hint().lower() > room.limits.max_body_bytes {
+        return Ok(too_large());
+    }
     let whole = Limited::new(body, room.limits.max_body_bytes as usize).collect();
     let body = match tokio::time::timeout(room.limits.read_time(), whole).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return Ok(text(StatusCode::PAYLOAD_TOO_LARGE, "body too large\n"));
+            return Ok(too_large());
         }
         Ok(Err(_)) => return Ok(text(StatusCode::BAD_REQUEST, "body broken off\n")),
         Err(_) => return Ok(text(StatusCode::REQUEST_TIMEOUT, "body too slow\n")),
     };
     Ok(room.handler.handle(Request::from_parts(parts, body)).await)
+}
+
+fn too_large() -> Answer {
+    text(StatusCode::PAYLOAD_TOO_LARGE, "body too large\n")
 }
 
 #[cfg(test)]
