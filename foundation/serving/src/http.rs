@@ -30,6 +30,7 @@ use crate::stop::Stop;
 pub use body::Body;
 
 mod body;
+mod moving;
 
 /// An answer, whole or in pieces.
 pub type Answer = Response<Body>;
@@ -159,6 +160,7 @@ async fn converse<H: Handler>(stream: TcpStream, seat: Seat, room: Arc<Room<H>>,
         .timer(TokioTimer::new())
         .header_read_timeout(room.limits.idle())
         .max_buf_size((room.limits.max_head_bytes as usize).max(SMALLEST_BUFFER));
+    let stream = moving::Moving::new(stream, room.limits.read_time());
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection.with_upgrades());
     // How a conversation broke off is the client's affair; it is no error of the system.

@@ -69,6 +69,32 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
 }
 
+/// Its body goes with the connection, which nothing but the bound ends here.
+#[tokio::test]
+async fn an_answer_that_nobody_takes_is_given_up() {
+    let (_stopper, stop) = Stop::pair();
+    let given_up = Arc::new(Notify::new());
+    let outside = Arc::clone(&given_up);
+    let handler = move |_request: Request<Bytes>| {
+        let given_up = Arc::clone(&outside);
+        async move {
+            let (pieces, body) = Body::stream(1);
+            tokio::spawn(async move {
+                while pieces.send(vec![0; 1 << 20].into()).await.is_ok() {}
+                given_up.notify_one();
+            });
+            Answer::new(body)
+        }
+    };
+    let limits = Limits { read_ns: 50_000_000, ..Limits::default() };
+    let (address, _server) = start(handler, limits, stop);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    let patience = Duration::from_secs(20);
+    tokio::time::timeout(patience, given_up.notified()).await.expect("it is given up");
+    drop(stream);
+}
+
 #[tokio::test]
 async fn a_connection_beyond_the_limit_is_closed() {
     let (_stopper, stop) = Stop::pair();
