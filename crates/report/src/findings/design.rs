@@ -104,8 +104,8 @@ pub(crate) fn dose_order(level: &Level<'_>, up: [f64; 2], down: [f64; 2]) -> Fin
 /// The finding that trials of an arm differ more than their intervals say. Deviations are relative.
 pub(crate) fn repeats_worse(arm: &str, trials: usize, seen: f64, predicted: f64) -> Finding {
     let claim = format!(
-        "this machine repeats worse than it measures: medians of {trials} trials differ by {} (standard \
-         deviation), their own intervals predict {}",
+        "this machine repeats worse than it measures: medians of {trials} trials of {arm} differ by {} \
+         (standard deviation), their own intervals predict {}",
         percent(seen),
         percent(predicted)
     );

@@ -174,7 +174,7 @@ fn findings(page: &mut String, summary: &Summary, colour: Colour) {
         return;
     }
     page.push_str("\nFindings (`proofload explain CODE` says more)\n");
-    for finding in &summary.findings {
+    for (finding, claim) in tables::run::noticed(summary) {
         let paint = match finding.severity {
             Severity::Error => "31",
             Severity::Warning => "33",
@@ -182,7 +182,7 @@ fn findings(page: &mut String, summary: &Summary, colour: Colour) {
         };
         let word = painted(tables::run::severity(finding.severity), paint, colour);
         page.push_str(&format!("  {word} {}\n", finding.code));
-        wrap(page, &finding.claim, "    ");
+        wrap(page, &claim, "    ");
         wrap(page, &format!("→ {}", finding.advice), "    ");
     }
 }

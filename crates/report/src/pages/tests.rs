@@ -232,6 +232,18 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
 }
 
 #[test]
+fn a_terminal_shows_what_many_trials_share_once() {
+    let mut summary = example::designed().summary;
+    let finding = summary.findings[0].clone();
+    let of = |trial| record::summary::Finding { trial: Some(trial), ..finding.clone() };
+    summary.findings = (1..=30).map(of).collect();
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    assert_eq!(page.matches(&format!(" {}\n", finding.code)).count(), 1, "{page}");
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert!(words.join(" ").contains("(trial 1, and the like in 29 more) →"), "{page}");
+}
+
+#[test]
 fn response_time_against_an_item_is_a_table() {
     let mut summary = example::summary();
     let range = |from: f64, count| record::summary::ItemRange {
