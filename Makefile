@@ -34,6 +34,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p report --lib chance
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run

@@ -126,7 +126,7 @@ fn allocations_of_trial(operations: u64) -> u64 {
     let setup = Setup {
         driver: Arc::new(Http1),
         arm: &arm,
-        trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1 },
+        trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: String::new,
         keep_samples: None,

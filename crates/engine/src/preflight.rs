@@ -106,6 +106,19 @@ impl Demand {
         Self { recorder_bytes: recorders * Recorder::memory(operations, spans), ..self }
     }
 
+    /// What two loads need that go on at the same time, on the same workers.
+    pub fn beside(self, other: Self) -> Self {
+        Self {
+            connections: self.connections + other.connections,
+            is_certain: self.is_certain && other.is_certain,
+            // Both targets may have one address.
+            new_connections: self.new_connections + other.new_connections,
+            is_local: self.is_local && other.is_local,
+            workers: self.workers.max(other.workers),
+            recorder_bytes: self.recorder_bytes + other.recorder_bytes,
+        }
+    }
+
     fn files(&self, limits: &Limits) -> u64 {
         limits.files_open + self.connections + FILES_MARGIN
     }
@@ -309,6 +322,14 @@ mod tests {
         let allowed = Demand { is_certain: false, ..many };
         check(allowed, LIMITS, Some((Severity::Warning, "1024 are allowed")));
         check(Demand { connections: 950, ..DEMAND }, LIMITS, None);
+    }
+
+    #[test]
+    fn two_loads_at_the_same_time_need_what_both_need() {
+        let half = Demand { connections: 500, ..DEMAND };
+        check(half, LIMITS, None);
+        check(half.beside(half), LIMITS, Some((Severity::Error, "need about 1074")));
+        assert_eq!(half.beside(half).workers, half.workers, "on the same workers");
     }
 
     #[test]

@@ -14,6 +14,9 @@ use crate::units::{format_duration, format_rate};
 
 /// More trials than this are not listed one by one.
 const MOST_TRIALS: usize = 200;
+/// What a duet does with the rate of the file.
+const DUET: &str = "both arms of a block at the same time: arrivals at twice the rate below, each assigned to \
+                    an arm by a fair draw, so that either gets that rate";
 
 impl Plan {
     /// The whole plan as readable text, secrets redacted, ending in a line break.
@@ -40,6 +43,9 @@ impl Plan {
         }
         if self.adaptive.is_some() {
             out.field("adaptive", "each measure phase ends once its intervals are narrow enough");
+        }
+        if self.is_duet() {
+            out.field("duet", DUET);
         }
         for comparison in &self.comparisons {
             let metrics = comparison.metrics.join(", ");
@@ -131,13 +137,16 @@ impl Text {
         let trials = plan.trials.len();
         self.line(&match trials {
             1 => "1 trial".to_owned(),
+            _ if plan.is_duet() => format!("{trials} trials, two at a time, in this order"),
             _ => format!("{trials} trials, in this order"),
         });
         for trial in plan.trials.iter().take(MOST_TRIALS) {
             let arm = &plan.arms[trial.arm].name;
             let (index, block) = (trial.index, trial.block);
             let aa = if plan.is_aa(block) { "  A/A" } else { "" };
-            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {}{aa}", trial.seed));
+            let duet = if trial.duet { "  duet" } else { "" };
+            let seed = trial.seed;
+            self.line(&format!("  {index:>4}  block {block:>3}  {arm}  seed {seed}{aa}{duet}"));
         }
         if plan.trials.len() > MOST_TRIALS {
             self.line(&format!("  and {} more", plan.trials.len() - MOST_TRIALS));

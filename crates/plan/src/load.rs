@@ -259,6 +259,26 @@ impl ArrivalProcess {
         })
     }
 
+    /// The process at twice its rate: a fair draw for each arrival divides it into two of this one. `None` where
+    /// it does not, since of all processes only what is Poisson stays what it is.
+    pub fn twice(&self) -> Option<Self> {
+        match self {
+            Self::Poisson { rate } => Some(Self::Poisson { rate: 2.0 * rate }),
+            Self::Stages { from, stages, spacing: spacing @ Spacing::Poisson } => {
+                let twice = |stage: &Stage| Stage { to: 2.0 * stage.to, ..*stage };
+                let stages = stages.iter().map(twice).collect();
+                Some(Self::Stages { from: 2.0 * from, stages, spacing: *spacing })
+            }
+            Self::Burst { rate, on, off, spacing: spacing @ Spacing::Poisson } => {
+                Some(Self::Burst { rate: 2.0 * rate, on: *on, off: *off, spacing: *spacing })
+            }
+            Self::Constant { .. }
+            | Self::Stages { .. }
+            | Self::Burst { .. }
+            | Self::Replay { .. } => None,
+        }
+    }
+
     /// Its own length, where it has one: the sum of the stages, the last offset of a replay.
     pub fn length(&self) -> Option<Duration> {
         match self {

@@ -23,6 +23,8 @@ pub(crate) struct Blocks {
     pub(crate) order: Order,
     /// Blocks of two trials of one arm, and which.
     pub(crate) aa: Option<(u32, usize)>,
+    /// Whether the two trials of a block are executed at the same time.
+    pub(crate) duet: bool,
 }
 
 /// Trials of so many arms. All trials of a block share a seed, so that they meet the same schedule.
@@ -33,10 +35,10 @@ pub(crate) fn trials(arms: usize, blocks: &Blocks, seed: u64) -> Vec<TrialPlan> 
     let (pairs, alone) = blocks.aa.unwrap_or_default();
     let mut paired = 0;
     for block in 1..=blocks.count {
-        add(&mut trials, block, &within(arms, block, blocks.order, seed), seed);
+        add(&mut trials, block, &within(arms, block, blocks.order, seed), seed, blocks.duet);
         while paired < pairs && due(paired + 1, pairs, blocks.count) <= block {
             paired += 1;
-            add(&mut trials, blocks.count + paired, &[alone, alone], seed);
+            add(&mut trials, blocks.count + paired, &[alone, alone], seed, blocks.duet);
         }
     }
     trials
@@ -47,11 +49,11 @@ fn due(pair: u32, pairs: u32, blocks: u32) -> u32 {
     (u64::from(pair) * u64::from(blocks)).div_ceil(u64::from(pairs)) as u32
 }
 
-fn add(trials: &mut Vec<TrialPlan>, block: u32, arms: &[usize], seed: u64) {
+fn add(trials: &mut Vec<TrialPlan>, block: u32, arms: &[usize], seed: u64, duet: bool) {
     let seed = draw(seed, Stream::Trial, u64::from(block));
     for (order, &arm) in (1..).zip(arms) {
         let index = trials.len() as u32 + 1;
-        trials.push(TrialPlan { index, block, order, arm, seed });
+        trials.push(TrialPlan { index, block, order, arm, seed, duet });
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     fn random(count: u32) -> Blocks {
-        Blocks { count, order: Order::Random, aa: None }
+        Blocks { count, order: Order::Random, aa: None, duet: false }
     }
 
     #[test]

@@ -83,6 +83,17 @@ pub struct TrialPlan {
     pub arm: usize,
     /// Seed of this trial, derived from the plan's (the same for all arms of a block).
     pub seed: u64,
+    /// Whether it is executed at the same time as the other trial of its block, and the arrivals of both are
+    /// assigned to them by a fair draw.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub duet: bool,
+}
+
+impl TrialPlan {
+    /// Whether it takes time of its own: the second of a duet goes on while the first does.
+    pub fn takes_time(&self) -> bool {
+        !self.duet || self.order == 1
+    }
 }
 
 impl Plan {
@@ -96,7 +107,7 @@ impl Plan {
             fail_fast: false,
             adaptive: None,
             arms: vec![arm],
-            trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed }],
+            trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed, duet: false }],
             criteria: Vec::new(),
             comparisons: Vec::new(),
             secrets: Secrets::default(),
@@ -112,9 +123,15 @@ impl Plan {
         others.peek().is_some() && others.all(|arm| Some(arm) == first)
     }
 
+    /// Whether the two trials of each block are executed at the same time.
+    pub fn is_duet(&self) -> bool {
+        self.trials.iter().any(|trial| trial.duet)
+    }
+
     /// Wall time of all trials without start-up and drain, if every one has a duration.
     pub fn wall_time(&self) -> Option<Duration> {
-        let mut times = self.trials.iter().map(|trial| self.arms[trial.arm].load.wall_time());
+        let in_turn = self.trials.iter().filter(|trial| trial.takes_time());
+        let mut times = in_turn.map(|trial| self.arms[trial.arm].load.wall_time());
         times.try_fold(Duration::ZERO, |sum, time| Some(sum.saturating_add(time?)))
     }
 
@@ -136,6 +153,9 @@ impl Plan {
         }
         if let Some(adaptive) = &self.adaptive {
             plain["adaptive"] = json!(adaptive);
+        }
+        if self.is_duet() {
+            plain["duet"] = true.into();
         }
         self.secrets.redact_json(plain)
     }

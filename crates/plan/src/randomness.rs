@@ -26,6 +26,8 @@ pub enum Stream {
     Order = 8,
     /// Seeds of trials.
     Trial = 9,
+    /// Which arm of a duet an arrival goes to.
+    Duet = 10,
 }
 
 /// The finaliser of SplitMix64, a bijection that spreads every input bit.

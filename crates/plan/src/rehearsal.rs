@@ -25,7 +25,7 @@ pub(crate) fn shortened(plan: Plan) -> Plan {
     let length = if designed { DESIGNED } else { SINGLE };
     let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
     let count = if designed { BLOCKS } else { 1 };
-    let blocks = Blocks { count, order: Order::Random, aa: None };
+    let blocks = Blocks { count, order: Order::Random, aa: None, duet: plan.is_duet() };
     let trials = order::trials(arms.len(), &blocks, plan.seed);
     // Cut arms are not extended again.
     Plan { rehearsal: true, adaptive: None, arms, trials, ..plan }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::intensity::{Intensity, NS_PER_SECOND};
 use crate::load::{ArrivalProcess, Spacing, Stop};
-use crate::randomness::{Gaps, Stream};
+use crate::plan::TrialPlan;
+use crate::randomness::{Gaps, Stream, draw};
 
 /// One arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +22,25 @@ pub struct Arrival {
 #[derive(Debug, Clone)]
 pub struct Schedule {
     rule: Rule,
+    /// k of the next arrival, and how many were drawn for it and those before.
     next: u64,
+    drawn: u64,
+    half: Option<Half>,
     count: u64,
     end_ns: u64,
+}
+
+/// One of the two halves into which a fair draw for each arrival divides those of a duet.
+#[derive(Debug, Clone, Copy)]
+struct Half {
+    seed: u64,
+    is_second: bool,
+}
+
+impl Half {
+    fn owns(self, drawn: u64) -> bool {
+        (draw(self.seed, Stream::Duet, drawn) >> 63 == 1) == self.is_second
+    }
 }
 
 /// How the offset of the k-th arrival comes about.
@@ -50,14 +67,37 @@ impl Schedule {
         Self::of_stream(arrivals, stop, seed, Stream::Schedule)
     }
 
-    /// The schedule of a warm-up before this process: its initial rate for `length`, from another
+    /// The schedule of a trial: all of the process, or, in a duet, its half of twice as much.
+    ///
+    /// Shape:  a duet that stops after a duration, which `check` sees to
+    /// Panics: in a duet, where the process has no halves of its own kind, which `check` refuses
+    pub fn of_trial(arrivals: &ArrivalProcess, stop: Stop, trial: &TrialPlan) -> Self {
+        Self::halved(arrivals, trial, |whole| Self::new(whole, stop, trial.seed))
+    }
+
+    /// The schedule of the warm-up of a trial: the initial rate of its process for `length`, from another
     /// stream of the seed. Empty where the process begins at rate 0 or is a replay.
-    pub fn warm_up(arrivals: &ArrivalProcess, length: Duration, seed: u64) -> Self {
+    ///
+    /// Panics: as [`Schedule::of_trial`]
+    pub fn warm_up(arrivals: &ArrivalProcess, length: Duration, trial: &TrialPlan) -> Self {
         let stop = Stop::Duration { after: length };
-        match arrivals.initial() {
-            Some(initial) => Self::of_stream(&initial, stop, seed, Stream::WarmUp),
-            None => Self { rule: Rule::Empty, next: 0, count: 0, end_ns: 0 },
+        Self::halved(arrivals, trial, |whole| match whole.initial() {
+            Some(initial) => Self::of_stream(&initial, stop, trial.seed, Stream::WarmUp),
+            None => Self { rule: Rule::Empty, next: 0, drawn: 0, half: None, count: 0, end_ns: 0 },
+        })
+    }
+
+    fn halved(
+        arrivals: &ArrivalProcess,
+        trial: &TrialPlan,
+        schedule: impl Fn(&ArrivalProcess) -> Self,
+    ) -> Self {
+        if !trial.duet {
+            return schedule(arrivals);
         }
+        let twice = arrivals.twice().expect("`check` refuses a duet of what is not Poisson");
+        let half = Half { seed: trial.seed, is_second: trial.order == 2 };
+        Self { half: Some(half), ..schedule(&twice) }
     }
 
     fn of_stream(arrivals: &ArrivalProcess, stop: Stop, seed: u64, stream: Stream) -> Self {
@@ -79,7 +119,7 @@ impl Schedule {
             }
             ArrivalProcess::Replay { offsets_ns, .. } => Rule::Listed(Arc::clone(offsets_ns)),
         };
-        Self { rule, next: 0, count, end_ns }
+        Self { rule, next: 0, drawn: 0, half: None, count, end_ns }
     }
 }
 
@@ -87,13 +127,17 @@ impl Iterator for Schedule {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
-        if self.next >= self.count {
-            return None;
+        while self.drawn < self.count {
+            let drawn = self.drawn;
+            let offset_ns = self.rule.offset(drawn, self.end_ns)?;
+            self.drawn += 1;
+            if self.half.is_none_or(|half| half.owns(drawn)) {
+                let arrival = Arrival { index: self.next, offset_ns };
+                self.next += 1;
+                return Some(arrival);
+            }
         }
-        let offset_ns = self.rule.offset(self.next, self.end_ns)?;
-        let arrival = Arrival { index: self.next, offset_ns };
-        self.next += 1;
-        Some(arrival)
+        None
     }
 }
 

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plan::plan::{Plan, TrialPlan};
 
-/// What became of a trial that was begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of a trial that was begun, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Somebody stopped the run meanwhile.
     Unfinished,
@@ -41,6 +41,8 @@ impl State {
 impl Agenda {
     /// By number of the trial; those that were never begun are absent.
     pub fn of(plan: &Plan, states: &BTreeMap<u32, State>) -> Self {
+        let mut states = states.clone();
+        part_of_duets(plan, &mut states);
         let repetition = |trial: &TrialPlan| again(plan, trial);
         let fell = |trial: &TrialPlan| {
             let state = states.get(&trial.index);
@@ -62,6 +64,17 @@ impl Agenda {
         Self { trials, repeated }
     }
 
+    /// Those that are executed next, at the same time: the first, or both of a duet.
+    pub fn next(&self) -> &[TrialPlan] {
+        let together = |one: &&TrialPlan| {
+            self.trials.first().is_some_and(|first| {
+                one.index == first.index || (first.duet && one.block == first.block)
+            })
+        };
+        let count = self.trials.iter().take_while(together).count();
+        &self.trials[..count]
+    }
+
     /// Whether the trial was planned, and its block was executed again.
     pub fn is_superseded(&self, plan: &Plan, trial: &TrialPlan) -> bool {
         trial.index as usize <= plan.trials.len() && self.repeated.contains(&trial.block)
@@ -72,6 +85,19 @@ impl Agenda {
         let ended = |trial: &TrialPlan| states.get(&trial.index).is_some_and(|one| one.is_ended());
         let standing = all(plan).filter(|one| ended(one) && !self.is_superseded(plan, one));
         standing.map(|trial| trial.index).collect()
+    }
+}
+
+/// A trial of a duet is nothing without the other, and counts as what became of the worse of both.
+fn part_of_duets(plan: &Plan, states: &mut BTreeMap<u32, State>) {
+    let trials: Vec<TrialPlan> = all(plan).filter(|trial| trial.duet).collect();
+    for pair in trials.chunks_exact(2) {
+        let known = pair.iter().filter_map(|trial| states.get(&trial.index).copied()).min();
+        if let Some(worst) = known {
+            let is_half = pair.iter().any(|trial| !states.contains_key(&trial.index));
+            let state = if is_half { worst.min(State::Unfinished) } else { worst };
+            states.extend(pair.iter().map(|trial| (trial.index, state)));
+        }
     }
 }
 
@@ -100,9 +126,21 @@ mod tests {
         crate::loading::load_text("two blocks", text).expect("it is whole").experiment.plan
     }
 
+    /// The same with both arms of a block at once.
+    fn duet() -> Plan {
+        let mut duet = plan();
+        duet.trials.iter_mut().for_each(|trial| trial.duet = true);
+        duet
+    }
+
     #[track_caller]
     fn check(states: &[(u32, State)], todo: &[u32], repeated: &[u32]) {
-        let agenda = Agenda::of(&plan(), &states.iter().copied().collect());
+        check_of(&plan(), states, todo, repeated);
+    }
+
+    #[track_caller]
+    fn check_of(plan: &Plan, states: &[(u32, State)], todo: &[u32], repeated: &[u32]) {
+        let agenda = Agenda::of(plan, &states.iter().copied().collect());
         let numbers: Vec<u32> = agenda.trials.iter().map(|trial| trial.index).collect();
         assert_eq!(numbers, todo, "{states:?}");
         assert_eq!(agenda.repeated, repeated.iter().copied().collect(), "{states:?}");
@@ -135,6 +173,29 @@ mod tests {
     fn a_repetition_that_was_stopped_or_could_not_begin_is_gone_on_with() {
         check(&[(1, Spoiled), (5, Unfinished)], &[5, 6, 3, 4], &[1]);
         check(&[(1, Spoiled), (5, Whole), (6, NotExecuted)], &[6, 3, 4], &[1]);
+    }
+
+    #[test]
+    fn both_trials_of_a_duet_are_next_and_neither_counts_alone() {
+        let check = |states: &[_], todo: &[_], again: &[_]| check_of(&duet(), states, todo, again);
+        check(&[], &[1, 2, 3, 4], &[]);
+        check(&[(1, Whole), (2, Whole)], &[3, 4], &[]);
+        // Killed between the facts of the one and those of the other.
+        check(&[(1, Whole)], &[1, 2, 3, 4], &[]);
+        check(&[(1, Whole), (2, Unfinished)], &[1, 2, 3, 4], &[]);
+        check(&[(1, Spoiled), (2, Unfinished)], &[1, 2, 3, 4], &[]);
+        for fallen in [Spoiled, NotExecuted] {
+            check(&[(1, Whole), (2, fallen)], &[5, 6, 3, 4], &[1]);
+            check(&[(1, fallen), (2, fallen)], &[5, 6, 3, 4], &[1]);
+        }
+        check(&[(1, Spoiled), (2, Spoiled), (5, Whole), (6, Unfinished)], &[5, 6, 3, 4], &[1]);
+        check(&[(1, Spoiled), (2, Spoiled), (5, Spoiled), (6, Spoiled)], &[3, 4], &[1]);
+        for (plan, together) in [(plan(), 1), (duet(), 2)] {
+            let agenda = Agenda::of(&plan, &BTreeMap::new());
+            assert_eq!(agenda.next(), &plan.trials[..together]);
+        }
+        let done = [1, 2, 3, 4].map(|trial| (trial, Whole)).into();
+        assert_eq!(Agenda::of(&duet(), &done).next(), &[]);
     }
 
     #[test]

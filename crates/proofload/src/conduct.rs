@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivers::AnyDriver;
-use engine::conduct::{ConductError, Output, Setup, layout, run_trial};
+use engine::conduct::{ConductError, Output, Setup, layout, run_together};
 use engine::process::{Launcher, ProcessError};
 use engine::{EndSignal, StopSignal};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
-use plan::plan::{Arm, TrialPlan};
+use plan::plan::{Arm, Plan, TrialPlan};
 use record::Window;
 use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
@@ -51,11 +51,12 @@ pub struct Conduct<'a> {
     pub keep_samples: bool,
 }
 
-/// What became of a trial just now.
+/// What became of a trial just now, or of each of a duet.
 enum Ended {
-    As(State),
-    /// The run gave up meanwhile. Why, if that became known too late to cut the measure phase short.
-    GivenUp(State, Option<String>),
+    As(Vec<State>),
+    /// The run gave up meanwhile. With which trial, and why, if that became known too late to cut the measure phase
+    /// short.
+    GivenUp(Vec<State>, Option<(TrialPlan, String)>),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
@@ -77,16 +78,17 @@ impl Conduct<'_> {
         let mut lost = None;
         while self.stop.requests() == 0 && !given_up {
             let agenda = Agenda::of(plan, &states);
+            let numbers = agenda.next().iter().map(|trial| trial.index);
             let Some(next) = agenda.trials.first() else { break };
-            match self.trial(next, &agenda, &mut early_end)? {
+            match self.together(&agenda, &mut early_end)? {
                 Ended::Stopped => break,
-                Ended::GivenUp(state, late) => {
-                    states.insert(next.index, state);
-                    lost = late.map(|why| (next.clone(), why));
+                Ended::GivenUp(ended, late) => {
+                    states.extend(numbers.zip(ended));
+                    lost = late;
                     given_up = true;
                 }
-                Ended::As(state) => {
-                    states.insert(next.index, state);
+                Ended::As(ended) => {
+                    states.extend(numbers.zip(ended));
                     if !agenda.repeated.contains(&next.block)
                         && Agenda::of(plan, &states).repeated.contains(&next.block)
                     {
@@ -98,7 +100,7 @@ impl Conduct<'_> {
                 }
                 Ended::CouldNotBegin(problem) => {
                     self.live.say(&format!("{problem}"));
-                    states.insert(next.index, State::NotExecuted);
+                    states.extend(numbers.map(|number| (number, State::NotExecuted)));
                     if agenda.repeated.contains(&next.block) || plan.trials.len() == 1 {
                         break;
                     }
@@ -217,35 +219,29 @@ impl Conduct<'_> {
         })
     }
 
-    fn trial(
+    /// Executes what is next on the agenda: one trial, or both of a duet.
+    fn together(
         &mut self,
-        planned: &TrialPlan,
         agenda: &Agenda,
         early_end: &mut EarlyEnd<'_>,
     ) -> Result<Ended, Problem> {
-        let arm = &self.experiment.plan.arms[planned.arm];
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
-        let setup = Setup {
-            driver: Arc::new(driver(arm)?),
-            arm,
-            trial: planned,
-            wall_clock: instant_text(),
-            calendar: instant_text,
-            keep_samples: self.keep_samples.then_some(SAMPLES_WAITING),
-            stop: self.stop.clone(),
-            end: EndSignal::new(),
-        };
-        let mut watch = early_end.watch(planned, setup.window_ns(), &setup.end);
-        let mut writer = TrialWriter::new(self.disk, header(&setup)).map_err(keep)?;
+        let planned = agenda.next();
+        let setups = setups(&self.experiment.plan, planned, &self.stop, self.keep_samples)?;
+        let Some(first) = setups.first() else { return Ok(Ended::Stopped) };
+        let mut watch = early_end.watch(planned, first.window_ns(), &first.end);
+        let writers = setups.iter().map(|setup| TrialWriter::new(self.disk, header(setup)));
+        let mut writers: Vec<TrialWriter<'_>> = writers.collect::<io::Result<_>>().map_err(keep)?;
         self.live.trial(&self.experiment.plan, agenda);
         let (live, stop) = (&mut *self.live, &self.stop);
         let secrets = &self.experiment.plan.secrets;
         let mut written = Ok(());
-        let executed = run_trial(&setup, &self.launcher, &mut |output| {
-            watch.see(&output);
+        let executed = run_together(&setups, &self.launcher, &mut |place, output| {
+            watch.see(place, &output);
             if written.is_ok() {
-                written = store(&mut writer, live, redaction::of_output(output, secrets));
+                let output = redaction::of_output(output, secrets);
+                written = store(&mut writers[place], (live, place), output);
                 if written.is_err() {
                     // There is nowhere to put what would still be measured.
                     stop.request();
@@ -255,31 +251,49 @@ impl Conduct<'_> {
         });
         self.live.clear();
         written.map_err(keep)?;
-        let executed = match executed {
-            Ok(mut executed) => {
-                executed.confidence = early_end.confidence().unwrap_or(executed.confidence);
-                redaction::of_facts(executed, secrets)
+        match executed {
+            Ok(executed) => {
+                let lost = watch.lost().map(|(place, why)| (planned[place].clone(), why));
+                self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
             }
-            Err(ConductError::Process(ProcessError::Interrupted { .. })) => {
-                return Ok(Ended::Stopped);
-            }
+            Err(ConductError::Process(ProcessError::Interrupted { .. })) => Ok(Ended::Stopped),
             Err(error) => {
-                let problem = redaction::of_problem(self.not_executed(&error, planned), secrets);
-                let kind = EventKind::NotExecuted { reason: problem.what.clone() };
-                writer.event(&Event { at_ns: 0, kind }).map_err(keep)?;
-                return Ok(Ended::CouldNotBegin(problem));
+                let problem = self.not_executed(&error, &planned[0]);
+                let problem = redaction::of_problem(problem, secrets);
+                for writer in &mut writers {
+                    let kind = EventKind::NotExecuted { reason: problem.what.clone() };
+                    writer.event(&Event { at_ns: 0, kind }).map_err(keep)?;
+                }
+                Ok(Ended::CouldNotBegin(problem))
             }
-        };
-        writer.finish(&executed.totals).map_err(keep)?;
-        write_facts(self.disk, &executed).map_err(keep)?;
-        let state = state(&executed);
-        let wish = setup.end.reason().filter(|wish| gave_up(Some(wish)));
-        Ok(match wish.filter(|_| executed.died.is_none()) {
-            Some(wish) => {
-                let late = executed.early_end.is_none().then(|| secrets.redact(&wish.why));
-                Ended::GivenUp(state, late)
+        }
+    }
+
+    /// Writes what trials leave that were executed at the same time. `lost`: why the run gives up, if it does, and with
+    /// which of them.
+    fn keep(
+        &self,
+        writers: Vec<TrialWriter<'_>>,
+        executed: Vec<record::Trial>,
+        confidence: Option<f64>,
+        lost: Option<(TrialPlan, String)>,
+    ) -> io::Result<Ended> {
+        let secrets = &self.experiment.plan.secrets;
+        let fell = executed.iter().any(|facts| facts.died.is_some());
+        let late = executed.iter().all(|facts| facts.early_end.is_none());
+        let mut states = Vec::new();
+        for (writer, mut facts) in writers.into_iter().zip(executed) {
+            facts.confidence = confidence.unwrap_or(facts.confidence);
+            let facts = redaction::of_facts(facts, secrets);
+            writer.finish(&facts.totals)?;
+            write_facts(self.disk, &facts)?;
+            states.push(state(&facts));
+        }
+        Ok(match lost.filter(|_| !fell) {
+            Some((trial, why)) => {
+                Ended::GivenUp(states, late.then(|| (trial, secrets.redact(&why))))
             }
-            None => Ended::As(state),
+            None => Ended::As(states),
         })
     }
 
@@ -306,6 +320,30 @@ impl Conduct<'_> {
     }
 }
 
+/// What the engine is told of trials that begin at the same time.
+fn setups<'t>(
+    plan: &'t Plan,
+    planned: &'t [TrialPlan],
+    stop: &StopSignal,
+    keep_samples: bool,
+) -> Result<Vec<Setup<'t, AnyDriver>>, Problem> {
+    let end = EndSignal::new();
+    let setup = |trial: &'t TrialPlan| {
+        let arm = &plan.arms[trial.arm];
+        Ok(Setup {
+            driver: Arc::new(driver(arm)?),
+            arm,
+            trial,
+            wall_clock: instant_text(),
+            calendar: instant_text,
+            keep_samples: keep_samples.then_some(SAMPLES_WAITING),
+            stop: stop.clone(),
+            end: end.clone(),
+        })
+    };
+    planned.iter().map(setup).collect()
+}
+
 fn state(facts: &record::Trial) -> State {
     match facts {
         facts if facts.interrupted => State::Unfinished,
@@ -323,10 +361,18 @@ fn refusal(reader: &RunReader<'_>, trial: u32) -> Option<String> {
     })
 }
 
-fn store(writer: &mut TrialWriter<'_>, live: &mut Live, output: Output) -> io::Result<()> {
+/// `shown`: the live view, and the place of the trial among those executed at the same time.
+fn store(
+    writer: &mut TrialWriter<'_>,
+    shown: (&mut Live, usize),
+    output: Output,
+) -> io::Result<()> {
     match output {
         Output::Event(event) => {
-            live.event(&event);
+            match shown {
+                (live, 0) => live.event(&event),
+                (live, _) => live.beside(&event),
+            }
             if let Some(start_ns) = measure_start_of(&event) {
                 writer.date(u64::try_from(start_ns / 1_000_000).unwrap_or(0))?;
             }

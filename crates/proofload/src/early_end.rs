@@ -21,11 +21,16 @@ pub struct EarlyEnd<'p> {
     prospect: Option<Prospect>,
 }
 
-/// What may end the measure phase of one trial.
+/// What may end the measure phase of one trial, or of both trials of a duet, which end together.
 pub struct Watch<'w> {
     prospect: Option<&'w mut Prospect>,
-    looks: Option<Looks>,
+    /// By place: arm of each trial.
+    arms: Vec<usize>,
+    /// By place, where the measure phase is adaptive.
+    looks: Vec<Looks>,
     end: EndSignal,
+    /// Place of the trial with which the run gave up.
+    lost_with: Option<usize>,
 }
 
 /// The looks at an adaptive measure phase.
@@ -33,6 +38,8 @@ struct Looks {
     precision: Precision,
     /// Numbers of the windows after which it is looked; the last of all is the end of the plan.
     after: Vec<u64>,
+    /// The last of them after which the intervals were narrow enough, and what was seen.
+    found: Option<(u64, String)>,
 }
 
 impl<'p> EarlyEnd<'p> {
@@ -46,23 +53,28 @@ impl<'p> EarlyEnd<'p> {
     /// names of its operations.
     pub fn recall(&mut self, trial: &TrialPlan, windows: &Stored<'_>) {
         let Some(prospect) = &mut self.prospect else { return };
-        prospect.begin(trial, 0);
+        prospect.begin(std::slice::from_ref(trial), 0);
         let operations = self.plan.arms[trial.arm].operations.iter();
         let names: Vec<String> = operations.map(|operation| operation.name.clone()).collect();
         windows(&names, &mut |window| prospect.recall(window));
     }
 
-    /// The next trial begins, whose windows have this length; `end` ends its measure phase.
-    pub fn watch(&mut self, trial: &TrialPlan, window_ns: u64, end: &EndSignal) -> Watch<'_> {
+    /// The next trials begin at the same time, with windows of this length; `end` ends their measure phase.
+    pub fn watch(&mut self, trials: &[TrialPlan], window_ns: u64, end: &EndSignal) -> Watch<'_> {
         if let Some(prospect) = &mut self.prospect {
-            prospect.begin(trial, window_ns);
+            prospect.begin(trials, window_ns);
         }
-        let adaptive = self.plan.adaptive.as_ref();
-        let looks = adaptive.map(|adaptive| Looks {
-            precision: Precision::new(self.plan, &self.plan.arms[trial.arm]),
-            after: last_windows(adaptive, trial.arm, window_ns),
-        });
-        Watch { prospect: self.prospect.as_mut(), looks, end: end.clone() }
+        let arms: Vec<usize> = trials.iter().map(|trial| trial.arm).collect();
+        let looks = |arm: &usize| {
+            Some(Looks {
+                precision: Precision::new(self.plan, &self.plan.arms[*arm]),
+                after: last_windows(self.plan.adaptive.as_ref()?, *arm, window_ns),
+                found: None,
+            })
+        };
+        let looks = arms.iter().filter_map(looks).collect();
+        let (prospect, end) = (self.prospect.as_mut(), end.clone());
+        Watch { prospect, arms, looks, end, lost_with: None }
     }
 
     /// Confidence of each interval of a trial, if it is not the usual one.
@@ -80,33 +92,43 @@ fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
 }
 
 impl Watch<'_> {
-    /// Looks at what the trial says.
-    pub fn see(&mut self, output: &Output) {
+    /// Looks at what the trial at this place says.
+    pub fn see(&mut self, place: usize, output: &Output) {
         if let Output::Window(window) = output
             && !self.end.is_requested()
         {
-            self.give_up(window);
-            self.look(window);
+            self.give_up(place, window);
+            self.look(place, window);
         }
     }
 
-    fn give_up(&mut self, window: &Window) {
+    /// Place of the trial with which the run gave up, and why, if it did.
+    pub fn lost(&self) -> Option<(usize, String)> {
+        Some((self.lost_with?, self.end.reason()?.why))
+    }
+
+    fn give_up(&mut self, place: usize, window: &Window) {
         let Some(prospect) = &mut self.prospect else { return };
-        let lost = prospect.add(window);
+        let lost = prospect.add(self.arms[place], window);
         let Some(first) = lost.first() else { return };
         let why = first.why.clone();
         let criteria = lost.into_iter().map(|one| one.criterion).collect();
+        self.lost_with = Some(place);
         self.end.request(record::EarlyEnd { reason: EndReason::FailFast, why, criteria });
     }
 
-    fn look(&mut self, window: &Window) {
-        let Some(looks) = &mut self.looks else { return };
+    fn look(&mut self, place: usize, window: &Window) {
+        let Some(looks) = self.looks.get_mut(place) else { return };
         looks.precision.add(window);
         if !looks.after.contains(&window.number) {
             return;
         }
-        if let Some(why) = looks.precision.found() {
-            let criteria = Vec::new();
+        looks.found = looks.precision.found().map(|why| (window.number, why));
+        let found = |looks: &Looks| looks.found.clone().filter(|(at, _)| *at == window.number);
+        let found: Option<Vec<_>> = self.looks.iter().map(found).collect();
+        if let Some(whys) = found {
+            let whys: Vec<String> = whys.into_iter().map(|(_, why)| why).collect();
+            let (why, criteria) = (whys.join("; "), Vec::new());
             self.end.request(record::EarlyEnd { reason: EndReason::Precise, why, criteria });
         }
     }
@@ -172,16 +194,37 @@ mod tests {
         let mut early_end = EarlyEnd::new(&plan);
         assert_eq!(early_end.confidence(), Some(CONFIDENCE));
         let end = EndSignal::new();
-        let mut watch = early_end.watch(&plan.trials[0], 100_000_000, &end);
+        let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
         // Ten windows support no claim, twenty do; sixteen would, but nobody looks then.
         for number in 0..19 {
-            watch.see(&window(number));
+            watch.see(0, &window(number));
             assert!(!end.is_requested(), "after window {number}");
         }
-        watch.see(&window(19));
+        watch.see(0, &window(19));
         let early = end.reason().expect("the second look finds it known");
         assert_eq!((early.reason, early.criteria.len()), (EndReason::Precise, 0));
         assert!(early.why.starts_with("p50 is known to ±"), "{}", early.why);
+    }
+
+    #[test]
+    fn a_duet_ends_when_both_of_its_arms_are_known() {
+        let mut plan = plan();
+        plan.arms.push(plan.arms[0].clone());
+        plan.adaptive.as_mut().expect("it is").looks.extend_from_within(..);
+        plan.trials.push(TrialPlan { index: 2, order: 2, arm: 1, ..plan.trials[0].clone() });
+        let empty =
+            |number| Output::Window(Window { number, operations: vec![Default::default()] });
+        for known in [true, false] {
+            let mut early_end = EarlyEnd::new(&plan);
+            let end = EndSignal::new();
+            let mut watch = early_end.watch(&plan.trials, 100_000_000, &end);
+            (0..20).for_each(|number| watch.see(0, &window(number)));
+            assert!(!end.is_requested(), "the other has not come to that look");
+            for number in 0..20 {
+                watch.see(1, &if known { window(number) } else { empty(number) });
+            }
+            assert_eq!(end.is_requested(), known);
+        }
     }
 
     #[test]
@@ -190,8 +233,8 @@ mod tests {
         let mut early_end = EarlyEnd::new(&plan);
         assert_eq!(early_end.confidence(), None);
         let end = EndSignal::new();
-        let mut watch = early_end.watch(&plan.trials[0], 100_000_000, &end);
-        (0..100).for_each(|number| watch.see(&window(number)));
+        let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
+        (0..100).for_each(|number| watch.see(0, &window(number)));
         assert!(!end.is_requested());
     }
 }

@@ -58,15 +58,18 @@ impl Live {
         Self { style, trial: TrialShown::default(), seen: 0, dirty: false }
     }
 
-    /// The first trial of this agenda begins.
+    /// What is next on this agenda begins: one trial, or both of a duet, of which the line shows the first.
     pub fn trial(&mut self, plan: &Plan, agenda: &Agenda) {
-        let Some((next, later)) = agenda.trials.split_first() else { return };
+        let (now, later) = agenda.trials.split_at(agenda.next().len());
+        let Some(next) = now.first() else { return };
+        let names: Vec<&str> = now.iter().map(|one| plan.arms[one.arm].name.as_str()).collect();
         let arm = &plan.arms[next.arm];
         let measure_ns = match arm.load.stop {
             Stop::Duration { after } => Some(nanos(after)),
             Stop::Operations { .. } => None,
         };
-        let mut times = later.iter().map(|trial| plan.arms[trial.arm].load.wall_time());
+        let later = later.iter().filter(|trial| trial.takes_time());
+        let mut times = later.map(|trial| plan.arms[trial.arm].load.wall_time());
         let later = times.try_fold(Duration::ZERO, |sum, time| Some(sum.saturating_add(time?)));
         let count = |trials: usize| u32::try_from(trials).unwrap_or(u32::MAX);
         let (planned, todo) = (plan.trials.len(), agenda.trials.len());
@@ -75,7 +78,7 @@ impl Live {
         self.trial = TrialShown {
             number: (count(planned + 1 - todo.min(planned)), count(planned)),
             block: (next.block, blocks),
-            arm: plan.secrets.redact(&arm.name),
+            arm: plan.secrets.redact(&names.join(" beside ")),
             model: model(&arm.load.model),
             measure_ns,
             later_ns: later.map(nanos),
@@ -105,6 +108,16 @@ impl Live {
                 self.say(&format!("first {kind} of `{operation}`: {detail}"));
             }
             _ => {}
+        }
+    }
+
+    /// Shows what an event of the second trial of a duet adds to those of the first.
+    pub fn beside(&mut self, event: &Event) {
+        if let EventKind::FailureSeen { .. }
+        | EventKind::ProcessDied { .. }
+        | EventKind::Fault { .. } = &event.kind
+        {
+            self.event(event);
         }
     }
 

@@ -152,7 +152,7 @@ impl Searching<'_> {
         let place = known.unwrap_or(plan.arms.len());
         let index = plan.trials.len() as u32 + 1;
         let seed = draw(plan.seed, Stream::Trial, u64::from(index));
-        let trial = TrialPlan { index, block: 1, order: index, arm: place, seed };
+        let trial = TrialPlan { index, block: 1, order: index, arm: place, seed, duet: false };
         let mut experiment = self.experiment.clone();
         experiment.plan.trials = vec![TrialPlan { arm: 0, ..trial.clone() }];
         experiment.plan.arms = vec![arm.clone()];

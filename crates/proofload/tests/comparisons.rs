@@ -12,11 +12,13 @@ use std::sync::Arc;
 use drivers::AnyDriver;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
-use engine::conduct::{Output, Setup, run_virtual};
+use engine::conduct::{Output, Setup, run_virtual_together};
 use engine::transport::MemoryNetwork;
-use plan::experiment::{Experiment, Inputs, Known, Options, World, load};
+use plan::experiment::{self, Experiment, Inputs, Known, Options, World};
+use plan::load::Model;
 use plan::plan::TrialPlan;
 use plan::randomness::{Stream, draw, unit};
+use plan::schedule::Schedule;
 use record::Window;
 use record::summary::{Change, Comparison, Run, Summary};
 use report::summarize::{Input, Summariser};
@@ -35,15 +37,14 @@ version = ["old", "new"]
 [design]
 blocks = 10
 [target]
-url = "http://server"
+url = "http://{{factor.version}}"
 [load]
-rate = "150/s"
-duration = "2s"
+LOAD
 warm_up = "500ms"
 steady_state = "reported"
 [[operation]]
 name = "get"
-http = { path = "/{{factor.version}}" }
+http = { path = "/" }
 expect = { status = 200 }
 [[comparison]]
 factor = "version"
@@ -71,16 +72,43 @@ impl Known for Protocols {
     }
 }
 
-fn experiment(seed: u64) -> Experiment {
+/// What is true of the arms and of the machine.
+#[derive(Clone, Copy)]
+struct Truth {
+    /// The new version over the old one.
+    slower: f64,
+    /// Standard deviation of the logarithm of the machine's speed, from one start of trials to the next.
+    machine: f64,
+    duet: bool,
+    /// What is offered, and for how long.
+    load: &'static str,
+}
+
+/// Trials one after the other on a machine that is always the same.
+const APART: Truth =
+    Truth { slower: 1.0, machine: 0.0, duet: false, load: "rate = \"150/s\"\nduration = \"2s\"" };
+/// Both arms at once on a machine that is half as fast again at one time as at another. Each has arrivals of its own,
+/// which those of trials apart share, so that there must be more of them.
+const DUET: Truth =
+    Truth { slower: 1.0, machine: 0.3, duet: true, load: "rate = \"100/s\"\nduration = \"5s\"" };
+
+/// Experiments to be simulated: so few, or 200 for the proof.
+fn experiments(few: u64) -> u64 {
+    if std::env::var_os("PROOFLOAD_PROOF").is_some() { 200 } else { few }
+}
+
+fn experiment(seed: u64, Truth { duet, load, .. }: Truth) -> Experiment {
     let world = World { inputs: &Nowhere, known: &Protocols };
     let options = Options { seed: Some(seed), ..Options::default() };
-    load("comparison.toml", FILE, world, &options).expect("a file without problems")
+    let file = if duet { FILE.replace("[design]", "[design]\nduet = true") } else { FILE.into() };
+    let file = file.replace("LOAD", load);
+    experiment::load("comparison.toml", &file, world, &options).expect("a file without problems")
 }
 
 /// One server for all connections, first come, first served, with exponential service times.
-fn serve(network: &MemoryNetwork, clock: &Virtual, seed: u64, mean: f64) {
+fn serve(network: &MemoryNetwork, clock: &Virtual, (name, seed): (&str, u64), mean: f64) {
     let (clock, served) = (clock.clone(), Rc::new(Mutex::new(0_u64)));
-    network.serve("server", move |mut stream: DuplexStream| {
+    network.serve(name, move |mut stream: DuplexStream| {
         let (clock, served) = (clock.clone(), Rc::clone(&served));
         async move {
             let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
@@ -110,46 +138,55 @@ fn normal(seed: u64) -> f64 {
     (-2.0 * of(0).ln()).sqrt() * (std::f64::consts::TAU * of(1)).cos()
 }
 
-/// Executes a trial in which the new version is slower by `factor`.
-fn execute(
-    experiment: &Experiment,
-    planned: &TrialPlan,
-    factor: f64,
-) -> (record::Trial, Vec<Window>) {
-    let arm = &experiment.plan.arms[planned.arm];
+/// What one trial left.
+type Left = (record::Trial, Vec<Window>);
+
+/// Executes a trial, or both of a duet at once.
+fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<Left> {
     let (clock, network) = (Virtual::new(), MemoryNetwork::new());
-    let own = experiment.plan.seed.wrapping_mul(1_000) + u64::from(planned.index);
-    let slower = if planned.arm == 1 { factor } else { 1.0 };
-    serve(&network, &clock, own, SERVICE * slower * (0.03 * normal(own)).exp());
-    let setup = Setup {
-        driver: Arc::new(AnyDriver::named("http").expect("HTTP is known")),
-        arm,
-        trial: planned,
-        wall_clock: "2026-01-01T00:00:00Z".to_owned(),
-        calendar: String::new,
-        keep_samples: None,
-        stop: StopSignal::new(),
-        end: engine::EndSignal::new(),
-    };
-    let mut windows = Vec::new();
-    let trial = run_virtual(&setup, (&clock, network), 1, &mut |output| {
+    let seed =
+        |trial: &TrialPlan| experiment.plan.seed.wrapping_mul(1_000) + u64::from(trial.index);
+    let machine = (truth.machine * normal(!seed(&planned[0]))).exp();
+    let end = engine::EndSignal::new();
+    let mut setups = Vec::new();
+    for trial in planned {
+        let (arm, own) = (&experiment.plan.arms[trial.arm], seed(trial));
+        let slower = if trial.arm == 1 { truth.slower } else { 1.0 };
+        let mean = SERVICE * slower * machine * (0.03 * normal(own)).exp();
+        serve(&network, &clock, (["old", "new"][trial.arm], own), mean);
+        setups.push(Setup {
+            driver: Arc::new(AnyDriver::named("http").expect("HTTP is known")),
+            arm,
+            trial,
+            wall_clock: "2026-01-01T00:00:00Z".to_owned(),
+            calendar: String::new,
+            keep_samples: None,
+            stop: StopSignal::new(),
+            end: end.clone(),
+        });
+    }
+    let mut windows = vec![Vec::new(); planned.len()];
+    let means = (&clock, network.clone());
+    let trials = run_virtual_together(&setups, means, 1, &mut |place, output| {
         if let Output::Window(window) = output {
-            windows.push(window);
+            windows[place].push(window);
         }
     });
-    (trial.expect("a trial"), windows)
+    trials.expect("trials").into_iter().zip(windows).collect()
 }
 
-fn carried_out(seed: u64, factor: f64) -> Summary {
-    let experiment = experiment(seed);
+fn carried_out(seed: u64, truth: Truth) -> Summary {
+    let experiment = experiment(seed, truth);
     let mut summariser = Summariser::new(&experiment.plan);
-    for planned in &experiment.plan.trials {
-        let (trial, windows) = execute(&experiment, planned, factor);
-        let show = |show: &mut dyn FnMut(&Window)| {
-            windows.iter().for_each(show);
-            Ok(())
-        };
-        summariser.add(Input { trial: &trial, spans: &[], windows: &show }).expect("in memory");
+    let together = |one: &TrialPlan, next: &TrialPlan| one.duet && one.block == next.block;
+    for planned in experiment.plan.trials.chunk_by(together) {
+        for (trial, windows) in execute(&experiment, planned, truth) {
+            let show = |show: &mut dyn FnMut(&Window)| {
+                windows.iter().for_each(show);
+                Ok(())
+            };
+            summariser.add(Input { trial: &trial, spans: &[], windows: &show }).expect("in memory");
+        }
     }
     summariser.finish(provenance(&experiment))
 }
@@ -173,26 +210,96 @@ fn is_changed(one: &Comparison) -> bool {
     one.result == Change::Changed
 }
 
+/// What experiments with equal arms came to.
+#[derive(Debug, Default)]
+struct Equal {
+    /// Experiments in which any metric is changed.
+    changed: u64,
+    /// Of all intervals, those that hold 1.
+    held: f64,
+    /// Mean of the logarithm of the ratio of medians, in its standard errors.
+    bias: f64,
+}
+
+fn equal(truth: Truth) -> Equal {
+    let (mut equal, mut logs) = (Equal::default(), Vec::new());
+    for seed in 1..=experiments(EXPERIMENTS) {
+        let found = carried_out(seed, truth).comparisons;
+        assert!(found.iter().all(|one| one.blocks == 10), "every trial is usable");
+        equal.changed += u64::from(found.iter().any(is_changed));
+        let holds = |one: &&Comparison| one.low <= Some(1.0) && Some(1.0) <= one.high;
+        equal.held += found.iter().filter(holds).count() as f64 / found.len() as f64;
+        logs.push(found[0].ratio.expect("a ratio").ln());
+    }
+    let count = experiments(EXPERIMENTS) as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (equal.held, equal.bias) = (equal.held / count, mean / (variance / count).sqrt());
+    println!("of {count} experiments with equal arms: {equal:?}");
+    equal
+}
+
 #[test]
 fn equal_arms_are_rarely_changed() {
-    let mut changed = 0;
-    let mut words = std::collections::BTreeMap::new();
-    for seed in 1..=EXPERIMENTS {
-        let summary = carried_out(seed, 1.0);
-        assert!(summary.comparisons.iter().all(|one| one.blocks == 10), "every trial is usable");
-        changed += u32::from(summary.comparisons.iter().any(is_changed));
-        *words.entry(format!("{:?}", summary.comparisons[0].result)).or_insert(0) += 1;
-    }
-    assert!(changed <= 3, "{changed} of {EXPERIMENTS}: {words:?}");
+    let found = equal(APART);
+    assert!(found.changed * 20 <= 3 * experiments(EXPERIMENTS), "{found:?}");
 }
 
 #[test]
 fn a_fifth_slower_is_always_changed() {
     for seed in 1..=EXPERIMENTS {
-        let summary = carried_out(seed, 1.2);
+        let summary = carried_out(seed, Truth { slower: 1.2, ..APART });
         for one in &summary.comparisons {
             assert!(is_changed(one) && one.ratio > Some(1.1), "seed {seed}: {one:?}");
         }
         assert!(!summary.comparisons[0].shift.is_empty());
+    }
+}
+
+#[test]
+fn equal_arms_of_a_duet_are_rarely_changed_and_their_intervals_hold() {
+    let found = equal(DUET);
+    assert!(found.changed * 20 <= 3 * experiments(EXPERIMENTS), "{found:?}");
+    // 95 % less two standard deviations over so many experiments, whose two metrics go together.
+    let least = 0.95 - 2.0 * (0.95 * 0.05 / experiments(EXPERIMENTS) as f64).sqrt();
+    assert!(found.held >= least, "{found:?}");
+    assert!(found.bias.abs() < 3.0, "a machine that slows both favours neither: {found:?}");
+}
+
+#[test]
+fn a_machine_that_hides_a_fifth_from_trials_apart_does_not_hide_it_from_a_duet() {
+    let (all, mut duet, mut apart) = (experiments(EXPERIMENTS / 2), 0, 0);
+    let all_changed = |found: &[Comparison]| u64::from(found.iter().all(is_changed));
+    for seed in 1..=all {
+        let summary = carried_out(seed, Truth { slower: 1.2, ..DUET });
+        duet += all_changed(&summary.comparisons);
+        assert!(summary.findings.iter().any(|finding| finding.code == "duet-shares-machine"));
+        let summary = carried_out(seed, Truth { slower: 1.2, duet: false, ..DUET });
+        apart += all_changed(&summary.comparisons);
+    }
+    println!("of {all} experiments a fifth slower: {duet} changed as duets, {apart} apart");
+    assert!(duet * 20 >= 19 * all, "{duet} of {all}");
+    assert!(apart * 2 < all, "{apart} of {all}");
+}
+
+#[test]
+fn the_arrivals_of_both_arms_are_those_of_the_plan() {
+    let summary = carried_out(1, DUET);
+    let experiment = experiment(1, DUET);
+    let planned: Vec<_> = summary.arms.iter().map(|arm| &arm.trials).collect();
+    for (old, new) in planned[0].iter().zip(planned[1]) {
+        assert!(old.block == new.block && old.duet && new.duet);
+        for trial in [old, new] {
+            let sums = trial.accounting;
+            assert_eq!(sums.planned, sums.started + sums.missed);
+            assert_eq!(sums.started, sums.succeeded + sums.failed + sums.abandoned);
+        }
+        let trial = experiment.plan.trials.iter().find(|one| one.index == old.index);
+        let seed = trial.expect("it was planned").seed;
+        let load = &experiment.plan.arms[0].load;
+        let Model::Open { arrivals } = &load.model else { panic!("an open load") };
+        let twice = arrivals.twice().expect("Poisson arrivals");
+        let whole = Schedule::new(&twice, load.stop, seed).count() as u64;
+        assert_eq!(old.accounting.planned + new.accounting.planned, whole);
     }
 }

@@ -161,6 +161,9 @@ pub struct Trial {
     /// What it is counted for.
     #[serde(default)]
     pub counts_for: CountsFor,
+    /// Whether it was executed at the same time as the other trial of its block, on the same machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duet: bool,
     /// Length of a window.
     pub window_ns: u64,
     /// What was offered.

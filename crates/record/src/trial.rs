@@ -16,6 +16,9 @@ pub struct Trial {
     pub block: u32,
     /// Place within the block, from 1.
     pub order: u32,
+    /// Whether it was executed at the same time as the other trial of its block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duet: bool,
     /// Name of the arm.
     pub arm: String,
     /// RFC 3339, UTC.
@@ -53,7 +56,7 @@ pub struct Trial {
     pub interrupted: bool,
     /// Why it ended before its time, if it did.
     pub died: Option<String>,
-    /// What it was that ended; none where nothing did, and in records of older versions.
+    /// What it was that ended; none where nothing of its own did, and in records of older versions.
     #[serde(default)]
     pub died_as: Option<Role>,
     /// Why its measure phase was ended before the plan's end, with nothing being wrong.

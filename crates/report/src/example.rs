@@ -266,6 +266,7 @@ fn trial(drawn: &[Drawn]) -> Trial {
         validity: Validity::Valid,
         reasons: Vec::new(),
         counts_for: CountsFor::Judgement,
+        duet: false,
         window_ns: 1_000_000_000,
         load: Load {
             model: Model::Open,

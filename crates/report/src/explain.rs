@@ -42,6 +42,10 @@ pub const GLOSSARY: &[Entry] = &[
     entry("arm", "One combination of levels."),
     entry("block", "Each arm once, in random order, close together in time."),
     entry("trial", "One execution of one arm."),
+    entry(
+        "duet",
+        "Both arms of a block at the same time, each arrival assigned to one of them at random: what disturbs the machine disturbs both. Ratios are compared; absolute times are those of a shared machine.",
+    ),
     entry("run", "One invocation of the instrument, with one folder of results."),
     entry("system", "What is under test, when the instrument starts it."),
     entry("target", "The address that operations are sent to."),

@@ -165,6 +165,7 @@ fn facts(
         index: planned.index,
         block: planned.block,
         order: planned.order,
+        duet: planned.duet,
         arm: arm.name.clone(),
         started_at: "2026-11-21T07:30:05Z".into(),
         window_ns: phases.window,

@@ -1,19 +1,24 @@
 //! Where everything that workers say arrives: it joins windows and tells the outside.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
-use record::{Batch, EarlyEnd, FailureKind, Layout, Window, WindowAssembler, WindowSpan};
+use record::{Batch, EarlyEnd, FailureKind, Layout, Trial, Window, WindowAssembler, WindowSpan};
 use stats::{COARSE, Histogram};
 
-use super::Output;
+use super::{Output, facts};
 use crate::driver::Driver;
 use crate::worker::{Backlog, Brief, Message, Timeline};
 
+/// Whoever is told what trials say, and which of them by its place.
+pub(super) type Listener<'a> = RefCell<&'a mut dyn FnMut(usize, Output)>;
+
 /// Joins what the workers of one trial say.
 pub(super) struct Desk<'a> {
-    on: &'a mut dyn FnMut(Output),
+    on: &'a Listener<'a>,
+    side: usize,
     assembler: Option<WindowAssembler>,
     layout: Layout,
     timeline: Timeline,
@@ -33,7 +38,7 @@ pub(super) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new<D: Driver>(brief: &Brief<D>, on: &'a mut dyn FnMut(Output)) -> Self {
+    pub(super) fn new<D: Driver>(brief: &Brief<D>, on: &'a Listener<'a>) -> Self {
         let operations = brief.layout.operations.len();
         let span = match brief.load.model {
             Model::Open { .. } => WindowSpan::ResponseTime,
@@ -41,6 +46,7 @@ impl<'a> Desk<'a> {
         };
         Self {
             on,
+            side: brief.side,
             assembler: Some(WindowAssembler::new(brief.workers, operations)),
             layout: brief.layout.clone(),
             timeline: brief.timeline,
@@ -60,7 +66,7 @@ impl<'a> Desk<'a> {
     /// Tells that something happened at this instant of the trial's clock.
     pub(super) fn event(&mut self, at: u64, kind: EventKind) {
         let at_ns = at.cast_signed() - self.timeline.measure_from.cast_signed();
-        (self.on)(Output::Event(Event { at_ns, kind }));
+        self.tell(Output::Event(Event { at_ns, kind }));
     }
 
     /// Takes what a worker says.
@@ -129,8 +135,15 @@ impl<'a> Desk<'a> {
         self.ended_early.as_ref()
     }
 
-    /// Everything has ended: gives out the windows that are left.
-    pub(super) fn close(&mut self) {
+    /// Everything has ended, and this is what was left: gives out the last windows, and then that it ended.
+    pub(super) fn finish(&mut self, trial: Trial, now: u64) -> Trial {
+        self.close();
+        let accounting = facts::accounting(&trial.totals.total());
+        self.event(now, EventKind::TrialFinished { accounting });
+        trial
+    }
+
+    fn close(&mut self) {
         if let Some(assembler) = self.assembler.take() {
             for window in assembler.finish() {
                 self.give(window);
@@ -166,7 +179,7 @@ impl<'a> Desk<'a> {
         }
         if let Some(backlog) = self.backlog.as_ref().filter(|_| !batch.samples.is_empty()) {
             let samples = batch.samples.len() as u64;
-            (self.on)(Output::Samples(batch.samples));
+            self.tell(Output::Samples(batch.samples));
             backlog.taken(batch.worker, samples);
         }
     }
@@ -177,7 +190,11 @@ impl<'a> Desk<'a> {
         }
         let end = self.instant_of(window.number + 1);
         self.event(end, EventKind::WindowClosed(window.counts()));
-        (self.on)(Output::Window(window));
+        self.tell(Output::Window(window));
+    }
+
+    fn tell(&self, output: Output) {
+        (self.on.borrow_mut())(self.side, output);
     }
 
     /// When the window with this number begins.

@@ -16,7 +16,7 @@ pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     brief: &Brief<D>,
     reports: &[Report],
-    (died, ended_early): (Option<(Role, String)>, Option<&EarlyEnd>),
+    (died, ended_early): (Option<(Option<Role>, String)>, Option<&EarlyEnd>),
 ) -> Trial {
     let mut totals = Totals::new(&brief.layout);
     for report in reports {
@@ -31,6 +31,7 @@ pub(super) fn join<D: Driver>(
         index: setup.trial.index,
         block: setup.trial.block,
         order: setup.trial.order,
+        duet: setup.trial.duet,
         arm: setup.arm.name.clone(),
         started_at: setup.wall_clock.clone(),
         window_ns: brief.timeline.window,
@@ -54,7 +55,7 @@ pub(super) fn join<D: Driver>(
         },
         // Of a trial that fell, nothing was enough.
         early_end: ended_early.filter(|_| died.is_none()).cloned(),
-        died_as: died.as_ref().map(|(role, _)| *role),
+        died_as: died.as_ref().and_then(|(role, _)| *role),
         died: died.map(|(_, why)| why),
         faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,

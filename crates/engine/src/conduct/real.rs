@@ -1,24 +1,23 @@
-//! A trial in real time: processes, one pinned thread a worker, and the conductor on the caller's.
+//! A trial in real time, or several at once: processes, one pinned thread a worker, and the conductor on the caller's.
 
-use std::sync::Arc;
+use std::cell::RefCell;
 use std::time::Duration;
 
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
-use record::{Role, Trial};
+use record::{EarlyEnd, Role, Trial};
 
-use super::desk::Desk;
-use super::setup::Setup;
-use super::threads::{Threads, timing};
-use super::watch::{Blows, Check, Watch};
+use super::desk::{Desk, Listener};
+use super::setup::{Ready, Setup, briefs};
+use super::threads::{Harvest, Threads, timing};
+use super::watch::{Blows, Check, Fall, Watch};
 use super::{ConductError, Output, facts, observers};
 use crate::clock::monotonic;
 use crate::driver::Driver;
 use crate::placement::{self, Aside};
 use crate::process::{Launcher, Processes};
-use crate::stop::StopSignal;
 use crate::transport::Endpoint;
-use crate::worker::{Prepared, Stops};
+use crate::worker::Brief;
 
 /// From the start of the threads to the first intended start: they must be ready by then.
 const LEAD: u64 = 100_000_000;
@@ -33,61 +32,106 @@ pub fn run_trial<D: Driver>(
     launcher: &Launcher,
     on: &mut dyn FnMut(Output),
 ) -> Result<Trial, ConductError> {
-    let placement = place(setup)?;
+    let setups = std::slice::from_ref(setup);
+    let mut trials = run_together(setups, launcher, &mut |_, output| on(output))?;
+    Ok(trials.remove(0))
+}
+
+/// Executes trials at the same time: by the same workers, which begin the operations of each as its own
+/// schedule says, against processes of each one's own, which share the processors that are left. `on` is told
+/// which of them speaks, by its place. When one of them falls, all end.
+///
+/// Shape:  at least one; they share their signals, and phases of the same lengths
+/// Errors: what kept any of them from being executed; what fails meanwhile is data
+pub fn run_together<D: Driver>(
+    setups: &[Setup<'_, D>],
+    launcher: &Launcher,
+    on: &mut dyn FnMut(usize, Output),
+) -> Result<Vec<Trial>, ConductError> {
+    let placement = place(setups)?;
     let _aside = Aside::of(&placement)?;
     let launcher = Launcher { cores: placement.systems.clone(), ..launcher.clone() };
-    announce(setup, on);
-    let mut processes = launcher.start(setup.arm, &|| setup.stop.requests() > 0)?;
-    let (endpoints, prepared) = prepare(setup, &processes)?;
+    announce(setups, on);
+    let stopped = || setups.iter().any(|setup| setup.stop.requests() > 0);
+    let started = setups.iter().map(|setup| launcher.start(setup.arm, &stopped));
+    let mut processes = started.collect::<Result<Vec<_>, _>>()?;
+    let ready = setups.iter().zip(&processes).map(|(setup, own)| prepare(setup, own));
+    let ready = ready.collect::<Result<Vec<_>, _>>()?;
     let timing = timing()?;
-    let start = monotonic() + LEAD;
-    let brief = Arc::new(setup.brief(prepared, endpoints, placement.workers.len(), start));
-    let mut desk = Desk::new(&brief, on);
-    for (name, pids) in processes.pids() {
-        desk.event(monotonic(), EventKind::ProcessReady { name, pids });
+    let briefs = briefs(setups, ready, placement.workers.len(), monotonic() + LEAD);
+    let listener: Listener<'_> = RefCell::new(&mut *on);
+    let mut desks: Vec<Desk<'_>> = briefs.iter().map(|brief| Desk::new(brief, &listener)).collect();
+    for ((desk, setup), own) in desks.iter_mut().zip(setups).zip(&processes) {
+        for (name, pids) in own.pids() {
+            desk.event(monotonic(), EventKind::ProcessReady { name, pids });
+        }
+        desk.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
     }
-    desk.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
-    let (user, end) = (setup.stop.clone(), setup.end.clone());
-    let stops = Stops { user, conduct: StopSignal::new(), end };
-    let threads = Threads::start(&brief, &placement.workers, &stops)?;
-    let processes = &mut processes;
-    let (died, check) = (None, Check::Ahead);
-    let blows = Blows::new(&setup.arm.faults);
-    let mut watch = Watch { processes, stops, timing, placement, died, check, blows };
-    watch.conduct(brief.timeline, &mut desk, &threads);
-    let harvest = threads.join();
-    // A worker of ours that fell says nothing about whatever else fell meanwhile.
-    let died = harvest.died.map(|why| (Role::Worker, why)).or(watch.died.take());
-    let mut trial = facts::join(setup, &brief, &harvest.reports, (died, desk.ended_early()));
-    trial.faults = watch.blows.done;
-    desk.close();
-    if let Check::Done(generator, kernel) = watch.check {
-        (trial.generator, trial.kernel) = (generator, kernel);
+    let stops = setups[0].stops();
+    let threads = Threads::start(&briefs, &placement.workers, &stops)?;
+    let (fell, check, own) = (None, Check::Ahead, &mut processes[..]);
+    let blows = setups.iter().map(|setup| Blows::new(&setup.arm.faults)).collect();
+    let mut watch = Watch { processes: own, stops, timing, placement, fell, check, blows };
+    watch.conduct(briefs[0].timeline, &mut desks, &threads);
+    let Watch { fell, check, blows, .. } = watch;
+    let seen = Seen { fell, check, blows, harvest: threads.join() };
+    let sides = setups.iter().zip(&briefs).zip(&processes);
+    let trials = sides.zip(&mut desks).map(|(((setup, brief), own), desk)| {
+        let trial = seen.trial(setup, brief, (own, desk.ended_early()));
+        desk.finish(trial, monotonic())
+    });
+    Ok(trials.collect())
+}
+
+/// What is known once all workers have ended.
+struct Seen {
+    fell: Option<Fall>,
+    check: Check,
+    blows: Vec<Blows>,
+    harvest: Harvest,
+}
+
+impl Seen {
+    /// The facts of one of the trials; the generator and the machine were those of all.
+    fn trial<D: Driver>(
+        &self,
+        setup: &Setup<'_, D>,
+        brief: &Brief<D>,
+        (processes, ended_early): (&Processes, Option<&EarlyEnd>),
+    ) -> Trial {
+        let fell = self.fell.as_ref().map(|fall| fall.told_to(brief.side));
+        // A worker of ours that fell says nothing about whatever else fell meanwhile.
+        let died = self.harvest.died.clone().map(|why| (Some(Role::Worker), why)).or(fell);
+        let reports = &self.harvest.reports[brief.side];
+        let mut trial = facts::join(setup, brief, reports, (died, ended_early));
+        trial.faults.clone_from(&self.blows[brief.side].done);
+        if let Check::Done(generator, kernel) = &self.check {
+            (trial.generator, trial.kernel) = (generator.clone(), kernel.clone());
+        }
+        trial.generator.notes.extend_from_slice(&self.harvest.notes);
+        add_processes(&mut trial, processes, &brief.layout.items);
+        trial
     }
-    trial.generator.notes.extend(harvest.notes);
-    add_processes(&mut trial, processes, &brief.layout.items);
-    let accounting = facts::accounting(&trial.totals.total());
-    desk.event(monotonic(), EventKind::TrialFinished { accounting });
-    Ok(trial)
 }
 
 /// Processors for both sides; no more workers than have something to do.
-fn place<D: Driver>(setup: &Setup<'_, D>) -> Result<Placement, ConductError> {
+fn place<D: Driver>(setups: &[Setup<'_, D>]) -> Result<Placement, ConductError> {
     let allowed = placement::allowed_cores()?;
-    let wanted = setup.arm.load.workers.map(|workers| workers as usize);
-    let workers = setup.workers(placement::place(&allowed, wanted).workers.len());
-    Ok(placement::place(&allowed, Some(workers)))
+    let wanted = setups[0].arm.load.workers.map(|workers| workers as usize);
+    let wanted = placement::place(&allowed, wanted).workers.len();
+    let workers = setups.iter().map(|setup| setup.workers(wanted)).min();
+    Ok(placement::place(&allowed, workers))
 }
 
-fn announce<D: Driver>(setup: &Setup<'_, D>, on: &mut dyn FnMut(Output)) {
-    // The measure phase is not dated yet: how long launching takes is not known.
-    let at_ns = -setup.lead_ns().cast_signed();
-    for kind in [setup.started(), EventKind::PhaseEntered { phase: Phase::Launch }] {
-        on(Output::Event(Event { at_ns, kind }));
+fn announce<D: Driver>(setups: &[Setup<'_, D>], on: &mut dyn FnMut(usize, Output)) {
+    for (side, setup) in setups.iter().enumerate() {
+        // The measure phase is not dated yet: how long launching takes is not known.
+        let at_ns = -setup.lead_ns().cast_signed();
+        for kind in [setup.started(), EventKind::PhaseEntered { phase: Phase::Launch }] {
+            on(side, Output::Event(Event { at_ns, kind }));
+        }
     }
 }
-
-type Ready<D> = (Vec<Endpoint>, Vec<Prepared<<D as Driver>::Operation>>);
 
 /// Fills the targets' placeholders, resolves them, and compiles the mix for them.
 fn prepare<D: Driver>(

@@ -15,7 +15,7 @@ use super::ConductError;
 use crate::driver::{Compile, Driver};
 use crate::stop::{EndSignal, StopSignal};
 use crate::transport::Endpoint;
-use crate::worker::{Backlog, Brief, Prepared, Timeline};
+use crate::worker::{Backlog, Brief, Prepared, Stops, Timeline};
 
 /// A trial to be executed.
 #[derive(Debug)]
@@ -47,6 +47,12 @@ impl<D: Driver> Setup<'_, D> {
             Model::Open { .. } | Model::Closed => self.arm.load.connections,
         };
         wanted.min(actors as usize).max(1)
+    }
+
+    /// Who may end it before its time.
+    pub(super) fn stops(&self) -> Stops {
+        let (user, end) = (self.stop.clone(), self.end.clone());
+        Stops { user, conduct: StopSignal::new(), end }
     }
 
     /// Length of the warm-up.
@@ -91,10 +97,10 @@ impl<D: Driver> Setup<'_, D> {
     }
 
     /// What the workers are told, for a trial that begins at `start`.
-    pub(super) fn brief(
+    fn brief(
         &self,
-        prepared: Vec<Prepared<D::Operation>>,
-        endpoints: Vec<Endpoint>,
+        side: usize,
+        (endpoints, prepared): Ready<D>,
         workers: usize,
         start: u64,
     ) -> Brief<D> {
@@ -106,8 +112,8 @@ impl<D: Driver> Setup<'_, D> {
             endpoints,
             layout: self.layout(),
             timeline: self.timeline(start),
-            trial: self.trial.index,
-            seed: self.trial.seed,
+            trial: self.trial.clone(),
+            side,
             workers,
             in_flight_cap: load.in_flight_cap().unwrap_or(u64::MAX).max(1),
             samples: self.keep_samples.map(|limit| Backlog::new(workers, limit)),
@@ -159,6 +165,23 @@ impl<D: Driver> Setup<'_, D> {
         }
     }
 }
+
+/// What the workers are told of trials that begin together at `start`.
+pub(super) fn briefs<D: Driver>(
+    setups: &[Setup<'_, D>],
+    ready: Vec<Ready<D>>,
+    workers: usize,
+    start: u64,
+) -> Vec<Arc<Brief<D>>> {
+    let sides = setups.iter().zip(ready).enumerate();
+    let brief = |(side, (setup, ready)): (usize, (&Setup<'_, D>, Ready<D>))| {
+        Arc::new(setup.brief(side, ready, workers, start))
+    };
+    sides.map(brief).collect()
+}
+
+/// Where operations go, and the mix as compiled for that.
+pub(super) type Ready<D> = (Vec<Endpoint>, Vec<Prepared<<D as Driver>::Operation>>);
 
 /// Names that the samples of an arm refer to.
 pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {

@@ -1,9 +1,11 @@
 //! The workers' threads: one pinned thread and one runtime each.
 
+use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
@@ -15,27 +17,30 @@ use crate::selfcheck::{Timing, current_task};
 use crate::transport::Kernel;
 use crate::worker::{Brief, Message, Report, Stops, work};
 
-/// The workers of a trial that goes on.
+/// The workers of trials that go on.
 pub(super) struct Threads {
     running: Vec<JoinHandle<Ended>>,
     /// Kernel ids, by worker.
     pub(super) ids: Vec<u32>,
     /// What the workers say; disconnected when all have ended.
-    pub(super) said: Receiver<Message>,
+    pub(super) said: Receiver<(usize, Message)>,
+    sides: usize,
     /// Workers that have ended stay until these are dropped, so that the kernel still knows them.
     holds: Vec<Sender<()>>,
 }
 
 /// What is left of one thread.
 struct Ended {
-    report: Result<Report, String>,
+    /// By side.
+    reports: Result<Vec<Report>, String>,
     note: Option<String>,
 }
 
 /// What is left of all of them.
 #[derive(Default)]
 pub(super) struct Harvest {
-    pub(super) reports: Vec<Report>,
+    /// By side, then by worker.
+    pub(super) reports: Vec<Vec<Report>>,
     /// Why a worker died, if one did.
     pub(super) died: Option<String>,
     /// Sentences for the record.
@@ -43,36 +48,37 @@ pub(super) struct Harvest {
 }
 
 impl Threads {
-    /// Starts them, each on its processor.
+    /// Starts them, each on its processor, for all of these trials.
     ///
     /// Errors: what the operating system says when there is no thread to be had; those that were
     /// started stop
     pub(super) fn start<D: Driver>(
-        brief: &Arc<Brief<D>>,
+        briefs: &[Arc<Brief<D>>],
         cores: &[usize],
         stops: &Stops,
     ) -> io::Result<Self> {
         let (messages, said) = channel();
         let (introduce, introduced) = channel();
-        let mut threads = Self { running: Vec::new(), ids: Vec::new(), said, holds: Vec::new() };
+        let (running, ids, holds) = (Vec::new(), Vec::new(), Vec::new());
+        let mut threads = Self { running, ids, said, sides: briefs.len(), holds };
         for (worker, &core) in cores.iter().enumerate() {
             let (hold, held) = channel::<()>();
-            let (brief, ends) = (Arc::clone(brief), (stops.clone(), messages.clone()));
+            let (briefs, ends) = (briefs.to_vec(), (stops.clone(), messages.clone()));
             let (conduct, introduce) = (stops.conduct.clone(), introduce.clone());
             let body = move || {
                 let note = placement::pin(&[core]).err();
                 // Nobody listens when another thread could not be started.
                 let _ = introduce.send((worker, current_task()));
-                let run = AssertUnwindSafe(|| run(brief, worker, ends));
-                let report =
+                let run = AssertUnwindSafe(|| run(briefs, worker, ends));
+                let reports =
                     catch_unwind(run).unwrap_or_else(|_| Err(format!("worker {worker} panicked")));
-                if report.is_err() {
+                if reports.is_err() {
                     conduct.request();
                 }
                 // Nothing is ever sent: this ends when the conductor lets go.
                 let _ = held.recv();
                 let note = note.map(|error| format!("worker {worker} is not pinned: {error}"));
-                Ended { report, note }
+                Ended { reports, note }
             };
             let thread = thread::Builder::new().name(format!("worker-{worker}")).spawn(body);
             threads.running.push(thread.inspect_err(|_| stops.conduct.request())?);
@@ -87,14 +93,16 @@ impl Threads {
     /// Lets the threads go and gathers what they leave.
     pub(super) fn join(self) -> Harvest {
         drop(self.holds);
-        let mut harvest = Harvest::default();
+        let reports = (0..self.sides).map(|_| Vec::new()).collect();
+        let mut harvest = Harvest { reports, ..Harvest::default() };
         for thread in self.running {
             match thread.join() {
-                Ok(Ended { report: Ok(report), note }) => {
-                    harvest.reports.push(report);
+                Ok(Ended { reports: Ok(reports), note }) => {
+                    let sides = harvest.reports.iter_mut().zip(reports);
+                    sides.for_each(|(side, report)| side.push(report));
                     harvest.notes.extend(note);
                 }
-                Ok(Ended { report: Err(reason), .. }) => _ = harvest.died.get_or_insert(reason),
+                Ok(Ended { reports: Err(reason), .. }) => _ = harvest.died.get_or_insert(reason),
                 Err(_) => _ = harvest.died.get_or_insert("a worker panicked at its end".to_owned()),
             }
         }
@@ -111,18 +119,42 @@ pub(super) fn timing() -> io::Result<Timing> {
     Ok(Timing::measure(monotonic, |at| runtime.block_on(clock.sleep_until(at))))
 }
 
-/// The whole of a worker.
+/// The whole of a worker: its shifts in all trials, as one task on one clock.
 fn run<D: Driver>(
-    brief: Arc<Brief<D>>,
+    briefs: Vec<Arc<Brief<D>>>,
     worker: usize,
-    ends: (Stops, Sender<Message>),
-) -> Result<Report, String> {
+    ends: (Stops, Sender<(usize, Message)>),
+) -> Result<Vec<Report>, String> {
     let lacks = |what, error: io::Error| format!("worker {worker} has no {what}: {error}");
     let runtime = runtime().map_err(|error| lacks("runtime", error))?;
     runtime.block_on(async move {
         let clock = Real::start().map_err(|error| lacks("timer", error))?;
-        work((clock, Kernel), brief, worker, ends).await
+        let shift = |brief| {
+            let (means, ends) = ((clock.clone(), Kernel), ends.clone());
+            async move {
+                let conduct = ends.0.conduct.clone();
+                // Where one falls the others end, too.
+                work(means, brief, worker, ends).await.inspect_err(|_| conduct.request())
+            }
+        };
+        all(briefs.into_iter().map(shift).collect()).await.into_iter().collect()
     })
+}
+
+/// Awaits all of them within one task.
+async fn all<T>(shifts: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let mut shifts: Vec<_> = shifts.into_iter().map(|shift| (Box::pin(shift), None)).collect();
+    poll_fn(|context| {
+        for (shift, ended) in shifts.iter_mut().filter(|(_, ended)| ended.is_none()) {
+            if let Poll::Ready(value) = shift.as_mut().poll(context) {
+                *ended = Some(value);
+            }
+        }
+        let open = shifts.iter().any(|(_, ended)| ended.is_none());
+        if open { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    shifts.into_iter().filter_map(|(_, ended)| ended).collect()
 }
 
 fn runtime() -> io::Result<LocalRuntime> {

@@ -1,23 +1,22 @@
 //! A trial in virtual time: all workers are tasks of one thread, and nothing is waited for.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::task::Poll;
 
-use record::event::EventKind;
 use record::{Role, Trial};
 use tokio::task::spawn_local;
 
-use super::desk::Desk;
-use super::setup::Setup;
+use super::desk::{Desk, Listener};
+use super::setup::{Setup, briefs};
 use super::{ConductError, Output, facts};
 use crate::clock::{Clock, Virtual};
 use crate::driver::Driver;
-use crate::stop::StopSignal;
 use crate::transport::{Address, Endpoint, Network};
-use crate::worker::{Brief, Message, Report, Stops, work};
+use crate::worker::{Brief, Message, Report, work};
 
 /// Virtual nanoseconds between looks at what the workers said.
 const TICK: u64 = 1_000_000_000;
@@ -30,60 +29,84 @@ const TICK: u64 = 1_000_000_000;
 /// Errors: as for a real trial
 pub fn run_virtual<D: Driver, N: Network>(
     setup: &Setup<'_, D>,
-    (clock, network): (&Virtual, N),
+    means: (&Virtual, N),
     workers: usize,
     on: &mut dyn FnMut(Output),
 ) -> Result<Trial, ConductError> {
-    let targets = &setup.arm.targets;
-    let endpoints = targets.iter().map(|target| endpoint(&target.url)).collect();
-    let workers = setup.workers(workers);
-    let prepared = setup.compile(targets)?;
-    let brief = Arc::new(setup.brief(prepared, endpoints, workers, clock.now()));
-    let mut desk = Desk::new(&brief, on);
-    let runtime = clock.runtime()?;
-    let (reports, died) = runtime.block_on(execute(setup, &brief, (clock, network), &mut desk));
-    let died = died.map(|why| (Role::Worker, why));
-    let trial = facts::join(setup, &brief, &reports, (died, desk.ended_early()));
-    desk.close();
-    let accounting = facts::accounting(&trial.totals.total());
-    desk.event(clock.now(), EventKind::TrialFinished { accounting });
-    Ok(trial)
+    let setups = std::slice::from_ref(setup);
+    let mut trials = run_virtual_together(setups, means, workers, &mut |_, output| on(output))?;
+    Ok(trials.remove(0))
 }
 
-async fn execute<D: Driver, N: Network>(
-    setup: &Setup<'_, D>,
-    brief: &Arc<Brief<D>>,
+/// Executes trials at the same time in virtual time; see [`run_together`](super::run_together).
+///
+/// Errors: as for real trials
+pub fn run_virtual_together<D: Driver, N: Network>(
+    setups: &[Setup<'_, D>],
     (clock, network): (&Virtual, N),
-    desk: &mut Desk<'_>,
-) -> (Vec<Report>, Option<String>) {
+    workers: usize,
+    on: &mut dyn FnMut(usize, Output),
+) -> Result<Vec<Trial>, ConductError> {
+    let workers = setups.iter().map(|setup| setup.workers(workers)).min().unwrap_or(1);
+    let ready = setups.iter().map(|setup| {
+        let targets = &setup.arm.targets;
+        let endpoints = targets.iter().map(|target| endpoint(&target.url)).collect();
+        Ok((endpoints, setup.compile(targets)?))
+    });
+    let ready = ready.collect::<Result<Vec<_>, ConductError>>()?;
+    let briefs = briefs(setups, ready, workers, clock.now());
+    let listener: Listener<'_> = RefCell::new(&mut *on);
+    let mut desks: Vec<Desk<'_>> = briefs.iter().map(|brief| Desk::new(brief, &listener)).collect();
+    let runtime = clock.runtime()?;
+    let all = execute(setups, &briefs, (clock, network), &mut desks);
+    let (reports, died) = runtime.block_on(all);
+    let died = died.map(|why| (Some(Role::Worker), why));
+    let sides = setups.iter().zip(&briefs).zip(&reports);
+    let trials = sides.zip(&mut desks).map(|(((setup, brief), reports), desk)| {
+        let trial = facts::join(setup, brief, reports, (died.clone(), desk.ended_early()));
+        desk.finish(trial, clock.now())
+    });
+    Ok(trials.collect())
+}
+
+/// The reports by side, and why a worker died, if one did.
+async fn execute<D: Driver, N: Network>(
+    setups: &[Setup<'_, D>],
+    briefs: &[Arc<Brief<D>>],
+    (clock, network): (&Virtual, N),
+    desks: &mut [Desk<'_>],
+) -> (Vec<Vec<Report>>, Option<String>) {
     let (messages, said) = channel();
-    let (user, end) = (setup.stop.clone(), setup.end.clone());
-    let stops = Stops { user, conduct: StopSignal::new(), end };
-    desk.event(clock.now(), setup.started());
-    let tasks: Vec<_> = (0..brief.workers)
-        .map(|worker| {
+    let stops = setups[0].stops();
+    for (desk, setup) in desks.iter_mut().zip(setups) {
+        desk.event(clock.now(), setup.started());
+    }
+    let shifts = briefs.iter().flat_map(|brief| (0..brief.workers).map(move |w| (brief, w)));
+    let tasks: Vec<_> = shifts
+        .map(|(brief, worker)| {
             let (means, brief) = ((clock.clone(), network.clone()), Arc::clone(brief));
-            let ends = (stops.clone(), messages.clone());
+            let (side, ends) = (brief.side, (stops.clone(), messages.clone()));
             let conduct = stops.conduct.clone();
-            spawn_local(async move {
+            let task = spawn_local(async move {
                 let report = work(means, brief, worker, ends).await;
                 if report.is_err() {
                     conduct.request();
                 }
                 report
-            })
+            });
+            (side, task)
         })
         .collect();
-    let mut reports = Vec::new();
+    let mut reports: Vec<Vec<Report>> = briefs.iter().map(|_| Vec::new()).collect();
     let mut died = None;
-    for task in tasks {
-        match listening(task, clock, setup, (desk, &said)).await {
-            Ok(Ok(report)) => reports.push(report),
+    for (side, task) in tasks {
+        match listening(task, clock, &setups[0], (desks, &said)).await {
+            Ok(Ok(report)) => reports[side].push(report),
             Ok(Err(reason)) => died = Some(reason),
             Err(panicked) => died = Some(panicked.to_string()),
         }
     }
-    listen(desk, &said);
+    listen(desks, &said);
     (reports, died)
 }
 
@@ -92,7 +115,7 @@ async fn listening<T, D: Driver>(
     task: impl Future<Output = T>,
     clock: &Virtual,
     setup: &Setup<'_, D>,
-    (desk, said): (&mut Desk<'_>, &Receiver<Message>),
+    (desks, said): (&mut [Desk<'_>], &Receiver<(usize, Message)>),
 ) -> T {
     let mut task = pin!(task);
     loop {
@@ -102,21 +125,21 @@ async fn listening<T, D: Driver>(
             Poll::Pending => tick.as_mut().poll(context).map(|()| None),
         })
         .await;
-        desk.enter_phases(clock.now());
+        desks.iter_mut().for_each(|desk| desk.enter_phases(clock.now()));
         if setup.stop.requests() > 0 {
-            desk.interrupt(clock.now());
+            desks.iter_mut().for_each(|desk| desk.interrupt(clock.now()));
         }
-        listen(desk, said);
-        desk.tell_progress(clock.now());
+        listen(desks, said);
+        desks.iter_mut().for_each(|desk| desk.tell_progress(clock.now()));
         if let Some(value) = ended {
             return value;
         }
     }
 }
 
-fn listen(desk: &mut Desk<'_>, said: &Receiver<Message>) {
-    while let Ok(message) = said.try_recv() {
-        desk.take(message);
+fn listen(desks: &mut [Desk<'_>], said: &Receiver<(usize, Message)>) {
+    while let Ok((side, message)) = said.try_recv() {
+        desks[side].take(message);
     }
 }
 

@@ -21,14 +21,16 @@ const TICK: u64 = 1_000_000_000;
 
 /// What the conductor looks after while the workers work.
 pub(super) struct Watch<'a> {
-    pub(super) processes: &'a mut Processes,
+    /// By side.
+    pub(super) processes: &'a mut [Processes],
     pub(super) stops: Stops,
     pub(super) timing: Timing,
     pub(super) placement: Placement,
-    /// What ended, and why the trial therefore ended before its time.
-    pub(super) died: Option<(Role, String)>,
+    /// Why all ended before their time.
+    pub(super) fell: Option<Fall>,
     pub(super) check: Check,
-    pub(super) blows: Blows,
+    /// By side.
+    pub(super) blows: Vec<Blows>,
 }
 
 /// What the plan does to processes, and what was done.
@@ -47,6 +49,43 @@ impl Blows {
     fn next(&self, measure_from: u64) -> Option<u64> {
         self.ahead.front().map(|step| measure_from + step.at.as_nanos() as u64)
     }
+
+    fn strike(&mut self, processes: &mut Processes, desk: &mut Desk<'_>, measure_from: u64) {
+        while self.next(measure_from).is_some_and(|due| monotonic() >= due)
+            && let Some(step) = self.ahead.pop_front()
+        {
+            let now = monotonic();
+            let failed = processes.strike(&step).err();
+            let (name, action) = (step.process, step.action.to_string());
+            self.done.push(FaultDone {
+                process: name.clone(),
+                action: action.clone(),
+                at_ns: now.cast_signed() - measure_from.cast_signed(),
+                failed: failed.clone(),
+            });
+            desk.event(now, EventKind::Fault { name, action, failed });
+        }
+    }
+}
+
+/// A trial that fell.
+pub(super) struct Fall {
+    side: usize,
+    /// What it was that ended.
+    role: Role,
+    why: String,
+}
+
+impl Fall {
+    /// What ended, and why the trial at this place therefore ended before its time: beside the one that fell,
+    /// nothing did.
+    pub(super) fn told_to(&self, side: usize) -> (Option<Role>, String) {
+        let why = &self.why;
+        match side == self.side {
+            true => (Some(self.role), why.clone()),
+            false => (None, format!("the trial beside it fell: {why}")),
+        }
+    }
 }
 
 /// How far the self-check has come.
@@ -61,42 +100,52 @@ pub(super) enum Check {
 
 impl Watch<'_> {
     /// Listens until every worker has ended.
-    pub(super) fn conduct(&mut self, timeline: Timeline, desk: &mut Desk<'_>, threads: &Threads) {
+    pub(super) fn conduct(
+        &mut self,
+        timeline: Timeline,
+        desks: &mut [Desk<'_>],
+        threads: &Threads,
+    ) {
         let mut tick = timeline.start;
         loop {
             let now = monotonic();
-            self.keep_phases(timeline, desk, (now, &threads.ids));
-            if desk.ended_early().is_some() {
+            self.keep_phases(timeline, desks, (now, &threads.ids));
+            if desks.iter().any(|desk| desk.ended_early().is_some()) {
                 self.end_measure(now);
             }
-            self.strike(desk, timeline.measure_from);
+            self.strike(desks, timeline.measure_from);
             if now >= tick {
-                self.look(desk, now);
-                desk.tell_progress(now);
+                self.look(desks, now);
+                desks.iter_mut().for_each(|desk| desk.tell_progress(now));
                 tick += TICK * (1 + (now - tick) / TICK);
             }
             let boundaries = [timeline.measure_from, timeline.measure_to];
-            let blow = self.blows.next(timeline.measure_from);
+            let blows = self.blows.iter().filter_map(|blows| blows.next(timeline.measure_from));
             let next =
-                boundaries.into_iter().chain(blow).filter(|&at| at > now).fold(tick, u64::min);
+                boundaries.into_iter().chain(blows).filter(|&at| at > now).fold(tick, u64::min);
             let patience = Duration::from_nanos(next.saturating_sub(now));
             match threads.said.recv_timeout(patience) {
-                Ok(message) => desk.take(message),
+                Ok((side, message)) => desks[side].take(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         let now = monotonic();
-        self.keep_phases(timeline, desk, (now, &threads.ids));
+        self.keep_phases(timeline, desks, (now, &threads.ids));
         self.end_measure(now);
-        self.look(desk, now);
-        desk.drain(now);
+        self.look(desks, now);
+        desks.iter_mut().for_each(|desk| desk.drain(now));
     }
 
-    fn keep_phases(&mut self, timeline: Timeline, desk: &mut Desk<'_>, (now, ids): (u64, &[u32])) {
-        desk.enter_phases(now);
+    fn keep_phases(
+        &mut self,
+        timeline: Timeline,
+        desks: &mut [Desk<'_>],
+        (now, ids): (u64, &[u32]),
+    ) {
+        desks.iter_mut().for_each(|desk| desk.enter_phases(now));
         if now >= timeline.measure_from && matches!(self.check, Check::Ahead) {
-            self.processes.begin_measure();
+            self.processes.iter_mut().for_each(Processes::begin_measure);
             let check = SelfCheck::begin(now, ids, self.timing, self.placement.clone());
             self.check = Check::Running(check);
         }
@@ -106,27 +155,17 @@ impl Watch<'_> {
     }
 
     /// Does what is due of what the plan does to processes.
-    fn strike(&mut self, desk: &mut Desk<'_>, measure_from: u64) {
-        while self.blows.next(measure_from).is_some_and(|due| monotonic() >= due)
-            && let Some(step) = self.blows.ahead.pop_front()
-        {
-            let now = monotonic();
-            let failed = self.processes.strike(&step).err();
-            let (name, action) = (step.process, step.action.to_string());
-            self.blows.done.push(FaultDone {
-                process: name.clone(),
-                action: action.clone(),
-                at_ns: now.cast_signed() - measure_from.cast_signed(),
-                failed: failed.clone(),
-            });
-            desk.event(now, EventKind::Fault { name, action, failed });
+    fn strike(&mut self, desks: &mut [Desk<'_>], measure_from: u64) {
+        let sides = self.blows.iter_mut().zip(self.processes.iter_mut()).zip(desks);
+        for ((blows, processes), desk) in sides {
+            blows.strike(processes, desk, measure_from);
         }
     }
 
     fn end_measure(&mut self, now: u64) {
         self.check = match std::mem::replace(&mut self.check, Check::Ahead) {
             Check::Running(check) => {
-                self.processes.end_measure();
+                self.processes.iter_mut().for_each(Processes::end_measure);
                 let (facts, kernel) = check.end(now);
                 Check::Done(facts, kernel)
             }
@@ -138,18 +177,21 @@ impl Watch<'_> {
         };
     }
 
-    fn look(&mut self, desk: &mut Desk<'_>, now: u64) {
+    fn look(&mut self, desks: &mut [Desk<'_>], now: u64) {
         if let Check::Running(check) = &mut self.check {
             check.sample();
         }
         if self.stops.user.requests() > 0 {
-            desk.interrupt(now);
+            desks.iter_mut().for_each(|desk| desk.interrupt(now));
         }
-        while let Some(death) = self.processes.died() {
-            let (name, status) = (death.name, death.status);
-            self.died.get_or_insert((death.role, format!("{name} ended: {status}")));
-            desk.event(now, EventKind::ProcessDied { name, status });
-            self.stops.conduct.request();
+        for (side, (processes, desk)) in self.processes.iter_mut().zip(desks).enumerate() {
+            while let Some(death) = processes.died() {
+                let (name, status, role) = (death.name, death.status, death.role);
+                let why = format!("{name} ended: {status}");
+                self.fell.get_or_insert(Fall { side, role, why });
+                desk.event(now, EventKind::ProcessDied { name, status });
+                self.stops.conduct.request();
+            }
         }
     }
 }

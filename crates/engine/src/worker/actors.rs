@@ -51,7 +51,7 @@ pub(super) fn start<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
     };
     let queue = Rc::new(Queue {
         warm: RefCell::new(Turns::new(&brief.operations, brief.warm_seed(), share, u64::MAX)),
-        measured: RefCell::new(Turns::new(&brief.operations, brief.seed, share, below)),
+        measured: RefCell::new(Turns::new(&brief.operations, brief.trial.seed, share, below)),
     });
     let (actors, spawn_rate, think) = match brief.load.model {
         Model::Users { users, spawn_rate, think } => (users, spawn_rate, think),
@@ -59,7 +59,7 @@ pub(super) fn start<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
     };
     for actor in (0..u64::from(actors)).filter(|&actor| share.owns(actor)) {
         let comes_at = brief.timeline.start + spawn_offset(actor, spawn_rate);
-        let pauses = Pauses { think, seed: brief.seed, place: actor << 32, refused: 0 };
+        let pauses = Pauses { think, seed: brief.trial.seed, place: actor << 32, refused: 0 };
         room.actor_comes();
         let lane = Lane::new(Rc::clone(room), Rc::new(Seat::new()));
         spawn(room, act(lane, Rc::clone(&queue), comes_at, pauses));
@@ -156,7 +156,7 @@ impl Queue {
         if intended_at < brief.timeline.measure_from {
             return Some((self.warm.borrow_mut().next()?, brief.warm_seed()));
         }
-        Some((self.measured.borrow_mut().next()?, brief.seed))
+        Some((self.measured.borrow_mut().next()?, brief.trial.seed))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use plan::load::Load;
 use plan::operation::{Operation, TargetOf};
+use plan::plan::TrialPlan;
 use record::{Batch, EarlyEnd, Layout};
 
 use super::backlog::Backlog;
@@ -24,10 +25,10 @@ pub(crate) struct Brief<D: crate::driver::Driver> {
     pub(crate) layout: Layout,
     /// When each phase begins.
     pub(crate) timeline: Timeline,
-    /// Number of the trial.
-    pub(crate) trial: u32,
-    /// Seed of the measure phase.
-    pub(crate) seed: u64,
+    /// Which trial of the plan, with the seed of its measure phase.
+    pub(crate) trial: TrialPlan,
+    /// Its place among the trials that are executed at the same time, from 0.
+    pub(crate) side: usize,
     /// Generator threads.
     pub(crate) workers: usize,
     /// Most operations in flight at a time, over all workers; an open load misses what is beyond.
@@ -104,6 +105,6 @@ impl<D: crate::driver::Driver> Brief<D> {
     /// Seed of the warm-up: other draws than those of the measure phase.
     pub(crate) fn warm_seed(&self) -> u64 {
         // The fractional part of the golden ratio: any constant would do that is not zero.
-        self.seed ^ 0x9E37_79B9_7F4A_7C15
+        self.trial.seed ^ 0x9E37_79B9_7F4A_7C15
     }
 }

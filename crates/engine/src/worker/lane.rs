@@ -165,7 +165,7 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
             operation: job.assignment.operation,
             sequence: job.assignment.sequence,
             row: job.assignment.row,
-            trial: brief.trial,
+            trial: brief.trial.index,
             seed: job.seed,
             now: room.clock.now(),
         };

@@ -29,12 +29,13 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     let timeline = brief.timeline;
     let length = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
     let seed = brief.warm_seed();
-    let schedule = Schedule::warm_up(process, length, brief.seed);
+    let schedule = Schedule::warm_up(process, length, &brief.trial);
     let mut warm = Arrivals::new(schedule, Mix::new(&brief.operations, seed), share);
     follow(room, &mut warm, timeline.warm_from, seed).await;
-    let schedule = Schedule::new(process, brief.load.stop, brief.seed);
-    let mut arrivals = Arrivals::new(schedule, Mix::new(&brief.operations, brief.seed), share);
-    follow(room, &mut arrivals, timeline.measure_from, brief.seed).await;
+    let (schedule, seed) =
+        (Schedule::of_trial(process, brief.load.stop, &brief.trial), brief.trial.seed);
+    let mut arrivals = Arrivals::new(schedule, Mix::new(&brief.operations, seed), share);
+    follow(room, &mut arrivals, timeline.measure_from, seed).await;
     if let Some(offset) = arrivals.cut_at() {
         room.end_measuring(timeline.measure_from + offset);
     }

@@ -59,7 +59,7 @@ pub(super) struct Room<C: Clock, N: Network, D: Driver> {
     /// The worker's own task, which waits for one of the states here.
     foreman: RefCell<Option<Waker>>,
     panicked: Cell<bool>,
-    messages: Sender<Message>,
+    messages: Sender<(usize, Message)>,
 }
 
 impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
@@ -67,7 +67,7 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
         (clock, network): (C, N),
         brief: Arc<Brief<D>>,
         worker: usize,
-        messages: Sender<Message>,
+        messages: Sender<(usize, Message)>,
     ) -> Self {
         let timeline = brief.timeline;
         let phases = Phases {
@@ -143,7 +143,7 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
 
     /// Says something to the conductor; if nobody listens any more, nobody needs to know.
     pub(super) fn say(&self, message: Message) {
-        let _ = self.messages.send(message);
+        let _ = self.messages.send((self.brief.side, message));
     }
 
     /// Counts an operation as taken up.

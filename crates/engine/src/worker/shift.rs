@@ -54,14 +54,14 @@ pub(crate) struct Report {
     pub(crate) interrupted: bool,
 }
 
-/// Does one worker's share of a trial. Call it within a local runtime.
+/// Does one worker's share of a trial. Call it within a local runtime; what it says carries the trial's side.
 ///
 /// Errors: what happened if one of its tasks panicked
 pub(crate) async fn work<C: Clock, N: Network, D: Driver>(
     means: (C, N),
     brief: Arc<Brief<D>>,
     worker: usize,
-    (stops, messages): (Stops, Sender<Message>),
+    (stops, messages): (Stops, Sender<(usize, Message)>),
 ) -> Result<Report, String> {
     let room = Rc::new(Room::new(means, brief, worker, messages));
     let watched = Rc::clone(&room);

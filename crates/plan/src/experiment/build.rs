@@ -152,6 +152,10 @@ impl Built {
         let combinations = factor::cross(&factors, span, problems);
         let combinations = design.remaining(combinations, &factors, problems);
         let built: Vec<Arm> = combinations.iter().map(|one| arms.build(one)).collect();
+        // The loads of arms that could not be read are not those of the file.
+        if arms.problems.is_empty() && !built.is_empty() {
+            problems.extend(design.duet(&built));
+        }
         problems.append(&mut arms.problems);
         let tables = reader.tables("comparison");
         let names: Vec<&str> = built

@@ -5,6 +5,7 @@ use crate::comparison::Comparison;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
 use crate::order::{Blocks, Order};
+use crate::plan::Arm;
 use crate::template::{Piece, pieces};
 
 /// Blocks of an experiment with comparisons, where the file names none.
@@ -21,6 +22,7 @@ pub(super) struct Design<'a> {
     exclude: Vec<&'a Table>,
     exclude_span: Span,
     aa: Option<(u64, Span)>,
+    duet: Option<Span>,
 }
 
 impl<'a> Design<'a> {
@@ -43,6 +45,10 @@ impl<'a> Design<'a> {
             aa: {
                 let span = span(&mut reader, "aa");
                 reader.count("aa", FEWEST_PAIRS, 1_000).map(|aa| (aa, span))
+            },
+            duet: {
+                let span = span(&mut reader, "duet");
+                reader.boolean("duet").and_then(|duet| duet.then_some(span))
             },
         };
         problems.extend(reader.finish());
@@ -126,7 +132,20 @@ impl<'a> Design<'a> {
                 None
             }
         });
-        Blocks { count, order: self.order.unwrap_or_default().0, aa }
+        let order = self.order.unwrap_or_default().0;
+        Blocks { count, order, aa, duet: self.duet.is_some() }
+    }
+
+    /// What keeps both arms of a block from being executed at the same time, if that is asked for.
+    pub(super) fn duet(&self, arms: &[Arm]) -> Vec<Diagnostic> {
+        let Some(span) = self.duet else { return Vec::new() };
+        let mut problems = super::duet::refusals(arms, span);
+        if let Some((Order::Abba, span)) = self.order {
+            let message = "both arms of a duet go on at the same time, so that none comes first";
+            let problem = Diagnostic::new(span, message, "order of what?");
+            problems.push(problem.with_hint("leave `order` out"));
+        }
+        problems
     }
 }
 

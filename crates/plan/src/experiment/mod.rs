@@ -9,6 +9,7 @@ mod build;
 mod comparison;
 mod confidential;
 mod design;
+mod duet;
 mod factor;
 mod fault;
 mod load;

@@ -181,9 +181,78 @@ fn the_same_seed_gives_the_same_schedule_and_shares_unite_to_it() {
 fn a_warm_up_runs_at_the_initial_rate_on_its_own_stream() {
     let process = ArrivalProcess::Poisson { rate: 1000.0 };
     let length = Duration::from_secs(2);
-    let warm: Vec<Arrival> = Schedule::warm_up(&process, length, 42).collect();
+    let alone = |seed| trial(seed, 1, false);
+    let warm: Vec<Arrival> = Schedule::warm_up(&process, length, &alone(42)).collect();
     let measured: Vec<Arrival> = Schedule::new(&process, seconds(2), 42).collect();
     assert!((1750..2250).contains(&warm.len()), "{}", warm.len());
     assert_ne!(warm, measured);
-    assert_eq!(Schedule::warm_up(&stages(Spacing::Constant), length, 1).count(), 200);
+    assert_eq!(Schedule::warm_up(&stages(Spacing::Constant), length, &alone(1)).count(), 200);
+}
+
+fn trial(seed: u64, order: u32, duet: bool) -> TrialPlan {
+    TrialPlan { index: order, block: 1, order, arm: 0, seed, duet }
+}
+
+/// Offsets of both arms of a duet, and whether their indices have no gaps.
+fn halves(process: &ArrivalProcess, seed: u64) -> [Vec<u64>; 2] {
+    [1, 2].map(|order| {
+        let half = Schedule::of_trial(process, seconds(20), &trial(seed, order, true));
+        let numbered = half.enumerate().map(|(index, arrival)| {
+            assert_eq!(arrival.index, index as u64, "numbered without gaps");
+            arrival.offset_ns
+        });
+        numbered.collect()
+    })
+}
+
+#[test]
+fn the_arms_of_a_duet_share_every_arrival_of_twice_the_rate() {
+    let rate = 500.0;
+    for process in [ArrivalProcess::Poisson { rate }, stages(Spacing::Poisson)] {
+        let twice = process.twice().unwrap();
+        let whole: Vec<u64> =
+            Schedule::new(&twice, seconds(20), 42).map(|arrival| arrival.offset_ns).collect();
+        let [first, second] = halves(&process, 42);
+        let mut united = [first.clone(), second].concat();
+        united.sort_unstable();
+        assert_eq!(united, whole, "none is lost and none is there twice");
+        // A fair draw: half of them within 4 sigma of a binomial.
+        let (all, half) = (whole.len() as f64, first.len() as f64);
+        assert!((half - all / 2.0).abs() < 4.0 * all.sqrt() / 2.0, "{half} of {all}");
+    }
+    // Without a duet a trial has all of its own process.
+    let process = ArrivalProcess::Poisson { rate };
+    let own: Vec<Arrival> =
+        Schedule::of_trial(&process, seconds(20), &trial(42, 2, false)).collect();
+    assert_eq!(own, Schedule::new(&process, seconds(20), 42).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_arm_of_a_duet_gets_poisson_arrivals_at_the_rate_of_the_file() {
+    let (mut gaps, mut squares, mut count) = (0.0, 0.0, 0.0);
+    let mut more = 0.0;
+    for seed in 0..20 {
+        let halves = halves(&ArrivalProcess::Poisson { rate: 500.0 }, seed);
+        more += halves[0].len() as f64 - halves[1].len() as f64;
+        for half in halves {
+            for pair in half.windows(2) {
+                let gap = (pair[1] - pair[0]) as f64 / 1e9 * 500.0;
+                (gaps, squares, count) = (gaps + gap, squares + gap * gap, count + 1.0);
+            }
+        }
+    }
+    // Exponential gaps of mean 1 have mean square 2; 4 sigma of the means of 400,000 of them.
+    let (mean, square) = (gaps / count, squares / count);
+    assert!((mean - 1.0).abs() < 4.0 / count.sqrt(), "{mean}");
+    assert!(more.abs() < 4.0 * count.sqrt(), "neither is favoured: {more} of {count}");
+    assert!((square - 2.0).abs() < 4.0 * (20.0 / count).sqrt(), "{square}");
+}
+
+#[test]
+fn what_is_not_poisson_has_no_halves_of_its_own_kind() {
+    assert_eq!(ArrivalProcess::Constant { rate: 5.0 }.twice(), None);
+    assert_eq!(stages(Spacing::Constant).twice(), None);
+    let (on, off) = (Duration::from_secs(1), Duration::from_secs(2));
+    let burst = |rate| ArrivalProcess::Burst { rate, on, off, spacing: Spacing::Poisson };
+    assert_eq!(burst(3.0).twice(), Some(burst(6.0)));
 }

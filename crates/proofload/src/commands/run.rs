@@ -152,14 +152,14 @@ pub fn exit(summary: &Summary) -> Exit {
 ///
 /// Errors: what certainly will
 pub fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
+    let mut demands = Vec::new();
     for arm in &plan.arms {
-        let endpoints = reachable(arm)?;
-        let cores = placement::allowed_cores().unwrap_or_default();
-        let wanted = arm.load.workers.map(|workers| workers as usize);
-        let workers = placement::place(&cores, wanted).workers.len();
-        let layout = layout(arm, &driver(arm)?);
-        let demand = Demand::of(&arm.load, &endpoints, workers);
-        let demand = demand.recording(layout.operations.len(), layout.spans.len());
+        demands.push(demand(arm)?);
+    }
+    if plan.is_duet() {
+        demands = demands.into_iter().reduce(Demand::beside).into_iter().collect();
+    }
+    for demand in demands {
         for problem in preflight::prepare(&demand) {
             if problem.severity == Severity::Error {
                 let found = Problem::environment(problem.claim).during("looking at this machine");
@@ -172,6 +172,17 @@ pub fn foresee(plan: &Plan, live: &mut Live) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// What one arm needs, whose targets answer.
+fn demand(arm: &Arm) -> Result<Demand, Problem> {
+    let endpoints = reachable(arm)?;
+    let cores = placement::allowed_cores().unwrap_or_default();
+    let wanted = arm.load.workers.map(|workers| workers as usize);
+    let workers = placement::place(&cores, wanted).workers.len();
+    let layout = layout(arm, &driver(arm)?);
+    let demand = Demand::of(&arm.load, &endpoints, workers);
+    Ok(demand.recording(layout.operations.len(), layout.spans.len()))
 }
 
 /// The targets that somebody else started, each of which must accept a connection.

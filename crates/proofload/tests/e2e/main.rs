@@ -5,6 +5,7 @@ mod bad_input;
 mod capacity;
 mod causes;
 mod comparing;
+mod duets;
 mod early_end;
 mod faults;
 mod formats;

@@ -128,17 +128,22 @@ impl Prospect {
         Self { questions, aside, trials: plan.trials.len() }
     }
 
-    /// A trial begins whose recorded windows have this length. The repetition of a trial puts aside what its block
-    /// brought before.
-    pub fn begin(&mut self, trial: &TrialPlan, window_ns: u64) {
-        let counts = !self.aside.contains(&trial.block);
-        let first = if trial.index as usize > self.trials { self.trials } else { 0 };
+    /// A trial begins whose recorded windows have this length, or both trials of a duet do. The repetition of a
+    /// trial puts aside what its block brought before.
+    pub fn begin(&mut self, trials: &[TrialPlan], window_ns: u64) {
         for question in &mut self.questions {
-            question.current = counts && question.arm == trial.arm;
+            question.current = false;
             question.lost = false;
             question.stretches.begin(window_ns);
-            question.put_aside(trial.block, first);
-            if question.current {
+        }
+        for trial in trials {
+            let counts = !self.aside.contains(&trial.block);
+            let first = if trial.index as usize > self.trials { self.trials } else { 0 };
+            for question in &mut self.questions {
+                question.put_aside(trial.block, first);
+            }
+            for question in self.questions.iter_mut().filter(|one| counts && one.arm == trial.arm) {
+                question.current = true;
                 let (index, block) = (trial.index, trial.block);
                 let (tally, filled) = Default::default();
                 question.parts.push(Contribution { index, block, tally, filled });
@@ -155,10 +160,10 @@ impl Prospect {
         }
     }
 
-    /// A window of the trial has closed; gives the criteria that were lost with it.
-    pub fn add(&mut self, window: &Window) -> Vec<Lost> {
+    /// A window of the trial of this arm has closed; gives the criteria that were lost with it.
+    pub fn add(&mut self, arm: usize, window: &Window) -> Vec<Lost> {
         let current = self.questions.iter_mut().filter(|one| one.current && !one.lost);
-        current.filter_map(|question| question.add(window)).collect()
+        current.filter(|one| one.arm == arm).filter_map(|question| question.add(window)).collect()
     }
 }
 
@@ -417,7 +422,7 @@ fn numbers(plan: &Plan, arm: usize) -> Option<Vec<Vec<u64>>> {
 fn planned(arm: &Arm, trial: &TrialPlan) -> Option<impl Iterator<Item = usize>> {
     let load = &arm.load;
     let count = match (&load.model, load.stop) {
-        (Model::Open { arrivals }, stop) => Schedule::new(arrivals, stop, trial.seed).count(),
+        (Model::Open { arrivals }, stop) => Schedule::of_trial(arrivals, stop, trial).count(),
         (_, Stop::Operations { count }) => usize::try_from(count).unwrap_or(usize::MAX),
         (_, Stop::Duration { .. }) => return None,
     };

@@ -32,6 +32,20 @@ pub const DOSE_ORDER: Row = Row {
     check: |_| None,
 };
 
+/// Both trials of each block were executed at the same time.
+pub const DUET: Row = Row {
+    code: "duet-shares-machine",
+    severity: Severity::Info,
+    title: "both arms shared the machine",
+    explain: "`duet` in `[design]` executes both arms of a block at the same time and assigns each arrival to \
+              one of them at random, so that whatever disturbs the machine disturbs both, and cancels in \
+              their ratio. The price is that neither has the machine to itself: times and rates of one arm \
+              are those of a shared machine, also where a criterion is judged on them, and an arm that takes \
+              processor time, memory or disk from the other slows that one, too, so that a ratio may \
+              be closer to 1 than it would be of arms apart.",
+    check: |_| None,
+};
+
 /// Trials differ more than they should.
 pub const REPEATS_WORSE: Row = Row {
     code: "repeats-worse",
@@ -99,6 +113,14 @@ pub(crate) fn dose_order(level: &Level<'_>, up: [f64; 2], down: [f64; 2]) -> Fin
         .with("rises_to", up[1])
         .with("falls_to", down[1]);
     found(&DOSE_ORDER, None, Some(operation), noticed)
+}
+
+/// The finding that so many blocks were duets.
+pub(crate) fn duet(blocks: usize) -> Finding {
+    let claim = "duet: both arms shared the machine; absolute times are those of a shared machine, the ratio \
+                 is what is compared";
+    let advice = "look at the comparisons; for times of one arm alone, run it without `duet`";
+    found(&DUET, None, None, Noticed::new(claim, advice).with("blocks", blocks))
 }
 
 /// The finding that trials of an arm differ more than their intervals say. Deviations are relative.

@@ -153,6 +153,7 @@ pub const TABLE: &[Row] = &[
     criterion::FAILED_ALONE,
     criterion::ADAPTIVE,
     noise::NOISE,
+    design::DUET,
 ];
 
 /// Everything that the table notices about one trial, in the order of the table.

@@ -14,6 +14,8 @@ mod steadiness;
 mod trial;
 pub mod validity;
 
+use std::collections::BTreeSet;
+
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{
     Arm, CountsFor, FORMAT, Finding, Judgement, Run, Severity, Summary, Validity, Verdict,
@@ -28,7 +30,7 @@ pub(crate) use trial::outcome_values;
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, OverTime, Shape, course, noise};
+use crate::findings::{Case, Facts, OverTime, Shape, course, design, noise};
 use crate::{audit, criteria, findings, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -190,6 +192,7 @@ impl<'p> Summariser<'p> {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
         findings.extend(noise::of_pairs(&self.plan.comparisons, &self.arms));
+        findings.extend(duet(&self.arms));
         findings.extend(findings::of_run(&self.arms, &run.machine));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
@@ -209,6 +212,13 @@ impl<'p> Summariser<'p> {
         summary.verdict = verdict::of(&summary);
         summary
     }
+}
+
+/// That blocks were duets, if some were.
+fn duet(arms: &[Arm]) -> Option<Finding> {
+    let trials = arms.iter().flat_map(|arm| &arm.trials).filter(|trial| trial.duet);
+    let blocks: BTreeSet<u32> = trials.map(|trial| trial.block).collect();
+    (!blocks.is_empty()).then(|| design::duet(blocks.len()))
 }
 
 /// Item names stand in the plan only.

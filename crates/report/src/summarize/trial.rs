@@ -112,6 +112,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         validity: Validity::Valid,
         reasons: Vec::new(),
         counts_for: CountsFor::Judgement,
+        duet: facts.duet,
         window_ns: facts.window_ns,
         load: facts.load.clone(),
         phases: facts.phases,

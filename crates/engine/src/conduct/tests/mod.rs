@@ -1,6 +1,7 @@
 //! Trials of known answer, in virtual time.
 
 mod closed;
+mod duet;
 mod echo;
 mod faults;
 mod open;
@@ -83,19 +84,25 @@ impl Trying {
         Self::new(Model::Open { arrivals }, Duration::from_secs(seconds))
     }
 
-    fn run(&self) -> Tried {
-        let arm = Arm {
+    /// The arm whose target is this.
+    fn arm(&self, url: String) -> Arm {
+        Arm {
             name: "all".to_owned(),
             factors: BTreeMap::new(),
-            targets: vec![Target { url: "memory://target".to_owned(), ..Target::default() }],
+            targets: vec![Target { url, ..Target::default() }],
             load: self.load.clone(),
             operations: self.operations.clone(),
             services: Vec::new(),
             system: None,
             observers: Vec::new(),
             faults: Vec::new(),
-        };
-        let trial = TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed };
+        }
+    }
+
+    fn run(&self) -> Tried {
+        let arm = self.arm("memory://target".to_owned());
+        let trial =
+            TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: self.seed, duet: false };
         let setup = Setup {
             driver: Arc::new(Echo),
             arm: &arm,

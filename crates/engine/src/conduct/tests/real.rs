@@ -1,13 +1,11 @@
 //! The same in real time, against a socket. What is asserted is accounting, never speed.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 
-use plan::plan::{Arm, TrialPlan};
-use plan::target::Target;
+use plan::plan::TrialPlan;
 use record::Trial;
 use record::event::{EventKind, Phase};
 
@@ -17,7 +15,7 @@ use crate::conduct::{Output, Setup, run_trial};
 use crate::process::Launcher;
 
 /// Echoes on every connection, `answer` instead of the byte if there is one.
-fn echo_server(answer: Option<u8>) -> String {
+pub(super) fn echo_server(answer: Option<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -38,23 +36,12 @@ fn echo_server(answer: Option<u8>) -> String {
 }
 
 fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
-    let mut load = trying.load.clone();
-    load.workers = Some(2);
-    let arm = Arm {
-        name: "all".to_owned(),
-        factors: BTreeMap::new(),
-        targets: vec![Target { url, ..Target::default() }],
-        load,
-        operations: trying.operations.clone(),
-        services: Vec::new(),
-        system: None,
-        observers: Vec::new(),
-        faults: Vec::new(),
-    };
+    let mut arm = trying.arm(url);
+    arm.load.workers = Some(2);
     let setup = Setup {
         driver: Arc::new(Echo),
         arm: &arm,
-        trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1 },
+        trial: &TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed: 1, duet: false },
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: || "2026-01-01T00:00:07Z".to_owned(),
         keep_samples: None,

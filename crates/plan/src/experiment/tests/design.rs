@@ -121,9 +121,68 @@ fn exclusions_count_when_it_is_asked_what_blocks_can_decide() {
     assert!(message.contains("no two arms differ in `path` alone"), "{message}");
 }
 
+/// Two arms under an open load of twenty seconds.
+fn two(design: &str, load: &str) -> String {
+    let whole = file(design, "").replace("connections = [1, 10, 100]\n", "");
+    let (head, tail) = whole.split_once("connections = \"{{factor.connections}}\"").unwrap();
+    let (_, tail) = tail.split_once("\"30s\"").unwrap();
+    format!("{head}{load}{tail}")
+}
+
 #[test]
-fn both_systems_at_once_is_not_offered() {
-    assert!(refused("duet = true", "").contains("unknown key `duet`"));
+fn a_duet_executes_both_arms_of_a_block_at_the_same_time() {
+    let load = "rate = \"50/s\"\nduration = \"20s\"\nwarm_up = \"5s\"";
+    let duet = plan(&two("blocks = 6\nduet = true", load));
+    let apart = plan(&two("blocks = 6\nduet = false", load));
+    assert!(duet.trials.iter().all(|trial| trial.duet), "{:?}", duet.trials);
+    assert!(apart.trials.iter().all(|trial| !trial.duet) && !apart.is_duet());
+    let (seconds, six) = (Duration::from_secs, 6 * 25);
+    assert_eq!((duet.wall_time(), apart.wall_time()), (Some(seconds(six)), Some(seconds(2 * six))));
+    assert_ne!(duet.hash(), apart.hash());
+    assert_eq!(apart.hash(), plan(&two("blocks = 6", load)).hash(), "the default");
+    let said = duet.describe();
+    for line in [
+        "duet         both arms of a block at the same time: arrivals at twice the rate below, each \
+         assigned to an arm by a fair draw, so that either gets that rate",
+        "  load       open, Poisson 50/s, measured for 20s",
+        "12 trials, two at a time, in this order",
+    ] {
+        assert!(said.contains(line), "{line} is missing in\n{said}");
+    }
+    assert_eq!(said.lines().filter(|line| line.ends_with("  duet")).count(), 12, "{said}");
+    // Its noise is that of duets, and a rehearsal is one, too.
+    let aa = two("aa = 2\nduet = true", load) + COMPARISON;
+    assert!(plan(&aa).trials.iter().all(|trial| trial.duet));
+    let quick = Options { quick: true, fresh_seed: 1, ..Options::default() };
+    assert!(read(&aa, &quick).unwrap().trials.iter().all(|trial| trial.duet));
+}
+
+#[test]
+fn what_cannot_be_a_duet_is_told_all_at_once() {
+    let refused =
+        |text: &str| read(text, &Options { fresh_seed: 1, ..Options::default() }).unwrap_err();
+    let message = refused(&file("blocks = 6\nduet = true\norder = \"abba\"", ""));
+    for said in [
+        "error: a duet is of two arms, and this experiment has 6\n --> test.toml:6:8",
+        "which two would it be?",
+        "error: a closed loop has no arrivals that a duet could assign to its arms\n --> test.toml:6:8",
+        "give [load] a `rate`, or leave `duet` out",
+        "error: both arms of a duet go on at the same time, so that none comes first\n --> test.toml:7:10",
+    ] {
+        assert!(message.contains(said), "{said} is missing in\n{message}");
+    }
+    assert_eq!(message.matches("error: ").count(), 3, "each once: {message}");
+    let duet = |load: &str| refused(&two("duet = true", load));
+    let constant = duet("rate = \"50/s\"\narrivals = \"constant\"\noperations = 100");
+    assert!(constant.contains("half of constant arrivals, drawn at random"), "{constant}");
+    assert!(constant.contains("a number of operations would end the arms"), "{constant}");
+    let unlike = two("duet = true", "rate = \"50/s\"\nduration = \"20s\"")
+        .replace("path        = [\"direct\", \"front\"]", "path = [\"50/s\", \"60/s\"]")
+        .replace("\"50/s\"\nduration", "\"{{factor.path}}\"\nduration");
+    let unlike = refused(&unlike);
+    assert!(unlike.contains("share the arrivals, and theirs are not the same"), "{unlike}");
+    let wrong = refused(&two("duet = 1", "rate = \"50/s\"\nduration = \"20s\""));
+    assert!(wrong.contains("expected true or false"), "{wrong}");
 }
 
 #[test]

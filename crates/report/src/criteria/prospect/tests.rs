@@ -14,9 +14,13 @@ fn run(load: &str, criterion: &str, one: impl Fn(u64) -> One) -> Simulated {
 /// The window with which the criterion was given up, and why.
 fn given_up(made: &Simulated) -> Option<(u64, String)> {
     let mut prospect = Prospect::new(&made.plan);
-    prospect.begin(&made.plan.trials[0], made.trial.window_ns);
+    prospect.begin(&made.plan.trials[..1], made.trial.window_ns);
     let mut lost = made.windows().iter().flat_map(|window| {
-        prospect.add(window).into_iter().map(|lost| (window.number, lost.why)).collect::<Vec<_>>()
+        prospect
+            .add(0, window)
+            .into_iter()
+            .map(|lost| (window.number, lost.why))
+            .collect::<Vec<_>>()
     });
     let first = lost.next();
     assert_eq!(lost.next(), None, "a criterion is given up once");
@@ -122,8 +126,8 @@ fn what_is_given_up_by_chance_would_have_failed_in_full() {
         let made = stretched(seed);
         let summary = made.summary();
         let mut prospect = Prospect::new(&made.plan);
-        prospect.begin(&made.plan.trials[0], made.trial.window_ns);
-        let lost = made.windows().iter().flat_map(|window| prospect.add(window));
+        prospect.begin(&made.plan.trials[..1], made.trial.window_ns);
+        let lost = made.windows().iter().flat_map(|window| prospect.add(0, window));
         let lost: Vec<String> = lost.map(|lost| lost.criterion).collect();
         for (judged, criterion) in summary.criteria.iter().zip(&made.plan.criteria) {
             let Metric::Quantile(q) = criterion.metric else { panic!("a quantile") };
@@ -216,13 +220,34 @@ fn trials_of_an_arm_share_what_is_allowed() {
     let mut prospect = Prospect::new(&plan);
     let mut lost = Vec::new();
     for trial in &plan.trials {
-        prospect.begin(trial, made.trial.window_ns);
+        prospect.begin(std::slice::from_ref(trial), made.trial.window_ns);
         for window in made.windows() {
-            let found = prospect.add(window);
+            let found = prospect.add(0, window);
             lost.extend(found.into_iter().map(|_| (trial.index, window.number)));
         }
     }
     assert_eq!(lost, [(2, 7)]);
+}
+
+#[test]
+fn each_arm_of_a_duet_is_held_to_its_own_windows() {
+    let made = run(LOAD, "failed <= 2", failing(&[7, 8, 9]));
+    let mut plan = made.plan.clone();
+    plan.arms.push(plan.arms[0].clone());
+    plan.trials.push(TrialPlan { index: 2, order: 2, arm: 1, ..plan.trials[0].clone() });
+    let mut prospect = Prospect::new(&plan);
+    prospect.begin(&plan.trials, made.trial.window_ns);
+    let lost = |prospect: &mut Prospect, arm| {
+        made.windows().iter().map(|window| prospect.add(arm, window).len()).sum::<usize>()
+    };
+    assert_eq!((lost(&mut prospect, 0), lost(&mut prospect, 1)), (1, 1), "three failures in each");
+    // What two of three failures of an arm leave open, the other arm's do not decide.
+    let made = run(LOAD, "failed <= 2", failing(&[7, 9]));
+    let mut prospect = Prospect::new(&plan);
+    prospect.begin(&plan.trials, made.trial.window_ns);
+    for arm in [0, 1] {
+        assert!(made.windows().iter().all(|window| prospect.add(arm, window).is_empty()), "{arm}");
+    }
 }
 
 #[test]
@@ -237,8 +262,8 @@ fn a_quantile_of_several_trials_is_given_up_only_if_each_is_slow() {
         let mut prospect = Prospect::new(&plan);
         let mut lost = None;
         for (made, trial) in made.iter().zip(&plan.trials) {
-            prospect.begin(trial, made.trial.window_ns);
-            let found = made.windows().iter().find(|window| !prospect.add(window).is_empty());
+            prospect.begin(std::slice::from_ref(trial), made.trial.window_ns);
+            let found = made.windows().iter().find(|window| !prospect.add(0, window).is_empty());
             lost = lost.or(found.map(|window| (trial.index, window.number)));
         }
         lost
@@ -258,8 +283,8 @@ fn given_up_with(criterion: &str, planned: &[u32], executed: &[(u32, u32)]) -> V
     let mut prospect = Prospect::new(&plan);
     let mut lost = Vec::new();
     for trial in executed.iter().copied().map(trial) {
-        prospect.begin(&trial, made.trial.window_ns);
-        let found: usize = made.windows().iter().map(|window| prospect.add(window).len()).sum();
+        prospect.begin(std::slice::from_ref(&trial), made.trial.window_ns);
+        let found: usize = made.windows().iter().map(|window| prospect.add(0, window).len()).sum();
         lost.extend((found > 0).then_some(trial.index));
     }
     lost

@@ -179,6 +179,9 @@ fn note(summary: &Summary) -> String {
     let mut note = format!(
         "Each level over the baseline, by blocks. A change needs p ≤ 0.05.{corrected} {times}"
     );
+    if trials().any(|trial| trial.duet) {
+        note.push_str(" Both arms of a block shared the machine (duet).");
+    }
     let mut left_out: Vec<u32> =
         summary.comparisons.iter().flat_map(|one| one.left_out.iter().copied()).collect();
     left_out.sort_unstable();

@@ -1,0 +1,67 @@
+//! `duet`: what keeps the two trials of a block from being executed at the same time.
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::load::{Load, Model, Stop};
+use crate::operation::RowOrder;
+use crate::plan::Arm;
+
+/// Everything that is in its way. `span`: where it is asked for.
+pub(super) fn refusals(arms: &[Arm], span: Span) -> Vec<Diagnostic> {
+    let problem = |(message, label, hint): (String, &str, &str)| {
+        Diagnostic::new(span, message, label).with_hint(hint)
+    };
+    let own = arms.iter().flat_map(of_arm);
+    let problems = number(arms.len()).into_iter().chain(own).chain(unlike(arms));
+    problems.map(problem).collect()
+}
+
+/// What is said, at the caret, and to be done.
+type Refusal = (String, &'static str, &'static str);
+
+fn number(arms: usize) -> Option<Refusal> {
+    let message = format!("a duet is of two arms, and this experiment has {arms}");
+    let hint = "leave one factor with two levels, or `exclude` the other combinations";
+    (arms != 2).then_some((message, "which two would it be?", hint))
+}
+
+fn of_arm(arm: &Arm) -> Vec<Refusal> {
+    let load = &arm.load;
+    let mut refusals = Vec::new();
+    match &load.model {
+        Model::Closed | Model::Users { .. } => refusals.push((
+            "a closed loop has no arrivals that a duet could assign to its arms".to_owned(),
+            "needs an open load",
+            "give [load] a `rate`, or leave `duet` out",
+        )),
+        Model::Open { arrivals } if arrivals.twice().is_none() => refusals.push((
+            format!("half of {} arrivals, drawn at random, are not {0} any more", arrivals.name()),
+            "needs Poisson arrivals",
+            "write arrivals = \"poisson\" in [load], or leave `duet` out",
+        )),
+        Model::Open { .. } => {}
+    }
+    let counts = matches!(load.stop, Stop::Operations { .. });
+    let runs_out = |order| order == RowOrder::Once;
+    if counts || arm.operations.iter().any(|one| one.row_count() > 0 && runs_out(one.order)) {
+        refusals.push((
+            "a number of operations would end the arms of a duet at different times".to_owned(),
+            "needs a duration",
+            "give [load] a `duration` and no row `once`, or leave `duet` out",
+        ));
+    }
+    refusals
+}
+
+/// Both arms meet the halves of one process, and share the generator.
+fn unlike(arms: &[Arm]) -> Option<Refusal> {
+    let [first, second] = arms else { return None };
+    let shared = |load: &Load| (load.model.clone(), load.stop, load.warm_up, load.workers);
+    let differ = shared(&first.load) != shared(&second.load);
+    differ.then(|| {
+        (
+            "the arms of a duet share the arrivals, and theirs are not the same".to_owned(),
+            "rate, arrivals, duration, warm-up or workers differ",
+            "let the factor change the system, its settings or the requests, or leave `duet` out",
+        )
+    })
+}

@@ -1,0 +1,204 @@
+//! Both arms of a block at the same time, with real processes: two copies of a system of known behaviour.
+
+use std::collections::BTreeSet;
+
+use record::event::{Event, EventKind};
+use record::summary::{Change, CountsFor, Summary, Trial, Validity};
+use rustix::process::Signal;
+
+use crate::lab::{Lab, PROOFLOAD, assert_accounting, assert_measured, finding};
+
+const FLAGS: [&str; 5] = ["--seed", "7", "--out", "run", "--quiet"];
+
+/// Two arms that take 2 and 20 ms, in so many blocks of so long.
+fn duet(blocks: u32, duration: &str) -> String {
+    format!(
+        r#"
+title = "Both at once"
+[factors]
+service = ["2ms", "20ms"]
+[design]
+blocks = {blocks}
+duet = true
+[system]
+serve = "truth"
+set = {{ mode = "constant", service = "{{{{factor.service}}}}" }}
+[load]
+rate = "100/s"
+duration = "{duration}"
+warm_up = "200ms"
+steady_state = "reported"
+[[operation]]
+name = "get"
+http = {{ path = "/" }}
+"#
+    )
+}
+
+const COMPARISON: &str =
+    "[[comparison]]\nfactor = \"service\"\nbaseline = \"2ms\"\nmetrics = [\"p50\"]\n";
+
+fn trials(summary: &Summary) -> Vec<&Trial> {
+    let mut trials: Vec<&Trial> = summary.arms.iter().flat_map(|arm| &arm.trials).collect();
+    trials.sort_by_key(|trial| trial.index);
+    trials
+}
+
+fn numbers(summary: &Summary) -> Vec<u32> {
+    trials(summary).iter().map(|trial| trial.index).collect()
+}
+
+/// What the plan and the seed alone decide.
+fn shape(summary: &Summary) -> Vec<(u32, u32, u64)> {
+    let shape = |trial: &&Trial| (trial.index, trial.block, trial.accounting.planned);
+    trials(summary).iter().map(shape).collect()
+}
+
+/// When the measure phase of a trial began and ended, by its own events: the calendar in milliseconds of the day.
+fn measured(lab: &Lab, trial: u32) -> [i64; 2] {
+    let text = lab.read(&format!("run/trials/{trial:03}/events.jsonl"));
+    let events = text.lines().map(|line| serde_json::from_str(line).expect("an event"));
+    let events: Vec<Event> = events.collect();
+    let dated = events.iter().find_map(|event| match &event.kind {
+        EventKind::Dated { wall_clock } => {
+            let time: jiff::Timestamp = wall_clock.parse().expect("RFC 3339");
+            Some(time.as_millisecond() - event.at_ns / 1_000_000)
+        }
+        _ => None,
+    });
+    let from = dated.expect("it is dated");
+    let last = events.last().expect("events").at_ns / 1_000_000;
+    [from, from + last]
+}
+
+#[test]
+fn two_copies_run_at_the_same_time_and_the_slower_one_is_changed() {
+    let lab = Lab::alone();
+    lab.write("duet.toml", &(duet(10, "300ms") + COMPARISON));
+    let plan = lab.proofload(&["check", "duet.toml"]);
+    assert!(plan.stdout.contains("20 trials, two at a time, in this order"), "{}", plan.stdout);
+    let (ran, summary) = lab.run(&["duet.toml", "--seed", "7"]);
+    assert_measured(&ran, &summary);
+    let all = trials(&summary);
+    assert_eq!(all.len(), 20);
+    for pair in all.chunks(2) {
+        assert_eq!((pair[0].block, pair[0].order, pair[1].order), (pair[1].block, 1, 2));
+        for trial in pair {
+            assert_accounting(trial);
+            assert!(trial.duet && trial.accounting.succeeded > 0, "{trial:?}");
+            assert_eq!(trial.accounting.succeeded, trial.accounting.planned, "{trial:?}");
+        }
+        let pids: BTreeSet<u32> = pair
+            .iter()
+            .flat_map(|trial| &trial.systems)
+            .flat_map(|system| &system.processes)
+            .map(|process| process.pid)
+            .collect();
+        assert!(pids.len() >= 2, "each has a system of its own: {pids:?}");
+        let [first, second] = [pair[0], pair[1]].map(|trial| measured(&lab, trial.index));
+        assert!(first[0] < second[1] && second[0] < first[1], "{first:?} and {second:?}");
+    }
+    let slower = &summary.comparisons[0];
+    assert_eq!(slower.blocks + slower.left_out.len() as u32, 10, "{slower:?}");
+    if slower.blocks >= 6 {
+        assert!(slower.ratio.is_some_and(|ratio| ratio > 2.0), "{slower:?}");
+        assert_eq!((slower.result, slower.size_certain), (Change::Changed, true), "{slower:?}");
+    } else {
+        // The run says that its generator was late, and so few blocks decide nothing.
+        assert_eq!((ran.code, slower.result), (3, Change::Undecided));
+    }
+    let claim = finding(&summary, "duet-shares-machine").expect("it is told of");
+    assert!(claim.contains("absolute times are those of a shared machine"), "{claim}");
+    for page in ["run/report.md", "run/report.html"] {
+        assert!(lab.read(page).contains("shared the machine (duet)"), "{page}");
+    }
+    let compared = lab.proofload(&["compare", "run", "run"]);
+    assert_eq!(compared.code, 0, "{compared:?}");
+    let again = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+    assert_eq!(again.code, ran.code, "nothing was left to do: {again:?}");
+}
+
+#[test]
+fn a_duet_is_gone_on_with_by_whole_blocks() {
+    let lab = Lab::new();
+    lab.write("duet.toml", &duet(2, "1s"));
+    let whole = lab.proofload(&["run", "duet.toml", "--seed", "7", "--out", "whole", "--quiet"]);
+    let whole = lab.summary("whole").unwrap_or_else(|| panic!("{whole:?}"));
+    assert_eq!(numbers(&whole), [1, 2, 3, 4]);
+    for signal in [Signal::INT, Signal::KILL] {
+        let running = lab.start(&[&["run", "duet.toml"], &FLAGS[..]].concat());
+        let trial = lab.path("run/trials/004");
+        let events = trial.join("events.jsonl");
+        running.await_in(&lab, &trial, || {
+            std::fs::read_to_string(&events).unwrap_or_default().contains("window_closed")
+        });
+        running.signal(signal);
+        running.finish();
+        let first = lab.read("run/trials/001/trial.json");
+        let ran = lab.proofload(&["run", "--resume", "run", "--quiet"]);
+        let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+        assert_eq!(shape(&summary), shape(&whole), "{signal:?}");
+        assert_eq!(lab.read("run/trials/001/trial.json"), first, "what was finished is kept");
+        let claim = "the run was gone on with: 2 of 4 trials are from before that";
+        assert_eq!(finding(&summary, "resumed"), Some(claim));
+        // A kill between the facts of the one trial and those of the other.
+        std::fs::remove_file(lab.path("run/trials/003/trial.json")).expect("it is there");
+        lab.proofload(&["run", "--resume", "run", "--quiet"]);
+        assert_eq!(shape(&lab.summary("run").expect("a summary")), shape(&whole), "{signal:?}");
+        assert!(lab.path("run/trials/003/trial.json").exists());
+        std::fs::remove_dir_all(lab.path("run")).expect("the folder goes away");
+    }
+}
+
+#[test]
+fn when_one_arm_of_a_duet_falls_the_block_is_executed_again() {
+    let cases = [
+        // Of trials that could not begin there is nothing to show.
+        ("test $n -ne 3 || exit 7", vec![1, 2, 7, 8]),
+        ("test $n -ne 3 || exec timeout -s KILL 0.7 $serve", vec![1, 2, 3, 4, 7, 8]),
+    ];
+    for (act, expected) in cases {
+        let lab = Lab::new();
+        let serve = format!("{PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}");
+        let count = "echo x >> starts; n=$(wc -l < starts)";
+        let command = format!(
+            "command = \"sh -c '{count}; serve=\\\"{serve} --set mode=constant --set \
+             service={{{{factor.service}}}}\\\"; {act}; exec $serve'\"\nready = \"tcp\"\n"
+        );
+        let text = duet(2, "1s");
+        let (head, tail) = text.split_once("serve = \"truth\"\n").expect("a system");
+        let (_, tail) = tail.split_once('\n').expect("its settings");
+        lab.write("duet.toml", &format!("{head}{command}{tail}"));
+        let ran = lab.proofload(&[&["run", "duet.toml"], &FLAGS[..]].concat());
+        let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
+        assert_eq!(numbers(&summary), expected, "{act}: {}", ran.stderr);
+        let claim = finding(&summary, "block-repeated").expect("it is told of");
+        assert!(claim.contains("block 2"), "{claim}");
+        for trial in trials(&summary) {
+            assert_accounting(trial);
+            let fell = [3, 4].contains(&trial.index);
+            assert_eq!((trial.counts_for == CountsFor::Nothing, trial.duet), (fell, true), "{act}");
+            assert!(!fell || trial.validity == Validity::Invalid, "{act}");
+        }
+        if expected.contains(&4) {
+            let beside = trials(&summary)[3].reasons.join("; ");
+            assert!(beside.contains("the trial beside it fell"), "{beside}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_a_duet_is_refused_before_anything_is_sent() {
+    let lab = Lab::new();
+    let text = duet(2, "1s").replace("rate = \"100/s\"", "connections = 3");
+    lab.write("duet.toml", &text.replace("[\"2ms\", \"20ms\"]", "[\"2ms\", \"20ms\", \"3ms\"]"));
+    for command in ["check", "run"] {
+        let ran = lab.proofload(&[command, "duet.toml"]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        for said in
+            ["a duet is of two arms, and this experiment has 3", "a closed loop", "7 | duet"]
+        {
+            assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+        }
+    }
+}
