@@ -152,6 +152,52 @@ fn a_missing_file_is_an_error_and_no_empty_page() {
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
 
+/// The kind tells it from an error of writing, which would blame stdout.
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_of_the_folder() {
+    struct Unreadable;
+    impl Folder for Unreadable {
+        fn open(&self, _: &str) -> io::Result<Box<dyn Read>> {
+            Ok(Box::new(Self))
+        }
+        fn create(&self, _: &str) -> io::Result<Box<dyn Write + Send>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn exists(&self, _: &str) -> bool {
+            true
+        }
+    }
+    impl Read for Unreadable {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::IsADirectory.into())
+        }
+    }
+    for format in ["hgrm", "hlog"] {
+        let format = Format::named(format).unwrap();
+        let error = format.write(&example::record(), &Unreadable, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Other, "{error}");
+        assert!(error.to_string().starts_with("trials/001/"), "{error}");
+    }
+}
+
+#[test]
+fn pages_hold_nothing_that_steers_a_terminal() {
+    let mut run = example::record();
+    let evil = "a\u{1b}[2J\u{202e}";
+    run.summary.run.title = evil.into();
+    run.summary.run.question = Some(evil.into());
+    run.summary.arms.iter_mut().for_each(|arm| arm.name = evil.into());
+    run.summary.criteria.iter_mut().for_each(|criterion| criterion.arm = evil.into());
+    run.summary.findings.iter_mut().for_each(|finding| finding.claim = evil.into());
+    for format in ["text", "markdown"] {
+        let mut page = Vec::new();
+        Format::named(format).unwrap().write(&run, &folder(), &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains("a\u{fffd}"), "{page}");
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "{page}");
+    }
+}
+
 #[test]
 fn csv_has_a_line_for_each_window_and_operation() {
     let text = written("csv");
