@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::load::{ArrivalProcess, Load, Model, Reuse, Spacing, Stage, Stop, Think};
 use crate::operation::{Operation, RowOrder, TargetOf};
 use crate::plan::{Arm, Plan};
+use crate::printable::printable;
 use crate::process::Start;
 use crate::units::{format_duration, format_rate};
 
@@ -63,8 +64,9 @@ impl Plan {
 struct Text(String);
 
 impl Text {
+    /// A line stays one, whatever a title or a level holds.
     fn line(&mut self, line: &str) {
-        self.0.push_str(line.trim_end());
+        self.0.push_str(printable(line).trim_end());
         self.0.push('\n');
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Not here: the decision to print. A binary that renders chooses the stream and the colour.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -85,7 +86,10 @@ impl Diagnostic {
         span: Span,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Self {
-        let known: Vec<&str> = known.into_iter().collect();
+        // Arms and tables name the same thing more than once.
+        let mut known: Vec<&str> = known.into_iter().collect();
+        let mut seen = HashSet::new();
+        known.retain(|word| seen.insert(*word));
         let label = match near_miss(text, &known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("not a known {what}"),

@@ -152,7 +152,7 @@ fn node(text: &str, span: Span, from: &DeValue<'_>, problems: &mut Vec<Diagnosti
     let (span, value) = match from {
         DeValue::String(string) => (inside_quotes(text, span, string), string.to_string().into()),
         DeValue::Integer(integer) => (span, whole(span, integer, problems)),
-        DeValue::Float(float) => (span, Value::Float(plain(float.as_str()))),
+        DeValue::Float(float) => (span, finite(span, float.as_str(), problems)),
         DeValue::Boolean(truth) => (span, Value::Boolean(*truth)),
         DeValue::Datetime(stamp) => (span, Value::String(stamp.to_string())),
         DeValue::Array(items) => {
@@ -183,8 +183,14 @@ fn whole(span: Span, from: &toml::de::DeInteger<'_>, problems: &mut Vec<Diagnost
     Value::Integer(number)
 }
 
-fn plain(digits: &str) -> f64 {
-    digits.replace('_', "").parse().unwrap_or(f64::NAN)
+/// Neither a plan nor JSON has a place for what is not finite.
+fn finite(span: Span, digits: &str, problems: &mut Vec<Diagnostic>) -> Value {
+    let number: f64 = digits.replace('_', "").parse().unwrap_or(f64::NAN);
+    if !number.is_finite() {
+        let message = format!("number {digits} is not finite");
+        problems.push(Diagnostic::new(span, message, "expected a finite number"));
+    }
+    Value::Float(number)
 }
 
 /// The span of what stands between the quotes, if that is the text itself.

@@ -14,6 +14,7 @@ pub mod experiment;
 pub mod fault;
 pub mod load;
 pub mod operation;
+pub mod printable;
 pub mod process;
 pub mod request_list;
 pub mod rows;

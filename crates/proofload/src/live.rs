@@ -74,7 +74,6 @@ impl Live {
         let count = |trials: usize| u32::try_from(trials).unwrap_or(u32::MAX);
         let (planned, todo) = (plan.trials.len(), agenda.trials.len());
         let blocks = plan.trials.iter().map(|trial| trial.block).max().unwrap_or(1);
-        self.seen = 0;
         self.trial = TrialShown {
             number: (count(planned + 1 - todo.min(planned)), count(planned)),
             block: (next.block, blocks),
@@ -212,4 +211,24 @@ fn model(model: &Model) -> summary::Model {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_short_trials_show_lines_as_one_long_one_does() {
+        let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\nrate = \"10/s\"\n\
+                    duration = \"1s\"\n[[operation]]\nhttp = { path = \"/\" }\n";
+        let plan =
+            crate::loading::load_text("one trial", text).expect("it is whole").experiment.plan;
+        let agenda = Agenda::of(&plan, &Default::default());
+        let mut live = Live::new(true);
+        for _ in 0..LINES_EVERY {
+            live.trial(&plan, &agenda);
+            live.progress(0, &Progress::default());
+        }
+        assert!(live.seen.is_multiple_of(LINES_EVERY), "{live:?}");
+    }
 }

@@ -237,6 +237,12 @@ impl Searching<'_> {
         let Some(answer) = &summary.capacity else { return };
         if let Some(step) = answer.steps.last() {
             self.live.say(&format!("  {}", tables::capacity::told(step, answer)));
+            let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
+            let mut spoiled = trials.filter(|_| step.result == StepResult::Invalid);
+            let trial = spoiled.find(|trial| trial.index == step.trial);
+            if let Some(why) = trial.and_then(|trial| trial.reasons.first()) {
+                self.live.say(&format!("    {why}"));
+            }
         }
     }
 

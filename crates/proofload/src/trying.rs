@@ -186,16 +186,34 @@ fn without_authorisation(request: &[u8]) -> Vec<u8> {
     shown
 }
 
-/// Bytes as lines behind a mark; what is not text is shown as its replacement character.
+/// Bytes as lines behind a mark; what is not text is shown as its replacement character, what steers a terminal
+/// by its number.
 fn quote(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
     let shown = &bytes[..bytes.len().min(BODY_SHOWN)];
     for line in String::from_utf8_lossy(shown).lines() {
-        let _ = writeln!(text, "  {mark} {}", line.escape_debug());
+        let _ = write!(text, "  {mark} ");
+        for letter in line.chars() {
+            let _ = match letter {
+                '"' | '\'' | '\\' => write!(text, "{letter}"),
+                _ => write!(text, "{}", letter.escape_debug()),
+            };
+        }
+        text.push('\n');
     }
     if shown.len() < bytes.len() || is_truncated {
         let _ = writeln!(text, "  {mark} … {} bytes in all", bytes.len());
     }
     if !bytes.is_empty() {
         text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_sent_stands_as_it_is_and_steers_no_terminal() {
+        let mut text = String::new();
+        super::quote(&mut text, '>', b"{\"say\":\"it's \\n\"}\r\n\x1b[2J", false);
+        assert_eq!(text, "  > {\"say\":\"it's \\n\"}\n  > \\u{1b}[2J\n\n");
     }
 }

@@ -219,8 +219,12 @@ pub fn explain(wanted: &str) -> Option<String> {
     if let Some(own) = audit::RULES.iter().find(|rule| is(rule.id)) {
         return Some(format!("{}, on our own summary: {}", own.id, own.means));
     }
+    let exit = |code: &Entry| format!("exit code {}: {}", code.name, code.meaning);
+    if is("exit code") || is("exit codes") {
+        return Some(EXIT_CODES.iter().map(exit).collect::<Vec<_>>().join("\n"));
+    }
     if let Some(code) = EXIT_CODES.iter().find(|entry| is(entry.name)) {
-        return Some(format!("exit code {}: {}", code.name, code.meaning));
+        return Some(exit(code));
     }
     if let Some(kind) = FailureKind::ALL.iter().find(|kind| is(kind.name())) {
         return Some(format!("failure kind {}: {}", kind.name(), kind.meaning()));
@@ -233,15 +237,24 @@ pub fn explain(wanted: &str) -> Option<String> {
     Some(format!("{}: {}", term.name, term.meaning))
 }
 
-/// Everything that can be explained, in the order of the tables.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    let findings = findings::TABLE.iter().map(|row| row.code);
+/// Everything that can be explained, table by table, each with its heading.
+pub fn tables() -> Vec<(&'static str, Vec<&'static str>)> {
     let rules = audit::foreign::rules().map(|rule| rule.id);
     let own =
         audit::RULES.iter().map(|rule| rule.id).filter(|id| audit::foreign::rule(id).is_none());
-    let kinds = FailureKind::ALL.iter().map(|kind| kind.name());
-    let entries = EXIT_CODES.iter().chain(GLOSSARY).map(|entry| entry.name);
-    findings.chain(kinds).chain(entries).chain(rules).chain(own)
+    let named = |entries: &[Entry]| entries.iter().map(|entry| entry.name).collect();
+    vec![
+        ("findings", findings::TABLE.iter().map(|row| row.code).collect()),
+        ("kinds of failure", FailureKind::ALL.iter().map(|kind| kind.name()).collect()),
+        ("exit codes", named(EXIT_CODES)),
+        ("terms", named(GLOSSARY)),
+        ("rules of an audit", rules.chain(own).collect()),
+    ]
+}
+
+/// The names of [`tables`], one after the other.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    tables().into_iter().flat_map(|(_, names)| names)
 }
 
 fn key(text: &str) -> String {
@@ -257,6 +270,8 @@ mod tests {
         let zero = explain("0").unwrap();
         assert!(["compare", "audit", "capacity"].iter().all(|name| zero.contains(name)), "{zero}");
         assert!(explain("1").unwrap().contains("`audit`"));
+        let all = explain("exit-codes").unwrap();
+        assert!(EXIT_CODES.iter().all(|code| all.contains(code.meaning)), "{all}");
     }
 
     #[test]

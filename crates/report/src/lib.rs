@@ -18,7 +18,6 @@ pub mod findings;
 pub mod imports;
 pub mod number;
 pub mod pages;
-pub mod printable;
 pub mod run_record;
 pub mod summarize;
 pub mod verdict;

@@ -92,12 +92,14 @@ fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
 }
 
 fn because(summary: &Summary, validity: Validity) -> Vec<String> {
-    let concerned = summary.counted().filter(|trial| trial.validity == validity);
+    let mut concerned: Vec<&Trial> =
+        summary.counted().filter(|trial| trial.validity == validity).collect();
+    concerned.sort_unstable_by_key(|trial| trial.index);
     let reason = |trial: &Trial| {
         let why = trial.reasons.first().map_or("see its findings", String::as_str);
         format!("trial {}: {why}", trial.index)
     };
-    concerned.map(reason).collect()
+    concerned.into_iter().map(reason).collect()
 }
 
 fn unmet_expectations(trial: &Trial) -> impl Iterator<Item = String> + '_ {
@@ -238,6 +240,19 @@ mod tests {
             first_trial(summary).validity = Validity::Invalid;
         };
         assert_eq!(judged(change), (Judgement::Invalid, 3));
+    }
+
+    #[test]
+    fn spoiled_trials_are_named_in_the_order_of_execution() {
+        let mut summary = example::summary();
+        let mut again = summary.arms[0].clone();
+        for (arm, index) in [(&mut summary.arms[0], 2), (&mut again, 1)] {
+            (arm.trials[0].validity, arm.trials[0].index) = (Validity::Invalid, index);
+        }
+        summary.arms.push(again);
+        let reasons = of(&summary).reasons;
+        let places: Vec<&str> = reasons.iter().filter_map(|why| why.get(..8)).collect();
+        assert_eq!(places, ["trial 1:", "trial 2:"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -205,6 +205,10 @@ async fn answer<H: Handler>(
     let (mut parts, body) = request.into_parts();
     if parts.extensions.get::<OnUpgrade>().is_some() {
         parts.extensions.insert(seat.clone());
+    }
+    // Refused by its length where that is given, before anybody is invited to send it.
+    if body.size_hint().lower() > room.limits.max_body_bytes {
+        return Ok(room.handler.refuse(StatusCode::PAYLOAD_TOO_LARGE, "body too large"));
     }
     let whole = Limited::new(body, room.limits.max_body_bytes as usize).collect();
     let body = match tokio::time::timeout(room.limits.read_time(), whole).await {

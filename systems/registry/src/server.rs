@@ -69,6 +69,10 @@ async fn with_store(
     room: Room,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
+    if let Some(folder) = &configuration.durable {
+        let make = ServeError::while_doing("make the folder of what is durable");
+        std::fs::create_dir_all(folder).map_err(make)?;
+    }
     let reach = ServeError::while_doing("open the store");
     match &configuration.store {
         Part::Embedded => {

@@ -319,7 +319,8 @@ impl<'a> Parser<'a> {
         let number = bound.text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = bound.text[number.len()..].trim();
         let known: Vec<&str> = units::time_units().collect();
-        let label = match near_miss(unit, &known).filter(|_| !number.is_empty()) {
+        let label = match near_miss(unit, &known).filter(|near| !number.is_empty() && *near != unit)
+        {
             Some(near) => format!("did you mean `{number}{near}`?"),
             None => "a bound needs its unit".to_owned(),
         };

@@ -187,6 +187,7 @@ fn near_misses_are_named() {
         ("register conect p95 < 10ms", "did you mean `connect`?"),
         ("servce p95 < 10ms", "did you mean `service`?"),
         ("p99 < 20mss", "did you mean `20ms`?"),
+        ("p99 < -20ms", "a bound needs its unit"),
         ("fialed == 0", "did you mean `failed`?"),
         ("multicast delivered / target == 1", "did you mean `targets`?"),
     ];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::factor::{Combination, Factor};
 use crate::comparison::{Comparison, METRICS};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::document::{Node, Reader, Table};
+use crate::document::{Node, Reader, Table, Value};
 use crate::units;
 
 /// Reads the tables.
@@ -74,8 +74,17 @@ fn factor<'f>(reader: &mut Reader<'_>, factors: &'f [Factor]) -> Option<&'f Fact
 
 fn metrics(reader: &mut Reader<'_>) -> Vec<String> {
     let mut metrics = Vec::new();
-    for (metric, span) in reader.strings("metrics") {
-        if METRICS.contains(&metric) {
+    let listed = reader.strings("metrics");
+    if let Some(node) = reader.node("metrics").filter(|node| node.value == Value::Array(Vec::new()))
+    {
+        let message = "a comparison without metrics compares nothing";
+        reader.problem(Diagnostic::new(node.span, message, "expected at least one"));
+    }
+    for (metric, span) in listed {
+        if metrics.iter().any(|before| before == metric) {
+            let message = format!("metric `{metric}` appears twice");
+            reader.problem(Diagnostic::new(span, message, "metrics must differ"));
+        } else if METRICS.contains(&metric) {
             metrics.push(metric.to_owned());
         } else {
             reader.problem(Diagnostic::unknown("metric", metric, span, METRICS));

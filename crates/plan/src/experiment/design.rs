@@ -117,7 +117,7 @@ impl<'a> Design<'a> {
             && !count.is_multiple_of(2)
         {
             let message =
-                format!("\"abba\" goes forwards and backwards, and {count} blocks are odd");
+                format!("\"abba\" goes forwards and backwards, and blocks = {count} is odd");
             let problem = Diagnostic::new(span, message, "needs an even number of blocks");
             problems.push(problem.with_hint(format!("write blocks = {} in [design]", count + 1)));
         }

@@ -1,6 +1,6 @@
 //! Factors, their levels, and the arms that they span.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value as Json;
 
@@ -81,8 +81,9 @@ fn factor(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Factor {
         let message = format!("factor `{}` has no level", entry.key);
         problems.push(Diagnostic::new(entry.node.span, message, "expected at least one level"));
     }
-    for (place, level) in levels.iter().enumerate() {
-        if levels[..place].iter().any(|before| before.name == level.name) {
+    let mut seen = HashSet::new();
+    for level in &levels {
+        if !seen.insert(level.name.as_str()) {
             let message = format!("level `{}` of `{}` appears twice", level.name, entry.key);
             problems.push(Diagnostic::new(level.node.span, message, "levels must differ"));
         }

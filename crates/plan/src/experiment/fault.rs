@@ -17,7 +17,7 @@ pub(super) fn read(
     load: &Load,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Fault> {
-    let mut faults = Vec::new();
+    let mut faults: Vec<(Fault, Span)> = Vec::new();
     for table in tables {
         let mut reader = Reader::new(table);
         let process = process(&mut reader, table, started);
@@ -40,12 +40,32 @@ pub(super) fn read(
             too_late(at, span, load).into_iter().for_each(|problem| reader.problem(problem));
         }
         problems.extend(reader.finish());
-        if let (Some(process), Some((at, _)), Some((action, _))) = (process, at, action) {
+        if let (Some(process), Some((at, span)), Some((action, _))) = (process, at, action) {
             let undone_after = undone_after.map(|(after, _)| after);
-            faults.push(Fault { process, at, action, undone_after });
+            faults.push((Fault { process, at, action, undone_after }, span));
         }
     }
-    faults
+    problems.extend(overlapping(&faults));
+    faults.into_iter().map(|(fault, _)| fault).collect()
+}
+
+/// Faults of a process that another one has not given back yet: there is nothing to be hit, and
+/// what undoes the first would end the second, or start again what runs.
+fn overlapping(faults: &[(Fault, Span)]) -> Vec<Diagnostic> {
+    let mut sorted: Vec<_> = faults.iter().collect();
+    sorted.sort_by_key(|(fault, _)| (&fault.process, fault.at));
+    let same = |pair: &&[&(Fault, Span)]| pair[0].0.process == pair[1].0.process;
+    let told = |pair: &[&(Fault, Span)]| {
+        let [(first, _), (second, span)] = pair else { return None };
+        let back = first.undone_after.map(|after| first.at.saturating_add(after));
+        if back.is_some_and(|back| back <= second.at) {
+            return None;
+        }
+        let message = format!("`{}` is not back from the fault before this one", first.process);
+        let problem = Diagnostic::new(*span, message, format!("already under way: {first}"));
+        Some(problem.with_hint("write a later `at`, or a shorter `for` in the other"))
+    };
+    sorted.windows(2).filter(same).filter_map(told).collect()
 }
 
 fn process(reader: &mut Reader<'_>, table: &Table, started: &[String]) -> Option<String> {

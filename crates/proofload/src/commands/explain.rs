@@ -8,13 +8,16 @@ use crate::output;
 /// Prints one explanation, or the list of all that can be explained.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {
     let term = args.term.join(" ");
-    let text = if term.is_empty() {
-        report::explain::names().collect::<Vec<_>>().join("\n")
-    } else {
-        one(&term)?
-    };
+    let text = if term.is_empty() { everything() } else { one(&term)? };
     output::print(&format!("{}\n", text.trim_end()))?;
     Ok(Exit::Passed)
+}
+
+/// All names under the headings of their tables, one a line.
+fn everything() -> String {
+    let table =
+        |(heading, names): (&str, Vec<&str>)| format!("{heading}:\n  {}\n", names.join("\n  "));
+    report::explain::tables().into_iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
 fn one(term: &str) -> Result<String, Problem> {

@@ -340,12 +340,14 @@ pub fn sentence(capacity: &Capacity) -> String {
                 "one trial after the other was spoiled: nothing is known of the target".into()
             }
             _ => format!(
-                "{criteria} was not shown to hold at any rate, down to {}",
+                "{criteria} {} not shown to hold at any rate, down to {}",
+                if capacity.criteria.len() == 1 { "was" } else { "were" },
                 format_rate(tried)
             ),
         };
     };
-    let holds = format!("{criteria} holds at {low}");
+    let verb = if capacity.criteria.len() == 1 { "holds" } else { "hold" };
+    let holds = format!("{criteria} {verb} at {low}");
     let high = capacity.high.map(|high| format!(" and not at {}", format_rate(high)));
     let known = format!("{holds}{}", high.unwrap_or_default());
     match capacity.ending {

@@ -196,7 +196,11 @@ fn a_machine_that_repeats_worse_than_it_measures_is_told() {
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let said = finding(&summary, "repeats-worse").unwrap();
-    assert!(said.claim.contains("medians of 10 trials differ by 9.22 %"), "{}", said.claim);
+    assert!(
+        said.claim.contains("medians of 10 trials of level=old differ by 9.22 %"),
+        "{}",
+        said.claim
+    );
 }
 
 #[test]

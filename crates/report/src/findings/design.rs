@@ -126,8 +126,8 @@ pub(crate) fn duet(blocks: usize) -> Finding {
 /// The finding that trials of an arm differ more than their intervals say. Deviations are relative.
 pub(crate) fn repeats_worse(arm: &str, trials: usize, seen: f64, predicted: f64) -> Finding {
     let claim = format!(
-        "this machine repeats worse than it measures: medians of {trials} trials differ by {} (standard \
-         deviation), their own intervals predict {}",
+        "this machine repeats worse than it measures: medians of {trials} trials of {arm} differ by {} \
+         (standard deviation), their own intervals predict {}",
         percent(seen),
         percent(predicted)
     );

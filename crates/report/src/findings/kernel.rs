@@ -161,7 +161,9 @@ pub const RESETS: Row = Row {
             (true, false, true) => "; connections were closed here before their data had come",
             _ => "",
         };
-        let claim = format!("{} operations ended with a reset by their peer{how}", count(resets));
+        let (noun, whose) =
+            if resets == 1 { ("operation", "its") } else { ("operations", "their") };
+        let claim = format!("{} {noun} ended with a reset by {whose} peer{how}", count(resets));
         let advice =
             "see in the target's log why it closes; compare its idle time-out with the client's";
         let noticed = Noticed::new(claim, advice)

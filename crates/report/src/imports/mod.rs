@@ -30,8 +30,7 @@ use std::fmt;
 
 pub use foreign::Foreign;
 pub use generic::FIELDS;
-
-use crate::printable::printable;
+use plan::printable::printable;
 
 /// A format that can be read.
 #[derive(Debug, Clone, Copy)]

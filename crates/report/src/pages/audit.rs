@@ -4,6 +4,7 @@
 
 use std::io::{self, Write};
 
+use plan::printable::printable;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use super::tables::{Table, run::severity};
 use super::terminal::{Colour, painted, wrap};
 use crate::audit::foreign::Audit;
 use crate::number::count;
-use crate::printable::printable;
 
 /// Formats of the result, as in `--format`.
 pub const FORMATS: [&str; 3] = ["text", "markdown", "json"];

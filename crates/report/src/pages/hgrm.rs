@@ -12,8 +12,7 @@ pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -
         for operation in &trial.operations {
             let path = names::spectrum(trial.index, &operation.name);
             writeln!(out, "# trial {}, operation {}", trial.index, operation.name)?;
-            let named = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
-            io::copy(&mut folder.open(&path).map_err(named)?, out)?;
+            super::copied(folder, &path, out)?;
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::run_record::RunRecord;
 pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
     for trial in &run.trials {
         writeln!(out, "# trial {}", trial.index)?;
-        io::copy(&mut folder.open(&names::windows(trial.index))?, out)?;
+        super::copied(folder, &names::windows(trial.index), out)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use plan::printable::printable;
 use record::folder::Folder;
 use record::summary::Summary;
 
@@ -71,8 +72,9 @@ pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
 }
 
 /// Text that cannot end a cell, start a tag or become a heading. What stands between two backquotes is
-/// left as it is, except for the end of a cell.
+/// left as it is, except for the end of a cell. Nothing in it steers a terminal.
 pub(super) fn text(raw: &str) -> String {
+    let raw = &*printable(raw);
     let mut safe = String::with_capacity(raw.len());
     let mut rest = raw;
     while let Some(place) = rest.find('`') {
@@ -81,7 +83,7 @@ pub(super) fn text(raw: &str) -> String {
         let quotes = rest.len() - rest.trim_start_matches('`').len();
         let end = code(rest).unwrap_or(quotes);
         if end > quotes {
-            safe.push_str(&rest[..end].replace(['\n', '\r'], " ").replace('|', "\\|"));
+            safe.push_str(&rest[..end].replace('|', "\\|"));
         } else {
             safe.push_str(&"\\`".repeat(quotes));
         }
@@ -103,7 +105,6 @@ fn code(text: &str) -> Option<usize> {
 fn plain(safe: &mut String, raw: &str) {
     for c in raw.chars() {
         match c {
-            '\n' | '\r' => safe.push(' '),
             '<' => safe.push_str("&lt;"),
             '\\' | '|' | '*' | '_' | '[' | ']' | '#' => safe.extend(['\\', c]),
             _ => safe.push(c),
@@ -119,6 +120,7 @@ mod tests {
     fn cells_cannot_be_broken_out_of() {
         assert_eq!(text("a|b\n<script>"), "a\\|b &lt;script>");
         assert_eq!(text("`p99 < 20ms` first_byte"), "`p99 < 20ms` first\\_byte");
+        assert_eq!(text("a\u{1b}[2Jb"), "a\u{fffd}\\[2Jb");
         assert_eq!(text("`a|b`\\|"), "`a\\|b`\\\\\\|");
     }
 

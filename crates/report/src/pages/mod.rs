@@ -101,6 +101,21 @@ pub fn verdict_word(summary: &Summary) -> &'static str {
     }
 }
 
+/// Passes a file of the folder through.
+///
+/// Errors: of `out`; `NotFound` where there is no file, and `Other` where it cannot be read
+fn copied(folder: &dyn Folder, path: &str, out: &mut dyn Write) -> io::Result<()> {
+    let of_the_folder = |error: io::Error| {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        let kind = if missing { error.kind() } else { io::ErrorKind::Other };
+        io::Error::new(kind, format!("{path}: {error}"))
+    };
+    let mut content = Vec::new();
+    let read = folder.open(path).and_then(|mut file| file.read_to_end(&mut content));
+    read.map_err(of_the_folder)?;
+    out.write_all(&content)
+}
+
 /// The raw samples of a trial.
 fn samples(folder: &dyn Folder, trial: &Trial) -> io::Result<Samples> {
     let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();

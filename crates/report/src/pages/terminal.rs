@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use plan::printable::printable;
 use record::folder::Folder;
 use record::summary::{Judgement, Severity, Summary};
 
@@ -41,7 +42,8 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
                 continue;
             }
             if trials > 1 {
-                page.push_str(&format!("\n── trial {}, arm {} ──\n", trial.index, arm.name));
+                let arm = printable(&arm.name);
+                page.push_str(&format!("\n── trial {}, arm {arm} ──\n", trial.index));
             }
             page.push('\n');
             wrap(&mut page, &tables::trial::load(trial), "");
@@ -54,7 +56,7 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
 }
 
 fn head(page: &mut String, summary: &Summary, colour: Colour) {
-    page.push_str(&format!("\n{}\n", summary.run.title));
+    page.push_str(&format!("\n{}\n", printable(&summary.run.title)));
     if let Some(question) = &summary.run.question {
         wrap(page, question, "");
     }
@@ -96,7 +98,7 @@ fn push_tables(page: &mut String, tables: impl IntoIterator<Item = Option<Table>
 }
 
 pub(super) fn push_table(page: &mut String, table: &Table) {
-    page.push_str(&format!("\n{}\n", table.title));
+    page.push_str(&format!("\n{}\n", printable(&table.title)));
     if let Some(note) = &table.note {
         wrap(page, note, "  ");
     }
@@ -174,7 +176,7 @@ fn findings(page: &mut String, summary: &Summary, colour: Colour) {
         return;
     }
     page.push_str("\nFindings (`proofload explain CODE` says more)\n");
-    for finding in &summary.findings {
+    for (finding, claim) in tables::run::noticed(summary) {
         let paint = match finding.severity {
             Severity::Error => "31",
             Severity::Warning => "33",
@@ -182,7 +184,7 @@ fn findings(page: &mut String, summary: &Summary, colour: Colour) {
         };
         let word = painted(tables::run::severity(finding.severity), paint, colour);
         page.push_str(&format!("  {word} {}\n", finding.code));
-        wrap(page, &finding.claim, "    ");
+        wrap(page, &claim, "    ");
         wrap(page, &format!("→ {}", finding.advice), "    ");
     }
 }
@@ -198,12 +200,13 @@ fn foot(page: &mut String, summary: &Summary) {
     wrap(page, &text, "");
 }
 
-/// Appends a text in lines of at most [`WIDTH`] columns. A longer word stays whole.
+/// Appends a text in lines of at most [`WIDTH`] columns, without what steers a terminal. A longer
+/// word stays whole.
 pub(super) fn wrap(page: &mut String, text: &str, indent: &str) {
     let mut line = indent.to_owned();
     let mut length = indent.chars().count();
     let start = length;
-    for word in text.split_whitespace() {
+    for word in printable(text).split_whitespace() {
         let width = word.chars().count();
         if length > start && length + 1 + width > WIDTH {
             page.push_str(&line);

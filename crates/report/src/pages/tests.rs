@@ -152,6 +152,52 @@ fn a_missing_file_is_an_error_and_no_empty_page() {
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
 
+/// The kind tells it from an error of writing, which would blame stdout.
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_of_the_folder() {
+    struct Unreadable;
+    impl Folder for Unreadable {
+        fn open(&self, _: &str) -> io::Result<Box<dyn Read>> {
+            Ok(Box::new(Self))
+        }
+        fn create(&self, _: &str) -> io::Result<Box<dyn Write + Send>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        fn exists(&self, _: &str) -> bool {
+            true
+        }
+    }
+    impl Read for Unreadable {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::IsADirectory.into())
+        }
+    }
+    for format in ["hgrm", "hlog"] {
+        let format = Format::named(format).unwrap();
+        let error = format.write(&example::record(), &Unreadable, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Other, "{error}");
+        assert!(error.to_string().starts_with("trials/001/"), "{error}");
+    }
+}
+
+#[test]
+fn pages_hold_nothing_that_steers_a_terminal() {
+    let mut run = example::record();
+    let evil = "a\u{1b}[2J\u{202e}";
+    run.summary.run.title = evil.into();
+    run.summary.run.question = Some(evil.into());
+    run.summary.arms.iter_mut().for_each(|arm| arm.name = evil.into());
+    run.summary.criteria.iter_mut().for_each(|criterion| criterion.arm = evil.into());
+    run.summary.findings.iter_mut().for_each(|finding| finding.claim = evil.into());
+    for format in ["text", "markdown"] {
+        let mut page = Vec::new();
+        Format::named(format).unwrap().write(&run, &folder(), &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains("a\u{fffd}"), "{page}");
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "{page}");
+    }
+}
+
 #[test]
 fn csv_has_a_line_for_each_window_and_operation() {
     let text = written("csv");
@@ -229,6 +275,18 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
     assert!(page.lines().count() < 60, "{page}");
     let lines = page.lines().filter(|line| line.contains("500/s  2.29 ms  37.1 ms")).count();
     assert_eq!(lines, 20, "{page}");
+}
+
+#[test]
+fn a_terminal_shows_what_many_trials_share_once() {
+    let mut summary = example::designed().summary;
+    let finding = summary.findings[0].clone();
+    let of = |trial| record::summary::Finding { trial: Some(trial), ..finding.clone() };
+    summary.findings = (1..=30).map(of).collect();
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    assert_eq!(page.matches(&format!(" {}\n", finding.code)).count(), 1, "{page}");
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert!(words.join(" ").contains("(trial 1, and the like in 29 more) →"), "{page}");
 }
 
 #[test]

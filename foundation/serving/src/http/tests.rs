@@ -76,6 +76,23 @@ async fn an_answer_that_nobody_reads_is_given_up() {
     drop(idle);
 }
 
+/// Not a byte of it is ever sent: the answer must not wait for it, nor invite it.
+#[tokio::test]
+async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
+    let (_stopper, stop) = Stop::pair();
+    let limits = Limits { max_body_bytes: 2, ..Limits::default() };
+    let (address, _server) = start(echo, limits, stop);
+    for expect in ["", "expect: 100-continue\r\n"] {
+        let request = format!("POST / HTTP/1.1\r\nhost: a\r\n{expect}content-length: 3\r\n\r\n");
+        let answer = ask(address, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    }
+    let chunked = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n\
+                   2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+    let answer = ask(address, chunked).await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}
+
 #[tokio::test]
 async fn a_connection_beyond_the_limit_is_closed() {
     let (_stopper, stop) = Stop::pair();

@@ -75,7 +75,9 @@ pub(super) fn register(body: &[u8]) -> Result<Register, Fault> {
         // A thousand years; beyond it the sum with the wall clock would be no date.
         const MOST: f64 = 31_556_952_000.0;
         if (0.0..=MOST).contains(&seconds) {
-            Ok((seconds * 1_000.0).round() as u64)
+            let ms = (seconds * 1_000.0).round() as u64;
+            // The shortest is a millisecond: rounded down to 0 it would last for ever.
+            Ok(if seconds > 0.0 { ms.max(1) } else { 0 })
         } else {
             let what = format!("a time to live is 0 (for ever) to {MOST} seconds");
             Err(Fault::new(Code::InvalidRequest, what).at("/ttl_seconds"))

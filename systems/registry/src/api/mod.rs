@@ -88,6 +88,7 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
             On::Subscribe(pattern) => {
                 let pattern = pattern.parse()?;
                 let name = route::query(request.uri().query(), "name")?;
+                self.bus.admits(name.as_deref(), &request)?;
                 service.open(namespace).await?;
                 self.bus.subscribe(namespace, pattern, name.as_deref(), request)
             }

@@ -4,7 +4,7 @@ use hyper::Request;
 use hyper::body::Bytes;
 use serving::http::Answer;
 
-use crate::bus::embedded::Embedded;
+use crate::bus::embedded::{Embedded, entrance};
 use crate::bus::nats::Nats;
 use crate::fault::{Code, Fault};
 use crate::message::Acknowledgement;
@@ -12,6 +12,11 @@ use crate::subscription::Pattern;
 
 /// Subscriptions over HTTP.
 pub trait Mount {
+    /// Whether [`Mount::subscribe`] would take a request: looked at before anything is changed.
+    ///
+    /// Errors: as there
+    fn admits(&self, name: Option<&str>, request: &Request<Bytes>) -> Result<(), Fault>;
+
     /// Turns a request into a subscription: a WebSocket, or server-sent events.
     ///
     /// Shape:  `name` under which a receiver that comes back is known again
@@ -31,6 +36,10 @@ pub trait Mount {
 }
 
 impl Mount for Embedded {
+    fn admits(&self, name: Option<&str>, request: &Request<Bytes>) -> Result<(), Fault> {
+        entrance::check(name, request).map(drop)
+    }
+
     fn subscribe(
         &self,
         namespace: &str,
@@ -47,6 +56,10 @@ impl Mount for Embedded {
 }
 
 impl Mount for Nats {
+    fn admits(&self, _: Option<&str>, _: &Request<Bytes>) -> Result<(), Fault> {
+        Err(elsewhere("subscriptions"))
+    }
+
     fn subscribe(
         &self,
         _: &str,

@@ -126,3 +126,20 @@ fn a_durable_registry_makes_its_folder_and_knows_after_a_restart_who_was_there()
     assert_eq!(House::with(&durable).names("n"), ["a"]);
     std::fs::remove_dir_all(root).unwrap();
 }
+
+#[test]
+fn a_life_of_less_than_a_millisecond_is_not_one_for_ever() {
+    let house = House::open();
+    let instants = |ttl: f64| {
+        let told = house.post(
+            "/v1/n/register",
+            &json!({ "identity": "a", "ttl_seconds": ttl, "replace": true }),
+        );
+        (told.body["registered_at"].as_u64(), told.body["expires_at"].as_u64())
+    };
+    for brief in [1e-9, 0.0004, 0.001] {
+        let (from, until) = instants(brief);
+        assert_eq!(until, from.map(|from| from + 1), "{brief} s");
+    }
+    assert_eq!(instants(0.0).1, None, "0 is for ever");
+}

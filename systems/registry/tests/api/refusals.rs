@@ -100,6 +100,14 @@ fn places_that_are_none_are_told_apart() {
     assert_eq!(house.get("/v1/n/register").refusal().1, "NO_SUCH_OPERATION");
     let plain = house.get("/v1/n/subscribe/a");
     assert_eq!(plain.refusal().1, "INVALID_REQUEST", "neither a WebSocket nor events");
+    let outdated = ["connection: upgrade", "upgrade: websocket", "sec-websocket-version: 8"];
+    let outdated = house.ask("GET", "/v1/n/subscribe/a", &outdated, b"");
+    assert_eq!(outdated.refusal().1, "INVALID_REQUEST");
+    let unnamed =
+        house.ask("GET", "/v1/n/subscribe/a?name=%07", &["accept: text/event-stream"], b"");
+    assert_eq!(unnamed.refusal().1, "INVALID_IDENTITY");
+    let still = house.post("/v1/n/enumerate", &json!({}));
+    assert_eq!(still.refusal().1, "UNKNOWN_NAMESPACE", "what is refused makes no namespace");
 }
 
 #[test]

@@ -250,6 +250,46 @@ fn margins_that_nothing_could_keep_are_refused() {
 }
 
 #[test]
+fn a_comparison_names_metrics_and_each_once() {
+    let told = |metrics: &str| {
+        refused(&format!(
+            "[factors]\nx = [1, 2]\n[[comparison]]\nfactor = \"x\"\nbaseline = 1\n\
+             metrics = {metrics}\n{}",
+            with_load("rate = \"5/s\"")
+        ))
+    };
+    assert!(told("[]").contains("a comparison without metrics compares nothing"));
+    assert!(told("[\"p50\", \"p50\"]").contains("metric `p50` appears twice"));
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_refused_as_written() {
+    for number in ["nan", "-inf", "1e999"] {
+        let message = refused(&HOME.replace("\"http://127.0.0.1:8080\"", number));
+        assert!(message.contains(&format!("number {number} is not finite")), "{message}");
+    }
+}
+
+#[test]
+fn a_known_name_is_listed_once_though_every_arm_has_it() {
+    let text = format!(
+        "[factors]\nx = [1, 2]\n[[comparison]]\nfactor = \"x\"\nbaseline = 1\n\
+         metrics = [\"p50\"]\noperation = \"zzz\"\n{}",
+        with_load("rate = \"5/s\"")
+    );
+    let message = refused(&text);
+    let hint = message.lines().find(|line| line.contains("known here: ")).unwrap_or_default();
+    assert_eq!(hint.matches("operation-1").count() + hint.matches("home").count(), 1, "{message}");
+}
+
+#[test]
+fn many_levels_are_refused_at_once() {
+    let levels: Vec<String> = (0..100_000).map(|level| level.to_string()).collect();
+    let text = format!("[factors]\nx = [{}]\n{}", levels.join(","), with_load("rate = \"5/s\""));
+    assert!(refused(&text).contains("the factors span more than 1000 arms"));
+}
+
+#[test]
 fn an_empty_file_says_what_is_missing() {
     let message = refused("");
     assert!(message.contains("missing `[[operation]]`"), "{message}");

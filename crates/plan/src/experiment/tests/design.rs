@@ -72,7 +72,7 @@ fn abba_goes_forwards_and_backwards() {
     let arms: Vec<usize> = plan.trials.iter().take(12).map(|trial| trial.arm).collect();
     assert_eq!(arms, [0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0]);
     let odd = refused("blocks = 7\norder = \"abba\"", "");
-    assert!(odd.contains("7 blocks are odd") && odd.contains("write blocks = 8"), "{odd}");
+    assert!(odd.contains("blocks = 7 is odd") && odd.contains("write blocks = 8"), "{odd}");
     let unknown = refused("order = \"baab\"", "");
     assert!(unknown.contains("expected \"random\" or \"abba\", got \"baab\""), "{unknown}");
 }

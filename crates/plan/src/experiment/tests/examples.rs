@@ -166,3 +166,10 @@ arm all
     );
     assert_eq!(plan.describe(), expected);
 }
+
+#[test]
+fn a_plan_is_described_without_what_steers_a_terminal() {
+    let text = format!("title = \"a\\u001b[2J\\nseed 7\"\n{}", with_load("rate = \"5/s\""));
+    let told = plan(&text).describe();
+    assert!(told.starts_with("title        a\u{fffd}[2J seed 7\n"), "{told}");
+}

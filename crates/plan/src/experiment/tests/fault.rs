@@ -65,3 +65,36 @@ fn everything_that_is_wrong_is_told_at_once() {
         assert!(told.contains(expected), "{expected}\n{told}");
     }
 }
+
+#[test]
+fn a_process_is_hit_again_only_once_it_is_back() {
+    let fault = |process: &str, at: &str, action: &str, length: &str| {
+        let length =
+            if length.is_empty() { String::new() } else { format!("for = \"{length}\"\n") };
+        format!(
+            "[[fault]]\nprocess = \"{process}\"\nat = \"{at}\"\naction = \"{action}\"\n{length}"
+        )
+    };
+    let refused = |first: String, second: String| {
+        let options = Options { fresh_seed: 1, ..Options::default() };
+        read(&file(&(first + &second)), &options).err()
+    };
+    let overlapping = [
+        (fault("nats", "2s", "kill", "4s"), fault("nats", "3s", "freeze", "1s")),
+        (fault("nats", "3s", "freeze", "1s"), fault("nats", "2s", "kill", "4s")),
+        (fault("nats", "2s", "freeze", "4s"), fault("nats", "3s", "freeze", "9s")),
+        (fault("nats", "2s", "kill", ""), fault("nats", "9s", "kill", "1s")),
+        (fault("nats", "2s", "kill", "1s"), fault("nats", "2s", "kill", "1s")),
+    ];
+    for (first, second) in overlapping {
+        let told = refused(first.clone(), second.clone()).unwrap_or_default();
+        assert!(told.contains("`nats` is not back"), "{first}{second}{told}");
+    }
+    let apart = [
+        (fault("nats", "2s", "kill", "1s"), fault("nats", "3s", "kill", "1s")),
+        (fault("nats", "2s", "kill", "4s"), fault("system", "3s", "kill", "")),
+    ];
+    for (first, second) in apart {
+        assert_eq!(refused(first, second), None);
+    }
+}

@@ -5,6 +5,7 @@
 //! itself is accepted wherever only its counts matter ([`assert_measured`]). Tests that compare
 //! times take the bench for themselves ([`Lab::alone`]).
 
+pub mod brokers;
 pub mod nginx;
 pub mod process;
 pub mod server;

@@ -1,4 +1,4 @@
-//! Servers that the tests start: the bundled truth system as a child, always ended and reaped, and
+//! Servers that the tests start: bundled systems as children, always ended and reaped, and
 //! one of a few lines that shows what arrived.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,17 +36,7 @@ pub struct Truth {
 impl Truth {
     /// Starts it with these settings and waits for its ready line.
     pub fn start(settings: &[&str]) -> Self {
-        let mut command = Command::new(PROOFLOAD);
-        command.args(["serve", "truth", "--listen", "127.0.0.1:0"]);
-        settings.iter().for_each(|setting| {
-            command.args(["--set", setting]);
-        });
-        let child = command.stdout(Stdio::piped()).spawn().expect("the truth system starts");
-        let mut served = Served { child };
-        let mut line = String::new();
-        let stdout = served.child.stdout.take().expect("its stdout");
-        BufReader::new(stdout).read_line(&mut line).expect("its ready line");
-        let ready: Value = serde_json::from_str(&line).expect("a ready line in JSON");
+        let (served, ready) = bundled("truth", settings);
         let address = |name: &str| {
             ready["listening"][name].as_str().expect("an address in the ready line").to_owned()
         };
@@ -59,6 +49,22 @@ impl Truth {
         let report: Value = serde_json::from_str(&answer).expect("a report in JSON");
         report["answer_lateness_ns"]["max"].as_f64().expect("its lateness")
     }
+}
+
+/// A bundled system with these settings, started on a free port, and its ready line.
+pub fn bundled(system: &str, settings: &[&str]) -> (Served, Value) {
+    let mut command = Command::new(PROOFLOAD);
+    command.args(["serve", system, "--listen", "127.0.0.1:0"]);
+    settings.iter().for_each(|setting| {
+        command.args(["--set", setting]);
+    });
+    let child = command.stdout(Stdio::piped()).spawn().expect("the system starts");
+    let mut served = Served { child };
+    let mut line = String::new();
+    let stdout = served.child.stdout.take().expect("its stdout");
+    BufReader::new(stdout).read_line(&mut line).expect("its ready line");
+    let ready = serde_json::from_str(&line).expect("a ready line in JSON");
+    (served, ready)
 }
 
 /// The truth system with these settings, and its URL.

@@ -270,6 +270,9 @@ impl Asked<'_> {
             Some(spread) => trials_needed(spread, scale, tests),
             None => Some(fewest_trials(tests)).filter(|_| self.without == [0; 2]),
         };
+        // What few operations leave open is no matter of the spread between trials.
+        let smaller = self.counts[0].min(self.counts[1]) as u64;
+        let needs = needs.filter(|needed| *needed > smaller);
         Comparison {
             factor: "run".to_owned(),
             stratum: self.factors.clone(),

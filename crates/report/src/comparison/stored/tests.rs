@@ -57,6 +57,21 @@ fn ten_trials_a_side_show_a_change() {
 }
 
 #[test]
+fn what_few_operations_leave_open_needs_no_fewer_trials_than_there_are() {
+    let small = |id: &str| {
+        let mut summary = run(id, 10, 1.0);
+        for trial in &mut summary.arms[0].trials {
+            (trial.total.planned, trial.total.succeeded, trial.total.failed) = (100, 100, 0);
+            trial.total.abandoned = 0;
+        }
+        summary
+    };
+    let found = compared(&small("old"), &small("new"), &[]);
+    let failed = found.comparisons.iter().find(|one| one.metric == "failed").unwrap();
+    assert_eq!((failed.result, failed.needs_blocks), (Change::Undecided, None));
+}
+
+#[test]
 fn one_trial_a_side_decides_nothing_however_far_apart() {
     let found = compared(&run("old", 1, 1.0), &run("new", 1, 5.0), &["p99 < 110%"]);
     assert!(found.comparisons.iter().all(|one| one.result == Change::Undecided));

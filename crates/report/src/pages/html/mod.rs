@@ -120,7 +120,7 @@ fn links(summary: &Summary) -> Vec<Option<u32>> {
     let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
     let shown = trials.filter(|trial| tables::capacity::shows(summary, trial));
     let shown: Vec<u32> = shown.map(|trial| trial.index).collect();
-    let places = tables::run::places_of_findings(summary).into_iter();
+    let places = tables::run::noticed(summary).into_iter().map(|(finding, _)| finding.trial);
     places.map(|place| place.filter(|trial| shown.contains(trial))).collect()
 }
 

@@ -10,6 +10,7 @@ pub mod run;
 pub mod times;
 pub mod trial;
 
+use plan::printable::printable;
 use serde::Serialize;
 
 /// A table with a title.
@@ -63,7 +64,7 @@ impl Table {
 
     pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
-        self.rows.push(cells.into());
+        self.rows.push(cells.map(|cell| printable(&cell).into_owned()).into());
     }
 
     /// Itself, unless it has no rows.

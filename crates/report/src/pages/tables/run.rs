@@ -97,26 +97,28 @@ fn observed(trial: &Trial, q: f64) -> String {
 pub fn findings(summary: &Summary) -> Option<Table> {
     let mut table = Table::new("findings", "Findings", &["", "code", "finding", "what to do"])
         .note("`proofload explain CODE` says more.");
-    for group in grouped(&summary.findings) {
-        let first = group[0];
-        let place = first.trial.filter(|_| several_trials(summary));
-        let place = place.map_or(String::new(), |trial| match group.len() {
-            1 => format!(" (trial {trial})"),
-            several => format!(" (trial {trial}, and the like in {} more)", several - 1),
-        });
+    for (first, claim) in noticed(summary) {
         table.row([
             severity(first.severity).to_owned(),
             first.code.clone(),
-            format!("{}{place}", first.claim),
+            claim,
             first.advice.clone(),
         ]);
     }
     table.unless_empty()
 }
 
-/// The trial of each row of [`findings`].
-pub fn places_of_findings(summary: &Summary) -> Vec<Option<u32>> {
-    grouped(&summary.findings).iter().map(|group| group[0].trial).collect()
+/// What [`findings`] shows: each finding, and its claim with the trials that it is of.
+pub fn noticed(summary: &Summary) -> Vec<(&Finding, String)> {
+    let told = |group: Vec<&'_ Finding>| {
+        let trial = group[0].trial.filter(|_| several_trials(summary));
+        trial.map_or(String::new(), |trial| match group.len() {
+            1 => format!(" (trial {trial})"),
+            several => format!(" (trial {trial}, and the like in {} more)", several - 1),
+        })
+    };
+    let groups = grouped(&summary.findings).into_iter();
+    groups.map(|group| (group[0], format!("{}{}", group[0].claim, told(group)))).collect()
 }
 
 /// Findings of trials by their code, others each by itself, in the order of the first.

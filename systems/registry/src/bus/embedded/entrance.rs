@@ -13,7 +13,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serving::http::{Answer, Body, Seat};
 
-use super::{Embedded, events, socket};
+use super::{Embedded, Listener, Settings, events, socket};
 use crate::fault::{Code, Fault};
 use crate::identity;
 use crate::subscription::Pattern;
@@ -34,34 +34,53 @@ impl Embedded {
         name: Option<&str>,
         mut request: Request<Bytes>,
     ) -> Result<Answer, Fault> {
-        name.map_or(Ok(()), identity::check_name)?;
-        if let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() {
-            let seat = request.extensions_mut().remove::<Seat>();
-            let accept = handshake(&request)?;
-            let listener = self.listen(namespace, pattern, name);
-            let settings = self.room.settings.clone();
-            tokio::spawn(async move {
-                if let Ok(stream) = upgrade.await {
-                    socket::converse(TokioIo::new(stream), listener, settings).await;
-                }
-                drop(seat);
-            });
-            return Ok(switching(accept));
-        }
-        if !wants_events(&request) {
-            let what = "a subscription is a WebSocket or asks for text/event-stream";
-            return Err(Fault::new(Code::InvalidRequest, what));
-        }
+        let form = check(name, &request)?;
         let listener = self.listen(namespace, pattern, name);
-        let (pieces, body) = Body::stream(events::PIECES);
         let settings = self.room.settings.clone();
-        tokio::spawn(events::tell(pieces, listener, settings));
-        let mut answer = Response::new(body);
-        let headers = answer.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Ok(answer)
+        let (upgrade, accept) = match form {
+            Form::Events => return Ok(stream(listener, settings)),
+            Form::WebSocket { accept } => (hyper::upgrade::on(&mut request), accept),
+        };
+        let seat = request.extensions_mut().remove::<Seat>();
+        tokio::spawn(async move {
+            if let Ok(stream) = upgrade.await {
+                socket::converse(TokioIo::new(stream), listener, settings).await;
+            }
+            drop(seat);
+        });
+        Ok(switching(accept))
     }
+}
+
+/// What a receiver asks for.
+pub(crate) enum Form {
+    Events,
+    WebSocket { accept: String },
+}
+
+/// What a request asks for, if this bus has it.
+///
+/// Errors: as [`Embedded::subscribe`]
+pub(crate) fn check(name: Option<&str>, request: &Request<Bytes>) -> Result<Form, Fault> {
+    name.map_or(Ok(()), identity::check_name)?;
+    if request.extensions().get::<OnUpgrade>().is_some() {
+        return handshake(request).map(|accept| Form::WebSocket { accept });
+    }
+    if wants_events(request) {
+        return Ok(Form::Events);
+    }
+    let what = "a subscription is a WebSocket or asks for text/event-stream";
+    Err(Fault::new(Code::InvalidRequest, what))
+}
+
+fn stream(listener: Listener, settings: Settings) -> Answer {
+    let (pieces, body) = Body::stream(events::PIECES);
+    tokio::spawn(events::tell(pieces, listener, settings));
+    let mut answer = Response::new(body);
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
 }
 
 /// The answer to a client's key, if its wish is a WebSocket of today's version.

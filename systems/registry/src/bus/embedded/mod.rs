@@ -29,7 +29,7 @@ use crate::message::{Acknowledgement, Message, Semantics};
 use crate::subscription::table::{Reach, Table};
 use crate::subscription::{Pattern, Subscriber};
 
-mod entrance;
+pub(crate) mod entrance;
 mod events;
 mod line;
 mod outbox;
