@@ -15,6 +15,7 @@ mod lab;
 mod loads;
 mod page;
 mod peers;
+mod registry;
 mod resumption;
 mod secrets;
 mod stalls;
