@@ -180,7 +180,7 @@ mod tests {
     fn an_expectation_of_an_observer_that_does_not_hold_fails_the_run() {
         let observed = |holds: bool| {
             move |summary: &mut Summary| {
-                let expect = Expectation { text: "received == sent".into(), holds };
+                let expect = Expectation { text: "received == sent".into(), holds, sides: None };
                 let mut observer = example::observer();
                 observer.expect = Some(expect);
                 first_trial(summary).observers = vec![observer];

@@ -23,13 +23,18 @@ pub(super) fn observed(
             Ok(observed) => {
                 let sent = Sent { totals, items };
                 let name = &observation.name;
-                let expect = observation.expect.map(|text| {
-                    let holds = holds(&text, &observed, &sent).unwrap_or_else(|term| {
+                let mut lost = observed.lost;
+                let expect = observation.expect.map(|text| match judge(&text, &observed, &sent) {
+                    Ok(Judged { holds, sides, missing }) => {
+                        lost = lost.max(missing);
+                        Expectation { text, holds, sides: Some(sides) }
+                    }
+                    Err(term) => {
                         notes.push(format!("observer {name}: {text:?}: {term:?} is not known"));
-                        false
-                    });
-                    Expectation { text, holds }
+                        Expectation { text, holds: false, sides: None }
+                    }
                 });
+                let observed = Observed { lost, ..observed };
                 observers.push(observer(observation.name, observed, expect));
             }
         }
@@ -61,11 +66,19 @@ struct Sent<'a> {
     items: &'a [Vec<String>],
 }
 
+/// What an expectation came to.
+struct Judged {
+    holds: bool,
+    sides: [f64; 2],
+    /// What was to be received and was not: the observer alone may not know what was sent.
+    missing: u64,
+}
+
 /// Judges `LEFT == RIGHT` (or `<=`, `>=`), where a side is a sum of terms with `+` between them, and a term a
 /// number, a count of the observer, or `operation.item` for the sum of an item.
 ///
 /// Errors: the term that nobody knows
-fn holds(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<bool, String> {
+fn judge(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, String> {
     type Compare = fn(&f64, &f64) -> bool;
     let comparisons: [(&str, Compare); 3] = [("==", f64::eq), ("<=", f64::le), (">=", f64::ge)];
     for (sign, compare) in comparisons {
@@ -73,7 +86,10 @@ fn holds(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<bool, Strin
             let value = |side: &str| -> Result<f64, String> {
                 side.split('+').map(|term| value(term.trim(), observed, sent)).sum()
             };
-            return Ok(compare(&value(left)?, &value(right)?));
+            let sides = [value(left)?, value(right)?];
+            let is_of_arrival = left.trim() == "received" && sign != "<=";
+            let missing = if is_of_arrival { (sides[1] - sides[0]).max(0.0) as u64 } else { 0 };
+            return Ok(Judged { holds: compare(&sides[0], &sides[1]), sides, missing });
         }
     }
     Err(text.to_owned())
@@ -114,6 +130,11 @@ mod tests {
     use super::*;
 
     fn judged(expect: &str) -> (bool, Vec<String>) {
+        let (observer, notes) = told(expect);
+        (observer.expect.unwrap().holds, notes)
+    }
+
+    fn told(expect: &str) -> (Observer, Vec<String>) {
         let layout = Layout {
             operations: vec!["register".into(), "multicast".into()],
             items: vec![vec![], vec!["targets".into(), "delivered".into()]],
@@ -124,8 +145,23 @@ mod tests {
         totals.operations[1].items[1] = ItemTotals { count: 3, sum: 12.0, ..Default::default() };
         let answer = Ok(Observed { received: 12, ..Observed::default() });
         let one = Observation { name: "sink".into(), expect: Some(expect.into()), answer };
-        let (observers, notes) = observed(vec![one], &totals, &layout.items);
-        (observers[0].expect.as_ref().unwrap().holds, notes)
+        let (mut observers, notes) = observed(vec![one], &totals, &layout.items);
+        (observers.remove(0), notes)
+    }
+
+    #[test]
+    fn what_was_to_arrive_and_did_not_is_lost() {
+        for (expect, lost, sides) in [
+            ("received == multicast.delivered", 0, [12.0, 12.0]),
+            ("received == multicast.delivered + 3", 3, [12.0, 15.0]),
+            ("received >= register.succeeded + 8", 3, [12.0, 15.0]),
+            ("received >= register.succeeded", 0, [12.0, 7.0]),
+            ("received <= 15", 0, [12.0, 15.0]),
+            ("duplicates == 15", 0, [0.0, 15.0]),
+        ] {
+            let (observer, _) = told(expect);
+            assert_eq!((observer.lost, observer.expect.unwrap().sides), (lost, Some(sides)));
+        }
     }
 
     #[test]

@@ -61,4 +61,7 @@ pub struct Expectation {
     pub text: String,
     /// Whether it holds.
     pub holds: bool,
+    /// What its two sides came to; none where a term of it is not known.
+    #[serde(default)]
+    pub sides: Option<[f64; 2]>,
 }

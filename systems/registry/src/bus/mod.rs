@@ -100,6 +100,9 @@ pub trait Bus: Send + Sync + 'static {
     /// An identity is gone: a subscription to it alone ends, and what waits for it is dropped.
     fn forget(&self, namespace: &str, name: &str) -> impl Future<Output = ()> + Send;
 
+    /// Whether a receiver of this namespace is known: its subscription makes the namespace be.
+    fn serves(&self, namespace: &str) -> bool;
+
     /// Whether the bus can take messages now.
     ///
     /// Errors: `UNAVAILABLE` with the reason

@@ -1,8 +1,9 @@
 //! What arrived, counted where it arrived: each recipient of each message once.
 //!
-//! A message is known by its place in the schedule, a recipient by namespace and name. Memory is
-//! one bit for each recipient of each message, up to [`MOST_WORDS`]; beyond it the oldest messages
-//! are forgotten, which is counted: a duplicate of one of those would count as received.
+//! A message is known by its place in the schedule and the instant at which it was sent, since
+//! places begin anew after a warm-up; a recipient by namespace and name. Memory is one bit for
+//! each recipient of each message, up to [`MOST_WORDS`]; beyond it the oldest messages are
+//! forgotten, which is counted: a duplicate of one of those would count as received.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,6 +16,9 @@ use crate::message::Header;
 /// Words of 64 recipients that are kept: 256 MiB.
 const MOST_WORDS: usize = 32 << 20;
 
+/// Place in the schedule and instant of sending.
+type Sending = (u64, u64);
+
 /// The account of one receiver process.
 #[derive(Debug)]
 pub struct Ledger {
@@ -22,8 +26,8 @@ pub struct Ledger {
     trial: Option<u32>,
     recipients: HashMap<String, HashMap<String, usize>>,
     seats: usize,
-    messages: HashMap<u64, Vec<u64>>,
-    order: VecDeque<u64>,
+    messages: HashMap<Sending, Vec<u64>>,
+    order: VecDeque<Sending>,
     words: usize,
     counts: Counts,
     times: DeliveryTimes,
@@ -81,7 +85,7 @@ impl Ledger {
         let before = self.counts.received;
         for name in &header.to {
             let seat = self.seat(header.namespace, name);
-            self.mark(nonce.index, seat);
+            self.mark((nonce.index, nonce.sent_at), seat);
         }
         self.times.record_many(now_ns.saturating_sub(nonce.sent_at), self.counts.received - before);
         self.forget();
@@ -118,7 +122,7 @@ impl Ledger {
         seat
     }
 
-    fn mark(&mut self, message: u64, seat: usize) {
+    fn mark(&mut self, message: Sending, seat: usize) {
         let bits = self.messages.entry(message).or_insert_with(|| {
             self.order.push_back(message);
             Vec::new()
@@ -178,6 +182,17 @@ mod tests {
         assert_eq!(observed.detail["recipients"], 4);
         assert_eq!(observed.detail["messages"], 2);
         assert_eq!(observed.detail["out_of_order"], 1);
+    }
+
+    #[test]
+    fn a_place_in_the_schedule_that_is_sent_again_is_another_message() {
+        let (mut ledger, mut last) = (Ledger::default(), Last::default());
+        for sent_at in [100, 900, 900] {
+            ledger.take(&mut last, &header("n", &["a"]), &mark(1, 0, sent_at), 1_100);
+        }
+        let observed = ledger.observed();
+        assert_eq!((observed.received, observed.duplicates), (2, 1));
+        assert_eq!(observed.detail["messages"], 2);
     }
 
     #[test]

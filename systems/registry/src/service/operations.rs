@@ -120,7 +120,11 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// One page of those that match.
     pub async fn enumerate(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
         let begun = std::time::Instant::now();
-        let page = self.store.find(namespace, query).await?;
+        let mut page = self.store.find(namespace, query).await;
+        if self.opens(namespace, page.as_ref().err()).await? {
+            page = self.store.find(namespace, query).await;
+        }
+        let page = page?;
         self.metrics.enumerate_seconds.record(begun.elapsed().as_secs_f64());
         Ok(page)
     }
@@ -131,7 +135,11 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// the bus cannot do is an outcome
     pub async fn multicast(&self, namespace: &str, asked: Multicast) -> Result<Told, Fault> {
         let _place = self.turnstile.enter()?;
-        let targets = self.store.targets(namespace, &asked.filter).await?;
+        let mut targets = self.store.targets(namespace, &asked.filter).await;
+        if self.opens(namespace, targets.as_ref().err()).await? {
+            targets = self.store.targets(namespace, &asked.filter).await;
+        }
+        let targets = targets?;
         let id = self.next_message();
         let message = Message {
             id: id.clone(),
@@ -150,6 +158,17 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// Makes a namespace be, for whoever subscribes before anybody has registered.
     pub async fn open(&self, namespace: &str) -> Result<(), Fault> {
         self.store.open(namespace).await
+    }
+
+    /// Makes a namespace be that the store does not know and that has receivers; whether it did.
+    /// Receivers on NATS do not ask the registry to subscribe, so their namespace is opened by
+    /// whoever first looks for it.
+    async fn opens(&self, namespace: &str, fault: Option<&Fault>) -> Result<bool, Fault> {
+        let is_unknown = fault.is_some_and(|fault| fault.code == Code::UnknownNamespace);
+        if !is_unknown || !self.bus.serves(namespace) {
+            return Ok(false);
+        }
+        self.open(namespace).await.map(|()| true)
     }
 
     /// Replaces the schema of a namespace; those already registered stay as they are.

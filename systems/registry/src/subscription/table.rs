@@ -84,6 +84,11 @@ impl<S: Subscriber> Table<S> {
         Some(removed)
     }
 
+    /// Whether there is any subscription in a namespace.
+    pub fn has(&self, namespace: &str) -> bool {
+        self.rooms.contains_key(namespace)
+    }
+
     /// Those that stand for this identity alone.
     pub fn alone(&self, namespace: &str, name: &str) -> Vec<Arc<S>> {
         let list = self.rooms.get(namespace).and_then(|room| room.names.get(name));

@@ -27,7 +27,8 @@ pub fn nginx_listening(lab: &Lab, name: &str, server: &str, listen: &str) -> (Se
     panic!("nginx does not start: {}", lab.read(&format!("{name}/error.log")));
 }
 
-fn free_port() -> u16 {
+/// A port that was free just now; whoever starts a server there sees whether it still is.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }

@@ -171,17 +171,45 @@
     data.shifts.forEach((chart) => shift(home, chart));
   }
 
+  const againstAxes = (chart, scale) => {
+    const ticks = [...new Set(chart.x)];
+    return {
+      scales: { x: { time: false, distr: 3, range: () => [chart.x[0] / 1.5, chart.x.at(-1) * 1.5] }, y: scale },
+      axes: [axis(digits, { size: 34, splits: () => ticks, filter: (_, splits) => splits }), timeAxis(scale)],
+    };
+  };
+  const about = { label: "about", value: (_, v) => v == null ? "–" : digits(v) };
+
   function against(home, chart) {
     const node = card(home, "Response time against " + chart.item,
       "By powers of two of the number that answers carried; facts about this sample.");
-    const scale = timeScale([chart.p50, chart.p95]);
     const dots = (label, i) => line(label, i, time, { points: { show: true, size: 7, fill: palette()[i] } });
     draw(node, {
-      scales: { x: { time: false, distr: 3, range: () => [chart.x[0] / 1.5, chart.x.at(-1) * 1.5] }, y: scale },
-      axes: [axis(digits, { size: 34, splits: () => chart.x, filter: (_, splits) => splits }), timeAxis(scale)],
-      series: [{ label: "about", value: (_, v) => v == null ? "–" : digits(v) }, dots("p50", 0), dots("p95", 1),
+      ...againstAxes(chart, timeScale([chart.p50, chart.p95])),
+      series: [about, dots("p50", 0), dots("p95", 1),
         { label: "operations", scale: "none", paths: () => null, points: { show: false }, value: (_, v) => v == null ? "–" : String(v) }],
     }, [chart.x, chart.p50, chart.p95, chart.count]);
+  }
+
+  function againstOverArms(home, chart) {
+    const node = card(home, "Response time against " + chart.item,
+      "Over all arms, each point a trial, or a power of two of the number in it. Hollow: the trial is invalid.");
+    const dots = (label, i, fill) => line(label, i, time,
+      { paths: () => null, points: { show: true, size: 8, fill: fill ? palette()[i] : undefined } });
+    const of = (values, valid) => values.map((v, i) => chart.valid[i] === valid ? v : null);
+    const shown = [true, false].filter((valid) => chart.valid.includes(valid));
+    const both = [["p50", 0], ["p95", 1]];
+    draw(node, {
+      ...againstAxes(chart, timeScale([chart.p50, chart.p95])),
+      series: [about, ...shown.flatMap((valid) => both.map(([name, i]) => dots(valid ? name : name + ", invalid", i, valid)))],
+    }, [chart.x, ...shown.flatMap((valid) => both.map(([name]) => of(chart[name], valid)))]);
+  }
+
+  function drawAgainst() {
+    const home = document.getElementById("against");
+    if (!home) return;
+    home.replaceChildren();
+    data.against.forEach((chart) => againstOverArms(home, chart));
   }
 
   function drawCurve() {
@@ -233,6 +261,7 @@
     plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
     drawShifts();
     drawCurve();
+    drawAgainst();
     if (all.length <= FEW) all.forEach(drawTrial);
     else all.forEach((trial) => { homeOf(trial).replaceChildren(); seen.observe(homeOf(trial)); });
   }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::folder::names;
 use record::hgrm::SpectrumLine;
-use record::summary::{CapacityStep, Finding, Grade, Model, StepResult, Summary, Trial};
+use record::summary::{
+    CapacityStep, Finding, Grade, Item, ItemRange, Model, StepResult, Summary, Trial, Validity,
+};
 use serde::Serialize;
 
 use super::forest;
@@ -15,6 +17,8 @@ use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 #[derive(Serialize)]
 struct Data {
     trials: Vec<Charts>,
+    /// Over all trials of several arms.
+    against: Vec<Against>,
     shifts: Vec<ShiftChart>,
     curve: Option<Curve>,
 }
@@ -36,11 +40,13 @@ struct Curve {
 #[derive(Serialize)]
 struct Against {
     item: String,
-    /// Geometric middles of the ranges.
+    /// Geometric middles of the ranges; ascending.
     x: Vec<f64>,
     p50: Vec<f64>,
     p95: Vec<f64>,
     count: Vec<u64>,
+    /// Whether the trial of each point says anything about the target.
+    valid: Vec<bool>,
 }
 
 /// A stretch of a trial that a finding speaks of, in seconds.
@@ -97,7 +103,9 @@ pub fn script(run: &RunRecord) -> String {
             Some(Charts { marks, ..charts(trial, record) })
         })
         .collect();
-    let data = Data { trials, shifts: shifts(&run.summary), curve: curve(&run.summary) };
+    let summary = &run.summary;
+    let (against, curve) = (against_over_arms(summary), curve(summary));
+    let data = Data { trials, against, shifts: shifts(summary), curve };
     let json = serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned());
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
@@ -126,23 +134,68 @@ fn curve(summary: &Summary) -> Option<Curve> {
     })
 }
 
-/// Of the numbers that spread over three powers of two or more; fewer points are better read in the table.
+/// Fewer points are better read in the table.
+const LEAST: usize = 3;
+
+/// Where it stands, what was measured, and whether in a trial that is not invalid.
+type Placed = (f64, ItemRange, bool);
+
+/// Of the numbers that spread over three powers of two or more.
 fn against(trial: &Trial) -> Vec<Against> {
-    const LEAST: usize = 3;
-    let items = trial.operations.iter().flat_map(|operation| {
-        operation.items.iter().map(move |(name, item)| (format!("{} {name}", operation.name), item))
-    });
-    let spread = items.filter(|(_, item)| item.ranges.len() >= LEAST);
-    let ms = |ns: u64| ns as f64 / 1e6;
+    let spread = items(trial).filter(|(_, item)| item.ranges.len() >= LEAST);
+    let points = |range: &ItemRange| (middle(range.from, range.below), *range, true);
     spread
-        .map(|(item, found)| Against {
-            item,
-            x: found.ranges.iter().map(|range| middle(range.from, range.below)).collect(),
-            p50: found.ranges.iter().map(|range| ms(range.p50_ns)).collect(),
-            p95: found.ranges.iter().map(|range| ms(range.p95_ns)).collect(),
-            count: found.ranges.iter().map(|range| range.count).collect(),
-        })
+        .map(|(name, item)| Against::of(name, &item.ranges.iter().map(points).collect::<Vec<_>>()))
         .collect()
+}
+
+/// Each point a range of a trial: where arms differ in the number, one trial has a single value of
+/// it, which is then its place.
+fn against_over_arms(summary: &Summary) -> Vec<Against> {
+    if summary.arms.len() < 2 {
+        return Vec::new();
+    }
+    let mut points: BTreeMap<String, Vec<Placed>> = BTreeMap::new();
+    for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {
+        let is_valid = trial.validity != Validity::Invalid;
+        for (name, item) in items(trial) {
+            let x = |range: &ItemRange| match item.ranges.len() {
+                1 => item.per_operation_mean,
+                _ => middle(range.from, range.below),
+            };
+            let told = item.ranges.iter().map(|range| (x(range), *range, is_valid));
+            points.entry(name).or_default().extend(told.filter(|point| point.0 > 0.0));
+        }
+    }
+    let mut charts = Vec::new();
+    for (name, mut points) in points {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if points.chunk_by(|a, b| a.0 == b.0).count() >= LEAST {
+            charts.push(Against::of(name, &points));
+        }
+    }
+    charts
+}
+
+impl Against {
+    fn of(item: String, points: &[Placed]) -> Self {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        Self {
+            item,
+            x: points.iter().map(|point| point.0).collect(),
+            p50: points.iter().map(|point| ms(point.1.p50_ns)).collect(),
+            p95: points.iter().map(|point| ms(point.1.p95_ns)).collect(),
+            count: points.iter().map(|point| point.1.count).collect(),
+            valid: points.iter().map(|point| point.2).collect(),
+        }
+    }
+}
+
+/// What answers carried, as `operation item`.
+fn items(trial: &Trial) -> impl Iterator<Item = (String, &Item)> {
+    trial.operations.iter().flat_map(|operation| {
+        operation.items.iter().map(move |(name, item)| (format!("{} {name}", operation.name), item))
+    })
 }
 
 /// The first range begins at 0, which has no place on a logarithmic axis.

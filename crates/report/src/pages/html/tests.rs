@@ -1,3 +1,5 @@
+use record::summary::Validity;
+
 use super::*;
 use crate::example;
 
@@ -189,4 +191,41 @@ fn a_number_of_the_answers_that_spreads_has_a_chart() {
     assert_eq!(charts[0]["item"], "home targets");
     assert_eq!(charts[0]["p50"], serde_json::json!([1.0, 2.0, 4.0, 8.0, 16.0]));
     assert_eq!(charts[0]["x"][0], 0.5);
+}
+
+#[test]
+fn arms_that_differ_in_a_number_share_a_chart_of_it() {
+    let mut run = example::record();
+    let arm = run.summary.arms[0].clone();
+    run.summary.arms.clear();
+    for (targets, validity) in [
+        (1_000.0, Validity::Valid),
+        (10.0, Validity::Valid),
+        (100.0, Validity::Valid),
+        (9_999.0, Validity::Invalid),
+        (10.0, Validity::Valid),
+    ] {
+        let mut arm = arm.clone();
+        let range = record::summary::ItemRange {
+            from: 1.0,
+            below: 16_384.0,
+            count: 100,
+            p50_ns: targets as u64 * 1_000_000,
+            p95_ns: targets as u64 * 2_000_000,
+        };
+        let item = record::summary::Item {
+            sum: targets * 100.0,
+            per_operation_mean: targets,
+            ranges: vec![range],
+        };
+        arm.trials[0].validity = validity;
+        arm.trials[0].operations[0].items.insert("targets".into(), item);
+        run.summary.arms.push(arm);
+    }
+    let chart = &data_of(&run)["against"][0];
+    assert_eq!(chart["x"], serde_json::json!([10.0, 10.0, 100.0, 1_000.0, 9_999.0]));
+    assert_eq!(chart["p95"], serde_json::json!([20.0, 20.0, 200.0, 2_000.0, 19_998.0]));
+    assert_eq!(chart["valid"], serde_json::json!([true, true, true, true, false]));
+    run.summary.arms.truncate(2);
+    assert_eq!(data_of(&run)["against"], serde_json::json!([]), "two points are no chart");
 }

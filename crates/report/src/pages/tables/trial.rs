@@ -1,6 +1,6 @@
 //! Tables of one trial, in the order in which they are read.
 
-use record::summary::{Distribution, Generator, Operation, Trial, Validity};
+use record::summary::{Distribution, Expectation, Generator, Operation, Trial, Validity};
 
 use super::{Table, times};
 use crate::number;
@@ -204,8 +204,16 @@ fn against_items(trial: &Trial) -> Option<Table> {
 }
 
 fn observers(trial: &Trial) -> Option<Table> {
-    let columns =
-        ["observer", "#received", "#duplicates", "#unexpected", "#lost", "expected", "holds"];
+    let columns = [
+        "observer",
+        "#received",
+        "#duplicates",
+        "#unexpected",
+        "#lost",
+        "in figures",
+        "expected",
+        "holds",
+    ];
     let mut table = Table::new("observers", "Counted where it arrives", &columns);
     for one in &trial.observers {
         let (text, holds) = match &one.expect {
@@ -218,11 +226,19 @@ fn observers(trial: &Trial) -> Option<Table> {
             number::count(one.duplicates),
             number::count(one.unexpected),
             number::count(one.lost),
+            one.expect.as_ref().and_then(in_figures).unwrap_or_else(|| "–".to_owned()),
             text,
             holds.to_owned(),
         ]);
     }
     table.unless_empty()
+}
+
+/// The expectation with what its sides came to, as `12 >= 9`.
+fn in_figures(expect: &Expectation) -> Option<String> {
+    let [left, right] = expect.sides?.map(number::significant);
+    let sign = ["==", "<=", ">="].into_iter().find(|sign| expect.text.contains(sign))?;
+    Some(format!("{left} {sign} {right}"))
 }
 
 fn generator(trial: &Trial) -> Table {

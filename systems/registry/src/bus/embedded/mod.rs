@@ -412,6 +412,10 @@ impl Bus for Embedded {
         }
     }
 
+    fn serves(&self, namespace: &str) -> bool {
+        self.room.places().table.has(namespace)
+    }
+
     fn check(&self) -> Result<(), Fault> {
         Ok(())
     }

@@ -381,6 +381,10 @@ impl Bus for Nats {
         }
     }
 
+    fn serves(&self, namespace: &str) -> bool {
+        self.room.receivers().table.has(namespace)
+    }
+
     fn check(&self) -> Result<(), Fault> {
         if self.room.links.iter().all(|link| link.run().is_some()) {
             return Ok(());

@@ -12,7 +12,12 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::bus::Status;
 use crate::bus::folder::Folder;
+use crate::filter::Filter;
 use crate::message;
+use crate::metrics::Metrics;
+use crate::query::Query;
+use crate::service::{Quotas, Service};
+use crate::store::embedded::Embedded;
 use server::Server;
 
 /// Longer than anything here takes, so that what waits for a deadline shows.
@@ -373,4 +378,19 @@ async fn there_is_room_for_so_many_receivers() {
     one.say(&one.presence, true).await;
     one.say(&Presence { forget: true, ..one.presence.clone() }, true).await;
     one.say(&two, true).await;
+}
+
+#[tokio::test]
+async fn a_receiver_makes_its_namespace_be() {
+    let server = Server::start();
+    let bus = Arc::new(bus(&server, "c1").await);
+    let quotas = Quotas::read(&serving::settings::Settings::new(&Default::default()));
+    let metrics = Metrics::new(&serving::metrics::Registry::default(), &[]);
+    let service = Service::new(Embedded::in_memory(), bus, quotas, metrics, "c1");
+    let query = Query { filter: Filter::default(), sort_by: Vec::new(), limit: 1, cursor: None };
+    let unknown = service.enumerate("n", &query).await.unwrap_err();
+    assert_eq!(unknown.code, crate::fault::Code::UnknownNamespace);
+    let _receiver = Plain::listen(&server, "r", "*").await;
+    assert_eq!(service.enumerate("n", &query).await.unwrap().total_count, 0);
+    assert!(service.enumerate("else", &query).await.is_err(), "nobody is there");
 }

@@ -17,8 +17,11 @@ use crate::fault::Fault;
 /// How long an answer, or a connection, may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// First pause between attempts to reach Redis again; doubled each time up to [`PATIENCE`].
+/// First pause between attempts to reach Redis again; doubled each time up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// An attempt where nobody listens costs next to nothing, and a longer pause is time away.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// A connection and whom it leads to.
 #[derive(Debug, Clone)]
@@ -144,7 +147,7 @@ async fn seek(link: Weak<Link>, client: Client) {
         }
         drop(link);
         tokio::time::sleep(pause).await;
-        pause = PATIENCE.min(pause * 2);
+        pause = LONGEST_PAUSE.min(pause * 2);
     }
 }
 
