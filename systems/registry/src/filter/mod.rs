@@ -2,7 +2,7 @@
 //!
 //! A filter is a JSON object, and each of its members a condition that must hold. `FILTERS.md`
 //! beside this crate's README is the language's description; its examples are tested. In reading
-//! order: [`value`] compares, [`path`] finds a field, [`test`] is what a field is held against,
+//! order: [`value`] compares, [`path`] finds a field, [`mod@test`] is what a field is held against,
 //! [`node`] joins tests, [`read`] makes all that from JSON within [`Bounds`].
 
 pub(crate) mod node;

@@ -1,7 +1,7 @@
 //! What waits for receivers with a name: stored before anybody is told so, sent until it is
 //! acknowledged, also after a restart.
 //!
-//! The deliveries themselves are in the file ([`file`]); in memory is which there are and when each
+//! The deliveries themselves are in the file ([`mod@file`]); in memory is which there are and when each
 //! is due. The receiver asks for what is due as it goes, so that nothing piles up in between.
 
 use std::collections::{BTreeSet, HashMap};
