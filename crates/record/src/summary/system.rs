@@ -62,6 +62,6 @@ pub struct Expectation {
     /// Whether it holds.
     pub holds: bool,
     /// What its two sides came to; none where a term of it is not known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sides: Option<[f64; 2]>,
 }
