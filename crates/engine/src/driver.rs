@@ -36,6 +36,11 @@ pub struct Exchange<C: Clock> {
     pub read_at: u64,
     /// Whether the stream may carry another operation; drivers set it to false otherwise.
     pub reusable: bool,
+    /// Whether the connection is closed after this operation, as planned; a driver whose protocol takes leave does so.
+    pub is_last: bool,
+    /// What it is called if the time-out passes now. The engine sets it before connecting and before performing;
+    /// a driver may know better.
+    pub if_late: FailureKind,
     /// What exactly failed, said once for each kind. Set only on failure.
     pub detail: Option<String>,
 }
@@ -60,6 +65,8 @@ impl<C: Clock> Exchange<C> {
             started_at: 0,
             read_at: 0,
             reusable: true,
+            is_last: false,
+            if_late: FailureKind::Timeout,
             detail: None,
         }
     }
@@ -75,6 +82,8 @@ impl<C: Clock> Exchange<C> {
         self.started_at = 0;
         self.read_at = 0;
         self.reusable = true;
+        self.is_last = false;
+        self.if_late = FailureKind::Timeout;
         self.detail = None;
     }
 

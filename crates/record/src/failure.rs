@@ -29,6 +29,7 @@ macro_rules! failure_kinds {
 failure_kinds! {
     Timeout "timeout" "No complete answer within the time-out, counted from the start of the operation.",
     ConnectTimeout "connect_timeout" "No connection within the time-out.",
+    GreetingTimeout "greeting_timeout" "Connected, but not greeted within the time-out.",
     Refused "refused" "Nobody accepts connections at the address.",
     Unreachable "unreachable" "The network or host cannot be reached, or the address cannot be used.",
     Resolve "resolve" "The host name has no address.",
@@ -38,6 +39,8 @@ failure_kinds! {
     Malformed "malformed" "The answer breaks the rules of the protocol.",
     TooLarge "too_large" "A head or line of the answer is longer than the limit of this instrument.",
     Status "status" "The answer carries a status that means failure.",
+    Transient "transient" "The server cannot now and says that a later attempt may succeed (4yz in SMTP).",
+    Permanent "permanent" "The server will not, now or later (5yz in SMTP).",
     WrongContent "wrong_content" "A complete answer that does not meet an expectation.",
     LocalLimit "local_limit" "This machine ran out of file descriptors, ports or memory.",
     Process "process" "The process under test ended.",

@@ -21,6 +21,7 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
         authority: "example.test".into(),
         address: Address::Memory("example".into()),
         tls: None,
+        upgrade: None,
     };
     run(async {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);

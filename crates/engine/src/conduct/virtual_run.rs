@@ -146,5 +146,5 @@ fn listen(desks: &mut [Desk<'_>], said: &Receiver<(usize, Message)>) {
 fn endpoint(url: &str) -> Endpoint {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = host.split('/').next().unwrap_or(host).to_owned();
-    Endpoint { address: Address::Memory(authority.clone()), authority, tls: None }
+    Endpoint { address: Address::Memory(authority.clone()), authority, tls: None, upgrade: None }
 }

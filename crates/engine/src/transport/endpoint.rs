@@ -16,8 +16,10 @@ pub struct Endpoint {
     pub authority: String,
     /// Where to connect.
     pub address: Address,
-    /// TLS, if the URL asks for it.
+    /// TLS from the first byte, if the URL asks for it.
     pub tls: Option<Tls>,
+    /// TLS that the conversation may go over to later, where the protocol has that (`STARTTLS`); see [`super::secure`].
+    pub upgrade: Option<Tls>,
 }
 
 /// Where to connect.
@@ -29,6 +31,36 @@ pub enum Address {
     Unix(PathBuf),
     /// A server of the virtual network, by name.
     Memory(String),
+}
+
+/// What the beginning of a URL means for the transport.
+#[derive(Debug, Clone, Copy)]
+struct Scheme {
+    name: &'static str,
+    /// Where it listens by default.
+    port: u16,
+    /// TLS from the first byte.
+    is_secure: bool,
+    /// TLS may follow.
+    upgrades: bool,
+}
+
+const SCHEMES: [Scheme; 4] = [
+    Scheme { name: "http", port: 80, is_secure: false, upgrades: false },
+    Scheme { name: "https", port: 443, is_secure: true, upgrades: false },
+    Scheme { name: "smtp", port: 25, is_secure: false, upgrades: true },
+    Scheme { name: "smtps", port: 465, is_secure: true, upgrades: false },
+];
+
+impl Scheme {
+    fn of(url: &Url) -> Result<Self, TransportError> {
+        let known = SCHEMES.iter().find(|scheme| scheme.name == url.scheme());
+        known.copied().ok_or_else(|| {
+            let names = SCHEMES.map(|scheme| scheme.name).join(", ");
+            let reason = format!("the scheme `{}` is none of {names}", url.scheme());
+            refuse(url.as_str(), &reason)
+        })
+    }
 }
 
 /// Why a target cannot be used at all.
@@ -69,7 +101,9 @@ impl TransportError {
     /// One thing to do, where one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Url { .. } => Some("write the target as http://HOST:PORT or https://HOST:PORT"),
+            Self::Url { .. } => {
+                Some("write the target as http://HOST:PORT, or with https, smtp or smtps in front")
+            }
             Self::Resolve { .. } => Some("check the spelling, or set `connect_to` to an address"),
             Self::Certificate { .. } => Some("give a readable file in PEM form"),
             Self::Tls(_) => None,
@@ -85,8 +119,9 @@ impl Endpoint {
     /// Errors: an address of another form, a name without address, an unreadable certificate
     pub fn resolve(target: &Target) -> Result<Self, TransportError> {
         let url = parse(&target.url)?;
-        let host = url.host().ok_or_else(|| refuse(&target.url, "it names no host"))?.to_owned();
-        let port = url.port_or_known_default().unwrap_or(80);
+        let host = host(&url).ok_or_else(|| refuse(&target.url, "it names no host"))?;
+        let scheme = Scheme::of(&url)?;
+        let port = url.port().unwrap_or(scheme.port);
         let authority = match url.port() {
             Some(port) => format!("{host}:{port}"),
             None => host.to_string(),
@@ -96,11 +131,9 @@ impl Endpoint {
             (None, Some(place)) => Address::Tcp(lookup_place(place, port)?),
             (None, None) => Address::Tcp(lookup(&host, port)?),
         };
-        let tls = match url.scheme() {
-            "https" => Some(Tls::new(target, &host)?),
-            _ => None,
-        };
-        Ok(Self { authority, address, tls })
+        let tls = |wanted: bool| wanted.then(|| Tls::new(target, &host)).transpose();
+        let (tls, upgrade) = (tls(scheme.is_secure)?, tls(scheme.upgrades)?);
+        Ok(Self { authority, address, tls, upgrade })
     }
 
     /// Whether its address is on this machine.
@@ -127,13 +160,19 @@ impl fmt::Display for Endpoint {
 
 fn parse(text: &str) -> Result<Url, TransportError> {
     let url = Url::parse(text).map_err(|error| refuse(text, &error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse(text, &format!("the scheme `{}` is not http or https", url.scheme())));
-    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refuse("(hidden)", "credentials go into an `authorization` header"));
     }
     Ok(url)
+}
+
+/// The host. URLs of other schemes than those of the web leave an address of version 4 as text.
+fn host(url: &Url) -> Option<Host> {
+    match url.host()?.to_owned() {
+        Host::Domain(name) if name.is_empty() => None,
+        Host::Domain(name) => Some(name.parse().map_or(Host::Domain(name), Host::Ipv4)),
+        address => Some(address),
+    }
 }
 
 fn refuse(url: &str, reason: &str) -> TransportError {
@@ -193,6 +232,21 @@ mod tests {
         check("http://127.0.0.1:80/x", "127.0.0.1", "127.0.0.1:80");
         check("http://[::1]:9000/", "[::1]:9000", "[::1]:9000");
         check("https://[::1]/", "[::1]", "[::1]:443");
+        check("smtp://127.0.0.1", "127.0.0.1", "127.0.0.1:25");
+        check("smtp://127.0.0.1:2525", "127.0.0.1:2525", "127.0.0.1:2525");
+        check("smtps://[::1]", "[::1]", "[::1]:465");
+    }
+
+    #[test]
+    fn tls_is_there_from_the_first_byte_or_later_as_the_scheme_says() {
+        let tls = |url: &str| {
+            let endpoint = Endpoint::resolve(&target(url)).unwrap();
+            (endpoint.tls.is_some(), endpoint.upgrade.is_some())
+        };
+        assert_eq!(tls("http://127.0.0.1"), (false, false));
+        assert_eq!(tls("https://127.0.0.1"), (true, false));
+        assert_eq!(tls("smtp://127.0.0.1"), (false, true));
+        assert_eq!(tls("smtps://127.0.0.1"), (true, false));
     }
 
     #[test]

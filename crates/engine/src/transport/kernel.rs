@@ -86,6 +86,34 @@ async fn connect_tcp(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(last)
 }
 
+/// Goes over to TLS on a stream that has none, as `STARTTLS` does, and stamps `tls`.
+///
+/// What was read ahead of the handshake must be nothing: bytes that came in the clear are nobody's word.
+///
+/// Errors: the endpoint has no TLS, or the stream has it already; a failed handshake
+pub async fn secure<C: Clock>(
+    stream: Stream,
+    endpoint: &Endpoint,
+    exchange: &mut Exchange<C>,
+) -> Result<Stream, (FailureKind, String)> {
+    let Some(tls) = &endpoint.upgrade else {
+        return Err((FailureKind::Tls, format!("{endpoint} is not to be upgraded to TLS")));
+    };
+    match stream {
+        Stream::Tcp(socket) => {
+            let secured = handshake(tls, socket, endpoint, exchange).await?;
+            Ok(Stream::Tls(Box::new(secured)))
+        }
+        Stream::Unix(socket) => {
+            let secured = handshake(tls, socket, endpoint, exchange).await?;
+            Ok(Stream::TlsUnix(Box::new(secured)))
+        }
+        Stream::Tls(_) | Stream::TlsUnix(_) | Stream::Memory(_) => {
+            Err((FailureKind::Tls, format!("the stream to {endpoint} cannot be upgraded to TLS")))
+        }
+    }
+}
+
 /// Makes the handshake and stamps `tls`. What the peer says or fails to say counts as `tls`, unless
 /// it broke the connection.
 async fn handshake<S: AsyncRead + AsyncWrite + Unpin, C: Clock>(

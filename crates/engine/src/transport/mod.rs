@@ -19,7 +19,7 @@ use record::FailureKind;
 pub use contact::first_contact;
 pub use endpoint::{Address, Endpoint, TransportError};
 pub use failure::failure_kind;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, secure};
 pub use memory::MemoryNetwork;
 pub use stream::Stream;
 pub use tls::Tls;

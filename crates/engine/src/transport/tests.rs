@@ -94,6 +94,7 @@ fn the_next_address_is_tried() {
             authority: "x".into(),
             address: Address::Tcp(vec![closed_address(), open_address]),
             tls: None,
+            upgrade: None,
         };
         let mut exchange = Exchange::new(Counting::default());
         Kernel.open(&endpoint, &mut exchange).await.map(|stream| (stream, exchange)).unwrap()
@@ -329,8 +330,12 @@ fn certificates_that_cannot_be_used_are_named() {
 
 #[test]
 fn an_address_of_the_virtual_network_is_not_for_the_kernel() {
-    let endpoint =
-        Endpoint { authority: "x".into(), address: Address::Memory("x".into()), tls: None };
+    let endpoint = Endpoint {
+        authority: "x".into(),
+        address: Address::Memory("x".into()),
+        tls: None,
+        upgrade: None,
+    };
     let mut exchange = Exchange::new(Counting::default());
     let (kind, _) = block_on(Kernel.open(&endpoint, &mut exchange)).unwrap_err();
     assert_eq!(kind, FailureKind::Unreachable);

@@ -136,6 +136,7 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         let deadline = job.acquired_at.saturating_add(self.room.brief.timeline.timeout);
         self.room.watchdog.watch(self.number, &self.seat, deadline);
         let (room, seat) = (&*self.room, &self.seat);
+        self.exchange.if_late = FailureKind::ConnectTimeout;
         let connecting = connect(room, job.target, &mut self.exchange);
         match bounded(room, seat, connecting).await {
             Bounded::Done(Ok(line)) => {
@@ -147,7 +148,7 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
                 self.detail = Some(detail);
                 Err(Outcome::Failed(kind))
             }
-            Bounded::Expired => Err(Outcome::Failed(FailureKind::ConnectTimeout)),
+            Bounded::Expired => Err(Outcome::Failed(self.exchange.if_late)),
             Bounded::Abandoned => Err(Outcome::Abandoned),
         }
     }
@@ -172,12 +173,14 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         brief.driver.encode(operation, &mut line.stream, &call);
         let started_at = room.clock.now();
         self.exchange.started_at = started_at;
+        self.exchange.is_last = brief.load.reuse == Reuse::NewPerOperation;
+        self.exchange.if_late = FailureKind::Timeout;
         let deadline = started_at.saturating_add(brief.timeline.timeout);
         room.watchdog.watch(self.number, &self.seat, deadline);
         let performing = brief.driver.perform(operation, &mut line.stream, &mut self.exchange);
         let outcome = match bounded(room, &self.seat, performing).await {
             Bounded::Done(outcome) => outcome,
-            Bounded::Expired => Outcome::Failed(FailureKind::Timeout),
+            Bounded::Expired => Outcome::Failed(self.exchange.if_late),
             Bounded::Abandoned => Outcome::Abandoned,
         };
         if !matches!(outcome, Outcome::Succeeded) {
@@ -206,12 +209,16 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         self.room.end(&sample, self.detail.as_deref());
     }
 
-    /// After a time-out the stream is in the middle of something; it is never used again.
+    /// After a time-out the stream is in the middle of something; it is never used again. One in connecting left none.
     fn keep_or_close(&mut self, target: usize, outcome: Outcome) {
         let cut = matches!(
             outcome,
             Outcome::Abandoned
-                | Outcome::Failed(FailureKind::Timeout | FailureKind::ConnectTimeout)
+                | Outcome::Failed(
+                    FailureKind::Timeout
+                        | FailureKind::ConnectTimeout
+                        | FailureKind::GreetingTimeout
+                )
         );
         let spent = cut || !self.exchange.reusable;
         let planned = self.room.brief.load.reuse == Reuse::NewPerOperation;
