@@ -76,7 +76,10 @@ async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) 
                         turn_away(stream, &how);
                     }
                     if !pause.is_zero() {
-                        tokio::time::sleep(pause).await;
+                        tokio::select! {
+                            () = stopped.as_mut() => break,
+                            () = tokio::time::sleep(pause) => {}
+                        }
                     }
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,

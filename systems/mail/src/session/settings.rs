@@ -134,6 +134,9 @@ impl Settings {
         if self.max_line < 64 {
             settings.refuse("max_line: expected at least 64B; RFC 5321 asks for 1000B");
         }
+        if self.max_memory < 64 << 10 {
+            settings.refuse("max_memory: expected at least 64KiB, a few connections' worth");
+        }
         if self.auth != Policy::None && self.users.is_empty() {
             settings.refuse("auth: nobody could, because `users` names nobody");
         }
@@ -235,9 +238,10 @@ mod tests {
             .with("auth", "required")
             .with("max_command", "1B")
             .with("max_line", "1B")
+            .with("max_memory", "1KiB")
             .with("users", json!({"a": 1}))
             .with("refuse_with", 250);
-        assert_eq!(read(&options).unwrap_err().len(), 7);
+        assert_eq!(read(&options).unwrap_err().len(), 8);
         let idle = Options::default().with("users", json!({"a": "b"}));
         assert_eq!(read(&idle).unwrap_err().len(), 1);
     }
