@@ -8,10 +8,11 @@
 //!
 //! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`]. A conversation: [`input`]
 //! and [`command`] (what is asked), [`reply`] (what is said), [`session`] (what follows from it), [`knobs`] (faults on
-//! purpose). A connection that carries it: [`tls`], [`connection`].
+//! purpose). A connection that carries it: [`tls`], [`connection`]. Beside it: [`crowd`], sessions that say nothing.
 
 pub mod command;
 pub mod connection;
+pub mod crowd;
 pub mod envelope;
 pub mod input;
 pub mod knobs;
