@@ -6,8 +6,11 @@
 //!
 //! Not here: relaying, queues, spam, the instrument (nothing of it is known), SMTP's grammar (a library's).
 //!
-//! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`].
+//! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`]; what is counted of it:
+//! [`ledger`]; who may look: [`door`].
 
+pub mod door;
 pub mod envelope;
+pub mod ledger;
 pub mod refusal;
 pub mod store;
