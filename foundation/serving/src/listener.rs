@@ -2,9 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use rustix::net::{
-    self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink,
-};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::ServeError;

@@ -43,7 +43,8 @@ impl Asked {
             cursor: u64::MAX,
             wait: Duration::ZERO,
         };
-        for pair in query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty())
+        for pair in
+            query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty())
         {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             asked.set(name, unescape(&value.replace('+', "%20"))?)?;
@@ -72,7 +73,9 @@ impl Asked {
             }
             _ => {
                 let exist = "to, from, subject, limit, cursor and wait";
-                return Err(self::bad(format!("{name}: no parameter of this list, which has {exist}")));
+                return Err(self::bad(format!(
+                    "{name}: no parameter of this list, which has {exist}"
+                )));
             }
         }
         Ok(())
@@ -108,7 +111,8 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded_and_bounded() {
-        let asked = Asked::read(Some("to=Ada%2Bx@Y&subject=a+b&limit=7&cursor=9&wait=1.5s")).unwrap();
+        let asked =
+            Asked::read(Some("to=Ada%2Bx@Y&subject=a+b&limit=7&cursor=9&wait=1.5s")).unwrap();
         assert_eq!(asked.to.as_deref(), Some("ada+x@y"));
         assert_eq!(asked.subject.as_deref(), Some("a b"));
         assert_eq!((asked.limit, asked.cursor), (7, 9));
@@ -117,9 +121,16 @@ mod tests {
             let asked = Asked::read(plain).unwrap();
             assert_eq!((asked.limit, asked.cursor, asked.wait), (LIMIT, u64::MAX, Duration::ZERO));
         }
-        for bad in
-            ["limit=0", "limit=1001", "limit=x", "cursor=-1", "wait=2", "wait=61s", "to=%f", "too=x"]
-        {
+        for bad in [
+            "limit=0",
+            "limit=1001",
+            "limit=x",
+            "cursor=-1",
+            "wait=2",
+            "wait=61s",
+            "to=%f",
+            "too=x",
+        ] {
             let (status, why) = Asked::read(Some(bad)).unwrap_err();
             assert_eq!(status, StatusCode::BAD_REQUEST, "{bad}: {why}");
         }

@@ -70,7 +70,8 @@ fn subject(message: &Shelved) -> &str {
         let content = message.content.read().unwrap_or_default();
         let parser = MessageParser::new().header_text(mail_parser::HeaderName::Subject);
         let parsed = parser.default_header_ignore().parse_headers(&content[..]);
-        let subject = parsed.as_ref().and_then(|parsed| parsed.subject());
+        let parsed = parsed.as_ref().filter(|parsed| !parsed.parts.is_empty());
+        let subject = parsed.and_then(|parsed| parsed.subject());
         subject.unwrap_or_default().chars().take(1_000).collect()
     })
 }

@@ -4,7 +4,7 @@
 //! they came; then each part is decoded by itself. Parts that claim to be encoded messages, which the library
 //! would follow inwards, thus never reach it.
 
-use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, MimeHeaders};
 use serde::Serialize;
 
 use super::Fault;
@@ -66,7 +66,9 @@ pub(super) fn whole(message: &Shelved) -> Result<Shown, Fault> {
 }
 
 fn shown(message: &Shelved, content: &[u8]) -> Shown {
-    let head = MessageParser::new().parse_headers(content).unwrap_or_default();
+    // The library's accessors want at least the part that is the message itself.
+    let head = MessageParser::new().parse_headers(content);
+    let head = head.as_ref().filter(|head| !head.parts.is_empty());
     let parts = if marks(content) <= PARTS { Parts::of(content) } else { None };
     let is_whole = parts.is_some();
     let parts = parts.unwrap_or_default();
@@ -75,13 +77,13 @@ fn shown(message: &Shelved, content: &[u8]) -> Shown {
         received_at: message.received_at,
         size: message.size,
         envelope: message.slip.clone(),
-        subject: head.subject().map(str::to_owned),
-        from: mailboxes(head.from()),
-        to: mailboxes(head.to()),
-        cc: mailboxes(head.cc()),
-        reply_to: mailboxes(head.reply_to()),
-        date: head.date().map(mail_parser::DateTime::to_rfc3339),
-        message_id: head.message_id().map(str::to_owned),
+        subject: head.and_then(Message::subject).map(str::to_owned),
+        from: mailboxes(head.and_then(Message::from)),
+        to: mailboxes(head.and_then(Message::to)),
+        cc: mailboxes(head.and_then(Message::cc)),
+        reply_to: mailboxes(head.and_then(Message::reply_to)),
+        date: head.and_then(Message::date).map(mail_parser::DateTime::to_rfc3339),
+        message_id: head.and_then(Message::message_id).map(str::to_owned),
         headers: fields(content),
         text: parts.text,
         html: parts.html,
@@ -144,17 +146,16 @@ impl Parts {
 }
 
 /// The decoded texts of these parts; `None` if there is none.
-fn joined<'m>(
-    parts: impl Iterator<Item = &'m MessagePart<'m>>,
-    content: &[u8],
-) -> Option<String> {
+fn joined<'m>(parts: impl Iterator<Item = &'m MessagePart<'m>>, content: &[u8]) -> Option<String> {
     let texts: Vec<String> = parts.filter_map(|part| text(part, content)).collect();
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
 }
 
+/// Decoded, or as it came where it cannot be.
 fn text(part: &MessagePart<'_>, content: &[u8]) -> Option<String> {
-    let alone = alone(part, content)?;
-    alone.parts.first().and_then(|part| part.text_contents()).map(str::to_owned)
+    let alone = alone(part, content);
+    let decoded = alone.as_ref().and_then(|alone| alone.parts.first()?.text_contents());
+    decoded.or_else(|| part.text_contents()).map(str::to_owned)
 }
 
 fn attachment(part: &MessagePart<'_>, content: &[u8]) -> Attachment {
@@ -168,21 +169,19 @@ fn attachment(part: &MessagePart<'_>, content: &[u8]) -> Attachment {
         },
     );
     let raw = part.raw_end_offset().saturating_sub(part.raw_body_offset()) as usize;
-    let size = match &part.body {
-        PartType::Message(_) | PartType::Multipart(_) => raw,
-        _ => alone(part, content)
-            .and_then(|alone| alone.parts.first().map(MessagePart::len))
-            .unwrap_or(raw),
-    };
-    Attachment { name, media_type, size }
+    let size = alone(part, content).and_then(|alone| alone.parts.first().map(MessagePart::len));
+    Attachment { name, media_type, size: size.unwrap_or(raw) }
 }
 
-/// A part as a message of its own, decoded. Never one that holds others.
+/// A part as a message of its own, decoded; never one that holds or claims to hold others.
 fn alone<'c>(part: &MessagePart<'_>, content: &'c [u8]) -> Option<Message<'c>> {
-    let is_leaf = !matches!(part.body, PartType::Message(_) | PartType::Multipart(_));
+    let holds =
+        |kind: &str| ["message", "multipart"].iter().any(|one| kind.eq_ignore_ascii_case(one));
+    if part.content_type().is_some_and(|media| holds(media.ctype())) {
+        return None;
+    }
     let (from, to) = (part.raw_header_offset() as usize, part.raw_end_offset() as usize);
-    let slice = content.get(from..to).filter(|_| is_leaf)?;
-    MessageParser::new().parse(slice)
+    MessageParser::new().parse(content.get(from..to)?)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! Memory is one line of [`LONGEST`] bytes, however long header and lines are. Lines end with LF,
 //! whether or not CR stands before it; the body is everything behind the first empty line.
 
-use sha2::{Digest, Sha256};
 use serving::nonce::{self, Nonce};
+use sha2::{Digest, Sha256};
 
 /// Bytes of a header line that are looked at; both fields are shorter.
 const LONGEST: usize = 128;
@@ -190,7 +190,8 @@ mod tests {
     #[test]
     fn the_first_of_two_counts() {
         let second = NONCE_TEXT.replace("00a", "00b");
-        let text = format!("X-Proofload-Nonce: {NONCE_TEXT}\r\nX-Proofload-Nonce: {second}\r\n\r\n");
+        let text =
+            format!("X-Proofload-Nonce: {NONCE_TEXT}\r\nX-Proofload-Nonce: {second}\r\n\r\n");
         assert_eq!(read(text.as_bytes()), (Some(10), Body::Unchecked));
     }
 }

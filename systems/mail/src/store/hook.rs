@@ -63,7 +63,9 @@ impl Hook {
         let parsed: Uri = url.parse().map_err(|error| format!("\"{url}\" is no URL: {error}"))?;
         let authority = parsed.authority().filter(|_| parsed.scheme_str() == Some("http"));
         let Some(authority) = authority else {
-            return Err(format!("expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\""));
+            return Err(format!(
+                "expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\""
+            ));
         };
         let port = authority.port_u16().unwrap_or(80);
         let authority = format!("{}:{port}", authority.host());

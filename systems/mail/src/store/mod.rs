@@ -9,6 +9,8 @@ pub mod hook;
 pub mod maildir;
 pub mod memory;
 pub mod shelf;
+#[cfg(test)]
+pub(crate) mod specimen;
 
 use std::future::Future;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -200,8 +200,7 @@ impl Shelf {
         room.drafts += 1;
         let mut reserved = Reserved { shelf: self.clone(), bytes: 0, is_open: true };
         let held = room.messages.len() + room.drafts;
-        let is_full =
-            self.shared.bounds.full == Full::Refuse && held > self.shared.bounds.messages;
+        let is_full = self.shared.bounds.full == Full::Refuse && held > self.shared.bounds.messages;
         drop(room);
         if is_full { Err(FULL) } else { reserved.more(OVERHEAD + slip.bytes()).map(|()| reserved) }
     }
@@ -345,3 +344,6 @@ impl Drop for Reserved {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

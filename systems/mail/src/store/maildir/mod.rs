@@ -189,12 +189,7 @@ struct Temporary {
 
 impl Temporary {
     /// Appends to a file, which is made if there is none yet.
-    fn write(
-        file: Option<Self>,
-        path: PathBuf,
-        disk: &dyn Disk,
-        bytes: &[u8],
-    ) -> io::Result<Self> {
+    fn write(file: Option<Self>, path: PathBuf, disk: &dyn Disk, bytes: &[u8]) -> io::Result<Self> {
         let mut temporary = match file {
             Some(file) => file,
             None => {

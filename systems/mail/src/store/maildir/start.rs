@@ -44,7 +44,8 @@ fn lives(process: u32) -> bool {
 ///
 /// Errors: the folder cannot be read; a message that cannot be read is left out
 pub(super) fn list(new: &Path, shelf: &Shelf) -> io::Result<()> {
-    let names = fs::read_dir(new)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names =
+        fs::read_dir(new)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<(i64, String)> = names.map(|name| (given_at(&name), name)).collect();
     names.sort_unstable();
     let surplus = names.len().saturating_sub(shelf.bounds().messages);
