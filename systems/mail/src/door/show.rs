@@ -185,5 +185,4 @@ fn alone<'c>(part: &MessagePart<'_>, content: &'c [u8]) -> Option<Message<'c>> {
 }
 
 #[cfg(test)]
-#[path = "show_tests.rs"]
 mod tests;

@@ -1,7 +1,6 @@
 //! Messages for tests, and a folder that goes away with its test.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Draft, Store};
 use crate::envelope::{Content, Envelope};
@@ -46,9 +45,9 @@ pub(crate) struct Place(PathBuf);
 
 impl Place {
     pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("mail-{}-{number}", std::process::id()));
+        // Each test has a thread of its own.
+        let name = format!("mail-{}-{:?}", std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
