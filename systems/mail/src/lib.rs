@@ -7,10 +7,19 @@
 //! Not here: relaying, queues, spam, the instrument (nothing of it is known), SMTP's grammar (a library's).
 //!
 //! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`]; what is counted of it:
-//! [`ledger`]; who may look: [`door`].
+//! [`ledger`]; who may look: [`door`]. A conversation: [`input`] and [`command`] (what is asked), [`reply`] (what is
+//! said), [`session`] (what follows from it), [`knobs`] (faults on purpose). A connection that carries it: [`tls`],
+//! [`connection`].
 
+pub mod command;
+pub mod connection;
 pub mod door;
 pub mod envelope;
+pub mod input;
+pub mod knobs;
 pub mod ledger;
 pub mod refusal;
+pub mod reply;
+pub mod session;
 pub mod store;
+pub mod tls;
