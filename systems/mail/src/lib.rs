@@ -9,7 +9,7 @@
 //! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`]; what is counted of it:
 //! [`ledger`]; who may look: [`door`]. A conversation: [`input`] and [`command`] (what is asked), [`reply`] (what is
 //! said), [`session`] (what follows from it), [`knobs`] (faults on purpose). A connection that carries it: [`tls`],
-//! [`connection`].
+//! [`connection`]. What it is started with: `settings`; all of it together: `server`.
 
 pub mod command;
 pub mod connection;
@@ -20,6 +20,10 @@ pub mod knobs;
 pub mod ledger;
 pub mod refusal;
 pub mod reply;
+mod server;
 pub mod session;
+mod settings;
 pub mod store;
 pub mod tls;
+
+pub use server::{serve, serve_until};

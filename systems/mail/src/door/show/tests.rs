@@ -115,3 +115,33 @@ fn encoded_messages_within_a_message_are_not_followed() {
         assert_eq!(shown["attachments"].as_array().unwrap().len(), 1, "{}", shown["attachments"]);
     }
 }
+
+/// Words that mean something to whoever takes messages apart.
+const WORDS: [&str; 16] = [
+    "\r\n",
+    "\r\n\r\n",
+    "--b",
+    "--b--",
+    "Content-Type: ",
+    "multipart/mixed; boundary=b",
+    "message/rfc822",
+    "text/html",
+    "multipart/digest; boundary=\"b\"",
+    "Content-Transfer-Encoding: base64\r\n",
+    "quoted-printable",
+    "=?utf-8?b?",
+    "?=",
+    "; charset=utf-7",
+    "Subject: ",
+    "\u{e9}",
+];
+
+proptest::proptest! {
+    #[test]
+    fn whatever_it_is_it_is_shown(
+        picks in proptest::collection::vec((0..WORDS.len(), "[ -~\\r\\n]{0,8}"), 0..60)
+    ) {
+        let content: String = picks.iter().map(|(word, rest)| WORDS[*word].to_owned() + rest).collect();
+        show(&content);
+    }
+}
