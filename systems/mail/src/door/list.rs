@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mail_parser::MessageParser;
+use mail_parser::{HeaderName, MessageParser};
 use serde::Serialize;
 
 use super::asked::Asked;
-use crate::store::shelf::Shelved;
+use crate::store::shelf::{Shelf, Shelved};
 
 /// What `GET /messages` answers.
 #[derive(Debug, Serialize)]
@@ -28,50 +28,65 @@ pub(super) struct Row {
     size: u64,
 }
 
-/// The first page of those messages, newest first, that were asked for. May read files.
-pub(super) fn page(messages: Vec<Arc<Shelved>>, asked: &Asked) -> Page {
+/// Characters of a subject that are kept.
+const LONGEST_SUBJECT: usize = 1_000;
+/// Messages that are looked at between two looks at the shelf.
+const STRETCH: usize = 256;
+
+/// The first page of those messages after a place, newest first, that were asked for. May read files.
+pub(super) fn page(shelf: &Shelf, after: u64, asked: &Asked) -> Page {
     let mut page = Page { messages: Vec::new(), next_cursor: None };
-    let mut last = None;
-    for message in messages.iter().filter(|message| fits(message, asked)) {
-        if page.messages.len() == asked.limit {
-            page.next_cursor = last.map(|number: u64| number.to_string());
-            break;
+    let mut before = asked.cursor;
+    loop {
+        let stretch = shelf.between(after, before, STRETCH);
+        let Some(last) = stretch.last() else { return page };
+        let end = last.number;
+        for (message, row) in
+            stretch.iter().filter_map(|message| Some((message, row(message, asked)?)))
+        {
+            if page.messages.len() == asked.limit {
+                page.next_cursor = Some(before.to_string());
+                return page;
+            }
+            before = message.number;
+            page.messages.push(row);
         }
-        last = Some(message.number);
-        page.messages.push(row(message));
-    }
-    page
-}
-
-fn row(message: &Shelved) -> Row {
-    Row {
-        id: Arc::clone(&message.id),
-        received_at: message.received_at,
-        from: message.slip.from.clone(),
-        to: message.slip.recipients.clone(),
-        subject: subject(message).to_owned(),
-        size: message.size,
+        before = end;
     }
 }
 
-fn fits(message: &Shelved, asked: &Asked) -> bool {
-    let is = |wanted: &Option<String>, there: &str| {
+/// What the list says of a message; `None` if it was not asked for, or its file is gone.
+fn row(message: &Shelved, asked: &Asked) -> Option<Row> {
+    let (from, to) = (&message.slip.from, &message.slip.recipients);
+    let is = |wanted: &Option<String>, there: &String| {
         wanted.as_ref().is_none_or(|wanted| there.to_lowercase() == *wanted)
     };
-    let recipients = &message.slip.recipients;
-    let is_to = asked.to.is_none() || recipients.iter().any(|there| is(&asked.to, there));
-    let has_subject = |part: &String| subject(message).to_lowercase().contains(part);
-    is_to && is(&asked.from, &message.slip.from) && asked.subject.as_ref().is_none_or(has_subject)
+    let is_to = asked.to.is_none() || to.iter().any(|there| is(&asked.to, there));
+    if !is_to || !is(&asked.from, from) {
+        return None;
+    }
+    let subject = subject(message)?;
+    let has_part = |part: &String| subject.to_lowercase().contains(part);
+    asked.subject.as_ref().is_none_or(has_part).then(|| Row {
+        id: Arc::clone(&message.id),
+        received_at: message.received_at,
+        from: from.clone(),
+        to: to.clone(),
+        subject: subject.to_owned(),
+        size: message.size,
+    })
 }
 
 /// Decoded when it is asked for the first time; empty where there is none.
-fn subject(message: &Shelved) -> &str {
-    message.subject.get_or_init(|| {
-        let content = message.content.read().unwrap_or_default();
-        let parser = MessageParser::new().header_text(mail_parser::HeaderName::Subject);
-        let parsed = parser.default_header_ignore().parse_headers(&content[..]);
+fn subject(message: &Shelved) -> Option<&str> {
+    if message.subject.get().is_none() {
+        let head = message.content.head().ok()?;
+        let parser = MessageParser::new().header_text(HeaderName::Subject).default_header_ignore();
+        let parsed = parser.parse_headers(&head[..]);
         let parsed = parsed.as_ref().filter(|parsed| !parsed.parts.is_empty());
-        let subject = parsed.and_then(|parsed| parsed.subject());
-        subject.unwrap_or_default().chars().take(1_000).collect()
-    })
+        let subject = parsed.and_then(|parsed| parsed.subject()).unwrap_or_default();
+        // Somebody else may have been faster, and found the same.
+        let _ = message.subject.set(subject.chars().take(LONGEST_SUBJECT).collect());
+    }
+    message.subject.get().map(String::as_str)
 }

@@ -114,9 +114,8 @@ impl Door {
         loop {
             // Marked as seen before it is looked at: what comes later wakes the wait below.
             let newest = *arrivals.borrow_and_update();
-            let messages = shelf.between(seen, asked.cursor);
-            let wanted = Arc::clone(&asked);
-            let page = self.reading(move || list::page(messages, &wanted)).await?;
+            let (looked_at, wanted) = (shelf.clone(), Arc::clone(&asked));
+            let page = self.reading(move || list::page(&looked_at, seen, &wanted)).await?;
             if !page.messages.is_empty() || asked.wait == Duration::ZERO {
                 return Ok(told(&page));
             }

@@ -55,7 +55,7 @@ fn ids(page: &Value) -> Vec<&str> {
 async fn messages_are_listed_newest_first_page_by_page() {
     let house = House::new();
     assert_eq!(get(&house.door, "/messages").await, json!({ "messages": [] }));
-    for number in 0..250 {
+    for number in 0..600 {
         house.receive(&["b@y"], &format!("number {number}")).await;
     }
     let mut seen = Vec::new();
@@ -66,12 +66,17 @@ async fn messages_are_listed_newest_first_page_by_page() {
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         path = format!("/messages?cursor={cursor}");
     }
-    assert_eq!(seen, (1..=250).rev().collect::<Vec<u64>>());
+    assert_eq!(seen, (1..=600).rev().collect::<Vec<u64>>());
     let page = get(&house.door, "/messages?limit=2").await;
-    assert_eq!(page["messages"][0]["subject"], "number 249");
-    assert_eq!(ids(&page), ["250", "249"]);
-    let exact = get(&house.door, "/messages?limit=250").await;
+    assert_eq!(page["messages"][0]["subject"], "number 599");
+    assert_eq!(ids(&page), ["600", "599"]);
+    let exact = get(&house.door, "/messages?limit=600").await;
     assert!(exact.get("next_cursor").is_none());
+    let sparse = get(&house.door, "/messages?limit=1&subject=number%205").await;
+    assert_eq!((ids(&sparse), &sparse["next_cursor"]), (vec!["600"], &json!("600")));
+    let rest = get(&house.door, "/messages?cursor=600&subject=number%205&limit=1000").await;
+    // 5, 50 to 59, and 500 to 598.
+    assert_eq!(ids(&rest).len(), 1 + 10 + 99);
 }
 
 #[tokio::test]
@@ -177,8 +182,10 @@ async fn files_are_shown_and_removed_too() {
     let id = send_to(&store, &["b@y"], content).await.unwrap();
     let gone = send_to(&store, &["b@y"], content).await.unwrap();
     std::fs::remove_file(place.path().join("new").join(&gone)).unwrap();
-    let page = get(&door, "/messages?subject=file").await;
-    assert_eq!(ids(&page), [id.as_str()]);
+    for path in ["/messages", "/messages?subject=file"] {
+        let page = get(&door, path).await;
+        assert_eq!(ids(&page), [id.as_str()], "{path}");
+    }
     let (_, raw) = ask(&door, "GET", &format!("/messages/{id}/raw")).await;
     assert_eq!(raw.as_bytes(), content);
     assert_eq!(ask(&door, "GET", &format!("/messages/{gone}")).await.0, 404);

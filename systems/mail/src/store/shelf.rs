@@ -4,6 +4,8 @@
 //! never exceeds the bound. What happens when it would is a setting: the oldest go, or the sender is told 452.
 
 use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,6 +20,8 @@ use crate::refusal::Refusal;
 
 /// What a message takes beside its content and its addresses, roughly and rather too much.
 const OVERHEAD: u64 = 512;
+/// Bytes of a message in which its header is looked for.
+pub(crate) const HEAD: usize = 64 << 10;
 const FULL: Refusal = Refusal::new(452, (4, 3, 1), "no room for this message");
 
 /// How much there may be.
@@ -93,6 +97,22 @@ impl Content {
             Self::File(path, before) => {
                 let bytes = Bytes::from(std::fs::read(path)?);
                 Ok(bytes.slice((*before).min(bytes.len())..))
+            }
+        }
+    }
+
+    /// Its beginning, as long as a header usually is.
+    ///
+    /// Errors: as [`Content::read`]
+    pub fn head(&self) -> std::io::Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.slice(..HEAD.min(bytes.len()))),
+            Self::File(path, before) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(*before as u64))?;
+                let mut head = Vec::new();
+                file.take(HEAD as u64).read_to_end(&mut head)?;
+                Ok(Bytes::from(head))
             }
         }
     }
@@ -241,12 +261,12 @@ impl Shelf {
         Some(Arc::clone(&room.messages[at].0))
     }
 
-    /// The messages that arrived after one place and before another, newest first.
-    pub fn between(&self, after: u64, before: u64) -> Vec<Arc<Shelved>> {
+    /// The messages that arrived after one place and before another, newest first, and at most so many.
+    pub fn between(&self, after: u64, before: u64, most: usize) -> Vec<Arc<Shelved>> {
         let room = self.room();
-        let messages = room.messages.iter().rev().map(|(message, _)| message);
-        let before = messages.skip_while(|message| message.number >= before);
-        before.take_while(|message| message.number > after).cloned().collect()
+        let end = room.messages.partition_point(|(message, _)| message.number < before);
+        let messages = room.messages.range(..end).rev().map(|(message, _)| message);
+        messages.take_while(|message| message.number > after).take(most).cloned().collect()
     }
 
     /// How many there are.

@@ -53,10 +53,17 @@ impl Disk for Kernel {
 pub(super) fn make(root: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
+    let made: Vec<&Path> = root.ancestors().take_while(|place| !place.exists()).collect();
     for name in ["tmp", "new", "cur"] {
         builder.create(root.join(name))?;
     }
-    File::open(root)?.sync_all()
+    File::open(root)?.sync_all()?;
+    // A folder is on the disk when the one that it stands in is.
+    for parent in made.iter().filter_map(|place| place.parent()) {
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        File::open(parent)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// What a client is told when the disk says no.

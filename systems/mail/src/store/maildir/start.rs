@@ -9,12 +9,10 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::name::{Names, given_at};
 use super::trace;
-use crate::store::shelf::{Arriving, Content, Shelf, Slip};
+use crate::store::shelf::{Arriving, Content, HEAD, Shelf, Slip};
 
 /// Age from which on anything in `tmp` is a leftover, as the page on maildirs says.
 const OLD: Duration = Duration::from_secs(36 * 3600);
-/// Bytes of a file in which the lines before the message are looked for.
-const HEAD: u64 = 64 << 10;
 
 /// Removes what nobody will finish: files of processes of this host that are gone, and very old ones.
 ///
@@ -65,7 +63,7 @@ fn look(path: &Path, name: &str) -> io::Result<(Slip, usize, u64)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut head = Vec::new();
-    file.take(HEAD).read_to_end(&mut head)?;
+    file.take(HEAD as u64).read_to_end(&mut head)?;
     let (slip, before) = trace::read(&head, name).unwrap_or_default();
     Ok((slip, before, length - before as u64))
 }

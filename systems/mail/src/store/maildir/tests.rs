@@ -63,7 +63,7 @@ async fn what_was_delivered_is_shown_after_a_restart() {
     fs::write(place.path().join("new/1.other"), "Return-Path: <z@z>\r\n\r\n").unwrap();
     let later = shelf(10);
     drop(open(&place, &later));
-    let listed = later.between(0, u64::MAX);
+    let listed = later.between(0, u64::MAX, 100);
     let names: Vec<&str> = listed.iter().rev().map(|message| &*message.id).collect();
     assert_eq!(names[0], "1.other");
     assert_eq!(names[1..], ids);
@@ -72,7 +72,7 @@ async fn what_was_delivered_is_shown_after_a_restart() {
     assert_eq!((listed[5].slip.from.as_str(), listed[5].size), ("", 22));
     let few = shelf(2);
     drop(open(&place, &few));
-    assert_eq!(few.between(0, u64::MAX).len(), 2);
+    assert_eq!(few.between(0, u64::MAX, 100).len(), 2);
     assert!(few.get(&ids[4]).is_some() && few.get(&ids[2]).is_none());
 }
 
