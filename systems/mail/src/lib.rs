@@ -10,9 +10,11 @@
 //! [`ledger`]; who may look: [`door`]. A conversation: [`input`] and [`command`] (what is asked), [`reply`] (what is
 //! said), [`session`] (what follows from it), [`knobs`] (faults on purpose). A connection that carries it: [`tls`],
 //! [`connection`]. What it is started with: `settings`; all of it together: `server`.
+//! Beside it: [`crowd`], sessions that say nothing.
 
 pub mod command;
 pub mod connection;
+pub mod crowd;
 pub mod door;
 pub mod envelope;
 pub mod input;

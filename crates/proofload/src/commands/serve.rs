@@ -17,6 +17,7 @@ const TABLE: &[(&str, Serve)] = &[
     ("truth", |options| truth::serve(options, announce)),
     ("registry", |options| registry::serve(options, announce)),
     ("mail", |options| mail::serve(options, announce)),
+    ("mail-crowd", |options| mail::crowd::serve(options, announce)),
     ("registry-receivers", |options| registry::receivers::serve(options, announce)),
 ];
 
