@@ -78,6 +78,24 @@ async fn an_old_version_is_refused() {
     assert_eq!((how.counts.handshakes_failed.get(), how.counts.handshakes.get()), (1, 0));
 }
 
+/// A client that does not believe the certificate goes away, and the next one is none the worse.
+#[tokio::test]
+async fn a_certificate_that_is_not_believed_ends_one_connection_alone() {
+    let (how, stranger) = (covered(true, false), covered(true, false));
+    let (plain, task) = connect(&how, 65_536);
+    assert!(handshake(plain.stream, &stranger, BOTH).await.is_err());
+    task.await.unwrap();
+    let (plain, task) = connect(&how, 65_536);
+    let mut client = handshake(plain.stream, &how, BOTH).await.unwrap();
+    assert!(client.reply().await.starts_with("220 "));
+    client.holds(&BEGIN).await;
+    drop(client);
+    task.await.unwrap();
+    let counts = &how.counts;
+    assert_eq!((counts.handshakes_failed.get(), counts.handshakes.get()), (1, 1));
+    assert_eq!(counts.aborted.get(), 1);
+}
+
 /// Bytes of an attacker between the client's `STARTTLS` and the handshake, whether the server reads them with the command
 /// or after it.
 #[tokio::test]
