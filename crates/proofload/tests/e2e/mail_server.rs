@@ -2,6 +2,7 @@
 //! keep; and its door, as somebody meets it who has its documentation alone.
 
 mod client;
+mod peers;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
