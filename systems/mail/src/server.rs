@@ -12,6 +12,8 @@ use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::stop::Stop;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
 
 use crate::connection::{self, Smtp};
 use crate::door::Door;
@@ -50,17 +52,22 @@ fn start(
     limits::raise_open_files();
     let mut configuration = settings::read(options)?;
     let listeners = Listeners::bind(options.listen, &configuration)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(configuration.threads)
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
+    let runtime =
+        runtime(configuration.threads).map_err(ServeError::while_doing("make a runtime"))?;
     let store = std::mem::replace(&mut configuration.store, Kept::Discard);
     runtime.block_on(async {
         let stop = stop().map_err(ServeError::while_doing("handle signals"))?;
         let house = House { configuration, listeners, metrics: Registry::default(), stop };
         house.open(store, announce).await
     })
+}
+
+/// One thread does all of it by itself: nothing is handed from one to another.
+fn runtime(threads: usize) -> std::io::Result<Runtime> {
+    match threads {
+        1 => Builder::new_current_thread().enable_all().build(),
+        _ => Builder::new_multi_thread().worker_threads(threads).enable_all().build(),
+    }
 }
 
 /// Where connections come in.
@@ -140,17 +147,19 @@ impl House {
             Arc::new(how)
         };
         announce(&ready);
-        let plain = connection::serve(listeners.smtp, smtp(false), stop.clone());
-        let wrapped = async {
-            match listeners.smtps {
-                Some(listener) => connection::serve(listener, smtp(true), stop.clone()).await,
-                None => Ok(()),
-            }
-        };
         let limits = door_limits(&configuration.session);
-        let asked = http::serve(listeners.http, door, limits, metrics.clone(), stop.clone());
-        let served = tokio::try_join!(plain, wrapped, asked);
-        served.map(drop).map_err(ServeError::while_doing("serve"))
+        // Tasks of their own, so that what is accepted is served by the thread that accepted it.
+        let mut parts = JoinSet::new();
+        parts.spawn(connection::serve(listeners.smtp, smtp(false), stop.clone()));
+        if let Some(listener) = listeners.smtps {
+            parts.spawn(connection::serve(listener, smtp(true), stop.clone()));
+        }
+        parts.spawn(http::serve(listeners.http, door, limits, metrics.clone(), stop.clone()));
+        while let Some(ended) = parts.join_next().await {
+            let ended = ended.unwrap_or_else(|broken| Err(std::io::Error::other(broken)));
+            ended.map_err(ServeError::while_doing("serve"))?;
+        }
+        Ok(())
     }
 
     /// The configuration in force, each setting by its name.

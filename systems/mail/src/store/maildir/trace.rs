@@ -14,19 +14,27 @@ pub(super) fn lines(envelope: &Envelope, host: &str, name: &str) -> String {
     for recipient in &envelope.recipients {
         let _ = write!(lines, "Delivered-To: {}\r\n", plain(recipient));
     }
-    let tls = if envelope.tls.is_some() { "S" } else { "" };
-    let authenticated = if envelope.user.is_some() { "A" } else { "" };
-    // UTF-8 is a protocol of its own in the registry that RFC 3848 and RFC 6531 fill.
-    let protocol = if envelope.is_utf8 { "UTF8SMTP" } else { "ESMTP" };
     let _ = write!(
         lines,
-        "Received: from {} ([{}]) by {} with {protocol}{tls}{authenticated} id {name}; {}\r\n",
+        "Received: from {} ([{}]) by {}{} id {name}; {}\r\n",
         plain(&envelope.client),
         envelope.peer.ip(),
         plain(host),
-        jiff::Zoned::now().strftime("%a, %d %b %Y %H:%M:%S %z"),
+        protocol(envelope),
+        jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S +0000"),
     );
     lines
+}
+
+/// By which protocol it came, as the names of RFC 3848 and RFC 6531 tell; empty where an envelope does not.
+fn protocol(envelope: &Envelope) -> String {
+    let tls = if envelope.tls.is_some() { "S" } else { "" };
+    let authenticated = if envelope.user.is_some() { "A" } else { "" };
+    match (envelope.is_utf8, format!("{tls}{authenticated}")) {
+        (true, suffix) => format!(" with UTF8SMTP{suffix}"),
+        (false, suffix) if suffix.is_empty() => String::new(),
+        (false, suffix) => format!(" with ESMTP{suffix}"),
+    }
 }
 
 /// Who sent it to whom, and how long the lines are; `None` if they are not those of a message of this name.
