@@ -52,6 +52,14 @@ pub async fn serve<S: Store>(
     stop: Stop,
 ) -> std::io::Result<()> {
     let listener = prepare(listener)?;
+    // On a thread of the runtime, whoever waits for it: what is accepted then begins where it was accepted. Dropping the
+    // set ends it, as dropping a future would.
+    let mut accepting = JoinSet::new();
+    accepting.spawn(accept(listener, how, stop));
+    accepting.join_next().await.transpose().map(drop).map_err(std::io::Error::other)
+}
+
+async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) {
     let mut own = stop.clone();
     let mut stopped = pin!(async move { own.pulled().await });
     let mut connections = JoinSet::new();
@@ -79,7 +87,6 @@ pub async fn serve<S: Store>(
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
     let _ = tokio::time::timeout(Duration::from_nanos(how.settings.drain_ns), drained).await;
-    Ok(())
 }
 
 /// What is accepted inherits the option. Without it a reply may wait for the client's delayed acknowledgement.
