@@ -6,7 +6,7 @@
 //! Not here: what is said (see `session` and `operation`).
 
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -55,22 +55,33 @@ impl Line {
         bytes: &[u8],
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
-        self.send_as(bytes, bytes, exchange).await
+        exchange.said(true, bytes);
+        self.hand_over([bytes], exchange).await
     }
 
-    /// The same, shown as `shown` to whoever reads along.
-    pub async fn send_as<C: Clock>(
+    /// The same of several parts, one after the other, in one write where that can be had.
+    ///
+    /// Errors: as above
+    pub async fn send_parts<C: Clock>(
         &mut self,
-        bytes: &[u8],
-        shown: &[u8],
+        parts: [&[u8]; 3],
         exchange: &mut Exchange<C>,
     ) -> Result<(), Failure> {
-        exchange.said(true, shown);
-        let mut unsent = bytes;
-        match poll_fn(|context| self.poll_send(&mut unsent, exchange, context)).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.last_words(&error, exchange).await),
-        }
+        parts.iter().filter(|part| !part.is_empty()).for_each(|part| exchange.said(true, part));
+        self.hand_over(parts, exchange).await
+    }
+
+    /// Sends a secret, shown as `shown` to whoever reads along.
+    ///
+    /// Errors: as above
+    pub async fn send_secret<C: Clock>(
+        &mut self,
+        secret: &[u8],
+        shown: &str,
+        exchange: &mut Exchange<C>,
+    ) -> Result<(), Failure> {
+        exchange.said(true, shown.as_bytes());
+        self.hand_over([secret], exchange).await
     }
 
     /// Reads the next reply and stamps the last read of it. Its text is [`Line::text`] until something is read again.
@@ -147,6 +158,20 @@ impl Line {
         }
     }
 
+    async fn hand_over<C: Clock, const PARTS: usize>(
+        &mut self,
+        parts: [&[u8]; PARTS],
+        exchange: &mut Exchange<C>,
+    ) -> Result<(), Failure> {
+        let mut slices = parts.map(IoSlice::new);
+        let mut unsent = slices.as_mut_slice();
+        IoSlice::advance_slices(&mut unsent, 0);
+        match poll_fn(|context| self.poll_send(&mut unsent, exchange, context)).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.last_words(&error, exchange).await),
+        }
+    }
+
     fn unread(&self) -> &[u8] {
         &self.buffer[self.taken..self.filled]
     }
@@ -185,17 +210,22 @@ impl Line {
 
     fn poll_send<C: Clock>(
         &mut self,
-        unsent: &mut &[u8],
+        unsent: &mut &mut [IoSlice<'_>],
         exchange: &mut Exchange<C>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        while !unsent.is_empty() {
-            let written = ready!(Pin::new(&mut self.stream).poll_write(context, unsent))?;
+        loop {
+            let stream = Pin::new(&mut self.stream);
+            let written = match &**unsent {
+                [] => break,
+                [only] => ready!(stream.poll_write(context, only))?,
+                several => ready!(stream.poll_write_vectored(context, several))?,
+            };
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             exchange.bytes_sent += written as u64;
-            *unsent = &unsent[written..];
+            IoSlice::advance_slices(unsent, written);
         }
         Pin::new(&mut self.stream).poll_flush(context)
     }

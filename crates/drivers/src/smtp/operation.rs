@@ -94,7 +94,7 @@ impl Operation {
             exchange.reusable = false;
             exchange.settled = Some(outcome);
             // Whatever becomes of the farewell, the message is where it is.
-            if ask(&mut conversation.line, ("QUIT", Class::Done), exchange).await.is_ok() {
+            if ask(&mut conversation.line, ("QUIT\r\n", Class::Done), exchange).await.is_ok() {
                 phase.end(span::QUIT, exchange);
             }
         }
@@ -148,14 +148,9 @@ impl Operation {
     ) -> Result<Reply, Failure> {
         let Conversation { line, content, commands, .. } = conversation;
         let from = commands.chunk.unwrap_or(LEAD);
-        line.send(&content.bytes[from..content.split], exchange).await?;
-        if content.shared > 0 {
-            let shared = self.content.shared(commands.chunk.is_none());
-            line.send(&shared[..content.shared], exchange).await?;
-        }
-        if content.split < content.bytes.len() {
-            line.send(&content.bytes[content.split..], exchange).await?;
-        }
+        let shared = self.content.shared(commands.chunk.is_none());
+        let (before, after) = content.bytes.split_at(content.split);
+        line.send_parts([&before[from..], &shared[..content.shared], after], exchange).await?;
         phase.end_at(span::CONTENT, exchange.now(), exchange);
         let reply = line.reply(exchange).await?;
         phase.end(span::ACCEPTED, exchange);

@@ -70,7 +70,7 @@ impl Session {
         let mut offers = self.introduce(&mut line, exchange).await?;
         phase.end(span::EHLO, exchange);
         if self.upgrades(endpoint, offers)? {
-            ask(&mut line, ("STARTTLS", Class::Done), exchange).await?;
+            ask(&mut line, ("STARTTLS\r\n", Class::Done), exchange).await?;
             phase.end(span::STARTTLS, exchange);
             line = Line::new(secured(line, endpoint, exchange).await?);
             phase.since = exchange.now();
@@ -142,7 +142,7 @@ impl Auth {
         }
         let mut shown = format!("{}\r\n", self.shown);
         for (place, secret) in self.lines.iter().enumerate() {
-            line.send_as(secret, shown.as_bytes(), exchange).await?;
+            line.send_secret(secret, &shown, exchange).await?;
             let reply = line.reply(exchange).await?;
             let is_last = place + 1 == self.lines.len();
             want(if is_last { Class::Done } else { Class::GoOn }, "AUTH", reply, line)?;
@@ -152,7 +152,7 @@ impl Auth {
     }
 }
 
-/// Sends a command and reads the reply, which must be of this class.
+/// Sends a command, its line end included, and reads the reply, which must be of this class.
 ///
 /// Errors: the stream's, the reply's, or a refusal
 pub async fn ask<C: Clock>(
@@ -160,9 +160,9 @@ pub async fn ask<C: Clock>(
     (command, class): (&str, Class),
     exchange: &mut Exchange<C>,
 ) -> Result<Reply, Failure> {
-    line.send(format!("{command}\r\n").as_bytes(), exchange).await?;
+    line.send(command.as_bytes(), exchange).await?;
     let reply = line.reply(exchange).await?;
-    want(class, command, reply, line)?;
+    want(class, command.trim_ascii_end(), reply, line)?;
     Ok(reply)
 }
 

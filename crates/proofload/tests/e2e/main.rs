@@ -13,6 +13,7 @@ mod hostile;
 mod interruptions;
 mod lab;
 mod loads;
+mod mail;
 mod page;
 mod peers;
 mod registry;

@@ -68,13 +68,11 @@ impl Generated {
         let head = out.bytes.len() - LEAD;
         let filling = self.room(context, head, out)?;
         let (lines, rest) = (filling / LINE, filling % LINE);
-        out.split = out.bytes.len();
         let filler = self.filler.lines(lines, context.dots);
         if filler.len() <= INLINE {
             out.bytes.extend_from_slice(filler);
-            out.split = out.bytes.len();
         } else {
-            out.shared = filler.len();
+            (out.split, out.shared) = (out.bytes.len(), filler.len());
         }
         let tail_from = out.bytes.len();
         pad(rest, &mut out.bytes);

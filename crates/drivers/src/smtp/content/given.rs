@@ -21,7 +21,7 @@ pub struct Given {
 #[derive(Debug)]
 enum Text {
     /// The same for every call.
-    Ready { plain: Vec<u8>, stuffed: Vec<u8>, digest: Vec<u8>, is_ascii: bool },
+    Ready { plain: Vec<u8>, stuffed: Vec<u8>, digest: [u8; 32], is_ascii: bool },
     /// Rendered for each call.
     Template(Template),
 }
@@ -61,7 +61,6 @@ impl Given {
                 out.eight_bit |= !plain.is_ascii();
             }
         }
-        out.split = out.bytes.len();
     }
 }
 
@@ -79,9 +78,9 @@ impl Text {
 }
 
 /// Digest of the body: everything after the empty line.
-fn digest(text: &[u8], is_message: bool) -> Vec<u8> {
+fn digest(text: &[u8], is_message: bool) -> [u8; 32] {
     let from = if is_message { body_of(text).unwrap_or(text.len()) } else { 0 };
-    Sha256::digest(&text[from..]).to_vec()
+    Sha256::digest(&text[from..]).into()
 }
 
 fn append(plain: &[u8], dots: bool, out: &mut Vec<u8>) {

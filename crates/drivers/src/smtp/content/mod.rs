@@ -78,7 +78,7 @@ impl Content {
     pub fn render(&self, context: &Context<'_>, out: &mut Rendered) -> Result<(), TooSmall> {
         out.bytes.clear();
         out.bytes.resize(LEAD, 0);
-        out.shared = 0;
+        (out.shared, out.split) = (0, 0);
         match self {
             Self::Generated(generated) => generated.render(context, out)?,
             Self::Given(given) => {
@@ -88,6 +88,9 @@ impl Content {
         }
         if context.dots {
             out.bytes.extend_from_slice(b".\r\n");
+        }
+        if out.shared == 0 {
+            out.split = out.bytes.len();
         }
         Ok(())
     }
