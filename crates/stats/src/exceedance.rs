@@ -56,12 +56,14 @@ impl Exceedances {
         let below = lower.iter().filter(|level| level.value < bound.value);
         let windows: Vec<&[WindowCount]> = below.clone().map(|level| level.windows).collect();
         let anchors = below.rev().filter_map(|level| Anchor::of(*level, bound.value));
+        let anchor =
+            anchors.reduce(|higher, lower| if higher.is_known_well() { higher } else { lower });
         Self {
             above,
             total,
             own: Dispersion::of(bound.windows),
             carried: Dispersion::of_tail_at(&windows, bound.windows, limit),
-            anchor: { anchors }.next(),
+            anchor,
         }
     }
 
@@ -90,7 +92,7 @@ impl Exceedances {
             decide(above * factor / phi, total * factor / phi, limit, confidence)
         };
         with(self.carried.phi).or_else(|| {
-            let falls = self.anchor.is_some_and(|anchor| anchor.beyond(factor, confidence) < limit);
+            let falls = self.anchor.is_some_and(|anchor| anchor.falls(factor, limit, confidence));
             with(self.own.phi).filter(|side| falls && *side == Side::Below)
         })
     }
@@ -99,6 +101,8 @@ impl Exceedances {
 impl Anchor {
     /// Effective events from which the share beyond a threshold is known well.
     const EVENTS_ENOUGH: f64 = 30.0;
+    /// Effective events with fewer of which it is not known at all.
+    const EVENTS_LEAST: f64 = 3.0;
 
     fn of(level: Level<'_>, bound: u64) -> Option<Self> {
         let phi = Dispersion::of(level.windows).phi;
@@ -107,7 +111,18 @@ impl Anchor {
         };
         let (total, above) = (sum(|window| window.total), sum(|window| window.above));
         let ratio = bound as f64 / level.value.max(1) as f64;
-        (above >= Self::EVENTS_ENOUGH).then_some(Self { total, above, ratio })
+        (above >= Self::EVENTS_LEAST).then_some(Self { total, above, ratio })
+    }
+
+    fn is_known_well(&self) -> bool {
+        self.above >= Self::EVENTS_ENOUGH
+    }
+
+    /// Whether the tail from here is below the limit at the bound. From a threshold that is known badly it must fall
+    /// twice as far, to the square of the limit: then the bound is so remote that it does not matter how badly.
+    fn falls(&self, factor: f64, limit: f64, confidence: f64) -> bool {
+        let depth = if self.is_known_well() { 1 } else { 2 };
+        self.beyond(factor, confidence) < limit.powi(depth)
     }
 
     /// Upper bound of the share beyond the bound, were the tail exponential from nought. One that begins later, or

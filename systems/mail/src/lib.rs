@@ -6,8 +6,10 @@
 //!
 //! Not here: relaying, queues, spam, the instrument (nothing of it is known), SMTP's grammar (a library's).
 //!
-//! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`].
+//! In reading order. Words: [`envelope`], [`refusal`]. What becomes of a message: [`store`]. Beside it: [`crowd`], sessions
+//! that say nothing.
 
+pub mod crowd;
 pub mod envelope;
 pub mod refusal;
 pub mod store;

@@ -42,3 +42,20 @@ fn what_lies_beyond_the_bound_must_be_few_by_itself() {
     let made = Exceedances::new((320, 16_000), &lower, bound, 0.01);
     assert_eq!((made.dispersion().phi, made.judge(0.01, 0.95)), (1.0, Side::Above));
 }
+
+/// 1,600 operations in 16 windows, of which the last eight are slow: 8 effective ones of 15 lie above the median.
+fn stepped(bound: u64) -> Side {
+    let body = windows([[0; 8], [100; 8]].concat());
+    let none = windows([0; 16]);
+    let lower = [Level { value: 100, windows: &body }];
+    let level = Level { value: bound, windows: &none };
+    Exceedances::new((0, 1_600), &lower, level, 0.01).judge(0.01, 0.95)
+}
+
+#[test]
+fn a_remote_bound_is_not_missed_however_badly_the_body_is_known() {
+    // At most 0.73 of them are above, whose 30th power is below 1/10,000, and whose 29th is not.
+    assert!(matches!(stepped(1_000), Side::Undecided { .. }));
+    assert!(matches!(stepped(2_900), Side::Undecided { .. }));
+    assert_eq!(stepped(3_000), Side::Below);
+}
