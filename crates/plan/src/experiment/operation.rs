@@ -269,8 +269,9 @@ impl Reading<'_> {
         } else if own.is_none() {
             let message = format!("operation `{}` has no target", operation.name);
             let problem = Diagnostic::new(table.span, message, "nowhere to send it");
-            self.problems
-                .push(problem.with_hint("add [target] with url = \"http://127.0.0.1:8080\""));
+            let example = format!("{}://127.0.0.1:8080", operation.protocol);
+            let hint = format!("add [target] with url = \"{example}\"");
+            self.problems.push(problem.with_hint(hint));
         }
     }
 

@@ -379,7 +379,8 @@ fn a_body_file_is_sent_word_for_word() {
 
 #[test]
 fn message_files_are_read_one_or_many_and_each_problem_points_at_its_name() {
-    let with = |files: &str| HOME.replace("http = { path = \"/\" }", &format!("smtp = {{ {files} }}"));
+    let with =
+        |files: &str| HOME.replace("http = { path = \"/\" }", &format!("smtp = {{ {files} }}"));
     let one = plan(&with("message_file = \"body.txt\"")).arms[0].operations[0].table.to_json();
     assert_eq!(one["message"], "a {{{{mustache}} {{{{{");
     let many = plan(&with("message_file = [\"body.txt\", \"offsets.csv\"]"));

@@ -70,6 +70,25 @@ fn a_reply_without_end_is_too_large() {
     assert_eq!(parse(&lines), Err(Fault::TooLong));
 }
 
+/// Every text of up to six of these bytes: there is a verdict or none, and what comes later never changes it.
+#[test]
+fn a_verdict_stands_whatever_comes_later() {
+    const BYTES: &[u8] = b"205- \r\nx";
+    let mut verdicts = 0;
+    for length in 1..=6 {
+        for number in 0..BYTES.len().pow(length) {
+            let byte = |place| BYTES[number / BYTES.len().pow(place) % BYTES.len()];
+            let text: Vec<u8> = (0..length).map(byte).collect();
+            match (parse(&text[..text.len() - 1]), parse(&text)) {
+                (Ok(None), verdict) => verdicts += usize::from(verdict != Ok(None)),
+                (Ok(Some(reply)), verdict) => assert_eq!(verdict, Ok(Some(reply)), "{text:?}"),
+                (Err(_), verdict) => assert!(verdict.is_err(), "{text:?}: {verdict:?}"),
+            }
+        }
+    }
+    assert!(verdicts > 500, "{verdicts} verdicts");
+}
+
 #[test]
 fn the_first_digit_is_the_class() {
     let class = |code| Reply { code, length: 0 }.class();
