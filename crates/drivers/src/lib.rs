@@ -6,9 +6,13 @@
 
 mod list;
 pub mod probe;
+pub mod statuses;
+pub mod table;
 
 pub mod http1;
+pub mod smtp;
 
 list::drivers! {
-    "http" => Http1(http1::driver::Http1, http1::probe::probe),
+    "http" => Http1(http1::driver::Http1, http1::probe::probe, ["http", "https"]),
+    "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe, ["smtp", "smtps"]),
 }

@@ -1,14 +1,19 @@
-//! From the list of protocols to one driver that can be any of them.
+//! From the list of protocols to one driver that speaks those of an arm.
 
-/// Makes `protocol_names` and `AnyDriver` from lines `"name" => Variant(driver, probe)`.
+use engine::driver::Compile;
+use plan::diagnostic::Diagnostic;
+use plan::operation::TargetOf;
+
+/// Makes `protocol_names` and `AnyDriver` from lines `"name" => Variant(driver, probe, [schemes])`.
 macro_rules! drivers {
-    ($($name:literal => $variant:ident($driver:path, $probe:path)),+ $(,)?) => {
+    ($($name:literal => $variant:ident($driver:path, $probe:path, [$($scheme:literal),+])),+ $(,)?) => {
         mod any {
             use engine::clock::Clock;
             use engine::driver::{Call, Compile, Connected, Driver, Exchange};
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
-            use record::{FailureKind, Outcome};
+            use plan::operation::CONNECTING;
+            use record::{FailureKind, Outcome, SPANS_LIMIT};
 
             use super::*;
 
@@ -17,9 +22,32 @@ macro_rules! drivers {
                 &[$($name),+]
             }
 
-            /// A driver of any protocol. What one of them compiled or connected is used with it alone.
+            /// Names of the spans that this protocol stamps after those of connecting.
+            pub fn span_names(protocol: &str) -> &'static [&'static str] {
+                match protocol {
+                    $($name => <$driver>::SPANS,)+
+                    _ => &[],
+                }
+            }
+
+            /// The schemes of addresses, and who speaks there.
+            const SCHEMES: &[(&str, &str)] = &[$($(($scheme, $name)),+),+];
+
+            /// Place of each protocol in the list.
             #[derive(Debug, Clone, Copy)]
-            pub enum AnyDriver { $(#[doc = $name] $variant($driver)),+ }
+            enum Place { $($variant),+ }
+
+            const PROTOCOLS: usize = [$(Place::$variant),+].len();
+
+            const _: () = assert!(CONNECTING.len() $(+ <$driver>::SPANS.len())+ <= SPANS_LIMIT);
+
+            /// A driver of several protocols: each operation, and the connection made for it, is handled by its own.
+            #[derive(Debug, Clone)]
+            pub struct AnyDriver {
+                spans: Vec<&'static str>,
+                /// By protocol: how many spans stand before its own.
+                before: [usize; PROTOCOLS],
+            }
 
             /// An operation of any protocol.
             #[derive(Debug)]
@@ -34,12 +62,23 @@ macro_rules! drivers {
             pub enum AnyStream { $(#[doc = $name] $variant(<$driver as Driver>::Stream)),+ }
 
             impl AnyDriver {
-                /// The driver of the protocol with this name.
-                pub fn named(name: &str) -> Option<Self> {
-                    match name {
-                        $($name => Some(Self::$variant(<$driver>::default())),)+
-                        _ => None,
+                /// The driver of the protocols with these names, some of them twice or more.
+                ///
+                /// Errors: the first name that is in no line of the list
+                pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, &'n str> {
+                    let mut spoken = [false; PROTOCOLS];
+                    for name in names {
+                        match name {
+                            $($name => spoken[Place::$variant as usize] = true,)+
+                            unknown => return Err(unknown),
+                        }
                     }
+                    let (mut spans, mut before) = (Vec::new(), [0; PROTOCOLS]);
+                    $(if spoken[Place::$variant as usize] {
+                        before[Place::$variant as usize] = spans.len();
+                        spans.extend_from_slice(<$driver>::SPANS);
+                    })+
+                    Ok(Self { spans, before })
                 }
 
                 /// Performs one operation on this stream and shows all of it.
@@ -52,9 +91,9 @@ macro_rules! drivers {
                 ) -> crate::probe::Probe {
                     match (operation, stream) {
                         $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
+                            exchange.own_spans_after(self.before[Place::$variant as usize]);
                             $probe(operation, stream, call, exchange).await
                         })+
-                        #[expect(unreachable_patterns, reason = "reached with two protocols")]
                         _ => unreachable!("an operation and a stream of two protocols"),
                     }
                 }
@@ -65,27 +104,42 @@ macro_rules! drivers {
                 type Connection = AnyConnection;
                 type Stream = AnyStream;
 
-                fn span_names(&self) -> &'static [&'static str] {
-                    match self { $(Self::$variant(driver) => driver.span_names()),+ }
+                fn span_names(&self) -> &[&'static str] {
+                    &self.spans
                 }
 
                 fn compile(&self, compile: Compile<'_>) -> Result<AnyOperation, Vec<Diagnostic>> {
-                    match self {
-                        $(Self::$variant(driver) => {
-                            driver.compile(compile).map(AnyOperation::$variant)
-                        })+
+                    let astray = crate::list::astray(&compile, SCHEMES);
+                    let compiled = match compile.operation.protocol.as_str() {
+                        $($name => <$driver>::default().compile(compile).map(AnyOperation::$variant),)+
+                        unknown => {
+                            let what = format!("no protocol is called `{unknown}`");
+                            let span = compile.operation.table.span;
+                            Err(vec![Diagnostic::new(span, what, "in this operation")])
+                        }
+                    };
+                    match (compiled, astray) {
+                        (compiled, None) => compiled,
+                        (Ok(_), Some(problem)) => Err(vec![problem]),
+                        (Err(problems), Some(problem)) => {
+                            Err(problems.into_iter().chain([problem]).collect())
+                        }
                     }
                 }
 
                 async fn connect<C: Clock>(
                     &self,
+                    operation: &AnyOperation,
                     endpoint: &Endpoint,
                     stream: Stream,
                     exchange: &mut Exchange<C>,
                 ) -> Result<Connected<AnyConnection>, (FailureKind, String)> {
-                    match self {
-                        $(Self::$variant(driver) => {
-                            let connected = driver.connect(endpoint, stream, exchange).await?;
+                    match operation {
+                        $(AnyOperation::$variant(operation) => {
+                            exchange.own_spans_after(self.before[Place::$variant as usize]);
+                            let driver = <$driver>::default();
+                            let connected =
+                                driver.connect(operation, endpoint, stream, exchange).await?;
                             Ok(Connected {
                                 connection: AnyConnection::$variant(connected.connection),
                                 background: connected.background,
@@ -95,24 +149,28 @@ macro_rules! drivers {
                 }
 
                 fn open_stream(&self, connection: &mut AnyConnection) -> Option<AnyStream> {
-                    match (self, connection) {
-                        $((Self::$variant(driver), AnyConnection::$variant(connection)) => {
-                            driver.open_stream(connection).map(AnyStream::$variant)
+                    match connection {
+                        $(AnyConnection::$variant(connection) => {
+                            <$driver>::default().open_stream(connection).map(AnyStream::$variant)
                         })+
-                        #[expect(unreachable_patterns, reason = "reached with two protocols")]
-                        _ => unreachable!("a connection of another protocol"),
+                    }
+                }
+
+                fn fits(&self, operation: &AnyOperation, stream: &AnyStream) -> bool {
+                    match (operation, stream) {
+                        $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
+                            <$driver>::default().fits(operation, stream)
+                        })+
+                        _ => false,
                     }
                 }
 
                 fn encode(&self, operation: &AnyOperation, stream: &mut AnyStream, call: &Call) {
-                    match (self, operation, stream) {
-                        $((
-                            Self::$variant(driver),
-                            AnyOperation::$variant(operation),
-                            AnyStream::$variant(stream),
-                        ) => driver.encode(operation, stream, call),)+
-                        #[expect(unreachable_patterns, reason = "reached with two protocols")]
-                        _ => unreachable!("an operation or a stream of another protocol"),
+                    match (operation, stream) {
+                        $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
+                            <$driver>::default().encode(operation, stream, call);
+                        })+
+                        _ => unreachable!("an operation and a stream of two protocols"),
                     }
                 }
 
@@ -122,31 +180,49 @@ macro_rules! drivers {
                     stream: &mut AnyStream,
                     exchange: &mut Exchange<C>,
                 ) -> Outcome {
-                    match (self, operation, stream) {
-                        $((
-                            Self::$variant(driver),
-                            AnyOperation::$variant(operation),
-                            AnyStream::$variant(stream),
-                        ) => driver.perform(operation, stream, exchange).await,)+
-                        #[expect(unreachable_patterns, reason = "reached with two protocols")]
-                        _ => unreachable!("an operation or a stream of another protocol"),
+                    match (operation, stream) {
+                        $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
+                            exchange.own_spans_after(self.before[Place::$variant as usize]);
+                            <$driver>::default().perform(operation, stream, exchange).await
+                        })+
+                        _ => unreachable!("an operation and a stream of two protocols"),
                     }
                 }
 
                 async fn idle(&self, stream: &mut AnyStream) {
-                    match (self, stream) {
-                        $((Self::$variant(driver), AnyStream::$variant(stream)) => {
-                            driver.idle(stream).await;
-                        })+
-                        #[expect(unreachable_patterns, reason = "reached with two protocols")]
-                        _ => unreachable!("a stream of another protocol"),
+                    match stream {
+                        $(AnyStream::$variant(stream) => <$driver>::default().idle(stream).await,)+
                     }
                 }
             }
         }
 
-        pub use any::{AnyConnection, AnyDriver, AnyOperation, AnyStream, protocol_names};
+        pub use any::{
+            AnyConnection, AnyDriver, AnyOperation, AnyStream, protocol_names, span_names,
+        };
     };
 }
 
 pub(crate) use drivers;
+
+/// An operation whose target is an address of another protocol.
+pub(crate) fn astray(compile: &Compile<'_>, schemes: &[(&str, &str)]) -> Option<Diagnostic> {
+    let Compile { operation, targets, .. } = compile;
+    let places = match &operation.target {
+        TargetOf::Fixed(place) => std::slice::from_ref(place),
+        TargetOf::ByRow(places) => places,
+    };
+    let mut urls = places.iter().filter_map(|place| Some(targets.get(*place)?.url.as_str()));
+    let url = urls.find(|url| {
+        let spoken = schemes.iter().find(|(scheme, _)| {
+            url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"))
+        });
+        spoken.is_some_and(|(_, protocol)| *protocol != operation.protocol)
+    })?;
+    let protocol = operation.protocol.as_str();
+    let what = format!("an operation of `{protocol}` goes to {url}");
+    let own = schemes.iter().filter(|(_, name)| *name == protocol).map(|(scheme, _)| *scheme);
+    let own = own.map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(" or ");
+    let problem = Diagnostic::new(operation.table.span, what, "another protocol is spoken there");
+    Some(problem.with_hint(format!("its target begins with {own}")))
+}

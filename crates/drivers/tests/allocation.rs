@@ -13,10 +13,12 @@ use std::time::Duration;
 use drivers::http1::conversation::Conversation;
 use drivers::http1::driver::Http1;
 use drivers::http1::operation::Operation;
+use drivers::smtp::driver::Smtp;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
 use engine::conduct::{Setup, run_virtual};
-use engine::transport::{MemoryNetwork, Stream};
+use engine::driver::{Compile, Driver, Exchange};
+use engine::transport::{Address, Endpoint, MemoryNetwork, Stream};
 use plan::load::{Load, Model, Reuse, SteadyState, Stop, WarmUp};
 use plan::plan::{Arm, TrialPlan};
 use plan::target::Target;
@@ -110,6 +112,66 @@ async fn allocations(operation: &Operation, warm_up: u64, operations: u64) -> u6
     }
 }
 
+/// Takes every message of a connection; allocates only at first.
+async fn keep_mail(mut stream: TcpStream) {
+    let mut buffer = vec![0; 256 * 1024];
+    let mut reply: &[u8] = b"220 mail.example\r\n";
+    let (mut seen, mut in_data) = (0, false);
+    loop {
+        if stream.write_all(reply).await.is_err() {
+            return;
+        }
+        let end: &[u8] = if in_data { b"\r\n.\r\n" } else { b"\r\n" };
+        while !buffer[..seen].ends_with(end) {
+            match stream.read(&mut buffer[seen..]).await {
+                Ok(0) | Err(_) => return,
+                Ok(read) => seen += read,
+            }
+        }
+        in_data = buffer.starts_with(b"DATA\r\n");
+        reply = if in_data { b"354 go on\r\n" } else { b"250 ok\r\n" };
+        seen = 0;
+    }
+}
+
+/// What so many messages allocate on a kept connection that has carried some.
+async fn allocations_of_mail(table: &str) -> u64 {
+    let (table, problems) = plan::document::parse(table);
+    assert_eq!(problems, []);
+    let named = plan::operation::Operation::named("mail");
+    let planned = plan::operation::Operation { table, ..named };
+    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let operation = Smtp.compile(compile).expect("it compiles");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let server = keep_mail(theirs.expect("a connection").0);
+    let place = Address::Memory("mail".into());
+    let endpoint = Endpoint { authority: "x".into(), address: place, tls: None, upgrade: None };
+    let client = async {
+        let mut exchange = Exchange::new(stand::Ticks::default());
+        let stream = Stream::Tcp(ours.expect("a connection"));
+        let connected = Smtp.connect(&operation, &endpoint, stream, &mut exchange).await;
+        let mut connection = connected.unwrap_or_else(|error| panic!("{error:?}")).connection;
+        let mut stream = Smtp.open_stream(&mut connection).expect("the one stream");
+        let mut before = 0;
+        for sequence in 0..330 {
+            if sequence == 30 {
+                before = ALLOCATIONS.load(Ordering::Relaxed);
+            }
+            exchange.clear(0);
+            Smtp.encode(&operation, &mut stream, &call(sequence));
+            let outcome = Smtp.perform(&operation, &mut stream, &mut exchange).await;
+            assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
+        }
+        ALLOCATIONS.load(Ordering::Relaxed) - before
+    };
+    tokio::select! {
+        count = client => count,
+        () = server => unreachable!("the server outlives the client"),
+    }
+}
+
 /// What a whole trial of so many operations on four connections allocates, in virtual time.
 fn allocations_of_trial(operations: u64) -> u64 {
     const BETWEEN: u64 = 10_000;
@@ -173,6 +235,12 @@ fn a_warm_operation_allocates_nothing() {
     run(async {
         assert_eq!(allocations(&literal, 30, 300).await, 0, "literal request");
         assert_eq!(allocations(&templates, 30, 300).await, 0, "request with templates");
+        let mail =
+            "to = [\"a-{{sequence}}@b.example\", \"c@d.example\"]\nsubject = \"{{nonce}}\"\n";
+        for kind in ["size = \"1KiB\"", "size = \"100KiB\"", "body = \"{{bytes 500B}}\""] {
+            let count = allocations_of_mail(&format!("{mail}{kind}")).await;
+            assert_eq!(count, 0, "message of {kind}");
+        }
         assert!(ALLOCATIONS.load(Ordering::Relaxed) > 0, "the counter counts");
     });
     // A window of the trial costs some allocations, however many operations it holds: 40,000 more

@@ -41,6 +41,12 @@ pub struct Exchange<C: Clock> {
     /// What it is called if the time-out passes now. The engine sets it before connecting and before performing;
     /// a driver may know better.
     pub if_late: FailureKind,
+    /// How the operation has ended, while nothing but taking leave goes on: whatever becomes of that, it stays so.
+    pub settled: Option<Outcome>,
+    /// What was said in both directions, where somebody wants to read it; drivers of dialogues add to it.
+    pub dialogue: Option<Vec<Turn>>,
+    /// Index of the first span of the protocol at hand.
+    pub(crate) own_spans: usize,
     /// What exactly failed, said once for each kind. Set only on failure.
     pub detail: Option<String>,
 }
@@ -67,6 +73,9 @@ impl<C: Clock> Exchange<C> {
             reusable: true,
             is_last: false,
             if_late: FailureKind::Timeout,
+            settled: None,
+            dialogue: None,
+            own_spans: Self::FIRST_SPAN,
             detail: None,
         }
     }
@@ -84,12 +93,30 @@ impl<C: Clock> Exchange<C> {
         self.reusable = true;
         self.is_last = false;
         self.if_late = FailureKind::Timeout;
+        self.settled = None;
         self.detail = None;
     }
 
     /// Nanoseconds on the trial's clock.
     pub fn now(&self) -> u64 {
         self.clock.now()
+    }
+
+    /// Notes that the driver's own span with this index took so many nanoseconds.
+    pub fn stamp(&mut self, own: usize, nanoseconds: u64) {
+        self.spans.set(self.own_spans + own, nanoseconds);
+    }
+
+    /// Where several protocols share a list of spans: those of the one at hand come after so many of others.
+    pub fn own_spans_after(&mut self, others: usize) {
+        self.own_spans = Self::FIRST_SPAN + others;
+    }
+
+    /// Adds to the dialogue, if anybody wants to read it.
+    pub fn said(&mut self, is_ours: bool, text: &[u8]) {
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.push(Turn { is_ours, text: text.to_vec() });
+        }
     }
 
     /// Stamps a read.
@@ -103,6 +130,15 @@ impl<C: Clock> Exchange<C> {
         self.detail = Some(detail());
         Outcome::Failed(kind)
     }
+}
+
+/// Something said in one direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Whether we said it.
+    pub is_ours: bool,
+    /// The bytes, but for secrets.
+    pub text: Vec<u8>,
 }
 
 /// A task that a connection needs beside its streams (HTTP/2 frames, for example).
@@ -123,6 +159,8 @@ pub struct Compile<'a> {
     pub operation: &'a plan::operation::Operation,
     /// The arm's targets (for the authority of a request, for example).
     pub targets: &'a [plan::target::Target],
+    /// When the trial begins, RFC 3339 in UTC; empty where nothing will be sent.
+    pub wall_clock: &'a str,
 }
 
 /// One kind of conversation. Generic, not boxed: the engine is compiled for the driver.
@@ -136,18 +174,19 @@ pub trait Driver: Sized + Send + Sync + 'static {
     type Stream: 'static;
 
     /// Names of the spans that this driver stamps, in order, after `connect` and `tls`.
-    fn span_names(&self) -> &'static [&'static str];
+    fn span_names(&self) -> &[&'static str];
 
     /// Compiles the operation's table.
     ///
     /// Errors: every problem found, with its span in the experiment file
     fn compile(&self, compile: Compile<'_>) -> Result<Self::Operation, Vec<Diagnostic>>;
 
-    /// Holds whatever conversation comes before the first operation.
+    /// Holds whatever conversation comes before the first operation, which is this one.
     ///
     /// Errors: the kind of failure and what was seen
     async fn connect<C: Clock>(
         &self,
+        operation: &Self::Operation,
         endpoint: &Endpoint,
         stream: Stream,
         exchange: &mut Exchange<C>,
@@ -155,6 +194,12 @@ pub trait Driver: Sized + Send + Sync + 'static {
 
     /// A stream on this connection; `None` when it carries as many as it can.
     fn open_stream(&self, connection: &mut Self::Connection) -> Option<Self::Stream>;
+
+    /// Whether a connection that was made for another operation may carry this one. One that may not is closed,
+    /// and another is made.
+    fn fits(&self, _operation: &Self::Operation, _stream: &Self::Stream) -> bool {
+        true
+    }
 
     /// Encodes an operation into the stream's buffer; the engine stamps `started_at` right after.
     fn encode(&self, operation: &Self::Operation, stream: &mut Self::Stream, call: &Call);

@@ -395,15 +395,10 @@ fn header(setup: &Setup<'_, AnyDriver>) -> TrialHeader {
     }
 }
 
-/// The driver of the arm's protocol.
+/// The driver of the arm's protocols.
 pub fn driver(arm: &Arm) -> Result<AnyDriver, Problem> {
-    let mut names: Vec<&str> = arm.operations.iter().map(|one| one.protocol.as_str()).collect();
-    names.dedup();
-    match names[..] {
-        [name] => AnyDriver::named(name)
-            .ok_or_else(|| Problem::usage(format!("no protocol is called \"{name}\""))),
-        _ => Err(Problem::usage("one arm speaks one protocol, and this one names several")),
-    }
+    let names = arm.operations.iter().map(|one| one.protocol.as_str());
+    AnyDriver::of(names).map_err(|name| Problem::usage(format!("no protocol is called \"{name}\"")))
 }
 
 /// The wall clock, RFC 3339, UTC.

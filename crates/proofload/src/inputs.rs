@@ -81,12 +81,13 @@ impl Known for Bundled {
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {
-        AnyDriver::named(protocol).map_or(&[], |driver| driver.span_names())
+        drivers::span_names(protocol)
     }
 
     fn check(&self, operation: &Operation, targets: &[Target]) -> Vec<Diagnostic> {
-        let driver = AnyDriver::named(&operation.protocol);
-        let compiled = driver.map(|driver| driver.compile(Compile { operation, targets }));
+        let compile = Compile { operation, targets, wall_clock: "" };
+        let driver = AnyDriver::of([operation.protocol.as_str()]).ok();
+        let compiled = driver.map(|driver| driver.compile(compile));
         compiled.and_then(Result::err).unwrap_or_default()
     }
 }

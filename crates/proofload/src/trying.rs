@@ -7,7 +7,7 @@ use drivers::AnyDriver;
 use drivers::probe::{Check, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
-use engine::driver::{Call, Compile, Driver, Exchange};
+use engine::driver::{Call, Compile, Driver, Exchange, Turn};
 use engine::process::{ProcessError, Processes};
 use engine::transport::{Endpoint, Kernel, Network};
 use plan::mix::Mix;
@@ -16,7 +16,7 @@ use plan::secret::is_authorising;
 use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
 
-use crate::conduct::{driver, launcher};
+use crate::conduct::{driver, launcher, now_text};
 use crate::exit::Exit;
 use crate::message::Problem;
 
@@ -71,15 +71,24 @@ async fn try_all(
         let operation = &arm.operations[call.operation];
         let target = &targets[operation.target.index(call.row)];
         let endpoint = Endpoint::resolve(target).map_err(|error| unusable(&error))?;
-        let compiled = driver.compile(Compile { operation, targets: &targets });
+        let wall_clock = now_text();
+        let compile = Compile { operation, targets: &targets, wall_clock: &wall_clock };
+        let compiled = driver.compile(compile);
         let compiled = compiled.map_err(|_| Problem::usage("an operation cannot be compiled"))?;
-        let attempt = attempt(driver, &compiled, &endpoint, &call, &clock);
+        let mut exchange = Exchange::new(clock.clone());
+        exchange.dialogue = Some(Vec::new());
+        let attempt = attempt(driver, &compiled, (&endpoint, &call), &mut exchange);
         let _ = writeln!(tried.text, "operation {} at {endpoint}\n", operation.name);
         let attempt = bounded(attempt, &clock, arm.load.timeout);
         let attempt = tokio::select! {
             done = attempt => done,
             () = stop.requested(1) => return Err(stopped()),
         };
+        let dialogue = exchange.dialogue.unwrap_or_default();
+        for Turn { is_ours, text } in &dialogue {
+            quote_lines(&mut tried.text, if *is_ours { '>' } else { '<' }, text, false);
+        }
+        tried.text.push_str(if dialogue.is_empty() { "" } else { "\n" });
         match attempt {
             Ok(probe) => {
                 tried.all_succeeded &= probe.outcome == Outcome::Succeeded;
@@ -123,17 +132,15 @@ type Attempt = Result<Probe, (FailureKind, String)>;
 async fn attempt(
     driver: &AnyDriver,
     operation: &<AnyDriver as Driver>::Operation,
-    endpoint: &Endpoint,
-    call: &Call,
-    clock: &Real,
+    (endpoint, call): (&Endpoint, &Call),
+    exchange: &mut Exchange<Real>,
 ) -> Attempt {
-    let mut exchange = Exchange::new(clock.clone());
-    let stream = Kernel.open(endpoint, &mut exchange).await?;
-    let mut connected = driver.connect(endpoint, stream, &mut exchange).await?;
+    let stream = Kernel.open(endpoint, exchange).await?;
+    let mut connected = driver.connect(operation, endpoint, stream, exchange).await?;
     let Some(mut stream) = driver.open_stream(&mut connected.connection) else {
         return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
     };
-    Ok(driver.probe(operation, &mut stream, call, &mut exchange).await)
+    Ok(driver.probe(operation, &mut stream, call, exchange).await)
 }
 
 async fn bounded(
@@ -188,7 +195,7 @@ fn without_authorisation(request: &[u8]) -> Vec<u8> {
 
 /// Bytes as lines behind a mark; what is not text is shown as its replacement character, what steers a terminal
 /// by its number.
-fn quote(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
+fn quote_lines(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
     let shown = &bytes[..bytes.len().min(BODY_SHOWN)];
     for line in String::from_utf8_lossy(shown).lines() {
         let _ = write!(text, "  {mark} ");
@@ -203,6 +210,11 @@ fn quote(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
     if shown.len() < bytes.len() || is_truncated {
         let _ = writeln!(text, "  {mark} … {} bytes in all", bytes.len());
     }
+}
+
+/// The same, and an empty line after it.
+fn quote(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) {
+    quote_lines(text, mark, bytes, is_truncated);
     if !bytes.is_empty() {
         text.push('\n');
     }

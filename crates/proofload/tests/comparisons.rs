@@ -155,7 +155,7 @@ fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<
         let mean = SERVICE * slower * machine * (0.03 * normal(own)).exp();
         serve(&network, &clock, (["old", "new"][trial.arm], own), mean);
         setups.push(Setup {
-            driver: Arc::new(AnyDriver::named("http").expect("HTTP is known")),
+            driver: Arc::new(AnyDriver::of(["http"]).expect("HTTP is known")),
             arm,
             trial,
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),

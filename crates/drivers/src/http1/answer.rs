@@ -182,7 +182,7 @@ impl Conversation {
         let read = self.fill(question.tail, exchange).await.map_err(Failure::from)?;
         exchange.note_read();
         if nothing_yet && read > 0 {
-            exchange.spans.set(super::FIRST_BYTE, exchange.read_at - question.began);
+            exchange.stamp(super::FIRST_BYTE, exchange.read_at - question.began);
         }
         Ok(read)
     }

@@ -22,13 +22,18 @@ pub struct Http1;
 #[derive(Debug)]
 pub struct Connection(Option<Conversation>);
 
+impl Http1 {
+    /// Names of its own spans.
+    pub const SPANS: &[&str] = &["first_byte"];
+}
+
 impl Driver for Http1 {
     type Operation = Operation;
     type Connection = Connection;
     type Stream = Conversation;
 
-    fn span_names(&self) -> &'static [&'static str] {
-        &["first_byte"]
+    fn span_names(&self) -> &[&'static str] {
+        Self::SPANS
     }
 
     fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
@@ -37,6 +42,7 @@ impl Driver for Http1 {
 
     async fn connect<C: Clock>(
         &self,
+        _operation: &Operation,
         endpoint: &Endpoint,
         stream: Stream,
         _exchange: &mut Exchange<C>,

@@ -16,5 +16,5 @@ pub mod operation;
 pub mod probe;
 pub mod request;
 
-/// Index of the `first_byte` span: the first of this driver's own.
-const FIRST_BYTE: usize = 2;
+/// Index of the `first_byte` span among this driver's own.
+const FIRST_BYTE: usize = 0;

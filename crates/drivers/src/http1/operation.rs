@@ -12,8 +12,8 @@ use super::conversation::Conversation;
 use super::expect::evidence::{self, Evidence, Undecodable};
 use super::expect::json::Path;
 use super::expect::rule::Rule;
-use super::expect::status::Statuses;
 use super::request::{Context, Request};
+use crate::statuses::Statuses;
 
 /// A compiled operation.
 #[derive(Debug)]

@@ -13,9 +13,9 @@ use crate::stand::{Ticks, call, planned, run};
 
 /// Performs an operation by way of `AnyDriver`, against a peer with one answer.
 fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
-    let driver = AnyDriver::named("http").expect("http is in the list");
+    let driver = AnyDriver::of(["http"]).expect("http is in the list");
     let planned = planned(text);
-    let compiled = driver.compile(Compile { operation: &planned, targets: &[] });
+    let compiled = driver.compile(Compile { operation: &planned, targets: &[], wall_clock: "" });
     let operation: AnyOperation = compiled.expect("it compiles");
     let endpoint = Endpoint {
         authority: "example.test".into(),
@@ -27,7 +27,8 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let mut exchange = Exchange::new(Ticks::default());
         exchange.clear(planned.items.len());
-        let connected = driver.connect(&endpoint, Stream::Memory(ours), &mut exchange).await;
+        let connected =
+            driver.connect(&operation, &endpoint, Stream::Memory(ours), &mut exchange).await;
         let mut connection = connected.unwrap_or_else(|error| panic!("{error:?}")).connection;
         let mut stream = driver.open_stream(&mut connection).expect("the one stream");
         assert!(driver.open_stream(&mut connection).is_none(), "there is no second stream");
@@ -45,9 +46,9 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
 
 #[test]
 fn the_list_names_its_protocols() {
-    assert_eq!(protocol_names(), ["http"]);
-    assert!(AnyDriver::named("gopher").is_none());
-    let driver = AnyDriver::named("http").expect("http is in the list");
+    assert_eq!(protocol_names(), ["http", "smtp"]);
+    assert!(AnyDriver::of(["gopher"]).is_err());
+    let driver = AnyDriver::of(["http"]).expect("http is in the list");
     assert_eq!(driver.span_names(), ["first_byte"]);
 }
 

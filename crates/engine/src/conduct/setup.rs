@@ -84,7 +84,8 @@ impl<D: Driver> Setup<'_, D> {
         let mut prepared = Vec::new();
         let mut problems = Vec::new();
         for operation in &self.arm.operations {
-            match self.driver.compile(Compile { operation, targets }) {
+            let wall_clock = self.wall_clock.as_str();
+            match self.driver.compile(Compile { operation, targets, wall_clock }) {
                 Ok(compiled) => prepared.push(Prepared {
                     operation: compiled,
                     target: operation.target.clone(),

@@ -125,6 +125,10 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         if self.room.stage() >= Stage::Abandoning {
             return Err(Outcome::Abandoned);
         }
+        let operation = &self.room.brief.prepared[job.assignment.operation].operation;
+        self.lines[job.target]
+            .take_if(|line| !self.room.brief.driver.fits(operation, &line.stream))
+            .inspect(|_| self.room.disconnected(false));
         if let Some(line) = &mut self.lines[job.target] {
             // The peer may have closed it since it was last used; that must not fail the operation.
             let checked = std::mem::take(&mut self.checked) && was_last;
@@ -137,7 +141,7 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         self.room.watchdog.watch(self.number, &self.seat, deadline);
         let (room, seat) = (&*self.room, &self.seat);
         self.exchange.if_late = FailureKind::ConnectTimeout;
-        let connecting = connect(room, job.target, &mut self.exchange);
+        let connecting = connect(room, job, &mut self.exchange);
         match bounded(room, seat, connecting).await {
             Bounded::Done(Ok(line)) => {
                 self.lines[job.target] = Some(line);
@@ -178,10 +182,16 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         let deadline = started_at.saturating_add(brief.timeline.timeout);
         room.watchdog.watch(self.number, &self.seat, deadline);
         let performing = brief.driver.perform(operation, &mut line.stream, &mut self.exchange);
-        let outcome = match bounded(room, &self.seat, performing).await {
-            Bounded::Done(outcome) => outcome,
-            Bounded::Expired => Outcome::Failed(self.exchange.if_late),
-            Bounded::Abandoned => Outcome::Abandoned,
+        let ended = bounded(room, &self.seat, performing).await;
+        let outcome = match (ended, self.exchange.settled) {
+            (Bounded::Done(outcome), _) => outcome,
+            (_, Some(outcome)) => {
+                // It was waited for until now, and not until the last read.
+                self.exchange.read_at = 0;
+                outcome
+            }
+            (Bounded::Expired, None) => Outcome::Failed(self.exchange.if_late),
+            (Bounded::Abandoned, None) => Outcome::Abandoned,
         };
         if !matches!(outcome, Outcome::Succeeded) {
             self.detail = self.exchange.detail.take();
@@ -243,17 +253,18 @@ impl<C: Clock, N: Network, D: Driver> Drop for Lane<C, N, D> {
     }
 }
 
-/// Connects and opens a stream.
+/// Connects for this job and opens a stream.
 async fn connect<C: Clock, N: Network, D: Driver>(
     room: &Room<C, N, D>,
-    target: usize,
+    job: &Job,
     exchange: &mut Exchange<C>,
 ) -> Result<Line<D>, (FailureKind, String)> {
-    let endpoint = &room.brief.endpoints[target];
+    let endpoint = &room.brief.endpoints[job.target];
+    let operation = &room.brief.prepared[job.assignment.operation].operation;
     let driver = &room.brief.driver;
     let stream = room.network.open(endpoint, exchange).await?;
     let Connected { mut connection, background } =
-        driver.connect(endpoint, stream, exchange).await?;
+        driver.connect(operation, endpoint, stream, exchange).await?;
     let background = background.map(|task| Background(spawn_local(task)));
     match driver.open_stream(&mut connection) {
         Some(stream) => Ok(Line { stream, _connection: connection, _background: background }),

@@ -38,6 +38,7 @@ pub fn load(
     confidential::names(&root, &mut problems);
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
     confidential::headers(&root, &mut secrets);
+    confidential::passwords(&root, &mut secrets);
     let head = Head::read(&root, options, &mut problems);
     let mut built = Built::new(&root, world, &head, &mut problems);
     let adaptive = options.adaptive.then(|| {

@@ -14,10 +14,24 @@ pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
         .flat_map(|header| &header.entries);
     for field in fields.filter(|field| is_authorising(&field.key)) {
         let Some(value) = field.node.as_str() else { continue };
-        // A template is no value yet, and a variable of the environment is hidden already.
-        if !value.contains("{{") && secrets.redact(value) == value {
-            secrets.add_value(&variable(&field.key), value);
-        }
+        note(&field.key, value, secrets);
+    }
+}
+
+/// Notes passwords that are written out in the file.
+pub(super) fn passwords(root: &Table, secrets: &mut Secrets) {
+    let settings = tables(root, "operation").flat_map(|table| &table.entries);
+    let auths = settings.filter_map(|entry| as_table(&entry.node.value)?.get("auth"));
+    let words = auths.filter_map(|auth| as_table(&auth.node.value)?.get("password")?.node.as_str());
+    for word in words {
+        note("password", word, secrets);
+    }
+}
+
+/// A template is no value yet, and a variable of the environment is hidden already.
+fn note(name: &str, value: &str, secrets: &mut Secrets) {
+    if !value.contains("{{") && secrets.redact(value) == value {
+        secrets.add_value(&variable(name), value);
     }
 }
 

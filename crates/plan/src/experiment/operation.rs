@@ -16,6 +16,9 @@ use crate::rows::Rows;
 use crate::target::Target;
 use crate::template::Template;
 
+/// Keys of a protocol's table that name files, and those that their content comes under.
+const FILES: [(&str, &str); 2] = [("body_file", "body"), ("message_file", "message")];
+
 /// What the operations of an arm are read with.
 pub(super) struct Reading<'a> {
     pub(super) world: World<'a>,
@@ -56,7 +59,9 @@ impl Reading<'_> {
         let items = items(&mut reader);
         self.problems.extend(reader.finish());
         let (protocol, mut inner) = protocol?;
-        self.body_file(&mut inner);
+        for (key, text) in FILES {
+            self.file(&mut inner, key, text);
+        }
         // Without its rows, every `row.column` would be reported as well.
         let judged = rows.is_some() || table.get("rows").is_none();
         if judged {
@@ -193,33 +198,41 @@ impl Reading<'_> {
         }
     }
 
-    /// Puts the content of `body_file` in the place of `body`, word for word: its braces are no
+    /// Puts the content of the files under `key` in the place of `text`, word for word: their braces are no
     /// placeholders.
-    fn body_file(&mut self, table: &mut Table) {
-        let Some(at) = table.entries.iter().position(|entry| entry.key == "body_file") else {
+    fn file(&mut self, table: &mut Table, key: &str, text: &str) {
+        let Some(at) = table.entries.iter().position(|entry| entry.key == key) else {
             return;
         };
         // Taken out: were it left in after a problem, the driver would report it once more.
         let mut entry = table.entries.remove(at);
-        let span = entry.node.span;
-        let Some(file) = entry.node.as_str() else {
-            return self.problems.push(entry.node.unlike("the name of a file"));
-        };
-        if table.get("body").is_some() {
-            let message = "`body` and `body_file` exclude each other";
+        if table.get(text).is_some() {
+            let message = format!("`{text}` and `{key}` exclude each other");
             return self.problems.push(Diagnostic::new(entry.key_span, message, "keep one"));
         }
+        let before = self.problems.len();
+        match &mut entry.node.value {
+            Value::Array(nodes) => nodes.iter_mut().for_each(|node| self.content(node)),
+            _ => self.content(&mut entry.node),
+        }
+        if self.problems.len() == before {
+            entry.key = text.to_owned();
+            table.entries.insert(at, entry);
+        }
+    }
+
+    /// From the name of a file to its content.
+    fn content(&mut self, node: &mut Node) {
+        let Some(file) = node.as_str() else {
+            return self.problems.push(node.unlike("the name of a file"));
+        };
         let read = self.world.inputs.read(Path::new(file));
         let text = read.map_err(|error| format!("cannot read {file}: {error}")).and_then(|bytes| {
             String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8 text"))
         });
         match text {
-            Ok(text) => {
-                entry.key = "body".to_owned();
-                entry.node.value = Value::String(text.replace("{{", "{{{{"));
-                table.entries.insert(at, entry);
-            }
-            Err(message) => self.problems.push(Diagnostic::new(span, message, "named here")),
+            Ok(text) => node.value = Value::String(text.replace("{{", "{{{{")),
+            Err(message) => self.problems.push(Diagnostic::new(node.span, message, "named here")),
         }
     }
 
@@ -256,8 +269,9 @@ impl Reading<'_> {
         } else if own.is_none() {
             let message = format!("operation `{}` has no target", operation.name);
             let problem = Diagnostic::new(table.span, message, "nowhere to send it");
-            self.problems
-                .push(problem.with_hint("add [target] with url = \"http://127.0.0.1:8080\""));
+            let example = format!("{}://127.0.0.1:8080", operation.protocol);
+            let hint = format!("add [target] with url = \"{example}\"");
+            self.problems.push(problem.with_hint(hint));
         }
     }
 

@@ -98,7 +98,13 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     };
     if has_credentials(&url) {
         let problem = Diagnostic::new(span, "an address holds credentials", "user or password");
-        return Some(problem.with_hint("send a header such as authorization instead"));
+        let instead = match url.scheme() {
+            "smtp" | "smtps" => {
+                "write auth = { user = \"…\", password = \"{{env.NAME}}\" } in the operation"
+            }
+            _ => "send a header such as authorization instead",
+        };
+        return Some(problem.with_hint(instead));
     }
     if url.port() == Some(0) {
         let message = format!("nobody listens at port 0, got \"{text}\"");
@@ -108,7 +114,12 @@ fn bad_address(text: &str, span: Span) -> Option<Diagnostic> {
     (!matches!(rest, "" | "/")).then(|| {
         let message = format!("a target is scheme, host and port, got \"{text}\"");
         let problem = Diagnostic::new(span, message, "has a path");
-        problem.with_hint(format!("write path = \"{rest}\" in the operation"))
+        match url.scheme() {
+            "http" | "https" => {
+                problem.with_hint(format!("write path = \"{rest}\" in the operation"))
+            }
+            _ => problem,
+        }
     })
 }
 

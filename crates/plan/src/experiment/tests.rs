@@ -378,6 +378,32 @@ fn a_body_file_is_sent_word_for_word() {
 }
 
 #[test]
+fn message_files_are_read_one_or_many_and_each_problem_points_at_its_name() {
+    let with =
+        |files: &str| HOME.replace("http = { path = \"/\" }", &format!("smtp = {{ {files} }}"));
+    let one = plan(&with("message_file = \"body.txt\"")).arms[0].operations[0].table.to_json();
+    assert_eq!(one["message"], "a {{{{mustache}} {{{{{");
+    let many = plan(&with("message_file = [\"body.txt\", \"offsets.csv\"]"));
+    let many = many.arms[0].operations[0].table.to_json();
+    assert_eq!(many["message"][1], "offset_ms\n0\n1.5\n1000\n");
+    assert!(many.get("message_file").is_none());
+    let refused = |files: &str| read(&with(files), &Options::default()).unwrap_err();
+    let missing = refused("message_file = [\"body.txt\", \"nowhere.eml\"]");
+    assert!(missing.contains("cannot read nowhere.eml"), "{missing}");
+    let both = refused("message_file = \"body.txt\", message = \"x\"");
+    assert!(both.contains("`message` and `message_file` exclude each other"), "{both}");
+}
+
+#[test]
+fn a_password_that_is_written_out_stands_in_no_output() {
+    let auth = "http = { path = \"/hunter22\", auth = { user = \"u\", password = \"hunter22\" } }";
+    let plan = plan(&HOME.replace("http = { path = \"/\" }", auth));
+    let written = serde_json::to_string(&plan).unwrap();
+    assert!(!written.contains("hunter22") && written.contains("{{env.PASSWORD}}"), "{written}");
+    assert!(!plan.describe().contains("hunter22"));
+}
+
+#[test]
 fn a_rehearsal_is_short_and_marked() {
     let quick = |text: &str| {
         read(text, &Options { quick: true, fresh_seed: 1, ..Options::default() }).unwrap()

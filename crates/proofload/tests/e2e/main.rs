@@ -13,6 +13,7 @@ mod hostile;
 mod interruptions;
 mod lab;
 mod loads;
+mod mail;
 mod mail_server;
 mod page;
 mod peers;

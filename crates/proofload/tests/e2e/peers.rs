@@ -158,7 +158,7 @@ fn raw_head(port: u16) -> String {
     answer.to_lowercase()
 }
 
-fn self_signed() -> (String, String) {
+pub fn self_signed() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     (made.cert.pem(), made.signing_key.serialize_pem())
 }

@@ -3,16 +3,17 @@
 use std::ops::RangeInclusive;
 
 use plan::diagnostic::{Diagnostic, Span};
-use plan::document::{Entry, Node, Reader, Value};
+use plan::document::{Entry, Reader, Value};
 use plan::operation::Operation;
 use plan::rows::Rows;
 use plan::units::parse_size;
 use regex_lite::Regex;
 
-use super::{fields, payload};
+use super::fields;
 use crate::http1::expect::json::Path;
 use crate::http1::expect::rule::Rule;
-use crate::http1::expect::status::{Allowed, Statuses};
+use crate::statuses::Statuses;
+use crate::table::{one_or_more, statuses, template};
 
 /// What answers are held against, and what is read from them.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectation 
     let mut expectation = Expectation::default();
     if let Some(table) = &planned.expect {
         let mut reader = Reader::new(table);
-        if let Some(statuses) = read_statuses(&mut reader) {
+        if let Some(statuses) = statuses(&mut reader) {
             expectation.statuses = statuses;
         }
         expectation.rules = read_rules(&mut reader, planned.rows.as_deref());
@@ -52,7 +53,7 @@ fn read_rules(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
     }
     rules.extend(read_size(reader));
     for (text, span) in texts(reader, "contains") {
-        let template = payload::template(reader, text, span, rows);
+        let template = template(reader, text, span, rows);
         rules.extend(template.map(|template| Rule::Contains(text.to_owned(), template)));
     }
     for (text, span) in texts(reader, "matches") {
@@ -113,37 +114,6 @@ fn texts<'a>(reader: &mut Reader<'a>, key: &'static str) -> Vec<(&'a str, Span)>
         }
     }
     texts
-}
-
-fn one_or_more(node: Option<&Node>) -> &[Node] {
-    match node {
-        Some(Node { value: Value::Array(nodes), .. }) => nodes,
-        Some(node) => std::slice::from_ref(node),
-        None => &[],
-    }
-}
-
-fn read_statuses(reader: &mut Reader<'_>) -> Option<Statuses> {
-    let nodes = one_or_more(reader.node("status"));
-    let mut allowed = Vec::new();
-    for node in nodes {
-        match status(node) {
-            Some(status) => allowed.push(status),
-            None => reader.problem(node.unlike("a status such as 200 or \"2xx\"")),
-        }
-    }
-    (!allowed.is_empty()).then(|| Statuses::new(allowed))
-}
-
-fn status(node: &Node) -> Option<Allowed> {
-    match &node.value {
-        Value::Integer(code @ 100..=599) => u16::try_from(*code).ok().map(Allowed::Code),
-        Value::String(text) => match text.as_bytes() {
-            [digit @ b'1'..=b'5', b'x', b'x'] => Some(Allowed::Class(u16::from(digit - b'0'))),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// `body_size`: `1024`, `"1KiB"`, `"1KiB..2KiB"`, `"1KiB.."` or `"..2KiB"`, both ends included.

@@ -4,10 +4,10 @@ use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader, Value};
 use plan::rows::Rows;
 
-use super::payload;
 use super::request;
 use crate::http1::codec::field::{is_text, is_token};
 use crate::http1::request::Piece;
+use crate::table::template;
 
 /// Fields that every request has unless the experiment sets them.
 pub const DEFAULTS: [(&str, &str); 2] =
@@ -96,7 +96,7 @@ fn read_value(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>) -> Opti
         reader.problem(Diagnostic::new(node.span, what, "expected one line of text"));
         return None;
     }
-    payload::template(reader, text, node.span, rows).map(request::value)
+    template(reader, text, node.span, rows).map(request::value)
 }
 
 /// The value of a field as literal bytes, control characters as blanks.

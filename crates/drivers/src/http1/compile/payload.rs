@@ -1,11 +1,12 @@
 //! The body of a request: `body` (text) or `json` (a value, templates in its texts).
 
-use plan::diagnostic::{Diagnostic, Span};
+use plan::diagnostic::Diagnostic;
 use plan::document::{Node, Reader, Value};
 use plan::rows::Rows;
 use plan::template::Template;
 
 use crate::http1::request::{Payload, Segment, json_text};
+use crate::table::template;
 
 /// A body, if there is one, and whether it calls for `content-type: application/json`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,22 +38,6 @@ pub fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Content {
         (None, None) => return Content::default(),
     }
     Content { payload: Some(body.payload()), is_json: json.is_some() }
-}
-
-/// Compiles a template, handing its problems to the reader.
-pub fn template(
-    reader: &mut Reader<'_>,
-    text: &str,
-    span: Span,
-    rows: Option<&Rows>,
-) -> Option<Template> {
-    match Template::compile(text, span, rows) {
-        Ok(template) => Some(template),
-        Err(problems) => {
-            problems.into_iter().for_each(|problem| reader.problem(problem));
-            None
-        }
-    }
 }
 
 fn json_node(reader: &mut Reader<'_>, node: &Node, rows: Option<&Rows>, body: &mut Parts) {

@@ -11,6 +11,7 @@ use super::payload::{self, Content};
 use crate::http1::codec::field::is_token;
 use crate::http1::operation::Operation;
 use crate::http1::request::{self, Payload, Piece, Request};
+use crate::table::template;
 
 /// Compiles an operation of the plan.
 ///
@@ -181,7 +182,7 @@ fn read_path(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Piece {
         reader.problem(problem.with_hint("the host belongs into `target`"));
         return root();
     }
-    let Some(template) = payload::template(reader, text, span, rows) else {
+    let Some(template) = template(reader, text, span, rows) else {
         return root();
     };
     match template.literal() {

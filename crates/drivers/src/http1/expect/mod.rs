@@ -5,7 +5,6 @@
 pub mod evidence;
 pub mod json;
 pub mod rule;
-pub mod status;
 
 #[cfg(test)]
 mod tests;

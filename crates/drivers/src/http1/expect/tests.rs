@@ -11,11 +11,11 @@ use serde_json::json;
 use super::evidence::{Evidence, Undecodable, decode};
 use super::json::{Path, same};
 use super::rule::Rule;
-use super::status::{Allowed, Statuses};
 use crate::http1::answer::BODY_LIMIT;
 use crate::http1::codec::fault::Fault;
 use crate::http1::codec::head::Coding;
 use crate::http1::request::Context;
+use crate::statuses::{Allowed, Statuses};
 
 const HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nvary: a\r\nVary: b\r\n\r\n";

@@ -23,7 +23,7 @@ impl Driver for Echo {
     type Connection = Option<Stream>;
     type Stream = Stream;
 
-    fn span_names(&self) -> &'static [&'static str] {
+    fn span_names(&self) -> &[&'static str] {
         &[]
     }
 
@@ -33,6 +33,7 @@ impl Driver for Echo {
 
     async fn connect<C: Clock>(
         &self,
+        (): &(),
         _: &Endpoint,
         stream: Stream,
         _: &mut Exchange<C>,

@@ -7,6 +7,7 @@
 
 pub mod brokers;
 pub mod nginx;
+pub mod postfix;
 pub mod process;
 pub mod server;
 

@@ -60,7 +60,7 @@ fn start(lab: &Lab, name: &str, config: &str) -> Child {
 }
 
 /// Readiness has no event to wait for: each refused attempt yields and tries again.
-fn accepts(child: &mut Child, port: u16) -> bool {
+pub fn accepts(child: &mut Child, port: u16) -> bool {
     loop {
         if child.try_wait().expect("a child").is_some() {
             return false;

@@ -1,0 +1,89 @@
+//! The driver: SMTP behind the engine's seam.
+
+use engine::clock::Clock;
+use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::transport::{Endpoint, Stream};
+use plan::diagnostic::Diagnostic;
+use record::{FailureKind, Outcome};
+
+use super::compile;
+use super::conversation::Conversation;
+use super::operation::Operation;
+use super::span;
+
+/// SMTP over any stream, one message at a time on a connection.
+///
+/// What its stamps mean is said in [`span`]. Greeting, `EHLO`, `STARTTLS` and `AUTH` are part of connecting, and with
+/// it of an operation's preparation; its service time begins with the first command of the message. Sizes are bytes
+/// of the conversation; under TLS those of the plaintext.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Smtp;
+
+/// A connection, which has one stream.
+#[derive(Debug)]
+pub struct Connection(Option<Conversation>);
+
+impl Smtp {
+    /// Names of its own spans.
+    pub const SPANS: &[&str] = span::NAMES;
+}
+
+impl Driver for Smtp {
+    type Operation = Operation;
+    type Connection = Connection;
+    type Stream = Conversation;
+
+    fn span_names(&self) -> &[&'static str] {
+        Self::SPANS
+    }
+
+    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+        compile::operation(&compile)
+    }
+
+    async fn connect<C: Clock>(
+        &self,
+        operation: &Operation,
+        endpoint: &Endpoint,
+        stream: Stream,
+        exchange: &mut Exchange<C>,
+    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+        let session = &operation.session;
+        match session.open((endpoint, stream), exchange).await {
+            Ok((line, offers)) => {
+                let conversation = Conversation::new(line, session.clone(), offers);
+                Ok(Connected { connection: Connection(Some(conversation)), background: None })
+            }
+            Err(failure) => {
+                exchange.status = failure.code;
+                Err((failure.kind, failure.detail))
+            }
+        }
+    }
+
+    fn open_stream(&self, connection: &mut Connection) -> Option<Conversation> {
+        connection.0.take()
+    }
+
+    /// A session is as its first operation wanted it.
+    fn fits(&self, operation: &Operation, stream: &Conversation) -> bool {
+        stream.session == operation.session
+    }
+
+    fn encode(&self, operation: &Operation, stream: &mut Conversation, call: &Call) {
+        stream.encode(operation, call);
+    }
+
+    async fn perform<C: Clock>(
+        &self,
+        operation: &Operation,
+        stream: &mut Conversation,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        operation.perform(stream, exchange).await
+    }
+
+    async fn idle(&self, stream: &mut Conversation) {
+        stream.line.idle().await;
+    }
+}

@@ -1,0 +1,47 @@
+//! One message sent once, for people to read.
+
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+
+use super::conversation::Conversation;
+use super::operation::Operation;
+use crate::probe::{Check, Probe};
+
+/// Sends one message on this connection, and takes leave. What was said is in the exchange's dialogue.
+pub async fn probe<C: Clock>(
+    operation: &Operation,
+    conversation: &mut Conversation,
+    call: &Call,
+    exchange: &mut Exchange<C>,
+) -> Probe {
+    exchange.items.resize(operation.items.len(), f64::NAN);
+    exchange.is_last = true;
+    conversation.encode(operation, call);
+    exchange.started_at = exchange.now();
+    let outcome = operation.perform(conversation, exchange).await;
+    let is_decided = exchange.status > 0;
+    let checks = if is_decided { checks(operation, exchange) } else { Vec::new() };
+    Probe {
+        request: Vec::new(),
+        head: Vec::new(),
+        body: Vec::new(),
+        is_truncated: false,
+        outcome,
+        detail: exchange.detail.clone(),
+        checks,
+    }
+}
+
+fn checks<C: Clock>(operation: &Operation, exchange: &Exchange<C>) -> Vec<Check> {
+    let status = Check {
+        text: format!("status is {}", operation.statuses),
+        holds: operation.statuses.contains(exchange.status),
+        seen: exchange.status.to_string(),
+    };
+    let items = operation.items.iter().zip(&exchange.items).map(|(item, value)| Check {
+        text: format!("item {} is known", item.name()),
+        holds: !value.is_nan(),
+        seen: value.to_string(),
+    });
+    [status].into_iter().chain(items).collect()
+}
