@@ -35,6 +35,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p report --lib chance
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e accepted_is_there
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
 

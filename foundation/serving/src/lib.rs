@@ -10,13 +10,14 @@
 //!
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
 //! is kept to ([`limits`], [`listener`], [`stop`]), what is told ([`ready`], [`metrics`],
-//! [`observed`]), and a plain HTTP/1.1 server over all of it ([`http`]).
+//! [`observed`], after the [`nonce`] of what arrived), and a plain HTTP/1.1 server over all of it ([`http`]).
 
 pub mod error;
 pub mod http;
 pub mod limits;
 pub mod listener;
 pub mod metrics;
+pub mod nonce;
 pub mod observed;
 pub mod options;
 pub mod quantity;

@@ -90,6 +90,12 @@ impl<'a> Settings<'a> {
         self.quantity(key, &expected, parse).unwrap_or(default)
     }
 
+    /// A value as it was given, for a setting that is more than one word; its reader judges it.
+    pub fn value(&self, key: &'static str) -> Option<&'a Value> {
+        self.asked.borrow_mut().insert(key);
+        self.given.get(key)
+    }
+
     /// Adds a problem that only the reading system can see, such as two settings at odds.
     pub fn refuse(&self, problem: impl Into<String>) {
         self.problems.borrow_mut().push(problem.into());

@@ -157,7 +157,7 @@ impl Room {
             "quotas": quotas,
             "limits": limits,
             "threads": threads,
-            "backlog": listener::effective_backlog(),
+            "backlog": listener::backlog(&self.listener).ok(),
             "open_files": limits::open_files(),
         });
         let bus = Arc::new(bus);

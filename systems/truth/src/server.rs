@@ -52,7 +52,7 @@ impl Truth {
         let (load_at, control_at) = (http.local_addr(), control.local_addr());
         let (load_at, control_at) =
             load_at.and_then(|load| control_at.map(|control| (load, control))).map_err(address)?;
-        let ready = Ready::new("truth", effective(&configuration))
+        let ready = Ready::new("truth", effective(&configuration, &http))
             .listening("http", load_at)
             .listening("control", control_at);
         Ok(Self { configuration, http, control, ready })
@@ -114,9 +114,9 @@ fn on_this_thread(work: impl Future<Output = Result<(), ServeError>>) -> Result<
 }
 
 /// The configuration in force.
-fn effective(configuration: &Configuration) -> Value {
+fn effective(configuration: &Configuration, http: &std::net::TcpListener) -> Value {
     let mut value = json!(configuration);
-    value["backlog"] = listener::effective_backlog().into();
+    value["backlog"] = listener::backlog(http).ok().into();
     value["open_files"] = limits::open_files().into();
     value["version"] = env!("CARGO_PKG_VERSION").into();
     value

@@ -16,6 +16,8 @@ type Serve = fn(&Options) -> Result<(), ServeError>;
 const TABLE: &[(&str, Serve)] = &[
     ("truth", |options| truth::serve(options, announce)),
     ("registry", |options| registry::serve(options, announce)),
+    ("mail", |options| mail::serve(options, announce)),
+    ("mail-crowd", |options| mail::crowd::serve(options, announce)),
     ("registry-receivers", |options| registry::receivers::serve(options, announce)),
 ];
 

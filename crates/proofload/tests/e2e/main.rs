@@ -14,6 +14,7 @@ mod interruptions;
 mod lab;
 mod loads;
 mod mail;
+mod mail_server;
 mod page;
 mod peers;
 mod registry;

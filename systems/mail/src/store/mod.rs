@@ -1,6 +1,19 @@
 //! What becomes of a message: a [`Store`] takes it piece by piece, and promises at the end.
 
+//!
+//! In reading order: [`discard`] keeps nothing, [`memory`] keeps messages on a [`shelf`] where they can be looked at,
+//! [`maildir`] puts them on the disk, [`hook`] hands them to somebody else.
+
+pub mod discard;
+pub mod hook;
+pub mod maildir;
+pub mod memory;
+pub mod shelf;
+#[cfg(test)]
+pub(crate) mod specimen;
+
 use std::future::Future;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -37,4 +50,10 @@ pub trait Draft: Send {
     /// Shape:  → the name under which the store knows it, printable ASCII without spaces
     /// Errors: nothing is kept of it
     fn commit(self) -> impl Future<Output = Result<String, Refusal>> + Send;
+}
+
+/// Now, in milliseconds since 1970.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

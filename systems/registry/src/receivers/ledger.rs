@@ -8,9 +8,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
+use serving::nonce;
 use serving::observed::{DeliveryTimes, Observed};
 
-use super::nonce;
 use crate::message::Header;
 
 /// Words of 64 recipients that are kept: 256 MiB.

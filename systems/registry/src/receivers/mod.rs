@@ -4,12 +4,11 @@
 //! other half of a registry's figures: *delivered* is what the sender says, *received* what is
 //! counted here.
 //!
-//! In reading order: [`nonce`] tells messages apart, the [`ledger`] counts them, [`websocket`] and
-//! [`nats`] bring them, `roll` registers identities of their own, `server` puts it together.
+//! In reading order: the [`ledger`] counts messages by their marks, [`websocket`] and [`nats`] bring
+//! them, `roll` registers identities of their own, `server` puts it together.
 
 pub mod ledger;
 mod nats;
-pub mod nonce;
 mod roll;
 mod server;
 mod settings;

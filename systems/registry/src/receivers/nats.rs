@@ -6,11 +6,11 @@ use std::time::Duration;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::{FutureExt, StreamExt};
 use hyper::body::Bytes;
+use serving::nonce;
 use serving::stop::Stop;
 
 use super::ledger::Last;
 use super::server::Seat;
-use super::websocket::monotonic_ns;
 use crate::bus::nats::presence::{Presence, SUBJECT, Welcome};
 use crate::message::{Acknowledgement, decode};
 
@@ -114,7 +114,7 @@ async fn take(
 
 /// Counts a message; gives where to acknowledge it, and under which id.
 fn count(message: &Message, seat: &Seat, last: &mut Last) -> Option<(String, String)> {
-    let now = monotonic_ns();
+    let now = nonce::now_ns();
     let (header, content) = decode(&message.payload)?;
     let mut ledger = seat.ledger.lock().unwrap_or_else(PoisonError::into_inner);
     ledger.take(last, &header, content, now);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use hyper::header::{AUTHORIZATION, HeaderValue};
-use rustix::time::{ClockId, clock_gettime};
+use serving::nonce;
 use serving::stop::Stop;
 use tokio::net::TcpStream;
 use tokio_websockets::{ClientBuilder, MaybeTlsStream, Message as Frame, WebSocketStream};
@@ -21,12 +21,6 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-/// CLOCK_MONOTONIC in nanoseconds, which senders on this machine share.
-pub(super) fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
 
 /// Subscribes, and again whenever the connection is lost, until stopped. The first subscription is
 /// told, and so is the reason if there is none.
@@ -106,7 +100,7 @@ async fn listen(mut socket: Socket, seat: &Seat) {
 
 /// Counts a frame; gives the delivery's id if it is to be acknowledged.
 fn count(frame: &Frame, seat: &Seat, last: &mut Last) -> Option<String> {
-    let now = monotonic_ns();
+    let now = nonce::now_ns();
     let payload = frame.as_payload();
     let (header, content) = decode(payload)?;
     let mut ledger = seat.ledger.lock().unwrap_or_else(PoisonError::into_inner);

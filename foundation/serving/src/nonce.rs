@@ -1,8 +1,11 @@
-//! The mark in a payload by which a receiver tells messages apart and knows when they were sent.
+//! The mark in what a load sends, by which whoever receives it can tell messages apart and knows
+//! when they were sent.
 //!
 //! 8 hexadecimal digits of the trial, 12 of the place in its schedule, 12 of a check, `-`, and the
 //! sending instant in CLOCK_MONOTONIC nanoseconds, which all processes of a machine share. The
 //! check needs the sender's seed and is not looked at here.
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// What a mark says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +18,15 @@ pub struct Nonce {
     pub sent_at: u64,
 }
 
-/// Reads a payload that is a mark and nothing else; `None` for anything else.
-pub fn read(payload: &[u8]) -> Option<Nonce> {
-    let text = std::str::from_utf8(payload).ok()?;
+/// The instant by the clock that marks are dated with.
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Reads a text that is a mark and nothing else; `None` for anything else.
+pub fn read(text: &[u8]) -> Option<Nonce> {
+    let text = std::str::from_utf8(text).ok()?;
     let (digits, sent_at) = text.split_once('-')?;
     let is_lower = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if digits.len() != 32 || !is_lower || !sent_at.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,0 +1,104 @@
+//! Parameters of `MAIL`: `SIZE`, `BODY`, `SMTPUTF8`, `AUTH`, each at most once, and no others.
+
+use std::borrow::Cow;
+
+use smtp_proto::request::parser::Rfc5321Parser;
+use smtp_proto::{MAIL_BODY_8BITMIME, MAIL_BODY_BINARYMIME, MAIL_SMTPUTF8};
+
+use super::verb::{Fault, Offers};
+use crate::envelope::Content;
+
+/// What the parameters of `MAIL` say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// `SIZE=`, in bytes.
+    pub size: Option<u64>,
+    /// `BODY=`.
+    pub content: Content,
+    /// `SMTPUTF8`.
+    pub is_utf8: bool,
+}
+
+/// Digits of a size (RFC 1870, 4).
+const LONGEST_SIZE: usize = 20;
+
+/// Keywords, as bits that say which were seen.
+const KEYWORDS: [&str; 4] = ["SIZE", "BODY", "SMTPUTF8", "AUTH"];
+
+/// Reads what follows the path; the line ends with CRLF.
+pub fn read(rest: &[u8], offers: Offers) -> Result<Parameters, Fault> {
+    let words = rest.strip_suffix(b"\r\n").unwrap_or(rest).trim_ascii_end();
+    if words.is_empty() {
+        return Ok(Parameters::default());
+    }
+    let words = words.strip_prefix(b" ").ok_or(Fault::Syntax)?;
+    let mut seen = 0_u8;
+    for word in words.split(|byte| *byte == b' ') {
+        let bit = check(word, offers)?;
+        if seen & bit != 0 {
+            return Err(Fault::Parameter);
+        }
+        seen |= bit;
+    }
+    let mut bytes = rest.iter();
+    let read = Rfc5321Parser::new(&mut bytes).mail_from_parameters(Cow::Borrowed(""));
+    let read = read.map_err(|_| Fault::Parameter)?;
+    let content = match read.flags & (MAIL_BODY_8BITMIME | MAIL_BODY_BINARYMIME) {
+        0 => Content::SevenBit,
+        MAIL_BODY_8BITMIME => Content::EightBit,
+        _ => Content::Binary,
+    };
+    Ok(Parameters {
+        size: (seen & 1 != 0).then_some(read.size as u64),
+        content,
+        is_utf8: read.flags & MAIL_SMTPUTF8 != 0,
+    })
+}
+
+/// `RCPT` has no parameters here; whether a word is one at all decides how it is refused.
+pub fn refuse_any(rest: &[u8]) -> Result<(), Fault> {
+    let words = rest.strip_suffix(b"\r\n").unwrap_or(rest).trim_ascii_end();
+    match words.strip_prefix(b" ") {
+        None if words.is_empty() => Ok(()),
+        Some([b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9', ..]) => Err(Fault::UnknownParameter),
+        _ => Err(Fault::Syntax),
+    }
+}
+
+/// The bit of the keyword, if the word is `keyword[=value]` and the keyword is offered.
+fn check(word: &[u8], offers: Offers) -> Result<u8, Fault> {
+    let equals = memchr::memchr(b'=', word);
+    let (keyword, value) = match equals {
+        Some(at) => (&word[..at], Some(&word[at + 1..])),
+        None => (word, None),
+    };
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+    if keyword.is_empty() || keyword[0] == b'-' || !keyword.iter().all(is_name) {
+        return Err(Fault::Syntax);
+    }
+    let known = KEYWORDS.iter().position(|name| keyword.eq_ignore_ascii_case(name.as_bytes()));
+    let bit = 1 << known.filter(|at| *at < 3 || offers.auth).ok_or(Fault::UnknownParameter)?;
+    let is_fit = match (known, value) {
+        (Some(0), Some(size)) => {
+            size.len() <= LONGEST_SIZE && !size.is_empty() && size.iter().all(u8::is_ascii_digit)
+        }
+        (Some(1), Some(body)) => body.iter().all(u8::is_ascii_alphanumeric),
+        (Some(2), None) => true,
+        (Some(3), Some(mailbox)) => mailbox == b"<>" || is_xtext(mailbox),
+        _ => false,
+    };
+    if is_fit { Ok(bit) } else { Err(Fault::Parameter) }
+}
+
+/// RFC 3461, 4: printable ASCII but `+` and `=`, or `+` and two hexadecimal digits.
+fn is_xtext(mut text: &[u8]) -> bool {
+    let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
+    while let Some((first, rest)) = text.split_first() {
+        text = match first {
+            b'+' if rest.len() >= 2 && rest[..2].iter().all(is_hex) => &rest[2..],
+            b'!'..=b'~' if !matches!(first, b'+' | b'=') => rest,
+            _ => return false,
+        };
+    }
+    true
+}

@@ -1,0 +1,189 @@
+//! Commands: which one a line is, and whether it has the form that the RFCs give it.
+
+use std::borrow::Cow;
+
+use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, Error, Request};
+
+use super::parameters::{self, Parameters};
+use super::path::{self, is_host};
+
+/// A command in its right form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// `HELO`, with what the client calls itself.
+    Helo(&'a str),
+    /// `EHLO`, likewise.
+    Ehlo(&'a str),
+    /// `MAIL`, with the reverse path (empty for `<>`).
+    Mail(&'a str, Parameters),
+    /// `RCPT`, with the forward path.
+    Rcpt(&'a str),
+    /// `DATA`.
+    Data,
+    /// `BDAT`.
+    Bdat {
+        /// Bytes that follow the line.
+        size: u64,
+        /// Whether the message ends with them.
+        is_last: bool,
+    },
+    /// `AUTH`.
+    Auth {
+        /// The way to prove it.
+        mechanism: Mechanism,
+        /// What came with the command, in base64; `=` means an empty one.
+        initial: Option<&'a str>,
+    },
+    /// `STARTTLS`.
+    StartTls,
+    /// `RSET`.
+    Rset,
+    /// `NOOP`, whatever follows.
+    Noop,
+    /// `HELP`, whatever follows.
+    Help,
+    /// `VRFY` or `EXPN`, which this server does not have.
+    Lookup,
+    /// `QUIT`.
+    Quit,
+}
+
+/// Ways to say who one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// RFC 4616.
+    Plain,
+    /// Name and password, each asked for.
+    Login,
+    /// One that this server does not know.
+    Unknown,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// No command of this server.
+    Unknown,
+    /// A command, but its arguments are not.
+    Syntax,
+    /// An argument where there is none.
+    Argument,
+    /// No path, or no mailbox in it.
+    Path,
+    /// A parameter that is known, with a value that is not.
+    Parameter,
+    /// A parameter that was not offered.
+    UnknownParameter,
+    /// `BDAT` without a size, so that nobody knows where the next command begins.
+    Chunk,
+    /// Octets that no command has: control characters, or bytes that are not UTF-8.
+    Octets,
+}
+
+/// What was offered to the client, as far as the grammar depends on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// `AUTH`, and with it the parameter of `MAIL`.
+    pub auth: bool,
+}
+
+/// Reads a line that ends with CRLF.
+pub fn parse(line: &[u8], offers: Offers) -> Result<Command<'_>, Fault> {
+    let text = line.strip_suffix(b"\r\n").ok_or(Fault::Octets)?;
+    if text.iter().any(u8::is_ascii_control) {
+        return Err(Fault::Octets);
+    }
+    let text = std::str::from_utf8(text).map_err(|_| Fault::Octets)?;
+    let verb = text.split(' ').next().unwrap_or("");
+    let behind = &line[verb.len()..];
+    if verb.eq_ignore_ascii_case("MAIL") {
+        let (path, rest) = path_behind(text, "MAIL FROM:")?;
+        let parameters = parameters::read(&line[text.len() - rest.len()..], offers)?;
+        // Only a recipient may do without a domain.
+        let is_sender = path.has_domain || path.mailbox.is_empty();
+        return if is_sender {
+            Ok(Command::Mail(path.mailbox, parameters))
+        } else {
+            Err(Fault::Path)
+        };
+    }
+    if verb.eq_ignore_ascii_case("RCPT") {
+        let (path, rest) = path_behind(text, "RCPT TO:")?;
+        parameters::refuse_any(&line[text.len() - rest.len()..])?;
+        return if path.mailbox.is_empty() {
+            Err(Fault::Path)
+        } else {
+            Ok(Command::Rcpt(path.mailbox))
+        };
+    }
+    let arguments = text[text.len().min(verb.len() + 1)..].trim_end_matches(' ');
+    let request = Request::parse(&mut line.iter()).map_err(|error| match error {
+        Error::UnknownCommand => Fault::Unknown,
+        _ if verb.eq_ignore_ascii_case("BDAT") => Fault::Chunk,
+        _ => Fault::Syntax,
+    })?;
+    // The library skips spaces ahead of the verb.
+    if verb.is_empty() || behind.is_empty() {
+        return Err(Fault::Unknown);
+    }
+    understand(&request, arguments)
+}
+
+/// The path behind the words that a command begins with; no space may stand between.
+fn path_behind<'a>(text: &'a str, words: &str) -> Result<(path::Path<'a>, &'a str), Fault> {
+    let begins = text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words));
+    if !begins {
+        return Err(Fault::Syntax);
+    }
+    path::read(&text[words.len()..]).ok_or(Fault::Path)
+}
+
+/// What the library understood, held against the arguments as they stand.
+fn understand<'a>(
+    request: &Request<Cow<'_, str>>,
+    arguments: &'a str,
+) -> Result<Command<'a>, Fault> {
+    let mut words = arguments.split(' ');
+    let words = (words.next().unwrap_or(""), words.next(), words.next());
+    let alone = |command| if arguments.is_empty() { Ok(command) } else { Err(Fault::Argument) };
+    match request {
+        Request::Data => alone(Command::Data),
+        Request::Rset => alone(Command::Rset),
+        Request::Quit => alone(Command::Quit),
+        Request::StartTls => alone(Command::StartTls),
+        Request::Helo { .. } if is_host(arguments) => Ok(Command::Helo(arguments)),
+        Request::Ehlo { .. } if is_host(arguments) => Ok(Command::Ehlo(arguments)),
+        Request::Noop { .. } => Ok(Command::Noop),
+        Request::Help { .. } => Ok(Command::Help),
+        Request::Vrfy { .. } | Request::Expn { .. } => Ok(Command::Lookup),
+        Request::Bdat { chunk_size, is_last } => {
+            let is_formed = match words {
+                (size, None, None) => !is_last && is_size(size),
+                (size, Some(last), None) => is_size(size) && last.eq_ignore_ascii_case("LAST"),
+                _ => false,
+            };
+            let bdat = Command::Bdat { size: *chunk_size as u64, is_last: *is_last };
+            if is_formed { Ok(bdat) } else { Err(Fault::Chunk) }
+        }
+        Request::Auth { mechanism, .. } => match words {
+            (_, initial, None) if initial != Some("") => {
+                Ok(Command::Auth { mechanism: known(*mechanism), initial })
+            }
+            _ => Err(Fault::Syntax),
+        },
+        Request::Helo { .. } | Request::Ehlo { .. } => Err(Fault::Syntax),
+        _ => Err(Fault::Unknown),
+    }
+}
+
+fn is_size(word: &str) -> bool {
+    (1..=20).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn known(mechanism: u64) -> Mechanism {
+    match mechanism {
+        AUTH_PLAIN => Mechanism::Plain,
+        AUTH_LOGIN => Mechanism::Login,
+        _ => Mechanism::Unknown,
+    }
+}

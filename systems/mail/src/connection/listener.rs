@@ -1,0 +1,132 @@
+//! Accepts connections up to a number, turns away those beyond, and drains when told to stop.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serving::stop::Stop;
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::carrier::carry;
+use crate::session::{Counts, Settings};
+use crate::store::Store;
+use crate::tls::Tls;
+
+/// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// A mail server: what all its connections share. Servers that share their `counts` share the bounds of connections and
+/// of memory, too.
+#[derive(Debug)]
+pub struct Smtp<S> {
+    /// Where messages go.
+    pub store: Arc<S>,
+    /// What sessions keep to.
+    pub settings: Settings,
+    /// The certificate; without it neither `STARTTLS` nor implicit TLS can be had.
+    pub tls: Option<Tls>,
+    /// TLS from the first byte.
+    pub is_implicit_tls: bool,
+    /// What happened.
+    pub counts: Counts,
+}
+
+impl<S> Smtp<S> {
+    /// What a client is told that finds no place.
+    pub(super) fn busy(&self) -> String {
+        format!("421 4.3.2 {} Too busy, closing connection\r\n", self.settings.hostname)
+    }
+}
+
+/// Serves one listener until stopped; then messages under way may end within [`Settings::drain_ns`], and all else is told
+/// 421.
+///
+/// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
+pub async fn serve<S: Store>(
+    listener: std::net::TcpListener,
+    how: Arc<Smtp<S>>,
+    stop: Stop,
+) -> std::io::Result<()> {
+    let listener = prepare(listener)?;
+    // On a thread of the runtime, whoever waits for it: what is accepted then begins where it was accepted. Dropping the
+    // set ends it, as dropping a future would.
+    let mut accepting = JoinSet::new();
+    accepting.spawn(accept(listener, how, stop));
+    accepting.join_next().await.transpose().map(drop).map_err(std::io::Error::other)
+}
+
+async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) {
+    let mut own = stop.clone();
+    let mut stopped = pin!(async move { own.pulled().await });
+    let mut connections = JoinSet::new();
+    let pause = Duration::from_nanos(how.settings.knobs.accept_pause_ns);
+    loop {
+        tokio::select! {
+            () = stopped.as_mut() => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    if let Some(seat) = Seat::take(&how) {
+                        connections.spawn(sit(stream, peer, seat, stop.clone()));
+                    } else {
+                        turn_away(stream, &how);
+                    }
+                    if !pause.is_zero() {
+                        tokio::select! {
+                            () = stopped.as_mut() => break,
+                            () = tokio::time::sleep(pause) => {}
+                        }
+                    }
+                }
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            },
+        }
+    }
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    // What is still under way after the bound is cut off as the set is dropped.
+    let _ = tokio::time::timeout(Duration::from_nanos(how.settings.drain_ns), drained).await;
+}
+
+/// What is accepted inherits the option. Without it a reply may wait for the client's delayed acknowledgement.
+pub(super) fn prepare(listener: std::net::TcpListener) -> std::io::Result<TcpListener> {
+    listener.set_nonblocking(true)?;
+    SockRef::from(&listener).set_tcp_nodelay(true)?;
+    TcpListener::from_std(listener)
+}
+
+/// One of the connections that may be open at a time, given back when dropped.
+pub(super) struct Seat<S> {
+    how: Arc<Smtp<S>>,
+}
+
+impl<S> Seat<S> {
+    pub(super) fn take(how: &Arc<Smtp<S>>) -> Option<Self> {
+        let is_taken = how.counts.take_seat(how.settings.max_connections);
+        is_taken.then(|| Self { how: Arc::clone(how) })
+    }
+}
+
+impl<S> Drop for Seat<S> {
+    fn drop(&mut self) {
+        self.how.counts.leave_seat();
+    }
+}
+
+async fn sit<S: Store>(stream: TcpStream, peer: SocketAddr, seat: Seat<S>, stop: Stop) {
+    carry(stream, peer, Arc::clone(&seat.how), stop).await;
+}
+
+/// Says 421 and closes, without a task: an empty socket takes a line at once, and one that does not is nobody's loss.
+fn turn_away<S>(stream: TcpStream, how: &Smtp<S>) {
+    how.counts.turned_away.one();
+    if let Ok(mut stream) = stream.into_std()
+        && !how.is_implicit_tls
+    {
+        let _ = stream.write_all(how.busy().as_bytes());
+    }
+}

@@ -1,0 +1,233 @@
+//! Bounds of time and memory, in paused time: who is slow harms nobody.
+
+use super::*;
+use crate::knobs::Knobs;
+
+fn seconds(since: Instant) -> u64 {
+    since.elapsed().as_secs()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_must_be_whole_in_time_however_it_trickles() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, task) = greeted(&how).await;
+    let start = Instant::now();
+    // One byte a second of a line that is whole after 100 s.
+    for byte in b"NOOP".iter().chain(&[b' '; 56]) {
+        client.stream.write_all(&[*byte]).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let said = client.rest().await;
+    assert_eq!(said, "421 4.4.2 mail.example Command timeout, closing connection\r\n");
+    assert_eq!(seconds(start), 60);
+    drop(client);
+    task.await.unwrap();
+    assert_eq!(how.counts.timeouts.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_command_has_its_time_anew() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&how).await;
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_secs(59)).await;
+        client.holds(&[("NOOP", "250")]).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn command_timeout_covers_the_data_phase() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&how).await;
+    client.holds(&BEGIN).await;
+    let start = Instant::now();
+    let said = client.reply().await;
+    assert_eq!(said, "421 4.4.2 mail.example Data timeout, closing connection\r\n");
+    assert_eq!(seconds(start), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_must_end_in_time_however_it_trickles() {
+    for begin in ["DATA\r\n", "BDAT 1000000\r\n"] {
+        let how = Arc::new(smtp(Settings::default()));
+        let (mut client, task) = greeted(&how).await;
+        client.holds(&BEGIN[..3]).await;
+        client.stream.write_all(begin.as_bytes()).await.unwrap();
+        if begin == "DATA\r\n" {
+            assert!(client.reply().await.starts_with("354"));
+        }
+        let start = Instant::now();
+        let (mut read, mut write) = tokio::io::split(client.stream);
+        let trickle = tokio::spawn(async move {
+            while write.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let mut said = String::new();
+        read.read_to_string(&mut said).await.unwrap();
+        assert_eq!(said, "421 4.4.2 mail.example Data timeout, closing connection\r\n");
+        assert_eq!(seconds(start), 120);
+        task.await.unwrap();
+        drop(read);
+        trickle.await.unwrap();
+        assert_eq!((how.counts.aborted.get(), how.store.contents().len()), (1, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_ends_in_time_however_busy() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&how).await;
+    let start = Instant::now();
+    let mut said = String::new();
+    while !said.starts_with("421") {
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        said = client.say("NOOP\r\n").await;
+    }
+    assert_eq!(said, "421 4.4.2 mail.example Connection timeout, closing connection\r\n");
+    assert!((294..=301).contains(&seconds(start)), "{}", seconds(start));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_is_left_and_what_waits_for_it_is_bounded() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, task) = connect(&how, 1_024);
+    let start = Instant::now();
+    let mut sent = 0_usize;
+    while client.stream.write_all(&b"NOOP\r\n".repeat(100)).await.is_ok() {
+        sent += 600;
+    }
+    task.await.unwrap();
+    // A full buffer of input, a backlog of replies, and the bytes under way are all that it could send.
+    assert!(sent < 16_384, "{sent} bytes were taken");
+    assert_eq!((seconds(start), how.counts.timeouts.get()), (30, 1));
+    assert_eq!(how.counts.buffered.get(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn buffers_grow_while_content_flows_and_are_given_back() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, task) = greeted(&how).await;
+    client.holds(&BEGIN).await;
+    let idle = how.counts.buffered.get();
+    assert!(idle <= 16 << 10, "{idle} bytes of an idle connection");
+    let line = format!("{}\r\n", "x".repeat(998));
+    client.stream.write_all(line.repeat(200).as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let busy = how.counts.buffered.get();
+    assert!(busy > idle && busy <= 80 << 10, "{busy} bytes of a busy connection");
+    client.holds(&[(".", "250"), ("NOOP", "250")]).await;
+    assert_eq!(how.counts.buffered.get(), idle);
+    client.holds(&[("QUIT", "221")]).await;
+    task.await.unwrap();
+    assert_eq!(how.counts.buffered.get(), 0);
+    assert_eq!(how.store.contents(), [line.repeat(200).into_bytes()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_is_shared_and_bounded() {
+    // Room for one connection and its buffer of content, and nothing more.
+    let settings = Settings { max_memory: 8 << 10, ..Settings::default() };
+    let how = Arc::new(smtp(settings));
+    let (mut client, task) = greeted(&how).await;
+    let (mut second, _task) = connect(&how, 1_024);
+    assert_eq!(second.rest().await, "421 4.3.2 mail.example Too busy, closing connection\r\n");
+    assert_eq!(how.counts.turned_away.get(), 1);
+    // Content needs no more than there is; it is only slower.
+    client.holds(&[("EHLO c", "250"), ("MAIL FROM:<a@b>", "250")]).await;
+    client.holds(&BEGIN[2..]).await;
+    let line = format!("{}\r\n", "x".repeat(998));
+    client.holds(&[(&format!("{}.", line.repeat(50)), "250"), ("MAIL FROM:<a@b>", "250")]).await;
+    // Addresses do: whoever names many is told so.
+    let many = "RCPT TO:<someone@somewhere.example>\r\n".repeat(50);
+    client.stream.write_all(many.as_bytes()).await.unwrap();
+    let said = client.rest().await;
+    assert!(
+        said.ends_with("421 4.3.1 mail.example Out of memory, closing connection\r\n"),
+        "{said}"
+    );
+    drop(client);
+    task.await.unwrap();
+    assert_eq!(how.counts.buffered.get(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_promise_is_made_after_it_is_kept() {
+    let how = Arc::new(smtp(Settings::default()));
+    let permits = Arc::clone(&how.store.permits);
+    permits.forget_permits(usize::MAX);
+    let (mut client, _task) = greeted(&how).await;
+    client.holds(&BEGIN).await;
+    client.stream.write_all(b"x\r\n.\r\n").await.unwrap();
+    let early = tokio::time::timeout(Duration::from_secs(50), client.reply()).await;
+    assert!(early.is_err() && how.store.contents().is_empty());
+    permits.add_permits(1);
+    assert!(client.reply().await.starts_with("250 2.0.0 Message accepted for delivery: 1"));
+    assert_eq!(how.store.contents(), [b"x\r\n"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_breaks_off_leaves_nothing() {
+    for content in ["", "x\r\n", "x\r\n.\r"] {
+        let how = Arc::new(smtp(Settings::default()));
+        let (mut client, task) = greeted(&how).await;
+        client.holds(&BEGIN).await;
+        client.stream.write_all(content.as_bytes()).await.unwrap();
+        drop(client);
+        task.await.unwrap();
+        assert_eq!((how.counts.aborted.get(), how.store.contents().len()), (1, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_lets_a_message_end_and_says_goodbye() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (near, far) = tokio::io::duplex(65_536);
+    let (idle_near, idle_far) = tokio::io::duplex(65_536);
+    let (stopper, stop) = Stop::pair();
+    tokio::spawn(carry(far, peer(), Arc::clone(&how), stop.clone()));
+    tokio::spawn(carry(idle_far, peer(), Arc::clone(&how), stop));
+    let (mut client, mut idle) = (Client::new(near), Client::new(idle_near));
+    assert!(client.reply().await.starts_with("220") && idle.reply().await.starts_with("220"));
+    client.holds(&BEGIN).await;
+    stopper.stop();
+    let goodbye = "421 4.3.2 mail.example Shutting down, closing connection\r\n";
+    assert_eq!(idle.rest().await, goodbye);
+    client.holds(&[("x\r\n.", "250")]).await;
+    assert_eq!(client.rest().await, goodbye);
+    assert_eq!(how.store.contents().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn delays_are_as_long_as_they_are_set() {
+    let second = 1_000_000_000;
+    let knobs = Knobs {
+        greeting_delay_ns: 70 * second,
+        delay_rcpt_ns: 90 * second,
+        delay_accept_ns: 130 * second,
+        ..Knobs::default()
+    };
+    let how = Arc::new(smtp(Settings { knobs, ..Settings::default() }));
+    let (mut client, _task) = connect(&how, 1_024);
+    let start = Instant::now();
+    assert!(client.reply().await.starts_with("220"));
+    assert_eq!(seconds(start), 70);
+    // Time-outs are about the client's time, not about ours.
+    client.holds(&BEGIN[..2]).await;
+    client.holds(&BEGIN[2..]).await;
+    assert_eq!(seconds(start), 160);
+    client.holds(&[("x\r\n.", "250")]).await;
+    assert_eq!(seconds(start), 290);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_message_ends_the_connection_without_a_word() {
+    let knobs = Knobs { drop_in_data: 1.0, ..Knobs::default() };
+    let how = Arc::new(smtp(Settings { knobs, ..Settings::default() }));
+    let (mut client, task) = greeted(&how).await;
+    client.holds(&BEGIN).await;
+    client.stream.write_all(b"x\r\n").await.unwrap();
+    assert_eq!(client.rest().await, "");
+    task.await.unwrap();
+    assert_eq!(how.counts.aborted.get(), 1);
+}

@@ -1,0 +1,188 @@
+//! One message taken apart and decoded, in bounds that no message can leave.
+//!
+//! Messages within messages are shown as attachments and not looked into. The structure is read with all parts as
+//! they came; then each part is decoded by itself. Parts that claim to be encoded messages, which the library
+//! would follow inwards, thus never reach it.
+
+use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, MimeHeaders};
+use serde::Serialize;
+
+use super::Fault;
+use crate::store::shelf::{Shelved, Slip};
+
+/// Parts beyond which a message is not taken apart: each may hold the next one, and the library keeps them so.
+const PARTS: usize = 500;
+
+/// What `GET /messages/{id}` answers.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    id: String,
+    received_at: i64,
+    size: u64,
+    envelope: Slip,
+    subject: Option<String>,
+    from: Vec<Mailbox>,
+    to: Vec<Mailbox>,
+    cc: Vec<Mailbox>,
+    reply_to: Vec<Mailbox>,
+    /// RFC 3339, as the message says.
+    date: Option<String>,
+    message_id: Option<String>,
+    headers: Vec<Field>,
+    text: Option<String>,
+    html: Option<String>,
+    attachments: Vec<Attachment>,
+    /// False where the message has too many parts: then text, html and attachments are left out.
+    is_whole: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Mailbox {
+    name: Option<String>,
+    address: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Field {
+    name: String,
+    value: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Attachment {
+    name: Option<String>,
+    #[serde(rename = "type")]
+    media_type: String,
+    /// Bytes, decoded.
+    size: usize,
+}
+
+/// Takes a message apart. May read a file.
+///
+/// Errors: 404, the file is gone
+pub(super) fn whole(message: &Shelved) -> Result<Shown, Fault> {
+    let content = message.content.read().map_err(|_| super::gone())?;
+    Ok(shown(message, &content))
+}
+
+fn shown(message: &Shelved, content: &[u8]) -> Shown {
+    // The library's accessors want at least the part that is the message itself.
+    let head = MessageParser::new().parse_headers(content);
+    let head = head.as_ref().filter(|head| !head.parts.is_empty());
+    let parts = if marks(content) <= PARTS { Parts::of(content) } else { None };
+    let is_whole = parts.is_some();
+    let parts = parts.unwrap_or_default();
+    Shown {
+        id: message.id.to_string(),
+        received_at: message.received_at,
+        size: message.size,
+        envelope: message.slip.clone(),
+        subject: head.and_then(Message::subject).map(str::to_owned),
+        from: mailboxes(head.and_then(Message::from)),
+        to: mailboxes(head.and_then(Message::to)),
+        cc: mailboxes(head.and_then(Message::cc)),
+        reply_to: mailboxes(head.and_then(Message::reply_to)),
+        date: head.and_then(Message::date).map(mail_parser::DateTime::to_rfc3339),
+        message_id: head.and_then(Message::message_id).map(str::to_owned),
+        headers: fields(content),
+        text: parts.text,
+        html: parts.html,
+        attachments: parts.attachments,
+        is_whole,
+    }
+}
+
+/// How many parts there may be: each but the first has a field `Content-Type` before it, or has no parts itself.
+fn marks(content: &[u8]) -> usize {
+    const MARK: &[u8] = b"content-type";
+    let is_mark = |window: &&[u8]| window.eq_ignore_ascii_case(MARK);
+    content.windows(MARK.len()).filter(is_mark).take(PARTS + 1).count()
+}
+
+fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let mailbox = |one: &mail_parser::Addr<'_>| Mailbox {
+        name: owned(one.name()),
+        address: owned(one.address()),
+    };
+    address.into_iter().flat_map(Address::iter).map(mailbox).collect()
+}
+
+/// The header field by field, in its order, with encoded words decoded.
+fn fields(content: &[u8]) -> Vec<Field> {
+    let parser = MessageParser::new().header_text(HeaderName::Subject).default_header_text();
+    let parsed = parser.parse_headers(content).unwrap_or_default();
+    let headers = parsed.parts.first().map_or(&[][..], |root| root.headers());
+    let field = |header: &mail_parser::Header<'_>| Field {
+        name: header.name().to_owned(),
+        value: header.value().as_text().unwrap_or_default().trim().to_owned(),
+    };
+    headers.iter().map(field).collect()
+}
+
+/// What a message is made of.
+#[derive(Debug, Default)]
+struct Parts {
+    text: Option<String>,
+    html: Option<String>,
+    attachments: Vec<Attachment>,
+}
+
+impl Parts {
+    fn of(content: &[u8]) -> Option<Self> {
+        let parser = MessageParser::new()
+            .with_mime_headers()
+            .ignore_header(HeaderName::ContentTransferEncoding)
+            .default_header_ignore();
+        let message = parser.parse(content)?;
+        let is_html = |part: &&MessagePart<'_>| part.is_text_html();
+        let is_plain = |part: &&MessagePart<'_>| part.is_text() && !part.is_text_html();
+        Some(Self {
+            text: joined(message.text_bodies().filter(is_plain), content),
+            html: joined(message.html_bodies().filter(is_html), content),
+            attachments: message.attachments().map(|part| attachment(part, content)).collect(),
+        })
+    }
+}
+
+/// The decoded texts of these parts; `None` if there is none.
+fn joined<'m>(parts: impl Iterator<Item = &'m MessagePart<'m>>, content: &[u8]) -> Option<String> {
+    let texts: Vec<String> = parts.filter_map(|part| text(part, content)).collect();
+    if texts.is_empty() { None } else { Some(texts.join("\n")) }
+}
+
+/// Decoded, or as it came where it cannot be.
+fn text(part: &MessagePart<'_>, content: &[u8]) -> Option<String> {
+    let alone = alone(part, content);
+    let decoded = alone.as_ref().and_then(|alone| alone.parts.first()?.text_contents());
+    decoded.or_else(|| part.text_contents()).map(str::to_owned)
+}
+
+fn attachment(part: &MessagePart<'_>, content: &[u8]) -> Attachment {
+    let name = part.attachment_name().map(str::to_owned);
+    let default = if part.is_text() { "text/plain" } else { "application/octet-stream" };
+    let media_type = part.content_type().map_or_else(
+        || default.to_owned(),
+        |media| match media.subtype() {
+            Some(subtype) => format!("{}/{subtype}", media.ctype()),
+            None => media.ctype().to_owned(),
+        },
+    );
+    let raw = part.raw_end_offset().saturating_sub(part.raw_body_offset()) as usize;
+    let size = alone(part, content).and_then(|alone| alone.parts.first().map(MessagePart::len));
+    Attachment { name, media_type, size: size.unwrap_or(raw) }
+}
+
+/// A part as a message of its own, decoded; never one that holds or claims to hold others.
+fn alone<'c>(part: &MessagePart<'_>, content: &'c [u8]) -> Option<Message<'c>> {
+    let holds =
+        |kind: &str| ["message", "multipart"].iter().any(|one| kind.eq_ignore_ascii_case(one));
+    if part.content_type().is_some_and(|media| holds(media.ctype())) {
+        return None;
+    }
+    let (from, to) = (part.raw_header_offset() as usize, part.raw_end_offset() as usize);
+    MessageParser::new().parse(content.get(from..to)?)
+}
+
+#[cfg(test)]
+mod tests;

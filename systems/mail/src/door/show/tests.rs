@@ -1,0 +1,147 @@
+use std::fmt::Write;
+use std::sync::OnceLock;
+
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::store::shelf::Content;
+
+fn show(content: &str) -> Value {
+    let message = Shelved {
+        number: 1,
+        id: "1".into(),
+        received_at: 0,
+        slip: Slip::default(),
+        size: content.len() as u64,
+        content: Content::Memory(Bytes::copy_from_slice(content.as_bytes())),
+        subject: OnceLock::new(),
+    };
+    serde_json::to_value(whole(&message).unwrap()).unwrap()
+}
+
+#[test]
+fn a_message_of_several_parts_is_taken_apart_and_decoded() {
+    let shown = show(
+        "From: =?utf-8?q?J=C3=BCrgen?= <j@x>\r\nTo: a@y, \"B, C\" <b@y>\r\nCc: c@y\r\nReply-To: r@x\r\n\
+         Subject: =?iso-8859-1?q?gr=FC=DFe?=\r\nDate: Fri, 21 Nov 2025 13:40:00 +0100\r\n\
+         Message-ID: <1@x>\r\nX-Odd: a\r\n b\r\nMIME-Version: 1.0\r\n\
+         Content-Type: multipart/mixed; boundary=m\r\n\r\n--m\r\n\
+         Content-Type: multipart/alternative; boundary=a\r\n\r\n--a\r\n\
+         Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n\
+         gr=C3=BC=C3=9Fe\r\n--a\r\nContent-Type: text/html; charset=iso-8859-1\r\n\
+         Content-Transfer-Encoding: base64\r\n\r\nPGI+Z3L832U8L2I+\r\n--a--\r\n--m\r\n\
+         Content-Type: application/pdf; name=\"a b.pdf\"\r\nContent-Transfer-Encoding: base64\r\n\
+         Content-Disposition: attachment; filename*=utf-8''r%C3%A9sum%C3%A9.pdf\r\n\r\n\
+         AAECAwQF\r\n--m\r\nContent-Type: message/rfc822\r\n\r\nSubject: inner\r\n\r\ninside\r\n--m--\r\n",
+    );
+    assert_eq!(shown["subject"], "grüße");
+    assert_eq!(shown["from"], json!([{ "name": "Jürgen", "address": "j@x" }]));
+    assert_eq!(shown["to"][1], json!({ "name": "B, C", "address": "b@y" }));
+    assert_eq!(
+        (&shown["cc"][0]["address"], &shown["reply_to"][0]["address"]),
+        (&json!("c@y"), &json!("r@x"))
+    );
+    assert_eq!(shown["date"], "2025-11-21T13:40:00+01:00");
+    assert_eq!(shown["message_id"], "1@x");
+    assert_eq!(shown["text"], "grüße");
+    assert_eq!(shown["html"], "<b>grüße</b>");
+    assert_eq!(
+        shown["attachments"][0],
+        json!({ "name": "résumé.pdf", "type": "application/pdf", "size": 6 })
+    );
+    assert_eq!(shown["attachments"][1]["type"], "message/rfc822");
+    assert_eq!(shown["attachments"].as_array().unwrap().len(), 2);
+    let odd = shown["headers"].as_array().unwrap().iter().find(|field| field["name"] == "X-Odd");
+    assert_eq!(odd.unwrap()["value"], "a b");
+    assert_eq!(shown["is_whole"], true);
+}
+
+#[test]
+fn plain_broken_and_empty_messages_are_shown_as_far_as_they_go() {
+    let plain = show("Subject: x\r\n\r\nhello\r\n");
+    assert_eq!((&plain["text"], &plain["html"]), (&json!("hello\r\n"), &Value::Null));
+    let html = show("Content-Type: text/html\r\n\r\n<p>hello</p>");
+    assert_eq!((&html["text"], &html["html"]), (&Value::Null, &json!("<p>hello</p>")));
+    for broken in [
+        "",
+        "\r\n",
+        "no header at all",
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b",
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n--b\r\n",
+        "Content-Type: multipart/mixed\r\n\r\n--b\r\n",
+        "Content-Type: text/plain; charset=nonsense\r\nContent-Transfer-Encoding: base64\r\n\r\n!!!!",
+        "From: <<<>>>,,,\r\nDate: yesterday\r\n\r\n",
+    ] {
+        show(broken);
+    }
+}
+
+/// Each level holds the next, so that whoever follows them by recursion runs out of stack.
+#[test]
+fn messages_within_messages_do_not_go_deep() {
+    let level = "Content-Type: message/rfc822\r\n\r\n";
+    let deep = level.repeat(PARTS + 1);
+    assert_eq!(show(&deep)["is_whole"], false);
+    assert_eq!(show(&level.repeat(300_000))["is_whole"], false);
+    assert_eq!(show(&level.repeat(PARTS))["is_whole"], true);
+    let mut digest = String::new();
+    for number in 0..PARTS - 1 {
+        let _ = write!(
+            digest,
+            "Content-Type: multipart/digest; boundary=b{number}\r\n\r\n--b{number}\r\n"
+        );
+    }
+    assert_eq!(show(&digest)["is_whole"], true);
+}
+
+#[test]
+fn encoded_messages_within_a_message_are_not_followed() {
+    use base64::Engine;
+    let inner = "Content-Type: message/rfc822\r\n\r\n".repeat(100_000);
+    let inner = base64::engine::general_purpose::STANDARD.encode(inner);
+    let encoded = format!(
+        "Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n\r\n{inner}\r\n"
+    );
+    for outer in [
+        encoded.clone(),
+        format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n{encoded}--b--\r\n"),
+        format!(
+            "Content-Type: multipart/digest; boundary=b\r\n\r\n--b\r\n\
+             Content-Transfer-Encoding: base64\r\n\r\n{inner}\r\n--b--\r\n"
+        ),
+    ] {
+        let shown = show(&outer);
+        assert_eq!(shown["attachments"].as_array().unwrap().len(), 1, "{}", shown["attachments"]);
+    }
+}
+
+/// Words that mean something to whoever takes messages apart.
+const WORDS: [&str; 16] = [
+    "\r\n",
+    "\r\n\r\n",
+    "--b",
+    "--b--",
+    "Content-Type: ",
+    "multipart/mixed; boundary=b",
+    "message/rfc822",
+    "text/html",
+    "multipart/digest; boundary=\"b\"",
+    "Content-Transfer-Encoding: base64\r\n",
+    "quoted-printable",
+    "=?utf-8?b?",
+    "?=",
+    "; charset=utf-7",
+    "Subject: ",
+    "\u{e9}",
+];
+
+proptest::proptest! {
+    #[test]
+    fn whatever_it_is_it_is_shown(
+        picks in proptest::collection::vec((0..WORDS.len(), "[ -~\\r\\n]{0,8}"), 0..60)
+    ) {
+        let content: String = picks.iter().map(|(word, rest)| WORDS[*word].to_owned() + rest).collect();
+        show(&content);
+    }
+}

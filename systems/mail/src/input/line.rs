@@ -1,0 +1,98 @@
+//! Command lines out of bytes: bounded, and ended by CRLF alone.
+
+/// What comes next in the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// The line is not complete; nothing is consumed, and the next call sees these bytes again with more behind them.
+    Incomplete,
+    /// A line with its CRLF.
+    Whole(&'a [u8]),
+    /// The line is longer than allowed, whatever may come.
+    TooLong,
+    /// A line feed without its carriage return.
+    BareLineFeed,
+}
+
+/// The first line of the input, which has at most `limit` octets with its CRLF.
+pub fn first(input: &[u8], limit: usize) -> Line<'_> {
+    match memchr::memchr(b'\n', input) {
+        Some(end) if end == 0 || input[end - 1] != b'\r' => Line::BareLineFeed,
+        Some(end) if end < limit => Line::Whole(&input[..=end]),
+        Some(_) => Line::TooLong,
+        None if input.len() >= limit => Line::TooLong,
+        None => Line::Incomplete,
+    }
+}
+
+/// The rest of a line that is too long, as it is thrown away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rest {
+    has_return: bool,
+}
+
+/// What became of the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skipped {
+    /// All of the input belongs to it, and it goes on.
+    All,
+    /// It ended after so many bytes.
+    Ended(usize),
+    /// A line feed without its carriage return.
+    BareLineFeed,
+}
+
+impl Rest {
+    /// Throws away input up to the end of the line.
+    pub fn skip(&mut self, input: &[u8]) -> Skipped {
+        let Some(end) = memchr::memchr(b'\n', input) else {
+            self.has_return = input.last().map_or(self.has_return, |last| *last == b'\r');
+            return Skipped::All;
+        };
+        let has_return = if end == 0 { self.has_return } else { input[end - 1] == b'\r' };
+        if has_return { Skipped::Ended(end + 1) } else { Skipped::BareLineFeed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_ends_with_crlf_within_its_limit() {
+        for (input, limit, expect) in [
+            (&b""[..], 512, Line::Incomplete),
+            (b"NOOP\r", 512, Line::Incomplete),
+            (b"NOOP\r\nQUIT\r\n", 512, Line::Whole(b"NOOP\r\n")),
+            (b"\r\n", 512, Line::Whole(b"\r\n")),
+            (b"\n", 512, Line::BareLineFeed),
+            (b"NOOP\n", 512, Line::BareLineFeed),
+            (b"NO\nOP\r\n", 512, Line::BareLineFeed),
+            (b"NO\rOP\r\n", 512, Line::Whole(b"NO\rOP\r\n")),
+            (b"NOOP\r\n", 6, Line::Whole(b"NOOP\r\n")),
+            (b"NOOP\r\n", 5, Line::TooLong),
+            (b"NOOP\r", 5, Line::TooLong),
+            (b"NOOP", 5, Line::Incomplete),
+        ] {
+            assert_eq!(first(input, limit), expect, "{:?}", String::from_utf8_lossy(input));
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_skipped_alike_at_every_split() {
+        for (line, ended) in [(&b"abc\rdef\r\nNOOP"[..], Some(9)), (b"abc\ndef\r\n", None)] {
+            for split in 0..=line.len() {
+                let mut rest = Rest::default();
+                let outcome = match rest.skip(&line[..split]) {
+                    Skipped::All => match rest.skip(&line[split..]) {
+                        Skipped::Ended(used) => Some(split + used),
+                        Skipped::BareLineFeed => None,
+                        Skipped::All => panic!("the line ends"),
+                    },
+                    Skipped::Ended(used) => Some(used),
+                    Skipped::BareLineFeed => None,
+                };
+                assert_eq!(outcome, ended, "at {split}");
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Puts a mail server together and serves it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use serving::error::ServeError;
+use serving::http;
+use serving::limits::{self, Limits};
+use serving::listener;
+use serving::metrics::Registry;
+use serving::options::Options;
+use serving::ready::Ready;
+use serving::stop::Stop;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+
+use crate::connection::{self, Smtp};
+use crate::door::Door;
+use crate::ledger::{Counted, Ledger};
+use crate::session::{self, Policy};
+use crate::settings::{self, Configuration, Kept};
+use crate::store::Store;
+use crate::store::discard::Discard;
+use crate::store::maildir::Maildir;
+use crate::store::memory::Memory;
+use crate::store::shelf::Shelf;
+
+/// Serves mail until SIGTERM or SIGINT; `announce` is given the ready line's contents.
+///
+/// Errors: bad settings (exit code 2); a folder or a listener that cannot be had (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    start(options, Stop::on_signals, announce)
+}
+
+/// The same until this is pulled.
+///
+/// Errors: as [`serve`]
+pub fn serve_until(
+    options: &Options,
+    stop: Stop,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    start(options, || Ok(stop), announce)
+}
+
+fn start(
+    options: &Options,
+    stop: impl FnOnce() -> std::io::Result<Stop>,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    limits::raise_open_files();
+    let mut configuration = settings::read(options)?;
+    let listeners = Listeners::bind(options.listen, &configuration)?;
+    let runtime =
+        runtime(configuration.threads).map_err(ServeError::while_doing("make a runtime"))?;
+    let store = std::mem::replace(&mut configuration.store, Kept::Discard);
+    runtime.block_on(async {
+        let stop = stop().map_err(ServeError::while_doing("handle signals"))?;
+        let house = House { configuration, listeners, metrics: Registry::default(), stop };
+        house.open(store, announce).await
+    })
+}
+
+/// One thread does all of it by itself: nothing is handed from one to another.
+fn runtime(threads: usize) -> std::io::Result<Runtime> {
+    match threads {
+        1 => Builder::new_current_thread().enable_all().build(),
+        _ => Builder::new_multi_thread().worker_threads(threads).enable_all().build(),
+    }
+}
+
+/// Where connections come in.
+#[derive(Debug)]
+struct Listeners {
+    smtp: TcpListener,
+    smtps: Option<TcpListener>,
+    http: TcpListener,
+}
+
+impl Listeners {
+    fn bind(smtp: SocketAddr, configuration: &Configuration) -> Result<Self, ServeError> {
+        let bind = |address| listener::bind_with(address, configuration.backlog);
+        let smtps = configuration.smtps.map(bind).transpose()?;
+        Ok(Self { smtp: bind(smtp)?, smtps, http: listener::bind(configuration.http)? })
+    }
+
+    /// Adds the addresses that the kernel chose.
+    fn tell(&self, mut ready: Ready) -> std::io::Result<Ready> {
+        ready = ready.listening("smtp", self.smtp.local_addr()?);
+        if let Some(smtps) = &self.smtps {
+            ready = ready.listening("smtps", smtps.local_addr()?);
+        }
+        Ok(ready.listening("http", self.http.local_addr()?))
+    }
+}
+
+/// All of it but the store.
+struct House {
+    configuration: Configuration,
+    listeners: Listeners,
+    metrics: Registry,
+    stop: Stop,
+}
+
+impl House {
+    async fn open(self, store: Kept, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+        match store {
+            Kept::Discard => self.serve(Discard::default(), None, announce).await,
+            Kept::Hook(hook) => self.serve(hook, None, announce).await,
+            Kept::Memory(bounds) => {
+                let shelf = Shelf::new(bounds, &self.metrics);
+                self.serve(Memory::new(shelf.clone()), Some(shelf), announce).await
+            }
+            Kept::Maildir(path, bounds) => {
+                let shelf = Shelf::new(bounds, &self.metrics);
+                let host = &self.configuration.session.hostname;
+                let store = Maildir::open(&path, host, shelf.clone(), &self.metrics);
+                let store = store.map_err(ServeError::while_doing("open the folder of `path`"))?;
+                self.serve(store, Some(shelf), announce).await
+            }
+        }
+    }
+
+    async fn serve<S: Store>(
+        self,
+        store: S,
+        shelf: Option<Shelf>,
+        announce: impl FnOnce(&Ready),
+    ) -> Result<(), ServeError> {
+        let ready = Ready::new("mail", self.effective(&store));
+        let ready = self.listeners.tell(ready);
+        let ready = ready.map_err(ServeError::while_doing("read an address back"))?;
+        let Self { configuration, listeners, metrics, stop } = self;
+        let ledger = Ledger::new(&metrics);
+        let door = Door::new(ledger.clone(), shelf, stop.clone());
+        let store = Arc::new(Counted::new(store, ledger));
+        let counts = session::Counts::new(&metrics);
+        let smtp = |is_implicit_tls| {
+            let how = Smtp {
+                store: Arc::clone(&store),
+                settings: configuration.session.clone(),
+                tls: configuration.tls.clone(),
+                is_implicit_tls,
+                counts: counts.clone(),
+            };
+            Arc::new(how)
+        };
+        announce(&ready);
+        let limits = door_limits(&configuration.session);
+        // Tasks of their own, so that what is accepted is served by the thread that accepted it.
+        let mut parts = JoinSet::new();
+        parts.spawn(connection::serve(listeners.smtp, smtp(false), stop.clone()));
+        if let Some(listener) = listeners.smtps {
+            parts.spawn(connection::serve(listener, smtp(true), stop.clone()));
+        }
+        parts.spawn(http::serve(listeners.http, door, limits, metrics.clone(), stop.clone()));
+        while let Some(ended) = parts.join_next().await {
+            let ended = ended.unwrap_or_else(|broken| Err(std::io::Error::other(broken)));
+            ended.map_err(ServeError::while_doing("serve"))?;
+        }
+        Ok(())
+    }
+
+    /// The configuration in force, each setting by its name.
+    fn effective(&self, store: &impl Store) -> Value {
+        let Configuration { session, tls, threads, .. } = &self.configuration;
+        let mut effective = Map::new();
+        let parts =
+            [json!(session), store.effective(), json!(tls.as_ref().map(|tls| tls.effective()))];
+        for part in parts {
+            if let Value::Object(fields) = part {
+                effective.extend(fields);
+            }
+        }
+        let more = json!({
+            "tls": tls_word(session.tls),
+            "backlog": listener::backlog(&self.listeners.smtp).ok(),
+            "threads": threads,
+            "open_files": limits::open_files(),
+            "door": door_limits(session),
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        if let Value::Object(fields) = more {
+            effective.extend(fields);
+        }
+        effective.into()
+    }
+}
+
+/// The value of the setting `tls`.
+fn tls_word(policy: Policy) -> &'static str {
+    match policy {
+        Policy::None => "none",
+        Policy::Optional => "starttls",
+        Policy::Required => "required",
+    }
+}
+
+/// Bounds of the door, where little is said.
+fn door_limits(session: &session::Settings) -> Limits {
+    Limits {
+        max_connections: 1_000,
+        max_body_bytes: 64 << 10,
+        drain_ns: session.drain_ns,
+        ..Limits::default()
+    }
+}

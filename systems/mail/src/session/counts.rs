@@ -1,0 +1,139 @@
+//! What happened, over all connections: for the metrics, and as the bounds that all connections share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serving::metrics::{Counter, Gauge, Registry};
+
+use crate::knobs::Draws;
+
+/// Counts of one server; clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Open connections.
+    pub open: Gauge,
+    /// Bytes of buffers that connections hold.
+    pub buffered: Gauge,
+    /// Connections that were served.
+    pub connections: Counter,
+    /// Connections that were told 421 because there were too many, or too little memory.
+    pub turned_away: Counter,
+    /// Messages that were promised to be kept.
+    pub accepted: Counter,
+    /// Messages that were refused at `DATA`, `BDAT` or at their end.
+    pub refused: Counter,
+    /// Messages in whose midst the connection ended.
+    pub aborted: Counter,
+    /// Bytes of content received, dots unstuffed.
+    pub content_bytes: Counter,
+    /// Recipients accepted.
+    pub recipients: Counter,
+    /// Recipients refused.
+    pub recipients_refused: Counter,
+    /// Commands in error.
+    pub errors: Counter,
+    /// Connections closed for want of progress.
+    pub timeouts: Counter,
+    /// Handshakes that succeeded.
+    pub handshakes: Counter,
+    /// Handshakes that failed.
+    pub handshakes_failed: Counter,
+    /// Clients that proved who they are.
+    pub authenticated: Counter,
+    /// Clients that did not.
+    pub authentication_failed: Counter,
+    /// How many of each phase a knob has seen.
+    pub(crate) draws: Arc<Draws>,
+    /// What is taken of the shared bounds.
+    pub(crate) taken: Arc<Taken>,
+}
+
+/// What connections hold at the moment.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    connections: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counts {
+    /// Counts that show among a system's metrics.
+    pub fn new(metrics: &Registry) -> Self {
+        let counter = |name, help| metrics.counter(name, help);
+        Self {
+            open: metrics.gauge("mail_connections", "Open connections."),
+            buffered: metrics.gauge("mail_buffer_bytes", "Bytes of buffers that connections hold."),
+            connections: counter("mail_connections_total", "Connections served."),
+            turned_away: counter("mail_connections_refused_total", "Connections told 421 at once."),
+            accepted: counter("mail_messages_accepted_total", "Messages promised to be kept."),
+            refused: counter("mail_messages_refused_total", "Messages refused at DATA or after."),
+            aborted: counter(
+                "mail_messages_aborted_total",
+                "Messages cut off by a connection's end.",
+            ),
+            content_bytes: counter("mail_content_bytes_total", "Bytes of content received."),
+            recipients: counter("mail_recipients_accepted_total", "Recipients accepted."),
+            recipients_refused: counter("mail_recipients_refused_total", "Recipients refused."),
+            errors: counter("mail_command_errors_total", "Commands in error."),
+            timeouts: counter("mail_timeouts_total", "Connections closed for want of progress."),
+            handshakes: counter("mail_tls_handshakes_total", "TLS handshakes that succeeded."),
+            handshakes_failed: counter("mail_tls_failures_total", "TLS handshakes that failed."),
+            authenticated: counter("mail_auth_total", "Clients that proved who they are."),
+            authentication_failed: counter("mail_auth_failures_total", "Clients that did not."),
+            draws: Arc::default(),
+            taken: Arc::default(),
+        }
+    }
+
+    /// Takes a connection's place; `false` if all are taken.
+    pub(crate) fn take_seat(&self, most: u64) -> bool {
+        let taken = take(&self.taken.connections, 1, most);
+        if taken {
+            self.open.add(1);
+        }
+        taken
+    }
+
+    /// Gives it back.
+    pub(crate) fn leave_seat(&self) {
+        self.taken.connections.fetch_sub(1, Ordering::Relaxed);
+        self.open.add(-1);
+    }
+
+    /// Takes bytes of buffers; `false` if there are not so many left.
+    pub(crate) fn take_bytes(&self, bytes: u64, most: u64) -> bool {
+        let taken = take(&self.taken.bytes, bytes, most);
+        if taken {
+            self.buffered.add(bytes.cast_signed());
+        }
+        taken
+    }
+
+    /// Gives them back.
+    pub(crate) fn leave_bytes(&self, bytes: u64) {
+        self.taken.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.buffered.add(-bytes.cast_signed());
+    }
+}
+
+fn take(counter: &AtomicU64, more: u64, most: u64) -> bool {
+    let grown = |held: u64| held.checked_add(more).filter(|sum| *sum <= most);
+    counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_is_never_overdrawn() {
+        let counts = Counts::default();
+        assert!(counts.take_seat(2) && counts.take_seat(2) && !counts.take_seat(2));
+        counts.leave_seat();
+        assert!(counts.take_seat(2));
+        assert_eq!(counts.open.get(), 2);
+        assert!(counts.take_bytes(10, 15) && !counts.take_bytes(6, 15) && counts.take_bytes(5, 15));
+        assert!(!counts.take_bytes(u64::MAX, u64::MAX));
+        counts.leave_bytes(10);
+        assert_eq!(counts.buffered.get(), 5);
+    }
+}

@@ -1,0 +1,377 @@
+//! The states of a session, and what moves it from one to the next.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::auth::{self, Exchange};
+use super::counts::Counts;
+use super::settings::Settings;
+use super::transfer::{Transaction, Verdict};
+use crate::command;
+use crate::input::content::Framing;
+use crate::input::line::{self, Line, Rest, Skipped};
+use crate::knobs::Phase;
+use crate::reply::Replies;
+
+/// Bytes of replies that may wait before they have to be written.
+const BACKLOG: usize = 4_096;
+/// What `SIZE=` (RFC 1870), `BODY=` (6152) and `SMTPUTF8` (6531) add to the octets of `MAIL`.
+const MAIL_EXTRA: usize = 26 + 17 + 10;
+/// What `AUTH=` adds to it (RFC 4954).
+const MAIL_AUTH_EXTRA: usize = 500;
+
+/// One conversation.
+#[derive(Debug)]
+pub struct Session<'s> {
+    pub(super) settings: &'s Settings,
+    pub(super) counts: &'s Counts,
+    pub(super) origin: Origin,
+    pub(super) replies: Replies,
+    pub(super) state: State,
+    pub(super) hello: Hello,
+    /// What the client calls itself.
+    pub(super) client: String,
+    pub(super) user: Option<String>,
+    pub(super) transaction: Option<Transaction>,
+    /// Why the content that is being read will be refused.
+    pub(super) verdict: Option<Verdict>,
+    /// The delay of the present phase is over.
+    has_rested: bool,
+    errors: u64,
+    steps: u64,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The client's address.
+    pub peer: SocketAddr,
+    /// The version of TLS, if there is any.
+    pub tls: Option<&'static str>,
+}
+
+/// What has to happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish<'a> {
+    /// Write the replies, then come again with more bytes behind those that were not used.
+    Read,
+    /// Write the replies, then come again.
+    Flush,
+    /// Write the replies, wait, then come again.
+    Pause(Duration),
+    /// Ask the store to begin with [`Session::envelope`], then [`Session::begun`].
+    Begin,
+    /// Hand this to the draft; only if that fails, [`Session::failed`].
+    Content(&'a [u8]),
+    /// Drop the draft.
+    Abandon,
+    /// Commit the draft, then [`Session::ended`].
+    End,
+    /// Write the replies, go over to TLS, then [`Session::secured`].
+    Upgrade,
+    /// Break off, whatever waits to be written.
+    HangUp,
+    /// Write the replies and close.
+    Close,
+}
+
+/// What a session did with its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// Bytes that are done with.
+    pub used: usize,
+    /// What has to happen next.
+    pub wish: Wish<'a>,
+}
+
+/// What a session waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// A line.
+    Command,
+    /// Content.
+    Content,
+}
+
+/// How the client introduced itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hello {
+    None,
+    /// Without extensions.
+    Helo,
+    Ehlo,
+}
+
+/// Where a session stands.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Nothing was said.
+    Greeting,
+    /// Before a command.
+    Command,
+    /// Within a line that is too long.
+    Skipping(Rest),
+    /// Before an answer of `AUTH`.
+    Proving(Exchange),
+    /// Before the handshake.
+    Upgrading,
+    /// The store is asked to begin, for `DATA`.
+    BeginningData,
+    /// The store is asked to begin, for a chunk.
+    BeginningChunk { size: u64, is_last: bool },
+    /// Within content.
+    Data(Framing),
+    /// Within a chunk of `BDAT` of which so much is left.
+    Chunk { size: u64, left: u64, is_last: bool },
+    /// After the end of the content.
+    Ending,
+    /// Over, as the client wished.
+    Quit,
+    /// Over.
+    Closed,
+}
+
+/// What one state did: bytes used, and a wish unless it can go on by itself.
+pub(super) type Advance<'a> = (usize, Option<Wish<'a>>);
+
+impl<'s> Session<'s> {
+    /// A session that has said nothing yet.
+    pub fn new(settings: &'s Settings, counts: &'s Counts, origin: Origin) -> Self {
+        Self {
+            settings,
+            counts,
+            origin,
+            replies: Replies::default(),
+            state: State::Greeting,
+            hello: Hello::None,
+            client: String::new(),
+            user: None,
+            transaction: None,
+            verdict: None,
+            has_rested: false,
+            errors: 0,
+            steps: 0,
+        }
+    }
+
+    /// Goes on with what was read. Nothing is lost at a split: what was not used comes again.
+    pub fn take<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
+        let mut used = 0;
+        loop {
+            let (more, wish) = self.advance(&input[used..]);
+            used += more;
+            if let Some(wish) = wish {
+                return Step { used, wish };
+            }
+            if self.replies.bytes().len() > BACKLOG {
+                return Step { used, wish: Wish::Flush };
+            }
+        }
+    }
+
+    /// Replies that wait to be written.
+    pub fn replies(&mut self) -> &mut Replies {
+        &mut self.replies
+    }
+
+    /// What it waits for when it wishes to read.
+    pub fn waiting(&self) -> Waiting {
+        match self.state {
+            State::Data(_) | State::Chunk { .. } => Waiting::Content,
+            _ => Waiting::Command,
+        }
+    }
+
+    /// Whether the client said goodbye, after which it sends nothing.
+    pub fn has_quit(&self) -> bool {
+        matches!(self.state, State::Quit)
+    }
+
+    /// Whether a message has begun and is neither kept nor refused.
+    pub fn is_receiving(&self) -> bool {
+        self.transaction.as_ref().is_some_and(Transaction::has_begun)
+    }
+
+    /// Grows with every line that was answered; time-outs of commands begin anew with it.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Bytes that the envelope holds, about.
+    pub fn held(&self) -> usize {
+        self.transaction.as_ref().map_or(0, Transaction::held)
+    }
+
+    /// After a handshake, with the version: all that was said in the clear is forgotten (RFC 3207, 4.2).
+    pub fn secured(&mut self, tls: &'static str) {
+        self.origin.tls = Some(tls);
+        self.hello = Hello::None;
+        self.client = String::new();
+        self.user = None;
+        self.transaction = None;
+        if matches!(self.state, State::Upgrading) {
+            self.enter(State::Command);
+        }
+    }
+
+    /// Ends it from without, as in `4.4.2` and "Command timeout"; the client is told 421.
+    pub fn end(&mut self, status: &str, reason: &str) {
+        let hostname = &self.settings.hostname;
+        self.replies.say_parts(&[
+            "421 ",
+            status,
+            " ",
+            hostname,
+            " ",
+            reason,
+            ", closing connection",
+        ]);
+        self.enter(State::Closed);
+    }
+
+    fn advance<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
+        match self.state {
+            State::Greeting => self.greet(),
+            State::Command | State::Proving(_) => self.next_line(input),
+            State::Skipping(_) => self.skip(input),
+            State::Upgrading => (0, Some(Wish::Upgrade)),
+            State::BeginningData | State::BeginningChunk { .. } => (0, Some(Wish::Begin)),
+            State::Data(_) => self.take_data(input),
+            State::Chunk { .. } => self.take_chunk(input),
+            State::Ending => self.finish(),
+            State::Quit | State::Closed => (0, Some(Wish::Close)),
+        }
+    }
+
+    fn greet<'a>(&mut self) -> Advance<'a> {
+        if let Some(pause) = self.rest(Phase::Greeting) {
+            return (0, Some(pause));
+        }
+        if self.is_hit(Phase::Greeting) {
+            self.replies.refuse(&self.settings.knobs.refusal());
+            self.enter(State::Closed);
+            return (0, None);
+        }
+        self.replies.say_parts(&["220 ", &self.settings.hostname, " ESMTP Service ready"]);
+        self.enter(State::Command);
+        (0, None)
+    }
+
+    fn next_line<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
+        match line::first(input, self.limit(input)) {
+            Line::Incomplete => (0, Some(Wish::Read)),
+            Line::Whole(line) => self.take_line(line, &input[line.len()..]),
+            Line::TooLong => {
+                self.state = State::Skipping(Rest::default());
+                (0, None)
+            }
+            Line::BareLineFeed => self.refuse_bare(input),
+        }
+    }
+
+    fn take_line<'a>(&mut self, line: &'a [u8], rest: &[u8]) -> Advance<'a> {
+        let state = std::mem::replace(&mut self.state, State::Command);
+        if let State::Proving(exchange) = state {
+            self.prove(exchange, line);
+            self.steps += 1;
+            return (line.len(), None);
+        }
+        let command = command::parse(line, self.offers());
+        if let Some(pause) = command.as_ref().ok().and_then(phase).and_then(|at| self.rest(at)) {
+            return (0, Some(pause));
+        }
+        self.has_rested = false;
+        self.steps += 1;
+        let wish = match command {
+            Ok(command::Command::StartTls) => self.start_tls(rest),
+            Ok(command) => self.execute(command),
+            Err(fault) => self.refuse_fault(fault),
+        };
+        (line.len(), wish)
+    }
+
+    fn skip<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
+        let State::Skipping(rest) = &mut self.state else { return (0, None) };
+        match rest.skip(input) {
+            Skipped::All => (input.len(), Some(Wish::Read)),
+            Skipped::BareLineFeed => self.refuse_bare(input),
+            Skipped::Ended(used) => {
+                self.enter(State::Command);
+                self.error("500 5.5.2 Line too long");
+                (used, None)
+            }
+        }
+    }
+
+    fn refuse_bare<'a>(&mut self, input: &[u8]) -> Advance<'a> {
+        self.counts.errors.one();
+        self.replies.say("500 5.5.2 Lines end with CRLF, closing connection");
+        self.enter(State::Closed);
+        (input.len(), None)
+    }
+
+    /// Octets that the line at the beginning of the input may have.
+    fn limit(&self, input: &[u8]) -> usize {
+        let most = self.settings.max_command as usize;
+        let begins = |verb: &[u8]| {
+            input.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb))
+        };
+        if matches!(self.state, State::Proving(_)) || begins(b"AUTH ") {
+            return auth::LONGEST_LINE;
+        }
+        match begins(b"MAIL ") {
+            true if self.offers().auth => most + MAIL_EXTRA + MAIL_AUTH_EXTRA,
+            true => most + MAIL_EXTRA,
+            false => most,
+        }
+    }
+
+    /// The delay of a phase, once.
+    pub(super) fn rest<'a>(&mut self, phase: Phase) -> Option<Wish<'a>> {
+        if self.has_rested {
+            return None;
+        }
+        let delay = self.settings.knobs.delay(phase)?;
+        self.has_rested = true;
+        Some(Wish::Pause(delay))
+    }
+
+    /// Whether a knob strikes.
+    pub(super) fn is_hit(&self, phase: Phase) -> bool {
+        self.counts.draws.hits(&self.settings.knobs, phase)
+    }
+
+    /// Goes over to a state of which time-outs begin anew.
+    pub(super) fn enter(&mut self, state: State) {
+        self.state = state;
+        self.has_rested = false;
+        self.steps += 1;
+    }
+
+    /// A message in good order makes up for errors before it: a group of pipelined commands whose `MAIL` was refused has
+    /// several, and they are no sign of a broken client.
+    pub(super) fn forgive(&mut self) {
+        self.errors = 0;
+    }
+
+    /// Says what is wrong, or that it is too much.
+    pub(super) fn error(&mut self, reply: &str) {
+        self.errors += 1;
+        self.counts.errors.one();
+        if self.errors < self.settings.max_errors {
+            self.replies.say(reply);
+        } else {
+            self.end("4.7.0", "Too many errors");
+        }
+    }
+}
+
+/// The phase that a command begins.
+fn phase(command: &command::Command<'_>) -> Option<Phase> {
+    match command {
+        command::Command::Mail(..) => Some(Phase::Mail),
+        command::Command::Rcpt(_) => Some(Phase::Rcpt),
+        command::Command::Data => Some(Phase::Data),
+        _ => None,
+    }
+}

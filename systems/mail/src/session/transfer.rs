@@ -1,0 +1,312 @@
+//! Content: begun by `DATA` or the first `BDAT`, handed on piece by piece, ended with a promise or a refusal.
+//!
+//! A message that will be refused is read to its end all the same, so that the conversation can go on.
+
+use super::machine::{Advance, Hello, Session, State, Wish};
+use crate::command::Parameters;
+use crate::envelope::{Content, Envelope};
+use crate::input::content::{Found, Framing};
+use crate::knobs::Phase;
+use crate::refusal::Refusal;
+
+/// A mail transaction: from `MAIL` to the reply after the content.
+#[derive(Debug)]
+pub(super) struct Transaction {
+    from: String,
+    to: Vec<String>,
+    pub(super) parameters: Parameters,
+    /// A recipient was named, if only to be refused.
+    pub(super) has_tried: bool,
+    /// Bytes of content so far; `None` before any.
+    content: Option<u64>,
+    /// Bytes of addresses.
+    held: usize,
+    /// A knob drops the connection in the midst.
+    is_doomed: bool,
+}
+
+impl Transaction {
+    pub(super) fn new(from: &str, parameters: Parameters) -> Self {
+        Self {
+            from: from.to_owned(),
+            to: Vec::new(),
+            parameters,
+            has_tried: false,
+            content: None,
+            held: from.len(),
+            is_doomed: false,
+        }
+    }
+
+    pub(super) fn add(&mut self, recipient: &str) {
+        self.held += size_of::<String>() + recipient.len();
+        self.to.push(recipient.to_owned());
+    }
+
+    pub(super) fn recipients(&self) -> usize {
+        self.to.len()
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Whether the store was asked to begin.
+    pub(super) fn has_begun(&self) -> bool {
+        self.content.is_some()
+    }
+}
+
+/// Why content that is being read will not be kept.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// The message is refused.
+    Refused(Refusal),
+    /// There is no message that it could belong to.
+    Astray(&'static str),
+}
+
+const TOO_LARGE: Refusal = Refusal::new(552, (5, 3, 4), "Message size exceeds limit");
+const LINE_TOO_LONG: Refusal = Refusal::new(500, (5, 6, 0), "Line of text too long");
+const HAS_NUL: Refusal = Refusal::new(554, (5, 6, 0), "Content has a NUL");
+
+impl Session<'_> {
+    /// The envelope of the message that is about to begin.
+    pub fn envelope(&mut self) -> Envelope {
+        let transaction = self.transaction.as_mut();
+        let (from, recipients) = transaction.map_or_else(Default::default, |transaction| {
+            transaction.held = 0;
+            (std::mem::take(&mut transaction.from), std::mem::take(&mut transaction.to))
+        });
+        let parameters = self.transaction.as_ref().map(|transaction| transaction.parameters);
+        let parameters = parameters.unwrap_or_default();
+        Envelope {
+            peer: self.origin.peer,
+            client: self.client.clone(),
+            user: self.user.clone(),
+            tls: self.origin.tls,
+            from,
+            recipients,
+            content: parameters.content,
+            is_utf8: parameters.is_utf8,
+            announced: parameters.size,
+        }
+    }
+
+    /// What the store said to [`Wish::Begin`].
+    pub fn begun(&mut self, result: Result<(), Refusal>) {
+        let state = std::mem::replace(&mut self.state, State::Command);
+        match (state, result) {
+            (State::BeginningData, Ok(())) => {
+                self.begin_content();
+                self.replies.say("354 Start mail input; end with <CRLF>.<CRLF>");
+                let limit = usize::try_from(self.settings.max_line).unwrap_or(usize::MAX);
+                self.enter(State::Data(Framing::new(limit)));
+            }
+            (State::BeginningData, Err(refusal)) => self.refuse_message(&refusal),
+            (State::BeginningChunk { size, is_last }, result) => {
+                self.begin_content();
+                self.verdict = result.err().map(Verdict::Refused);
+                self.enter(State::Chunk { size, left: size, is_last });
+            }
+            (state, _) => self.state = state,
+        }
+    }
+
+    /// The draft failed while content was written; it is gone.
+    pub fn failed(&mut self, refusal: Refusal) {
+        self.verdict = Some(Verdict::Refused(refusal));
+    }
+
+    /// What the store said to [`Wish::End`].
+    pub fn ended(&mut self, result: Result<String, Refusal>) {
+        match result {
+            Ok(name) => {
+                self.counts.accepted.one();
+                self.forgive();
+                self.transaction = None;
+                self.enter(State::Command);
+                self.replies.say_parts(&["250 2.0.0 Message accepted for delivery: ", &name]);
+            }
+            Err(refusal) => self.refuse_message(&refusal),
+        }
+    }
+
+    pub(super) fn data(&mut self) {
+        if let Some(reply) = self.out_of_order() {
+            return self.error(reply);
+        }
+        let is_chunked = self.transaction.as_ref().is_some_and(Transaction::has_begun);
+        let content = self.transaction.as_ref().map(|transaction| transaction.parameters.content);
+        if is_chunked || content == Some(Content::Binary) {
+            return self.error("503 5.5.1 Use BDAT for this message");
+        }
+        if self.is_hit(Phase::Data) {
+            return self.refuse_message(&self.settings.knobs.refusal());
+        }
+        self.enter(State::BeginningData);
+    }
+
+    pub(super) fn bdat<'a>(&mut self, size: u64, is_last: bool) -> Option<Wish<'a>> {
+        let order = if self.hello == Hello::Ehlo { self.out_of_order() } else { Some(NO_EHLO) };
+        if let Some(reply) = order {
+            self.discard_chunk(size, reply);
+            return None;
+        }
+        let so_far = self.transaction.as_ref().and_then(|transaction| transaction.content);
+        let is_struck = so_far.is_none() && self.is_hit(Phase::Data);
+        let is_too_large = so_far.unwrap_or(0).saturating_add(size) > self.settings.max_message;
+        if is_struck || is_too_large {
+            let refusal = if is_struck { self.settings.knobs.refusal() } else { TOO_LARGE };
+            self.verdict = Some(Verdict::Refused(refusal));
+            self.enter(State::Chunk { size, left: size, is_last });
+            return self.forget();
+        }
+        self.enter(match so_far {
+            None => State::BeginningChunk { size, is_last },
+            Some(_) => State::Chunk { size, left: size, is_last },
+        });
+        None
+    }
+
+    /// Reads a chunk that has no message, and says so afterwards (RFC 3030, 2).
+    pub(super) fn discard_chunk(&mut self, size: u64, reply: &'static str) {
+        self.verdict = Some(Verdict::Astray(reply));
+        self.enter(State::Chunk { size, left: size, is_last: false });
+    }
+
+    /// Why content cannot begin now.
+    fn out_of_order(&self) -> Option<&'static str> {
+        match &self.transaction {
+            None => Some("503 5.5.1 Send MAIL first"),
+            Some(transaction) if transaction.has_begun() => None,
+            Some(transaction) if transaction.recipients() > 0 => None,
+            Some(transaction) if transaction.has_tried => Some("554 5.5.1 No valid recipients"),
+            Some(_) => Some("503 5.5.1 Send RCPT first"),
+        }
+    }
+
+    fn begin_content(&mut self) {
+        let is_doomed = self.is_hit(Phase::Content);
+        self.verdict = None;
+        if let Some(transaction) = &mut self.transaction {
+            transaction.content = Some(0);
+            transaction.is_doomed = is_doomed;
+        }
+    }
+
+    pub(super) fn take_data<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
+        let State::Data(framing) = &mut self.state else { return (0, None) };
+        if input.is_empty() {
+            return (0, Some(Wish::Read));
+        }
+        let piece = framing.next(input);
+        let fault = match (framing.is_line_too_long(), framing.has_nul()) {
+            (true, _) => Some(LINE_TOO_LONG),
+            (_, true) => Some(HAS_NUL),
+            _ => None,
+        };
+        match piece.found {
+            Found::More => {}
+            Found::End => self.enter(State::Ending),
+            Found::Bare => {
+                self.counts.refused.one();
+                self.transaction = None;
+                self.replies.say("554 5.6.0 Lines end with CRLF, closing connection");
+                self.enter(State::Closed);
+                return (piece.used, None);
+            }
+        }
+        (piece.used, self.pass(piece.run, fault))
+    }
+
+    pub(super) fn take_chunk<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
+        let State::Chunk { size, left, is_last } = &mut self.state else { return (0, None) };
+        let run = &input[..input.len().min(usize::try_from(*left).unwrap_or(usize::MAX))];
+        *left -= run.len() as u64;
+        let (size, is_over, is_last) = (*size, *left == 0, *is_last);
+        if run.is_empty() && !is_over {
+            return (0, Some(Wish::Read));
+        }
+        // A refusal ends the transaction at the end of this chunk, be it the last or not.
+        let wish = self.pass(run, None);
+        if wish == Some(Wish::HangUp) || !is_over {
+            return (run.len(), wish);
+        }
+        match wish {
+            // The store's word on this piece decides what is said of the chunk.
+            Some(_) => {}
+            None if is_last || self.verdict.is_some() => self.enter(State::Ending),
+            None => {
+                self.replies.say_parts(&["250 2.0.0 ", &size.to_string(), " octets received"]);
+                self.enter(State::Command);
+            }
+        }
+        (run.len(), wish)
+    }
+
+    /// Hands content on, unless the message is to be refused.
+    fn pass<'a>(&mut self, run: &'a [u8], fault: Option<Refusal>) -> Option<Wish<'a>> {
+        self.counts.content_bytes.add(run.len() as u64);
+        if self.verdict.is_some() {
+            return None;
+        }
+        let transaction = self.transaction.as_mut()?;
+        let content = transaction.content.get_or_insert(0);
+        *content += run.len() as u64;
+        if transaction.is_doomed {
+            self.state = State::Closed;
+            return Some(Wish::HangUp);
+        }
+        let is_too_large = *content > self.settings.max_message;
+        match if is_too_large { Some(TOO_LARGE) } else { fault } {
+            Some(refusal) => {
+                self.verdict = Some(Verdict::Refused(refusal));
+                Some(Wish::Abandon)
+            }
+            None => (!run.is_empty()).then_some(Wish::Content(run)),
+        }
+    }
+
+    /// After the content: the refusal that is due, or the store's word.
+    pub(super) fn finish<'a>(&mut self) -> Advance<'a> {
+        if let Some(pause) = self.rest(Phase::Accept) {
+            return (0, Some(pause));
+        }
+        match self.verdict.take() {
+            Some(Verdict::Refused(refusal)) => {
+                self.refuse_message(&refusal);
+                return (0, None);
+            }
+            Some(Verdict::Astray(reply)) => {
+                self.enter(State::Command);
+                self.error(reply);
+                return (0, None);
+            }
+            None => {}
+        }
+        if self.is_hit(Phase::Accept) {
+            self.refuse_message(&self.settings.knobs.refusal());
+            return (0, Some(Wish::Abandon));
+        }
+        (0, Some(Wish::End))
+    }
+
+    /// Ends the transaction with a "no".
+    fn refuse_message(&mut self, refusal: &Refusal) {
+        self.counts.refused.one();
+        self.transaction = None;
+        self.enter(State::Command);
+        self.refuse(refusal);
+    }
+
+    /// Says a "no"; 421 is the one after which a server closes.
+    pub(super) fn refuse(&mut self, refusal: &Refusal) {
+        self.replies.refuse(refusal);
+        if refusal.code == 421 {
+            self.enter(State::Closed);
+        }
+    }
+}
+
+const NO_EHLO: &str = "503 5.5.1 Send EHLO first";

@@ -1,0 +1,174 @@
+//! What the mail server is started with, beside what its sessions keep to.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serving::error::BadOptions;
+use serving::listener::BACKLOG;
+use serving::options::Options;
+use serving::settings::Settings;
+
+use crate::session;
+use crate::store::hook::Hook;
+use crate::store::shelf::{Bounds, Full};
+use crate::tls::Tls;
+
+/// Messages and bytes that are kept unless told otherwise.
+const MESSAGES: u64 = 10_000;
+const BYTES: u64 = 256 << 20;
+/// Within which a hook must connect, take each piece and answer.
+const HOOK_TIMEOUT_NS: u64 = 30_000_000_000;
+
+/// Where messages go.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// Nowhere.
+    Discard,
+    /// Into memory.
+    Memory(Bounds),
+    /// Into a folder.
+    Maildir(PathBuf, Bounds),
+    /// To somebody else.
+    Hook(Hook),
+}
+
+/// The settings of `mail`.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    /// Where messages go.
+    pub store: Kept,
+    /// What each session keeps to.
+    pub session: session::Settings,
+    /// The server's side of TLS, if there is any.
+    pub tls: Option<Tls>,
+    /// Where TLS begins with the connection.
+    pub smtps: Option<SocketAddr>,
+    /// Where the door is.
+    pub http: SocketAddr,
+    /// Connections that wait to be accepted.
+    pub backlog: i32,
+    /// Threads that serve.
+    pub threads: usize,
+}
+
+/// Reads the settings.
+///
+/// Errors: every problem at once
+pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
+    let settings = Settings::new(&options.settings);
+    let (store, scope) = store(&settings);
+    let session = session::Settings::read(&settings);
+    let tls = Tls::read(&settings, &session.hostname);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let threads = settings.count("threads", processors, 1..=1_024);
+    let backlog = settings.count("backlog", BACKLOG as u64, 1..=65_535);
+    let configuration = Configuration {
+        store,
+        session,
+        tls,
+        smtps: if settings.has("smtps") { address(&settings, "smtps", "") } else { None },
+        http: address(&settings, "http", "127.0.0.1:0").unwrap_or(options.listen),
+        backlog: i32::try_from(backlog).unwrap_or(BACKLOG),
+        threads: usize::try_from(threads).unwrap_or(1),
+    };
+    settings.finish(scope)?;
+    Ok(configuration)
+}
+
+/// Settings of a store that was not asked for are unknown, and refused as such.
+fn store(settings: &Settings<'_>) -> (Kept, &'static str) {
+    match settings.choice("store", &["memory", "maildir", "hook", "discard"], 0) {
+        0 => {
+            let full = settings.choice("store_full", &["oldest", "refuse"], 0);
+            let bounds = bounds(settings, [Full::Oldest, Full::Refuse][full]);
+            (Kept::Memory(bounds), "the mail server with store=memory")
+        }
+        1 => {
+            let path = settings.text("path", "");
+            if path.is_empty() {
+                settings.refuse("path: store=maildir wants a folder");
+            }
+            let bounds = bounds(settings, Full::Oldest);
+            (Kept::Maildir(path.into(), bounds), "the mail server with store=maildir")
+        }
+        2 => (hook(settings), "the mail server with store=hook"),
+        _ => (Kept::Discard, "the mail server with store=discard"),
+    }
+}
+
+fn bounds(settings: &Settings<'_>, full: Full) -> Bounds {
+    let messages = settings.count("store_messages", MESSAGES, 1..=10_000_000);
+    let bytes = settings.size("store_bytes", BYTES);
+    Bounds { messages: usize::try_from(messages).unwrap_or(usize::MAX), bytes, full }
+}
+
+fn hook(settings: &Settings<'_>) -> Kept {
+    let within = Duration::from_nanos(settings.positive_time("hook_timeout", HOOK_TIMEOUT_NS));
+    match Hook::new(&settings.text("hook", ""), within) {
+        Ok(hook) => Kept::Hook(hook),
+        Err(problem) => {
+            settings.refuse(format!("hook: {problem}"));
+            Kept::Discard
+        }
+    }
+}
+
+fn address(settings: &Settings<'_>, key: &'static str, default: &str) -> Option<SocketAddr> {
+    let text = settings.text(key, default);
+    let address = text.parse().ok();
+    if address.is_none() {
+        settings
+            .refuse(format!("{key}: expected an address such as 127.0.0.1:2525, got \"{text}\""));
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(options: &Options) -> Vec<String> {
+        read(options).map_or_else(|bad| bad.problems, |_| Vec::new())
+    }
+
+    #[test]
+    fn everything_has_a_default() {
+        let plain = read(&Options::default()).unwrap();
+        let Kept::Memory(bounds) = plain.store else { panic!("{:?}", plain.store) };
+        assert_eq!((bounds.messages, bounds.full), (10_000, Full::Oldest));
+        assert!(plain.tls.is_none() && plain.smtps.is_none());
+        assert_eq!((plain.backlog, plain.http.port()), (4_096, 0));
+    }
+
+    #[test]
+    fn a_store_has_its_own_settings_and_no_others() {
+        let with = |store: &str| Options::default().with("store", store);
+        assert!(problems(&with("maildir").with("path", "/x")).is_empty());
+        assert!(problems(&with("hook").with("hook", "http://127.0.0.1:1/x")).is_empty());
+        assert!(problems(&with("discard")).is_empty());
+        assert!(problems(&with("memory").with("store_full", "refuse")).is_empty());
+        for odd in [
+            with("maildir"),
+            with("hook"),
+            with("hook").with("hook", "ftp://x"),
+            with("paper"),
+            with("memory").with("path", "/x"),
+            with("discard").with("store_bytes", "1MiB"),
+            with("maildir").with("path", "/x").with("store_full", "refuse"),
+        ] {
+            assert_eq!(problems(&odd).len(), 1, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let bad = Options::default()
+            .with("smtps", "here")
+            .with("http", "there")
+            .with("backlog", 0)
+            .with("threads", 0)
+            .with("max_mesage", "1MiB");
+        assert_eq!(problems(&bad).len(), 5);
+    }
+}

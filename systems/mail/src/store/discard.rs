@@ -1,0 +1,45 @@
+//! Keeps nothing: what is accepted is counted and gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use super::{Draft, Store};
+use crate::envelope::Envelope;
+use crate::refusal::Refusal;
+
+/// Accepts everything.
+#[derive(Debug, Default)]
+pub struct Discard {
+    accepted: Arc<AtomicU64>,
+}
+
+impl Store for Discard {
+    type Draft = Discarded;
+
+    async fn begin(&self, _: Envelope) -> Result<Discarded, Refusal> {
+        Ok(Discarded { accepted: Arc::clone(&self.accepted) })
+    }
+
+    fn effective(&self) -> Value {
+        json!({ "store": "discard" })
+    }
+}
+
+/// A message on its way to nowhere.
+#[derive(Debug)]
+pub struct Discarded {
+    accepted: Arc<AtomicU64>,
+}
+
+impl Draft for Discarded {
+    async fn write(&mut self, _: &[u8]) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Its name is its number.
+    async fn commit(self) -> Result<String, Refusal> {
+        Ok((self.accepted.fetch_add(1, Ordering::Relaxed) + 1).to_string())
+    }
+}

@@ -1,0 +1,224 @@
+//! Hands each message to whoever answers at a URL, and promises what that one promises.
+//!
+//! A `POST` carries the message as its body, in chunks, while it still comes in; the envelope stands in header fields.
+//! A message that breaks off breaks the request off, so that it is never taken for a whole one.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use http_body_util::BodyExt;
+use http_body_util::channel::{Channel, Sender};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::{Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use super::{Draft, Store};
+use crate::envelope::Envelope;
+use crate::refusal::Refusal;
+
+/// Connections that wait for the next message, and for how long at most.
+const IDLE: usize = 64;
+const IDLE_FOR: Duration = Duration::from_secs(1);
+const DOWN: Refusal = Refusal::new(451, (4, 4, 1), "the hook does not answer");
+const LATE: Refusal = Refusal::new(451, (4, 4, 1), "the hook takes too long");
+const NO_HEADER: Refusal =
+    Refusal::new(553, (5, 1, 3), "this address cannot be told in a header field");
+
+/// A content that broke off.
+#[derive(Debug, thiserror::Error)]
+#[error("the message broke off")]
+struct BrokenOff;
+
+type Body = Channel<Bytes, BrokenOff>;
+
+/// Where messages are posted.
+#[derive(Debug)]
+pub struct Hook {
+    target: Arc<Target>,
+}
+
+#[derive(Debug)]
+struct Target {
+    url: Uri,
+    /// Host and port, for the connection and for the header field.
+    authority: String,
+    within: Duration,
+    accepted: AtomicU64,
+    idle: Mutex<Vec<(SendRequest<Body>, Instant)>>,
+}
+
+impl Hook {
+    /// A hook at a URL such as `http://127.0.0.1:8080/mail`, which must connect, take each piece and answer within
+    /// this time.
+    ///
+    /// Errors: a sentence that says why this is no URL for a hook
+    pub fn new(url: &str, within: Duration) -> Result<Self, String> {
+        let parsed: Uri = url.parse().map_err(|error| format!("\"{url}\" is no URL: {error}"))?;
+        let authority = parsed.authority().filter(|_| parsed.scheme_str() == Some("http"));
+        let Some(authority) = authority else {
+            return Err(format!(
+                "expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\""
+            ));
+        };
+        let port = authority.port_u16().unwrap_or(80);
+        let authority = format!("{}:{port}", authority.host());
+        let (accepted, idle) = (AtomicU64::new(0), Mutex::default());
+        let target = Target { url: parsed, authority, within, accepted, idle };
+        Ok(Self { target: Arc::new(target) })
+    }
+}
+
+impl Store for Hook {
+    type Draft = Posting;
+
+    async fn begin(&self, envelope: Envelope) -> Result<Posting, Refusal> {
+        let target = Arc::clone(&self.target);
+        let (content, body) = Channel::new(1);
+        let request = target.request(&envelope, body)?;
+        let sender = match target.idle() {
+            Some(sender) => sender,
+            None => within(target.within, target.connect()).await?.map_err(|_| DOWN)?,
+        };
+        let answer = tokio::spawn(Arc::clone(&target).ask(sender, request));
+        Ok(Posting { target, content: Some(content), answer, is_cut: false })
+    }
+
+    fn effective(&self) -> Value {
+        json!({
+            "store": "hook",
+            "hook": self.target.url.to_string(),
+            "hook_timeout_ns": self.target.within.as_nanos() as u64,
+        })
+    }
+}
+
+impl Target {
+    fn request(&self, envelope: &Envelope, body: Body) -> Result<Request<Body>, Refusal> {
+        let path = self.url.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::post(path).body(body).map_err(|_| DOWN)?;
+        let fields = request.headers_mut();
+        let mut tell = |name: &'static str, value: &str| {
+            let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| NO_HEADER)?;
+            fields.append(HeaderName::from_static(name), value);
+            Ok(())
+        };
+        tell(HOST.as_str(), &self.authority)?;
+        tell(CONTENT_TYPE.as_str(), "message/rfc822")?;
+        tell("x-mail-from", &envelope.from)?;
+        for recipient in &envelope.recipients {
+            tell("x-mail-to", recipient)?;
+        }
+        tell("x-mail-client", &envelope.client)?;
+        tell("x-mail-peer", &envelope.peer.to_string())?;
+        if let Some(user) = &envelope.user {
+            tell("x-mail-user", user)?;
+        }
+        if let Some(tls) = envelope.tls {
+            tell("x-mail-tls", tls)?;
+        }
+        Ok(request)
+    }
+
+    /// A connection that was used before and is still there.
+    fn idle(&self) -> Option<SendRequest<Body>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(sender, since)| sender.is_ready() && since.elapsed() < IDLE_FOR);
+        idle.pop().map(|(sender, _)| sender)
+    }
+
+    async fn connect(&self) -> std::io::Result<SendRequest<Body>> {
+        let addresses: Vec<SocketAddr> = tokio::net::lookup_host(&self.authority).await?.collect();
+        let stream = TcpStream::connect(&addresses[..]).await?;
+        stream.set_nodelay(true)?;
+        let shake = http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shake.map_err(std::io::Error::other)?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    /// Sends a request while its body comes, and gives the status of the answer.
+    async fn ask(
+        self: Arc<Self>,
+        mut sender: SendRequest<Body>,
+        request: Request<Body>,
+    ) -> Option<StatusCode> {
+        let answer = sender.send_request(request).await.ok()?;
+        let status = answer.status();
+        // What it says beside is thrown away; where that takes long the connection is, too.
+        let mut said = answer.into_body();
+        let rest = async { while let Some(Ok(_)) = said.frame().await {} };
+        let is_read = tokio::time::timeout(Duration::from_millis(100), rest).await.is_ok();
+        if is_read && sender.ready().await.is_ok() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < IDLE {
+                idle.push((sender, Instant::now()));
+            }
+        }
+        Some(status)
+    }
+}
+
+async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Result<T, Refusal> {
+    tokio::time::timeout(time, work).await.map_err(|_| LATE)
+}
+
+/// A message on its way to the hook.
+#[derive(Debug)]
+pub struct Posting {
+    target: Arc<Target>,
+    content: Option<Sender<Bytes, BrokenOff>>,
+    answer: JoinHandle<Option<StatusCode>>,
+    /// The hook did not want the rest.
+    is_cut: bool,
+}
+
+impl Draft for Posting {
+    async fn write(&mut self, content: &[u8]) -> Result<(), Refusal> {
+        let Some(sender) = self.content.as_mut().filter(|_| !self.is_cut) else { return Ok(()) };
+        let piece = Bytes::copy_from_slice(content);
+        // Whoever does not want the rest has said why, which is heard at the end.
+        self.is_cut = within(self.target.within, sender.send_data(piece)).await?.is_err();
+        Ok(())
+    }
+
+    async fn commit(mut self) -> Result<String, Refusal> {
+        // An answer that came before the end is not about the whole message.
+        let is_early = self.is_cut || self.answer.is_finished();
+        drop(self.content.take());
+        let answer = within(self.target.within, &mut self.answer).await?;
+        match answer.ok().flatten() {
+            Some(status) if status.is_success() && !is_early => {
+                Ok((self.target.accepted.fetch_add(1, Ordering::Relaxed) + 1).to_string())
+            }
+            Some(status) if status.is_client_error() => {
+                let text = format!("the hook refuses the message ({})", status.as_u16());
+                Err(Refusal { code: 554, status: (5, 7, 1), text: text.into() })
+            }
+            Some(status) => {
+                let text = format!("the hook does not take the message ({})", status.as_u16());
+                Err(Refusal { code: 451, status: (4, 3, 0), text: text.into() })
+            }
+            None => Err(DOWN),
+        }
+    }
+}
+
+impl Drop for Posting {
+    fn drop(&mut self) {
+        // Taken at the end of a whole message.
+        if let Some(content) = self.content.take() {
+            content.abort(BrokenOff);
+        }
+        self.answer.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! The steps on the disk, one by one, so that tests can let each of them fail.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::refusal::Refusal;
+
+/// What a delivery does to the disk.
+pub(super) trait Disk: Send + Sync + std::fmt::Debug + 'static {
+    /// Makes a file that is not there yet.
+    fn create(&self, path: &Path) -> io::Result<File>;
+    /// Writes all of it.
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
+    /// Returns when the file's content is on the disk.
+    fn sync(&self, file: &File) -> io::Result<()>;
+    /// Gives a file its final place.
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Returns when the names in a folder are on the disk.
+    fn sync_folder(&self, folder: &File) -> io::Result<()>;
+}
+
+/// The real one.
+#[derive(Debug)]
+pub(super) struct Kernel;
+
+impl Disk for Kernel {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn sync_folder(&self, folder: &File) -> io::Result<()> {
+        folder.sync_all()
+    }
+}
+
+/// Makes a maildir where there is none.
+///
+/// Errors: what the kernel says, among it that something else is there
+pub(super) fn make(root: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    let made: Vec<&Path> = root.ancestors().take_while(|place| !place.exists()).collect();
+    for name in ["tmp", "new", "cur"] {
+        builder.create(root.join(name))?;
+    }
+    File::open(root)?.sync_all()?;
+    // A folder is on the disk when the one that it stands in is.
+    for parent in made.iter().filter_map(|place| place.parent()) {
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        File::open(parent)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// What a client is told when the disk says no.
+pub(super) fn refusal(error: &io::Error) -> Refusal {
+    use rustix::io::Errno;
+    const FULL: [Errno; 3] = [Errno::NOSPC, Errno::DQUOT, Errno::FBIG];
+    if Errno::from_io_error(error).is_some_and(|errno| FULL.contains(&errno)) {
+        Refusal::new(452, (4, 3, 1), "no room on the disk")
+    } else {
+        Refusal::new(451, (4, 3, 0), "the disk cannot take the message")
+    }
+}

@@ -1,0 +1,84 @@
+//! Unique names, as <https://cr.yp.to/proto/maildir.html> asks for: seconds, then microseconds, process and number of
+//! the delivery, then the host.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Gives names that nobody else gives.
+#[derive(Debug)]
+pub(super) struct Names {
+    host: String,
+    process: u32,
+    deliveries: AtomicU64,
+}
+
+impl Names {
+    /// Those of this process on a host of this name.
+    pub fn new(host: &str, process: u32) -> Self {
+        // What the page says of `/` and `:` in a host's name; anything else that is odd goes the same way.
+        let escaped = host.bytes().map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("\\{byte:03o}"),
+        });
+        Self { host: escaped.collect(), process, deliveries: AtomicU64::new(0) }
+    }
+
+    /// The next one.
+    pub fn next(&self) -> String {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let number = self.deliveries.fetch_add(1, Ordering::Relaxed);
+        let (seconds, micros) = (now.as_secs(), now.subsec_micros());
+        format!("{seconds}.M{micros:06}P{}Q{number}.{}", self.process, self.host)
+    }
+
+    /// Which process of this host gave a name; `None` for the names of others.
+    pub fn process_of(&self, name: &str) -> Option<u32> {
+        let (_, rest) = name.split_once('.')?;
+        let (middle, host) = rest.split_once('.')?;
+        let (_, process) = middle.strip_prefix('M')?.split_once('P')?;
+        let (process, _) = process.split_once('Q')?;
+        if host == self.host { process.parse().ok() } else { None }
+    }
+}
+
+/// When a name was given, in milliseconds since 1970; 0 if it does not tell.
+pub(super) fn given_at(name: &str) -> i64 {
+    let Some((seconds, rest)) = name.split_once('.') else { return 0 };
+    let seconds: i64 = seconds.parse().unwrap_or(0);
+    let micros = rest.strip_prefix('M').and_then(|rest| rest.get(..6));
+    let micros: i64 = micros.and_then(|digits| digits.parse().ok()).unwrap_or(0);
+    seconds.saturating_mul(1_000).saturating_add(micros / 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_say_who_gave_them() {
+        let names = Names::new("mail.example", 42);
+        let given: HashSet<String> = (0..1_000).map(|_| names.next()).collect();
+        assert_eq!(given.len(), 1_000);
+        for name in &given {
+            assert_eq!(names.process_of(name), Some(42), "{name}");
+            assert!(given_at(name) > 1_700_000_000_000, "{name}");
+            assert_eq!(Names::new("other.example", 42).process_of(name), None);
+        }
+        for other in ["", "x", "1.x.mail.example", "1.M1P.mail.example", "1.M1PxQ1.mail.example"] {
+            assert_eq!(names.process_of(other), None, "{other}");
+        }
+        assert_eq!(given_at("1700000001.M250000P1Q1.h"), 1_700_000_001_250);
+        assert_eq!((given_at("x"), given_at("7.x")), (0, 7_000));
+    }
+
+    #[test]
+    fn a_host_never_leaves_the_folder() {
+        let name = Names::new("../a:b c\n", 1).next();
+        assert!(name.ends_with("...\\057a\\072b\\040c\\012"), "{name}");
+        assert!(!name.contains(['/', ':', ' ', '\n']), "{name}");
+    }
+}

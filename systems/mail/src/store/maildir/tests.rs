@@ -1,0 +1,240 @@
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::store::shelf::{Bounds, Full};
+use crate::store::specimen::{Place, envelope, send, send_to};
+
+const HOST: &str = "mail.example";
+
+fn shelf(messages: usize) -> Shelf {
+    Shelf::new(Bounds { messages, bytes: 1 << 20, full: Full::Oldest }, &Registry::default())
+}
+
+fn open(place: &Place, shelf: &Shelf) -> Maildir {
+    Maildir::open(place.path(), HOST, shelf.clone(), &Registry::default()).unwrap()
+}
+
+#[tokio::test]
+async fn a_message_is_in_new_with_its_trace_before_it() {
+    let (place, shelf) = (Place::new(), shelf(10));
+    let store = open(&place, &shelf);
+    let long: Vec<u8> = (0..300_000_u32).flat_map(u32::to_be_bytes).collect();
+    for content in [&b"From: a\r\n\r\nhello\r\n"[..], b"", &long] {
+        let id = send_to(&store, &["b@y", "c@z"], content).await.unwrap();
+        let file = fs::read(place.path().join("new").join(&id)).unwrap();
+        assert!(
+            file.starts_with(b"Return-Path: <a@x>\r\nDelivered-To: b@y\r\nDelivered-To: c@z\r\n")
+        );
+        assert!(file.ends_with(content));
+        assert_eq!(&shelf.get(&id).unwrap().content.read().unwrap()[..], content);
+    }
+    assert!(place.names("tmp").is_empty() && place.names("cur").is_empty());
+    assert_eq!(place.names("new").len(), 3);
+}
+
+#[tokio::test]
+async fn a_message_that_breaks_off_leaves_nothing() {
+    let (place, shelf) = (Place::new(), shelf(10));
+    let store = open(&place, &shelf);
+    for size in [10, IN_MEMORY / 2, 5 * IN_MEMORY] {
+        let mut draft = store.begin(envelope(&["b@y"])).await.unwrap();
+        for piece in vec![b'x'; size].chunks(1_000) {
+            draft.write(piece).await.unwrap();
+        }
+        let is_written = size > IN_MEMORY;
+        assert_eq!(place.names("tmp").len(), usize::from(is_written), "{size}");
+        drop(draft);
+        assert!(place.names("tmp").is_empty() && place.names("new").is_empty(), "{size}");
+    }
+    assert!(shelf.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_delivered_is_shown_after_a_restart() {
+    let place = Place::new();
+    let store = open(&place, &shelf(10));
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let content = format!("Subject: {number}\r\n\r\n");
+        ids.push(send_to(&store, &["b@y"], content.as_bytes()).await.unwrap());
+    }
+    // One from elsewhere, without a trace of ours.
+    fs::write(place.path().join("new/1.other"), "Return-Path: <z@z>\r\n\r\n").unwrap();
+    let later = shelf(10);
+    drop(open(&place, &later));
+    let listed = later.between(0, u64::MAX, 100);
+    let names: Vec<&str> = listed.iter().rev().map(|message| &*message.id).collect();
+    assert_eq!(names[0], "1.other");
+    assert_eq!(names[1..], ids);
+    assert_eq!(listed[0].slip.recipients, ["b@y"]);
+    assert_eq!(&listed[0].content.read().unwrap()[..], b"Subject: 4\r\n\r\n");
+    assert_eq!((listed[5].slip.from.as_str(), listed[5].size), ("", 22));
+    let few = shelf(2);
+    drop(open(&place, &few));
+    assert_eq!(few.between(0, u64::MAX, 100).len(), 2);
+    assert!(few.get(&ids[4]).is_some() && few.get(&ids[2]).is_none());
+}
+
+#[test]
+fn leftovers_go_and_what_others_write_stays() {
+    let place = Place::new();
+    disk::make(place.path()).unwrap();
+    let tmp = place.path().join("tmp");
+    let gone = {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        child.id()
+    };
+    let parent = std::os::unix::process::parent_id();
+    let mine = std::process::id();
+    let name = |process: u32, host: &str| format!("1700000000.M000001P{process}Q1.{host}");
+    let cases = [
+        (name(gone, HOST), false),
+        (name(mine, HOST), false),
+        (name(parent, HOST), true),
+        (name(gone, "elsewhere.example"), true),
+        ("unknown".to_owned(), true),
+        ("old".to_owned(), false),
+    ];
+    for (name, _) in &cases {
+        fs::write(tmp.join(name), "x").unwrap();
+    }
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(37 * 3600);
+    let old = File::options().write(true).open(tmp.join("old")).unwrap();
+    old.set_modified(long_ago).unwrap();
+    start::clean(&tmp, &Names::new(HOST, mine)).unwrap();
+    for (name, stays) in &cases {
+        assert_eq!(tmp.join(name).exists(), *stays, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn messages_that_come_together_share_the_sync_of_the_folder() {
+    let (place, shelf, metrics) = (Place::new(), shelf(1_000), Registry::default());
+    let disk = Arc::new(Slow::default());
+    let store = Maildir::on(disk.clone(), place.path(), HOST, (shelf, &metrics)).unwrap();
+    let store = Arc::new(store);
+    let mut senders = tokio::task::JoinSet::new();
+    for _ in 0..32 {
+        let store = Arc::clone(&store);
+        senders.spawn(async move { send(&*store, b"hello").await.unwrap() });
+    }
+    let names: BTreeSet<String> = senders.join_all().await.into_iter().collect();
+    assert_eq!(names.len(), 32);
+    assert_eq!(names, place.names("new").into_iter().collect());
+    // The first sync lasts until all contents are there: most of the others wait for the second one by then.
+    let syncs = disk.syncs.load(Ordering::SeqCst);
+    assert!(syncs <= 16, "{syncs} syncs of 32 messages");
+}
+
+/// A disk on which the first sync of the folder takes until all contents are there.
+#[derive(Debug, Default)]
+struct Slow {
+    contents: AtomicUsize,
+    syncs: AtomicUsize,
+}
+
+impl Disk for Slow {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        Kernel.create(path)
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        Kernel.write(file, bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        Kernel.sync(file)?;
+        self.contents.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Kernel.publish(from, to)
+    }
+
+    fn sync_folder(&self, folder: &File) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::SeqCst);
+        while self.contents.load(Ordering::SeqCst) < 32 {
+            std::thread::yield_now();
+        }
+        Kernel.sync_folder(folder)
+    }
+}
+
+/// A disk on which one step fails, once.
+#[derive(Debug)]
+struct Failing {
+    step: &'static str,
+    errno: rustix::io::Errno,
+    failures: AtomicUsize,
+}
+
+impl Failing {
+    fn at(&self, step: &str) -> io::Result<()> {
+        if step == self.step && self.failures.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Err(self.errno.into());
+        }
+        Ok(())
+    }
+}
+
+impl Disk for Failing {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        self.at("create").and_then(|()| Kernel.create(path))
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        // As a disk does that becomes full: a part of it gets there.
+        Kernel.write(file, &bytes[..bytes.len() / 2])?;
+        self.at("write")?;
+        Kernel.write(file, &bytes[bytes.len() / 2..])
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.at("sync").and_then(|()| Kernel.sync(file))
+    }
+
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.at("publish").and_then(|()| Kernel.publish(from, to))
+    }
+
+    fn sync_folder(&self, folder: &File) -> io::Result<()> {
+        self.at("sync_folder").and_then(|()| Kernel.sync_folder(folder))
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_says_no_is_a_refusal_and_leaves_nothing() {
+    use rustix::io::Errno;
+    for step in ["create", "write", "sync", "publish", "sync_folder"] {
+        for (errno, code) in [(Errno::NOSPC, 452), (Errno::DQUOT, 452), (Errno::IO, 451)] {
+            for size in [10, 3 * IN_MEMORY] {
+                let case = format!("{step} {errno} {size}");
+                let (place, shelf) = (Place::new(), shelf(10));
+                let disk = Arc::new(Failing { step, errno, failures: AtomicUsize::new(0) });
+                let metrics = Registry::default();
+                let at = (shelf.clone(), &metrics);
+                let store = Maildir::on(disk, place.path(), HOST, at).unwrap();
+                let refusal = send(&store, &vec![b'x'; size]).await.unwrap_err();
+                assert_eq!(refusal.code, code, "{case}");
+                assert!(place.names("tmp").is_empty(), "{case}");
+                assert!(place.names("new").is_empty(), "{case}");
+                assert!(shelf.is_empty(), "{case}");
+                // And it goes on.
+                send(&store, b"hello").await.unwrap();
+                assert_eq!(place.names("new").len(), 1, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_place_where_no_folder_can_be_is_an_error() {
+    let place = Place::new();
+    let file = place.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let opened = Maildir::open(&file, HOST, shelf(1), &Registry::default());
+    assert!(opened.is_err());
+}

@@ -1,0 +1,107 @@
+//! The lines that a final delivery puts before a message (RFC 5321, 4.4): who sent it to whom, and how it came.
+//!
+//! `Return-Path`, a `Delivered-To` for each recipient, and one `Received` that carries the name of the file, so that
+//! these lines are told from those of the message when the folder is read again.
+
+use std::fmt::Write;
+
+use crate::envelope::Envelope;
+use crate::store::shelf::Slip;
+
+/// The lines for a message of this name.
+pub(super) fn lines(envelope: &Envelope, host: &str, name: &str) -> String {
+    let mut lines = format!("Return-Path: <{}>\r\n", plain(&envelope.from));
+    for recipient in &envelope.recipients {
+        let _ = write!(lines, "Delivered-To: {}\r\n", plain(recipient));
+    }
+    let _ = write!(
+        lines,
+        "Received: from {} ([{}]) by {}{} id {name}; {}\r\n",
+        plain(&envelope.client),
+        envelope.peer.ip(),
+        plain(host),
+        protocol(envelope),
+        jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S +0000"),
+    );
+    lines
+}
+
+/// By which protocol it came, as the names of RFC 3848 and RFC 6531 tell; empty where an envelope does not.
+fn protocol(envelope: &Envelope) -> String {
+    let tls = if envelope.tls.is_some() { "S" } else { "" };
+    let authenticated = if envelope.user.is_some() { "A" } else { "" };
+    match (envelope.is_utf8, format!("{tls}{authenticated}")) {
+        (true, suffix) => format!(" with UTF8SMTP{suffix}"),
+        (false, suffix) if suffix.is_empty() => String::new(),
+        (false, suffix) => format!(" with ESMTP{suffix}"),
+    }
+}
+
+/// Who sent it to whom, and how long the lines are; `None` if they are not those of a message of this name.
+pub(super) fn read(file: &[u8], name: &str) -> Option<(Slip, usize)> {
+    let mut slip = Slip::default();
+    let mut at = 0;
+    for line in file.split_inclusive(|byte| *byte == b'\n') {
+        at += line.len();
+        let line = std::str::from_utf8(line).ok()?.strip_suffix("\r\n")?;
+        if let Some(path) = line.strip_prefix("Return-Path: <") {
+            slip.from = path.strip_suffix('>')?.to_owned();
+        } else if let Some(recipient) = line.strip_prefix("Delivered-To: ") {
+            slip.recipients.push(recipient.to_owned());
+        } else {
+            let is_ours = line.starts_with("Received: ") && line.contains(&format!(" id {name}; "));
+            return is_ours.then_some((slip, at));
+        }
+    }
+    None
+}
+
+/// What could end a line does not.
+fn plain(text: &str) -> String {
+    text.replace(|symbol: char| symbol.is_control(), "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope() -> Envelope {
+        Envelope {
+            peer: "192.0.2.1:25".parse().unwrap(),
+            client: "client.example".to_owned(),
+            user: Some("ada".to_owned()),
+            tls: Some("TLSv1.3"),
+            from: "a@x".to_owned(),
+            recipients: vec!["b@y".to_owned(), "c@z".to_owned()],
+            content: crate::envelope::Content::EightBit,
+            is_utf8: false,
+            announced: None,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let lines = lines(&envelope(), "mail.example", "1.M2P3Q4.h");
+        assert!(lines.starts_with(
+            "Return-Path: <a@x>\r\nDelivered-To: b@y\r\nDelivered-To: c@z\r\nReceived: from \
+             client.example ([192.0.2.1]) by mail.example with ESMTPSA id 1.M2P3Q4.h; "
+        ));
+        let file = format!("{lines}Return-Path: <no>\r\nDelivered-To: no\r\n\r\nhello");
+        let (slip, length) = read(file.as_bytes(), "1.M2P3Q4.h").unwrap();
+        assert_eq!((slip.from.as_str(), slip.recipients.join(" ").as_str()), ("a@x", "b@y c@z"));
+        assert_eq!(length, lines.len());
+        assert_eq!(read(file.as_bytes(), "1.M2P3Q5.h"), None);
+        assert_eq!(read(b"From: a\r\n\r\n", "1.M2P3Q4.h"), None);
+        assert_eq!(read(b"", "1.M2P3Q4.h"), None);
+    }
+
+    #[test]
+    fn an_envelope_cannot_add_lines() {
+        let mut odd = envelope();
+        odd.from = "a\r\nX-Evil: yes".to_owned();
+        odd.client = "c\nX-Evil: yes\u{85}".to_owned();
+        let lines = lines(&odd, "mail.example", "n");
+        assert_eq!(lines.matches('\n').count(), 4);
+        assert_eq!(read(lines.as_bytes(), "n").unwrap().0.from, "a??X-Evil: yes");
+    }
+}

@@ -1,0 +1,181 @@
+//! The whole server, as it is started: what it tells of itself, what it counts, and how it stops.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use serving::error::ServeError;
+use serving::nonce;
+use serving::options::Options;
+use serving::stop::{Stop, Stopper};
+
+/// SHA-256 of `abc` and CR LF, as `sha256sum` says.
+const DIGEST: &str = "552bab6864c7a7b69a502ed1854b9245c0e1a30f008aaa0b281da62585fdb025";
+
+/// A server of a test's own.
+struct Server {
+    ready: Value,
+    stopper: Stopper,
+    thread: JoinHandle<Result<(), ServeError>>,
+}
+
+impl Server {
+    fn start(options: Options) -> Self {
+        let (stopper, stop) = Stop::pair();
+        let (tell, told) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            mail::serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
+        });
+        let ready = serde_json::from_str(&told.recv().unwrap()).unwrap();
+        Self { ready, stopper, thread }
+    }
+
+    fn address(&self, name: &str) -> String {
+        self.ready["listening"][name].as_str().unwrap().to_owned()
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let mut stream = connect(&self.address("http"));
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str(body).unwrap_or_else(|_| body.into())
+    }
+
+    fn stop(self) {
+        self.stopper.stop();
+        self.thread.join().unwrap().unwrap();
+    }
+}
+
+fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+/// Says each of these and reads a reply to each, the greeting first; gives the codes.
+fn converse(stream: &TcpStream, said: &[&str]) -> Vec<String> {
+    let mut reader = BufReader::new(stream);
+    let mut reply = || loop {
+        let mut line = String::new();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the connection ended");
+        if !line[3..].starts_with('-') {
+            break line[..3].to_owned();
+        }
+    };
+    let mut codes = vec![reply()];
+    for text in said {
+        (&*stream).write_all(text.as_bytes()).unwrap();
+        codes.push(reply());
+    }
+    codes
+}
+
+fn send(server: &Server, content: &str) {
+    let stream = connect(&server.address("smtp"));
+    let content = format!("{content}.\r\n");
+    let said =
+        ["EHLO c.example\r\n", "MAIL FROM:<a@x>\r\n", "RCPT TO:<b@y>\r\n", "RCPT TO:<c@z>\r\n"];
+    let codes = converse(&stream, &[&said[..], &["DATA\r\n", &content, "QUIT\r\n"]].concat());
+    assert_eq!(codes, ["220", "250", "250", "250", "250", "354", "250", "221"]);
+}
+
+fn marked(index: u64, body: &str) -> String {
+    let nonce = format!("{:08x}{index:012x}{:012x}-{}", 1, 0, nonce::now_ns());
+    format!("X-Proofload-Nonce: {nonce}\r\nX-Proofload-Digest: sha256={DIGEST}\r\n\r\n{body}\r\n")
+}
+
+#[test]
+fn what_a_load_sends_is_observed() {
+    for store in ["memory", "discard"] {
+        let server = Server::start(Options::default().with("store", store));
+        send(&server, &marked(0, "abc"));
+        send(&server, &marked(1, "abd"));
+        send(&server, "Subject: a stranger\r\n\r\n");
+        let observed = server.get("/observed");
+        let count = |name: &str| observed[name].as_u64().unwrap();
+        assert_eq!((count("received"), count("duplicates"), count("unexpected")), (2, 0, 1));
+        let detail = &observed["detail"];
+        assert_eq!((&detail["intact"], &detail["damaged"]), (&json!(1), &json!(1)), "{store}");
+        assert_eq!((&detail["messages"], &detail["recipients"]), (&json!(3), &json!(6)));
+        assert!(observed["delivery_time"].is_string());
+        let metrics = server.get("/metrics");
+        let metrics = metrics.as_str().unwrap();
+        for line in ["mail_messages_total 3", "mail_messages_accepted_total 3"] {
+            assert!(metrics.contains(&format!("\n{line}\n")), "{metrics}");
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn settings_are_told_under_their_names_as_they_were_set() {
+    let folder = std::env::temp_dir().join(format!("mail-served-{}", std::process::id()));
+    let set = [
+        ("store", json!("maildir")),
+        ("path", json!(folder)),
+        ("store_messages", json!(7)),
+        ("hostname", json!("sink.example")),
+        ("tls", json!("starttls")),
+        ("min_tls", json!("1.3")),
+        ("auth", json!("optional")),
+        ("auth_in_clear", json!(true)),
+        ("backlog", json!(10)),
+        ("threads", json!(2)),
+        ("max_connections", json!(50)),
+        ("max_recipients", json!(3)),
+        ("max_errors", json!(4)),
+    ];
+    let options = Options::default().with("users", json!({ "ada": "secret" }));
+    let options = options.with("smtps", "127.0.0.1:0");
+    let given = set.iter().cloned();
+    let options = given.fold(options, |options, (name, value)| options.with(name, value));
+    let server = Server::start(options);
+    let effective = &server.ready["effective"];
+    for (name, value) in &set {
+        assert_eq!(&effective[*name], value, "{name}");
+    }
+    assert!(!server.ready.to_string().contains("secret"));
+    assert_eq!(server.ready["system"], "mail");
+    for name in ["smtp", "smtps", "http"] {
+        TcpStream::connect(server.address(name)).unwrap();
+    }
+    server.stop();
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn who_waits_at_the_door_does_not_hold_the_server_up() {
+    let server = Server::start(Options::default());
+    let mut waiting = connect(&server.address("http"));
+    write!(waiting, "GET /messages?wait=60s HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    // Answered on another connection: by then the first one is being read.
+    assert_eq!(server.get("/counts")["messages"], 0);
+    server.stop();
+    let mut answer = String::new();
+    waiting.read_to_string(&mut answer).unwrap();
+    assert!(answer.is_empty() || answer.contains("{\"messages\":[]}"), "{answer}");
+}
+
+#[test]
+fn bad_settings_and_places_that_cannot_be_had_are_told_apart() {
+    let refused = |options: Options| {
+        let (_stopper, stop) = Stop::pair();
+        mail::serve_until(&options, stop, |_| panic!("it is not ready")).unwrap_err().exit_code()
+    };
+    assert_eq!(refused(Options::default().with("store", "paper")), 2);
+    assert_eq!(refused(Options::default().with("stoer", "memory")), 2);
+    let nowhere = Options::default().with("store", "maildir").with("path", "/proc/mail");
+    assert_eq!(refused(nowhere), 4);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    assert_eq!(refused(Options::default().with("http", taken)), 4);
+}
