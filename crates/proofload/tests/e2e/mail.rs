@@ -196,3 +196,43 @@ fn one_experiment_may_speak_several_protocols() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("its target begins with http:// or https://"), "{}", ran.stderr);
 }
+
+#[test]
+fn our_own_server_counts_every_message_whole_and_once() {
+    let lab = Lab::new();
+    lab.write("users", "tim:tanstaaf\n");
+    let (ran, summary) = {
+        let file = lab.path("users");
+        lab.write("mail.toml", &own(&file.display().to_string()));
+        lab.run(&["mail.toml"])
+    };
+    assert_measured(&ran, &summary);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert_eq!(trial.accounting.succeeded, 300, "{:?}", trial.total.failures);
+    let sink = &trial.observers[0];
+    assert_eq!((sink.received, sink.duplicates, sink.unexpected, sink.lost), (300, 0, 0, 0));
+    assert_eq!((&sink.detail["intact"], &sink.detail["damaged"]), (&300.into(), &0.into()));
+    assert!(trial.total.spans["auth"].count > 0 && trial.total.spans["ehlo_tls"].count > 0);
+    assert!(sink.delivery_time.is_some(), "the nonce tells when a message was sent");
+}
+
+/// Messages in every way that there is, to a server of this program, whose side door counts them.
+fn own(users: &str) -> String {
+    format!(
+        "title = \"own\"\n\
+         [system]\nserve = \"mail\"\n\
+         set = {{ store = \"memory\", tls = \"starttls\", auth = \"optional\", users = \"{users}\" }}\n\
+         [[observer]]\nname = \"sink\"\n\
+         expect = \"received == proved.succeeded + chunks.succeeded + text.succeeded\"\n\
+         [target]\nurl = \"smtp://{{system.smtp}}\"\ninsecure = true\n\
+         [load]\nconnections = 4\noperations = 300\nwarm_up = \"0s\"\nsteady_state = \"reported\"\n\
+         [[operation]]\nname = \"proved\"\n\
+         smtp = {{ to = [\"a@b.example\", \"c@d.example\"], size = \"10KiB\", tls = \"starttls\", \
+         auth = {{ mechanism = \"login\", user = \"tim\", password = \"tanstaaf\" }} }}\n\
+         [[operation]]\nname = \"chunks\"\n\
+         smtp = {{ to = \"a@b.example\", size = \"100KiB\", chunking = true, pipelining = true, eight_bit = true }}\n\
+         [[operation]]\nname = \"text\"\n\
+         smtp = {{ to = \"a-{{{{sequence}}}}@b.example\", body = \".a\\n..\\n.\\n{{{{nonce}}}}\" }}\n"
+    )
+}

@@ -114,8 +114,11 @@ fn think_mean(model: &Model) -> Option<u64> {
     Some(nanoseconds(mean))
 }
 
+/// Operations whose answers carry more than a status, of which nothing else was looked at. What HTTP answers is a
+/// page; to a message, a mail server answers with a status and no more.
 fn status_only(operations: &[Operation]) -> Vec<String> {
-    let unchecked = operations.iter().filter(|operation| {
+    let with_content = operations.iter().filter(|operation| operation.protocol == "http");
+    let unchecked = with_content.filter(|operation| {
         let mut entries = operation.expect.iter().flat_map(|table| &table.entries);
         entries.all(|entry| entry.key == "status")
     });

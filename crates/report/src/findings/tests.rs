@@ -28,6 +28,12 @@ fn a_plain_run_is_short_and_unchecked_and_nothing_else() {
 }
 
 #[test]
+fn an_answer_that_is_a_status_and_no_more_was_looked_at_whole() {
+    let summary = open(|made| made.plan.arms[0].operations[0].protocol = "smtp".to_owned());
+    assert!(!has(&summary, "status-only"));
+}
+
+#[test]
 fn every_code_is_unique_and_kebab_case() {
     let mut codes: Vec<_> = TABLE.iter().map(|row| row.code).collect();
     assert!(codes.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-')));

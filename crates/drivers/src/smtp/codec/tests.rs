@@ -130,6 +130,11 @@ fn offers_are_those_of_the_reply() {
         250-SMTPUTF8\r\n250-XSTRANGE=1 ?\r\n250 CHUNKING\r\n";
     assert_eq!(of(everything), all);
     assert_eq!(of("250 mail.example\r\n"), []);
+    assert_eq!(
+        of("250-smtp-sink\r\n250-PIPELINING\r\n250 \r\n"),
+        [Pipelining],
+        "as Postfix's sink ends it"
+    );
     assert_eq!(of("250-mail.example\r\n250 size\r\n"), [Size]);
     assert_eq!(
         of("250-mail.example\r\n250-AUTH CRAM-MD5 LOGIN\r\n250 8bitmime\r\n"),
