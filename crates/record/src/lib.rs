@@ -24,6 +24,6 @@ pub use error::RecordError;
 pub use failure::FailureKind;
 pub use recorder::{Batch, Phases, RawSample, Recorder};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
-pub use totals::{ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
+pub use totals::{Before, ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
 pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, Trial};
 pub use window::{Late, OperationWindow, Window, WindowAssembler, WindowPart, WindowSpan};

@@ -115,9 +115,10 @@ impl Recorder {
     }
 
     /// An operation that was begun ended (`Abandoned` included). `detail` is what was seen of a failure.
-    /// Operations intended outside the measure phase are ignored, here and in `begin` and `miss`.
+    /// Operations intended outside the measure phase are only counted, here and in `begin` and `miss`.
     pub fn end(&mut self, sample: &Sample<'_>, detail: Option<&str>) {
         if !self.phases.measures(sample.intended_at) {
+            self.totals.operations[sample.operation].before.end(sample);
             return;
         }
         self.totals.end(sample, self.phases.measure_to);
@@ -192,6 +193,7 @@ impl Recorder {
     /// Counts an operation as planned and gives its window; `None` outside the measure phase.
     fn plan(&mut self, operation: usize, intended_at: u64) -> Option<u64> {
         if !self.phases.measures(intended_at) {
+            self.totals.operations[operation].before.planned += 1;
             return None;
         }
         self.newest = self.newest.max(intended_at);

@@ -66,6 +66,9 @@ pub struct OperationTotals {
     pub bytes_sent: u64,
     /// Bytes read.
     pub bytes_received: u64,
+    /// Those of the phases before, which are not judged, but did arrive.
+    #[serde(default)]
+    pub before: Before,
 }
 
 /// A declared number read from answers.
@@ -91,6 +94,35 @@ pub struct Totals {
     pub dispatch_lag: Histogram,
     /// Parts of response time, by bucket of response time.
     pub tail: TailBreakdown,
+}
+
+/// What ramp-up and warm-up sent: whoever counts arrivals cannot tell it from the rest.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Before {
+    /// Begun, or missed.
+    pub planned: u64,
+    /// Ended well.
+    pub succeeded: u64,
+    /// Sums of the items of those, by item index of the layout.
+    pub items: Vec<f64>,
+}
+
+impl Before {
+    pub(crate) fn end(&mut self, sample: &Sample<'_>) {
+        if sample.outcome != Outcome::Succeeded {
+            return;
+        }
+        self.succeeded += 1;
+        for (sum, value) in self.items.iter_mut().zip(sample.items) {
+            *sum += if value.is_finite() { *value } else { 0.0 };
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.planned += other.planned;
+        self.succeeded += other.succeeded;
+        self.items.iter_mut().zip(&other.items).for_each(|(mine, theirs)| *mine += theirs);
+    }
 }
 
 impl Totals {
@@ -181,6 +213,7 @@ impl OperationTotals {
             items: vec![ItemTotals::default(); items],
             bytes_sent: 0,
             bytes_received: 0,
+            before: Before { items: vec![0.0; items], ..Before::default() },
         }
     }
 
@@ -261,6 +294,7 @@ impl OperationTotals {
         }
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
+        self.before.merge(&other.before);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What observers counted, held against what was sent.
 
-use record::Totals;
+use plan::criterion::TOTAL;
 use record::summary::{Expectation, Observer};
+use record::{OperationTotals, Totals};
 use serde_json::Value;
 
 use crate::process::{Observation, Observed};
@@ -107,25 +108,36 @@ fn value(term: &str, observed: &Observed, sent: &Sent<'_>) -> Result<f64, String
 }
 
 impl Sent<'_> {
-    /// A count of an operation, `register.succeeded`, or the sum of an item, `multicast.delivered`.
+    /// A count of an operation, `register.succeeded`, or of all of them, `all.succeeded`, or the sum of an item,
+    /// `multicast.delivered`; with what the warm-up sent, since that arrived, too.
     fn value(&self, term: &str) -> Option<f64> {
         let (name, what) = term.rsplit_once('.')?;
+        if name == TOTAL {
+            let operations = &self.totals.operations;
+            return operations.iter().map(|operation| count(operation, what)).sum();
+        }
         let place = self.totals.operations.iter().position(|operation| operation.name == name)?;
         let operation = &self.totals.operations[place];
-        match what {
-            "planned" => Some(operation.planned as f64),
-            "succeeded" => Some(operation.succeeded as f64),
-            item => {
-                let item = self.items.get(place)?.iter().position(|known| known == item)?;
-                Some(operation.items.get(item)?.sum)
-            }
-        }
+        count(operation, what).or_else(|| {
+            let item = self.items.get(place)?.iter().position(|known| known == what)?;
+            let before = operation.before.items.get(item).copied().unwrap_or(0.0);
+            Some(operation.items.get(item)?.sum + before)
+        })
+    }
+}
+
+fn count(operation: &OperationTotals, what: &str) -> Option<f64> {
+    let before = &operation.before;
+    match what {
+        "planned" => Some((operation.planned + before.planned) as f64),
+        "succeeded" => Some((operation.succeeded + before.succeeded) as f64),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{ItemTotals, Layout};
+    use record::{Before, ItemTotals, Layout};
 
     use super::*;
 
@@ -173,8 +185,34 @@ mod tests {
             ("received <= 11", false),
             ("received == register.succeeded + 5", true),
             ("received + 1 == multicast.delivered", false),
+            ("received == all.succeeded + 5", true),
+            ("received == all.planned + 12", true),
         ] {
             assert_eq!(judged(expect), (holds, Vec::new()), "{expect}");
+        }
+    }
+
+    #[test]
+    fn what_the_warm_up_sent_has_arrived_too() {
+        let mut totals = Totals::new(&Layout {
+            operations: vec!["multicast".into()],
+            items: vec![vec!["delivered".into()]],
+            spans: Vec::new(),
+        });
+        let operation = &mut totals.operations[0];
+        (operation.planned, operation.succeeded) = (5, 4);
+        operation.items[0] = ItemTotals { count: 4, sum: 40.0, ..Default::default() };
+        operation.before = Before { planned: 3, succeeded: 2, items: vec![20.0] };
+        let items = [vec!["delivered".to_owned()]];
+        let sent = Sent { totals: &totals, items: &items };
+        for (term, known) in [
+            ("multicast.planned", Some(8.0)),
+            ("multicast.succeeded", Some(6.0)),
+            ("all.succeeded", Some(6.0)),
+            ("multicast.delivered", Some(60.0)),
+            ("all.delivered", None),
+        ] {
+            assert_eq!(sent.value(term), known, "{term}");
         }
     }
 

@@ -164,6 +164,12 @@ proptest! {
         let measured = |drawn: &&Drawn| (FROM..TO).contains(&drawn.intended_at);
         let total = totals.total();
         prop_assert_eq!(total.planned, log.iter().filter(measured).count() as u64);
+        let outside = || log.iter().filter(|drawn| !measured(drawn));
+        prop_assert_eq!(total.before.planned, outside().count() as u64);
+        let succeeded = outside().filter(|drawn| drawn.outcome == Some(Outcome::Succeeded));
+        prop_assert_eq!(total.before.succeeded, succeeded.clone().count() as u64);
+        let items: f64 = succeeded.filter(|drawn| drawn.operation == 0).map(|drawn| drawn.item).sum();
+        prop_assert_eq!(totals.operations[0].before.items[0], items);
         prop_assert_eq!(total.planned, total.started() + total.missed);
         prop_assert_eq!(total.started(), total.succeeded + total.failed + total.abandoned);
         prop_assert_eq!(total.failed, total.failures.iter().sum::<u64>());
