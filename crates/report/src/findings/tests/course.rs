@@ -145,7 +145,8 @@ fn stragglers_hold_a_closed_loop_up() {
         })
         .summary()
     };
-    let said = claim(&users(400), "stragglers");
+    let summary = users(400);
+    let said = claim(&summary, "stragglers");
     assert!(said.contains("20 users at the median of") && said.contains("would do 99"), "{said}");
     assert!(!has(&users(900), "stragglers"), "nearly what they promise");
 }
