@@ -1,6 +1,7 @@
 //! Deliveries: what one subscription gets of a multicast, in pieces that are not too large.
 
 use std::borrow::Cow;
+use std::io::Write;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
@@ -73,18 +74,78 @@ fn written(name: &str) -> usize {
     name.len() + escaped + 3
 }
 
-/// The bytes of a delivery.
-pub fn encode(message: &Message, delivery: &str, to: &[Arc<str>], ack: Option<&str>) -> Bytes {
-    let header = Header {
-        delivery,
-        message: &message.id,
-        namespace: &message.namespace,
-        to: to.iter().map(|name| Cow::Borrowed(&**name)).collect(),
-        content_type: Cow::Borrowed(&message.content_type),
-        sent_at: message.sent_at,
-        ack,
-    };
-    message::encode(&header, &message.payload)
+/// What all deliveries of one multicast have in common, written once; each is made by copying it
+/// around a number and names.
+#[derive(Debug)]
+pub struct Form {
+    /// Up to the delivery's number.
+    head: Vec<u8>,
+    /// From there to the names.
+    middle: Vec<u8>,
+    /// From there to the end, payload included.
+    end: Vec<u8>,
+}
+
+impl Form {
+    /// The form of a message whose deliveries' ids begin so and end with their number.
+    pub fn new(message: &Message, prefix: &str, ack: Option<&str>) -> Self {
+        let header = Header {
+            delivery: prefix,
+            message: &message.id,
+            namespace: &message.namespace,
+            to: Vec::new(),
+            content_type: Cow::Borrowed(&message.content_type),
+            sent_at: message.sent_at,
+            ack,
+        };
+        let mut head = message::encode(&header, &message.payload).to_vec();
+        // Quotes within a text are escaped, so that neither occurs in one.
+        let names = find(&head, TO).expect("a header has recipients") + TO.len();
+        let end = head.split_off(names);
+        let number = find(&head, MESSAGE).expect("a header has a message");
+        let middle = head.split_off(number);
+        Self { head, middle, end }
+    }
+
+    /// The bytes of a delivery.
+    pub fn fill(&self, number: u64, to: &[Arc<str>]) -> Bytes {
+        let names: usize = to.iter().map(|name| name.len() + 3).sum();
+        let rest = self.head.len() + self.middle.len() + self.end.len();
+        let mut bytes = Vec::with_capacity(rest + LONGEST_NUMBER + names);
+        bytes.extend_from_slice(&self.head);
+        write!(bytes, "{number}").expect("a vector takes everything");
+        bytes.extend_from_slice(&self.middle);
+        for (index, name) in to.iter().enumerate() {
+            if index > 0 {
+                bytes.push(b',');
+            }
+            quote(&mut bytes, name);
+        }
+        bytes.extend_from_slice(&self.end);
+        bytes.into()
+    }
+}
+
+/// Digits of the largest number.
+const LONGEST_NUMBER: usize = 20;
+/// What follows the id of a delivery.
+const MESSAGE: &[u8] = b"\",\"message\":";
+/// What comes before the recipients.
+const TO: &[u8] = b"\"to\":[";
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+/// A name as JSON has it; most need no more than their quotes.
+fn quote(bytes: &mut Vec<u8>, name: &str) {
+    if name.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        serde_json::to_writer(bytes, name).expect("a vector takes everything");
+    } else {
+        bytes.push(b'"');
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.push(b'"');
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +184,8 @@ mod tests {
         let parcels = cut(group(300, |n| format!("{n}{}", "\\\"".repeat(40))), &message, bounds);
         assert!(parcels.len() > 5);
         for parcel in &parcels {
-            let bytes = encode(&message, "c-1", &parcel.to, Some("registry.acks.c"));
+            let form = Form::new(&message, "c-", Some("registry.acks.c"));
+            let bytes = form.fill(1, &parcel.to);
             assert!(bytes.len() <= bounds.bytes, "{}", bytes.len());
         }
     }
@@ -133,5 +195,28 @@ mod tests {
         let parcels =
             cut(group(1_000, |n| format!("user-{n}")), &message(1 << 20), Bounds::default());
         assert_eq!(parcels.len(), 1);
+    }
+
+    #[test]
+    fn a_filled_form_is_the_header_that_it_stands_for() {
+        let mut message = message(3);
+        message.id = r#"m","message":"to":[\"#.into();
+        message.namespace = r#""to":["#.into();
+        for ack in [None, Some("registry.acks.c")] {
+            let form = Form::new(&message, "c\"-", ack);
+            for to in [&[][..], &["a"], &["a", r#"b"\,"#, "ü\u{1}"]] {
+                let names: Vec<Arc<str>> = to.iter().map(|name| (*name).into()).collect();
+                let header = Header {
+                    delivery: "c\"-17",
+                    message: &message.id,
+                    namespace: &message.namespace,
+                    to: to.iter().map(|name| Cow::Borrowed(*name)).collect(),
+                    content_type: "text/plain".into(),
+                    sent_at: 1,
+                    ack,
+                };
+                assert_eq!(form.fill(17, &names), message::encode(&header, &message.payload));
+            }
+        }
     }
 }

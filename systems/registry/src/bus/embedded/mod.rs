@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
 use crate::fanout::ledger::{Account, Enough, Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::parcel::{self, Bounds, Form, Parcel};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
@@ -189,11 +189,12 @@ impl Embedded {
         let room = &self.room;
         let (parcels, mut outcomes) = room.address(message, targets, Reach::Present);
         let first = room.ledger.numbers(parcels.len());
+        let form = Form::new(message, room.ledger.prefix(), None);
         for (parcel, number) in parcels.into_iter().zip(first..) {
             let state = if Instant::now() >= deadline {
                 State::Open(None)
             } else {
-                let bytes = parcel::encode(message, &room.ledger.id(number), &parcel.to, None);
+                let bytes = form.fill(number, &parcel.to);
                 room.counts.sent.one();
                 match room.hand(&parcel.subscription, bytes) {
                     Ok(()) => State::Taken,
@@ -221,11 +222,11 @@ impl Embedded {
             (parcel.subscription.key(), enough)
         });
         let account = room.ledger.open(&message.namespace, owners);
+        let form = Form::new(message, room.ledger.prefix(), Some(""));
         let mut letters = Vec::with_capacity(parcels.len());
         let mut storing = Vec::new();
         for (index, Parcel { subscription, to }) in parcels.into_iter().enumerate() {
-            let id = room.ledger.id(account.number(index));
-            let bytes = parcel::encode(message, &id, &to, Some(""));
+            let bytes = form.fill(account.number(index), &to);
             let mut letter = Letter { subscription, to, bytes };
             if Instant::now() < deadline {
                 if letter.subscription.is_present() {
