@@ -16,7 +16,9 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
+use super::send::Written;
 use crate::fanout::ledger::{Ledger, State, Why};
+use crate::fanout::parcel;
 
 /// What a reply subject's last token begins with; a number follows.
 const BARRIER: &str = "barrier-";
@@ -74,14 +76,17 @@ impl Link {
         self.client.try_server_info().map(|info| info.max_payload)
     }
 
+    /// Writes a subject at which the server answers if nobody listens to a delivery.
+    pub(super) fn write_reply(&self, number: u64, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.inbox.as_bytes());
+        bytes.push(b'.');
+        bytes.extend_from_slice(PLAIN.as_bytes());
+        parcel::decimal(number, bytes);
+    }
+
     /// Hands a delivery to whoever listens.
-    pub(super) async fn publish(
-        &self,
-        subject: &Subject,
-        number: u64,
-        bytes: Bytes,
-    ) -> Result<(), Why> {
-        let reply = format!("{}.{PLAIN}{number}", self.inbox);
+    pub(super) async fn publish(&self, subject: &Subject, written: Written) -> Result<(), Why> {
+        let Written { reply, bytes } = written;
         let sent = self.client.publish_with_reply(subject.clone(), reply, bytes).await;
         sent.map_err(|error| refusal(error.kind()))
     }

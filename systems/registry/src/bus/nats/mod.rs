@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::{Bus, Counts, Outcome};
 use crate::fanout::ledger::{Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::parcel::{self, Bounds};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
@@ -183,6 +183,8 @@ async fn client(
         .retry_on_initial_connect()
         .connection_timeout(settings.patience)
         .subscription_capacity(ARRIVALS)
+        // Subjects are our own or checked with the presence that names them.
+        .skip_subject_validation(true)
         .reconnect_delay_callback(|attempts| {
             let attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(6);
             Pause::new(Duration::from_millis(10 << attempts), Duration::MAX).draw()

@@ -7,21 +7,20 @@
 
 use std::sync::Arc;
 
-use hyper::body::Bytes;
 use tokio::time::{Instant, timeout_at};
 
 use super::link::Run;
 use super::presence;
 use super::receivers::Receiver;
+use super::send::Written;
 use super::*;
 use crate::fanout::ledger::{Account, Enough};
-use crate::fanout::parcel::Form;
+use crate::fanout::parcel::{Form, Parcel, Parcels};
 
 /// A delivery with its bytes, as often as it takes.
 struct Letter {
-    receiver: Arc<Receiver>,
-    to: Vec<Arc<str>>,
-    bytes: Bytes,
+    link: usize,
+    written: Written,
     /// How it was published last.
     way: Way,
     /// The connection over which it was.
@@ -39,8 +38,8 @@ enum Way {
 
 impl Letter {
     /// Whether the connection over which it was published is no more.
-    fn is_lost(&self, room: &Room, runs: &[Option<Run>]) -> bool {
-        self.run.is_none() || runs[room.link(&self.receiver)] != self.run
+    fn is_lost(&self, runs: &[Option<Run>]) -> bool {
+        self.run.is_none() || runs[self.link] != self.run
     }
 }
 
@@ -48,6 +47,7 @@ impl Letter {
 struct Sending<'a> {
     room: &'a Room,
     account: Account,
+    parcels: Parcels<Receiver>,
     letters: Vec<Letter>,
     deadline: Instant,
 }
@@ -68,20 +68,23 @@ impl Room {
             true => Enough::Acknowledgement,
             false => Enough::Storage,
         };
-        let owners = parcels.iter().map(|one| (one.subscription.key(), enough(&one.subscription)));
-        let account = self.ledger.open(&message.namespace, owners);
+        let owner = |one: &Parcel<Receiver>| (one.subscription.key(), enough(&one.subscription));
+        let account = self.ledger.open(&message.namespace, parcels.all.iter().map(owner));
         let acks = format!("{}.{}", presence::ACKS, self.coordinator);
         let form = Form::new(message, self.ledger.prefix(), Some(&acks));
-        let write = |(index, Parcel { subscription, to })| {
-            let bytes = form.fill(account.number(index), &to);
-            let (way, run) = (Way::Unsent, None);
-            Letter { receiver: subscription, to, bytes, way, run, is_told: false }
-        };
-        let letters = parcels.into_iter().enumerate().map(write).collect();
-        let mut sending = Sending { room: self, account, letters, deadline };
+        let mut letters = Vec::with_capacity(parcels.all.len());
+        while letters.len() < parcels.all.len() {
+            let rest = parcels.all[letters.len()..].iter();
+            let written = self.write(&form, &account, &parcels, letters.len());
+            letters.extend(rest.zip(written).map(|(parcel, written)| {
+                let link = self.link(&parcel.subscription);
+                Letter { link, written, way: Way::Unsent, run: None, is_told: false }
+            }));
+        }
+        let mut sending = Sending { room: self, account, parcels, letters, deadline };
         sending.publish(|_, _| true).await;
         sending.insist().await;
-        outcomes.extend(sending.outcomes());
+        sending.outcomes(&mut outcomes);
         outcomes
     }
 }
@@ -89,7 +92,7 @@ impl Room {
 impl Sending<'_> {
     /// Publishes what is due, as long as there is time.
     async fn publish(&mut self, is_due: impl Fn(&Letter, State) -> bool) {
-        let Self { room, account, letters, deadline } = self;
+        let Self { room, account, parcels, letters, deadline } = self;
         let runs = room.runs();
         let publishing = async {
             for (index, letter) in letters.iter_mut().enumerate() {
@@ -97,10 +100,11 @@ impl Sending<'_> {
                 // Unless the answer came while this was looked at.
                 if is_due(letter, state) && account.put(index, State::Open(None)) {
                     letter.is_told &= state != UNHEARD;
+                    let receiver = &parcels.all[index].subscription;
                     let counts = &room.counts;
                     let counter =
                         if letter.way == Way::Unsent { &counts.sent } else { &counts.resent };
-                    match room.attempt(letter, &runs, account.number(index)).await {
+                    match room.attempt(letter, receiver, &runs, account.number(index)).await {
                         Ok(()) => counter.one(),
                         Err(why) => drop(account.put(index, State::Open(Some(why)))),
                     }
@@ -130,7 +134,7 @@ impl Sending<'_> {
         while self.account.lacks_after(wait, self.deadline).await {
             let runs = room.runs();
             let is_due = |letter: &Letter, state| match state {
-                State::Open(None) => letter.way != Way::IntoStream || letter.is_lost(room, &runs),
+                State::Open(None) => letter.way != Way::IntoStream || letter.is_lost(&runs),
                 state => matches!(state, State::Open(_)),
             };
             self.publish(is_due).await;
@@ -144,30 +148,27 @@ impl Sending<'_> {
         let room = self.room;
         let mut used = vec![false; room.links.len()];
         for letter in self.letters.iter().filter(|letter| letter.way == Way::ToListeners) {
-            used[room.link(&letter.receiver)] = true;
+            used[letter.link] = true;
         }
         room.passed(&room.runs(), &used, until).await;
     }
 
     /// What has become of each target. What a lost connection took with it is not under way; what
     /// was told is no failure because it could not be stored, too.
-    fn outcomes(self) -> Vec<Outcome> {
+    fn outcomes(self, outcomes: &mut Vec<Outcome>) {
         let runs = self.room.runs();
-        let mut outcomes = Vec::new();
-        for (letter, state) in self.letters.into_iter().zip(self.account.states()) {
-            let state = match state {
-                State::Open(None) if letter.is_lost(self.room, &runs) => {
-                    State::Refused(Why::BusAway)
+        let mut states = self.account.states();
+        for (letter, state) in self.letters.iter().zip(&mut states) {
+            match *state {
+                State::Open(None) if letter.is_lost(&runs) => {
+                    *state = State::Refused(Why::BusAway);
                 }
-                State::Open(Some(Why::NotStored)) if letter.is_told => State::Open(None),
-                state => state,
-            };
-            if state == State::Stored {
-                self.room.counts.stored.one();
+                State::Open(Some(Why::NotStored)) if letter.is_told => *state = State::Open(None),
+                State::Stored => self.room.counts.stored.one(),
+                _ => {}
             }
-            outcomes.extend(letter.to.into_iter().map(|identity| state.outcome(identity)));
         }
-        outcomes
+        self.parcels.outcomes(states, outcomes);
     }
 }
 
@@ -177,22 +178,22 @@ impl Room {
     async fn attempt(
         &self,
         letter: &mut Letter,
+        receiver: &Receiver,
         runs: &[Option<Run>],
         number: u64,
     ) -> Result<(), Why> {
-        let receiver = &letter.receiver;
-        let (link, bytes) = (self.link(receiver), letter.bytes.clone());
-        letter.run.clone_from(&runs[link]);
-        let link = &self.links[link];
+        let link = &self.links[letter.link];
+        letter.run.clone_from(&runs[letter.link]);
         if letter.run.is_none() {
             return Err(Why::BusAway);
         }
         if receiver.is_present() && (letter.way == Way::Unsent || !receiver.is_durable()) {
-            link.publish(&receiver.subject, number, bytes).await?;
+            link.publish(&receiver.subject, letter.written.clone()).await?;
             letter.way = Way::ToListeners;
             letter.is_told = true;
         } else if receiver.is_durable() {
-            link.store(&receiver.stored, number, &self.ledger.id(number), bytes).await?;
+            let (id, bytes) = (self.ledger.id(number), letter.written.bytes.clone());
+            link.store(&receiver.stored, number, &id, bytes).await?;
             letter.way = Way::IntoStream;
         } else {
             return Err(Why::NotStored);
