@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
 use crate::fanout::ledger::{Account, Enough, Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::parcel::{self, Bounds, Form, Parcels};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
@@ -115,7 +115,8 @@ type Storing = Vec<JoinHandle<()>>;
 #[derive(Debug)]
 struct Letter {
     subscription: Arc<Subscription>,
-    to: Vec<Arc<str>>,
+    /// One of its recipients.
+    first: Arc<str>,
     bytes: Bytes,
 }
 
@@ -188,21 +189,23 @@ impl Embedded {
     ) -> Vec<Outcome> {
         let room = &self.room;
         let (parcels, mut outcomes) = room.address(message, targets, Reach::Present);
-        let first = room.ledger.numbers(parcels.len());
-        for (parcel, number) in parcels.into_iter().zip(first..) {
-            let state = if Instant::now() >= deadline {
+        let first = room.ledger.numbers(parcels.all.len());
+        let form = Form::new(message, room.ledger.prefix(), None);
+        let mut states = Vec::with_capacity(parcels.all.len());
+        for (index, parcel) in parcels.all.iter().enumerate() {
+            states.push(if Instant::now() >= deadline {
                 State::Open(None)
             } else {
-                let bytes = parcel::encode(message, &room.ledger.id(number), &parcel.to, None);
+                let bytes = form.fill(first + index as u64, parcels.names(index));
                 room.counts.sent.one();
                 match room.hand(&parcel.subscription, bytes) {
                     Ok(()) => State::Taken,
                     Err(why) => State::Refused(why),
                 }
-            };
-            outcomes.extend(parcel.to.into_iter().map(|identity| state.outcome(identity)));
+            });
             tokio::task::coop::consume_budget().await;
         }
+        parcels.outcomes(states, &mut outcomes);
         outcomes
     }
 
@@ -215,18 +218,22 @@ impl Embedded {
     ) -> Vec<Outcome> {
         let room = &self.room;
         let (parcels, mut outcomes) = room.address(message, targets, Reach::Known);
-        let owners = parcels.iter().map(|parcel| {
+        let owners = parcels.all.iter().map(|parcel| {
             let away = !parcel.subscription.is_present();
             let enough = if away { Enough::Storage } else { Enough::Acknowledgement };
             (parcel.subscription.key(), enough)
         });
         let account = room.ledger.open(&message.namespace, owners);
-        let mut letters = Vec::with_capacity(parcels.len());
+        let form = Form::new(message, room.ledger.prefix(), Some(""));
+        let mut letters = Vec::with_capacity(parcels.all.len());
         let mut storing = Vec::new();
-        for (index, Parcel { subscription, to }) in parcels.into_iter().enumerate() {
-            let id = room.ledger.id(account.number(index));
-            let bytes = parcel::encode(message, &id, &to, Some(""));
-            let mut letter = Letter { subscription, to, bytes };
+        for (index, parcel) in parcels.all.iter().enumerate() {
+            let to = parcels.names(index);
+            let mut letter = Letter {
+                subscription: Arc::clone(&parcel.subscription),
+                first: Arc::clone(&to[0]),
+                bytes: form.fill(account.number(index), to),
+            };
             if Instant::now() < deadline {
                 if letter.subscription.is_present() {
                     room.counts.sent.one();
@@ -242,13 +249,10 @@ impl Embedded {
         room.keep_rest(&letters, &account, &mut storing);
         // What is not stored by then may be so later; then it will arrive, and nobody was told.
         let _ = tokio::time::timeout_at(deadline, join_all(storing)).await;
-        for (index, letter) in letters.into_iter().enumerate() {
-            let state = account.state(index);
-            if state == State::Stored {
-                room.counts.stored.one();
-            }
-            outcomes.extend(letter.to.into_iter().map(|identity| state.outcome(identity)));
-        }
+        let states = account.states();
+        let stored = states.iter().filter(|state| **state == State::Stored).count();
+        room.counts.stored.add(stored as u64);
+        parcels.outcomes(states, &mut outcomes);
         outcomes
     }
 }
@@ -339,11 +343,11 @@ impl Room {
         message: &Message,
         targets: Vec<Arc<str>>,
         reach: Reach,
-    ) -> (Vec<Parcel<Subscription>>, Vec<Outcome>) {
+    ) -> (Parcels<Subscription>, Vec<Outcome>) {
         let mut outcomes = Vec::with_capacity(targets.len());
-        let (groups, unserved) = self.places().table.group(&message.namespace, targets, reach);
+        let mut groups = self.places().table.group(&message.namespace, targets, reach);
         let state = State::Refused(Why::NoSubscriber);
-        outcomes.extend(unserved.into_iter().map(|identity| state.outcome(identity)));
+        outcomes.extend(groups.unserved.drain(..).map(|identity| state.outcome(identity)));
         (parcel::cut(groups, message, self.settings.bounds), outcomes)
     }
 
@@ -358,7 +362,7 @@ impl Room {
     /// Hands a letter over, to whoever took the place of a subscription that has ended.
     fn attempt(&self, letter: &mut Letter, account: &Account, index: usize) {
         if !letter.subscription.is_present()
-            && let Some(successor) = self.successor(&letter.subscription, &letter.to[0])
+            && let Some(successor) = self.successor(&letter.subscription, &letter.first)
         {
             account.pass(index, successor.key());
             letter.subscription = successor;

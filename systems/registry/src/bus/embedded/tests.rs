@@ -316,7 +316,7 @@ async fn ten_thousand_share_ten_connections() {
     assert_eq!(outcomes.len(), 10_000);
     assert!(outcomes.iter().all(|one| one.status == Status::Delivered));
     // The end of the bus's subscriptions ends the receivers.
-    let all = bus.room.places().table.group("n", names(&to), Reach::Known).0;
+    let all = bus.room.places().table.group("n", names(&to), Reach::Known).groups;
     for group in all {
         group.subscription.end(&bus.room);
     }

@@ -1,10 +1,10 @@
 //! The bus over NATS: receivers and coordinators connect to one server, and coordinators share
 //! the receivers.
 //!
-//! What goes over the wire stands in `SUBSCRIBING.md`. Plain messages go to a receiver's subject;
-//! what must arrive goes through a stream ([`stream`]), so that it waits for whoever is away. A
-//! multicast is published over a small pool of connections ([`link`]) and confirmed as a whole:
-//! never a round trip for each message.
+//! What goes over the wire stands in `SUBSCRIBING.md`. Messages go to a receiver's subject; what
+//! must arrive and is not acknowledged soon, or has nobody to acknowledge it, goes into a stream
+//! ([`stream`]), where it waits. A multicast is published over a small pool of connections
+//! ([`link`]) and confirmed as a whole: never a round trip for each message.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::{Bus, Counts, Outcome};
 use crate::fanout::ledger::{Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::parcel::{self, Bounds};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
@@ -30,6 +30,7 @@ pub mod presence;
 mod receivers;
 mod send;
 mod stream;
+mod sure;
 
 use link::Link;
 use presence::{Presence, Welcome};
@@ -57,7 +58,10 @@ pub struct Settings {
     pub max_bytes: i64,
     /// How long to wait for the server's answer to anything but a delivery.
     pub patience: Duration,
-    /// The first pause before what was not confirmed is published again.
+    /// How long a receiver that is there may take to acknowledge before a delivery is stored for
+    /// it; at most half of the time that the multicast has.
+    pub unanswered: Duration,
+    /// The first pause before what the stream did not confirm is published again.
     pub retry: Duration,
     /// The longest such pause.
     pub longest_retry: Duration,
@@ -77,6 +81,7 @@ impl Default for Settings {
             max_unacknowledged: 1_000,
             max_bytes: -1,
             patience: Duration::from_secs(2),
+            unanswered: Duration::from_secs(1),
             retry: Duration::from_millis(500),
             longest_retry: Duration::from_secs(4),
             bounds: Bounds::default(),
@@ -178,6 +183,8 @@ async fn client(
         .retry_on_initial_connect()
         .connection_timeout(settings.patience)
         .subscription_capacity(ARRIVALS)
+        // Subjects are our own or checked with the presence that names them.
+        .skip_subject_validation(true)
         .reconnect_delay_callback(|attempts| {
             let attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(6);
             Pause::new(Duration::from_millis(10 << attempts), Duration::MAX).draw()

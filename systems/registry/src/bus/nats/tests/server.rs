@@ -12,16 +12,27 @@ use super::Folder;
 /// How long a server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server with JetStream, at a port that it keeps when it is started again.
+/// A server, at a port that it keeps when it is started again.
 pub struct Server {
     child: Option<Child>,
     port: u16,
     folder: Folder,
+    has_streams: bool,
 }
 
 impl Server {
+    /// One with JetStream.
     pub fn start() -> Self {
-        let mut server = Self { child: None, port: 0, folder: Folder::new() };
+        Self::start_with(true)
+    }
+
+    /// One that stores nothing.
+    pub fn without_streams() -> Self {
+        Self::start_with(false)
+    }
+
+    fn start_with(has_streams: bool) -> Self {
+        let mut server = Self { child: None, port: 0, folder: Folder::new(), has_streams };
         server.start_again();
         server
     }
@@ -62,7 +73,9 @@ impl Server {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("nats-server")
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-            .args(["-a", "127.0.0.1", "-p", &port, "-js", "-sd"])
+            .args(["-a", "127.0.0.1", "-p", &port])
+            .args(self.has_streams.then_some("-js"))
+            .arg("-sd")
             .arg(&self.folder.0)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
