@@ -93,6 +93,48 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
 }
 
+/// One body is held by a handler that has not answered yet; there is no room for another one, until
+/// the first is answered.
+#[tokio::test]
+async fn bodies_share_a_budget_until_they_are_answered() {
+    let (_stopper, stop) = Stop::pair();
+    let (entered, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (inside, outside) = (Arc::clone(&entered), Arc::clone(&release));
+    let handler = move |request: Request<Bytes>| {
+        let (inside, outside) = (Arc::clone(&inside), Arc::clone(&outside));
+        async move {
+            if request.body().starts_with(b"wait") {
+                inside.notify_one();
+                outside.notified().await;
+            }
+            echo(request).await
+        }
+    };
+    let limits = Limits { max_bodies_bytes: Some(8), ..Limits::default() };
+    let (address, _server) = start(handler, limits, stop);
+    let post = |body: &str| {
+        let head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:";
+        format!("{head} {}\r\n\r\n{body}", body.len())
+    };
+    let first = post("waits");
+    let first = tokio::spawn(async move { ask(address, &first).await });
+    entered.notified().await;
+    let answer = ask(address, &post("four")).await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.to_ascii_lowercase().contains("\r\nretry-after: 1\r\n"), "{answer}");
+    assert!(ask(address, &post("two")).await.ends_with("\r\n\r\ntwo"), "three bytes are left");
+    let metrics =
+        ask(address, "GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    assert!(metrics.contains("http_bodies_refused_total 1"), "{metrics}");
+    release.notify_one();
+    assert!(first.await.unwrap().ends_with("waits"));
+    assert!(
+        ask(address, &post("all of it")).await.starts_with("HTTP/1.1 503"),
+        "nine are too many"
+    );
+    assert!(ask(address, &post("all of.")).await.ends_with("all of."), "what was held is back");
+}
+
 #[tokio::test]
 async fn a_connection_beyond_the_limit_is_closed() {
     let (_stopper, stop) = Stop::pair();
