@@ -27,6 +27,8 @@ pub enum Why {
     BusAway,
     /// The bus could not store it.
     NotStored,
+    /// What is stored takes all the room that it may.
+    NoRoom,
     /// Too large for the bus.
     TooLarge,
 }
@@ -40,6 +42,7 @@ impl Why {
             Self::SubscriberGone => "subscriber gone before it acknowledged",
             Self::BusAway => "the bus is away",
             Self::NotStored => "the bus could not store it",
+            Self::NoRoom => "no room to store it",
             Self::TooLarge => "too large for the bus",
         }
     }
