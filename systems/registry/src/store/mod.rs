@@ -55,6 +55,7 @@ pub struct Figure {
 
 /// Where identities are kept.
 ///
+/// A namespace that is new may be one too many, wherever it would come to be: `QUOTA_EXCEEDED`.
 /// Every method may fail with `UNAVAILABLE` when the store is away; nothing is half done then.
 pub trait Store: Send + Sync + 'static {
     /// Registers, atomically. A namespace comes to be with its first registration or schema, or by
@@ -117,6 +118,9 @@ pub trait Store: Send + Sync + 'static {
         namespace: &str,
     ) -> impl Future<Output = Result<Option<Arc<Value>>, Fault>> + Send;
 
+    /// The time by which identities expire here.
+    fn now(&self) -> Millis;
+
     /// Removes who expired up to `now` and tells who they were; called some twenty times a second.
     fn expire(&self, now: Millis) -> impl Future<Output = Result<Vec<Expired>, Fault>> + Send;
 
@@ -141,6 +145,11 @@ fn taken(name: &str) -> Fault {
 
 fn full(alive: u64) -> Fault {
     Fault::new(Code::QuotaExceeded, format!("the namespace is full with {alive} identities"))
+}
+
+fn crowded(namespaces: u64) -> Fault {
+    let what = format!("there is no room for another namespace beside {namespaces}");
+    Fault::new(Code::QuotaExceeded, what)
 }
 
 fn unknown(namespace: &str) -> Fault {

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::spaces::{Change, Schema, Spaces, Wish};
 use crate::fault::Fault;
-use crate::identity::{self, Identity};
+use crate::identity::Identity;
 
 /// Namespace and name to identity, as JSON.
 const IDENTITIES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("identities");
@@ -108,12 +108,13 @@ impl Batch {
     /// Takes a job in, or gives it back if it has to wait for the next batch.
     fn take(&mut self, job: Job, spaces: &Spaces) -> Option<Job> {
         let touches = match &job.wish {
-            Wish::Register(namespace, registration) => {
+            Wish::Register(namespace, registration) if spaces.has(namespace) => {
                 Some((namespace.clone(), registration.name.clone()))
             }
             Wish::Unregister(namespace, name) => Some((namespace.clone(), name.clone())),
-            // These concern whole namespaces, and are in a batch of their own.
-            Wish::Open(_) | Wish::Schema(..) | Wish::Expire(_) => None,
+            // These concern whole namespaces, and are in a batch of their own: so is whoever is the
+            // first in one, because a bound counts the namespaces that there are.
+            Wish::Register(..) | Wish::Open(_) | Wish::Schema(..) | Wish::Expire(_) => None,
         };
         let must_wait = touches.as_ref().is_none_or(|name| self.touched.contains(name));
         if self.is_full || must_wait && !self.decided.is_empty() {
@@ -124,7 +125,7 @@ impl Batch {
     }
 
     fn decide(&mut self, job: Job, spaces: &Spaces, touches: Option<(Arc<str>, Arc<str>)>) {
-        let now = identity::now();
+        let now = spaces.now();
         let pending = touches.as_ref().and_then(|(namespace, _)| self.pending.get(namespace));
         let is_new = match &job.wish {
             Wish::Register(namespace, registration) => {
