@@ -127,7 +127,8 @@ impl Room {
         };
         let owners = parcels.iter().map(|one| (one.subscription.key(), enough(&one.subscription)));
         let account = self.ledger.open(&message.namespace, owners);
-        let acks = format!("{}.{}", presence::ACKS, self.coordinator);
+        let namespace = presence::token(&message.namespace);
+        let acks = format!("{}.{}.{namespace}", presence::ACKS, self.coordinator);
         let mut letters = Vec::with_capacity(parcels.len());
         for (index, Parcel { subscription, to }) in parcels.into_iter().enumerate() {
             let id = self.ledger.id(account.number(index));
@@ -162,8 +163,13 @@ impl Room {
             let bytes = letter.bytes.clone();
             link.store(&letter.receiver.stored, number, &id, bytes).await.err()
         };
-        if failed.is_some() {
-            account.put(index, State::Open(failed));
+        match failed {
+            // A server without JetStream: another attempt before the deadline would be in vain.
+            Some(Why::NotStored) if self.streams.is_refused() => {
+                account.put(index, State::Refused(Why::NotStored));
+            }
+            Some(_) => drop(account.put(index, State::Open(failed))),
+            None => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! The bus over a real server, with receivers that know nothing but what `SUBSCRIBING.md` says.
 
 mod faults;
+mod permissions;
 mod server;
 
 use std::collections::BTreeSet;
@@ -206,12 +207,12 @@ async fn at_least_once_is_delivered_when_the_receiver_says_so_and_leaves_the_str
     let sent = send(&bus, &["nobody", "user-1", "user-2"], Semantics::AtLeastOnce, LONG);
     let (id, to, ack, message) = receiver.next().await;
     assert_eq!(to, ["user-1", "user-2"]);
-    assert_eq!(ack.as_deref(), Some("registry.acks.c1"));
+    assert_eq!(ack.as_deref(), Some("registry.acks.c1.n"));
     assert_eq!(stored(&receiver.client).await, 1);
     assert!(!sent.is_finished(), "it is stored, and the receiver is there: its word is waited for");
     // Words of no delivery, and no words at all, change nothing.
     for stray in [&b"{\"ack\":[\"c1-999\",\"other-1\"]}"[..], b"nonsense", b"{\"ack\":1}"] {
-        receiver.client.publish("registry.acks.c1", Bytes::from_static(stray)).await.unwrap();
+        receiver.client.publish("registry.acks.c1.n", Bytes::from_static(stray)).await.unwrap();
     }
     receiver.acknowledge(&id, &ack.unwrap(), &message).await;
     let expected = [Status::Failed, Status::Delivered, Status::Delivered];
