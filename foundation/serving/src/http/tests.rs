@@ -223,40 +223,61 @@ async fn an_answer_may_come_in_pieces() {
     assert!(seen.ends_with("4\r\ntwo\n\r\n0\r\n\r\n"), "{seen}");
 }
 
-#[tokio::test]
-async fn a_connection_that_changed_its_protocol_keeps_its_seat() {
-    let (_stopper, stop) = Stop::pair();
-    let handler = |mut request: Request<Bytes>| async move {
-        let upgrade = hyper::upgrade::on(&mut request);
-        let seat: Seat = request.extensions_mut().remove().unwrap();
-        tokio::spawn(async move {
-            let mut stream = TokioIo::new(upgrade.await.unwrap());
-            let mut word = [0; 4];
-            stream.read_exact(&mut word).await.unwrap();
-            word.reverse();
-            stream.write_all(&word).await.unwrap();
-            drop((stream, seat));
-        });
-        let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
-        answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
-        answer
-    };
-    let limits = Limits { max_connections: 1, ..Limits::default() };
-    let (address, _server) = start(handler, limits, stop);
+/// Agrees to another protocol, and speaks it until `talk` is done, holding the seat.
+fn switch<F>(mut request: Request<Bytes>, talk: impl FnOnce(Raw) -> F + Send + 'static) -> Answer
+where
+    F: Future<Output = ()> + Send,
+{
+    let upgrade = hyper::upgrade::on(&mut request);
+    let seat: Seat = request.extensions_mut().remove().unwrap();
+    tokio::spawn(async move {
+        talk(TokioIo::new(upgrade.await.unwrap())).await;
+        drop(seat);
+    });
+    let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
+    answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
+    answer
+}
+
+type Raw = TokioIo<hyper::upgrade::Upgraded>;
+
+/// A connection on which the server has agreed to another protocol.
+async fn switched(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: mirror\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut seen = Vec::new();
     while !seen.ends_with(b"\r\n\r\n") {
-        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
+        seen.push(stream.read_u8().await.unwrap());
     }
     assert!(seen.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&seen));
+    stream
+}
+
+async fn rest(mut stream: TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.unwrap();
+    rest
+}
+
+#[tokio::test]
+async fn a_connection_that_changed_its_protocol_keeps_its_seat() {
+    let (_stopper, stop) = Stop::pair();
+    let handler = |request: Request<Bytes>| {
+        std::future::ready(switch(request, |mut stream: Raw| async move {
+            let mut word = [0; 4];
+            stream.read_exact(&mut word).await.unwrap();
+            word.reverse();
+            stream.write_all(&word).await.unwrap();
+        }))
+    };
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    let (address, _server) = start(handler, limits, stop);
+    let mut stream = switched(address).await;
     let mut second = TcpStream::connect(address).await.unwrap();
     assert_eq!(second.read(&mut [0; 8]).await.unwrap(), 0, "the only seat is taken");
     stream.write_all(b"abcd").await.unwrap();
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).await.unwrap();
-    assert_eq!(rest, b"dcba");
+    assert_eq!(rest(stream).await, b"dcba");
 }
 
 #[tokio::test]
@@ -264,31 +285,16 @@ async fn the_drain_waits_for_a_connection_that_changed_its_protocol() {
     let (stopper, stop) = Stop::pair();
     let release = Arc::new(Notify::new());
     let inside = Arc::clone(&release);
-    let handler = move |mut request: Request<Bytes>| {
+    let handler = move |request: Request<Bytes>| {
         let inside = Arc::clone(&inside);
-        async move {
-            let upgrade = hyper::upgrade::on(&mut request);
-            let seat: Seat = request.extensions_mut().remove().unwrap();
-            tokio::spawn(async move {
-                let mut stream = TokioIo::new(upgrade.await.unwrap());
-                inside.notified().await;
-                stream.write_all(b"bye").await.unwrap();
-                drop((stream, seat));
-            });
-            let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
-            answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
-            answer
-        }
+        std::future::ready(switch(request, |mut stream: Raw| async move {
+            inside.notified().await;
+            stream.write_all(b"bye").await.unwrap();
+        }))
     };
     let limits = Limits { drain_ns: 60_000_000_000, ..Limits::default() };
     let (address, server) = start(handler, limits, stop);
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: mirror\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut seen = Vec::new();
-    while !seen.ends_with(b"\r\n\r\n") {
-        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
-    }
+    let stream = switched(address).await;
     stopper.stop();
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
@@ -299,6 +305,5 @@ async fn the_drain_waits_for_a_connection_that_changed_its_protocol() {
     assert!(!server.is_finished(), "somebody has not said goodbye yet");
     release.notify_one();
     server.await.unwrap().unwrap();
-    stream.read_to_end(&mut seen).await.unwrap();
-    assert!(seen.ends_with(b"bye"));
+    assert_eq!(rest(stream).await, b"bye");
 }
