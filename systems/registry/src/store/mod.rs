@@ -11,6 +11,7 @@ pub mod view;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
@@ -31,6 +32,15 @@ pub struct Registration {
     pub replace: bool,
     /// How many identities the namespace may hold; 0 is no limit.
     pub quota: u64,
+}
+
+/// A namespace's schema as stores keep it, as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredSchema {
+    /// An opaque document to the store; `None` before one was put.
+    pub schema: Option<Arc<Value>>,
+    /// Which fields to index.
+    pub indexes: Vec<String>,
 }
 
 /// Who is gone because their time was over.
@@ -103,13 +113,11 @@ pub trait Store: Send + Sync + 'static {
     /// Makes a namespace be, empty if it is new.
     fn open(&self, namespace: &str) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Replaces the namespace's schema, an opaque JSON document to the store except for the names
-    /// of fields to index, and makes the namespace if need be.
+    /// Replaces the namespace's schema, and makes the namespace if need be.
     fn put_schema(
         &self,
         namespace: &str,
-        schema: Arc<Value>,
-        indexes: Vec<String>,
+        schema: StoredSchema,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// The namespace's schema, if one was put.

@@ -288,7 +288,7 @@ async fn unregistering_is_idempotent(store: Arc<impl Store>) {
 async fn a_schema_is_kept_and_opens_its_namespace(store: Arc<impl Store>) {
     let schema =
         |name: &str| Arc::new(json!({"fields": {name: {"type": "string", "index": true}}}));
-    store.put_schema(HERE, schema("status"), vec!["status".into()]).await.unwrap();
+    store.put_schema(HERE, stored(schema("status"), &["status"])).await.unwrap();
     assert_eq!(store.schema(HERE).await.unwrap(), Some(schema("status")));
     for number in 0..10 {
         let status = if number % 2 == 0 { "on" } else { "off" };
@@ -298,7 +298,7 @@ async fn a_schema_is_kept_and_opens_its_namespace(store: Arc<impl Store>) {
     let (on, in_three) = (query(&json!({"status": "on"}), 9), query(&json!({"room": 3}), 9));
     assert_eq!(store.find(HERE, &on).await.unwrap().total_count, 5);
     // Other indexes find the same.
-    store.put_schema(HERE, schema("room"), vec!["room".into()]).await.unwrap();
+    store.put_schema(HERE, stored(schema("room"), &["room"])).await.unwrap();
     assert_eq!(store.schema(HERE).await.unwrap(), Some(schema("room")));
     assert_eq!(store.find(HERE, &on).await.unwrap().total_count, 5);
     assert_eq!(names(&store.find(HERE, &in_three).await.unwrap()), ["user-3"]);

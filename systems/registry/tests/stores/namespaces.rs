@@ -19,7 +19,7 @@ async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
     let [store, other] = &stores;
     store.register("a", somebody("ada")).await.unwrap();
     other.open("b").await.unwrap();
-    store.put_schema("c", Arc::default(), Vec::new()).await.unwrap();
+    store.put_schema("c", stored(Arc::default(), &[])).await.unwrap();
     // Many new ones at once: each may be the last for which there is room.
     let mut all = JoinSet::new();
     for number in 0..40 {
@@ -29,7 +29,7 @@ async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
             match number % 3 {
                 0 => store.register(&namespace, somebody("ada")).await.map(drop),
                 1 => store.open(&namespace).await,
-                _ => store.put_schema(&namespace, Arc::default(), Vec::new()).await,
+                _ => store.put_schema(&namespace, stored(Arc::default(), &[])).await,
             }
         });
     }
@@ -45,7 +45,7 @@ async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
     for namespace in ["a", "b", "c"] {
         other.register(namespace, somebody("bob")).await.unwrap();
         store.open(namespace).await.unwrap();
-        store.put_schema(namespace, Arc::default(), Vec::new()).await.unwrap();
+        store.put_schema(namespace, stored(Arc::default(), &[])).await.unwrap();
     }
 }
 

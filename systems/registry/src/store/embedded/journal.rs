@@ -13,9 +13,10 @@ use std::thread::JoinHandle;
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use tokio::sync::{mpsc, oneshot};
 
-use super::spaces::{Change, Schema, Spaces, Wish};
+use super::spaces::{Change, Spaces, Wish};
 use crate::fault::Fault;
 use crate::identity::Identity;
+use crate::store::StoredSchema;
 
 /// Namespace and name to identity, as JSON.
 const IDENTITIES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("identities");
@@ -225,8 +226,7 @@ fn write<'c>(
         for change in changes {
             match change {
                 Change::Open(namespace) => {
-                    let empty = Schema { schema: None, indexes: Vec::new() };
-                    namespaces.insert(&**namespace, &*json(&empty))?;
+                    namespaces.insert(&**namespace, &*json(&StoredSchema::default()))?;
                 }
                 Change::Schema(namespace, schema) => {
                     namespaces.insert(&**namespace, &*json(&**schema))?;
@@ -260,7 +260,7 @@ fn read(database: &Database) -> Result<Vec<Result<Change, Fault>>, redb::Error> 
     let mut changes = Vec::new();
     for row in transaction.open_table(NAMESPACES)?.iter()? {
         let (namespace, schema) = row?;
-        let schema = parse::<Schema>(schema.value());
+        let schema = parse::<StoredSchema>(schema.value());
         changes.push(schema.map(|schema| Change::Schema(namespace.value().into(), schema.into())));
     }
     for row in transaction.open_table(IDENTITIES)?.iter()? {

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use self::journal::Journal;
-use self::spaces::{Change, Schema, Spaces, Wish};
-use super::{Expired, Figure, Registration, Store, unknown};
+use self::spaces::{Change, Spaces, Wish};
+use super::{Expired, Figure, Registration, Store, StoredSchema, unknown};
 use crate::clock::Clock;
 use crate::fault::Fault;
 use crate::filter::Filter;
@@ -127,14 +127,8 @@ impl Store for Embedded {
         self.write(Wish::Open(namespace.into())).await.map(drop)
     }
 
-    async fn put_schema(
-        &self,
-        namespace: &str,
-        schema: Arc<Value>,
-        indexes: Vec<String>,
-    ) -> Result<(), Fault> {
-        let schema = Arc::new(Schema { schema: Some(schema), indexes });
-        self.write(Wish::Schema(namespace.into(), schema)).await.map(drop)
+    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), Fault> {
+        self.write(Wish::Schema(namespace.into(), Arc::new(schema))).await.map(drop)
     }
 
     async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, Fault> {

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::fault::Fault;
 use crate::identity::{Identity, Millis};
 use crate::store::view::View;
-use crate::store::{Expired, LONGEST_LIFE, Registration, crowded, full, taken};
+use crate::store::{Expired, LONGEST_LIFE, Registration, StoredSchema, crowded, full, taken};
 
 /// What somebody wants changed.
 #[derive(Debug)]
@@ -20,15 +20,8 @@ pub(super) enum Wish {
     Register(Arc<str>, Registration),
     Unregister(Arc<str>, Arc<str>),
     Open(Arc<str>),
-    Schema(Arc<str>, Arc<Schema>),
+    Schema(Arc<str>, Arc<StoredSchema>),
     Expire(Millis),
-}
-
-/// A namespace's schema and the fields that it indexes.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Schema {
-    pub(super) schema: Option<Arc<Value>>,
-    pub(super) indexes: Vec<String>,
 }
 
 /// What is changed.
@@ -38,7 +31,7 @@ pub(super) enum Change {
     Open(Arc<str>),
     Put(Arc<str>, Arc<Identity>),
     Gone(Expired),
-    Schema(Arc<str>, Arc<Schema>),
+    Schema(Arc<str>, Arc<StoredSchema>),
 }
 
 /// One namespace.

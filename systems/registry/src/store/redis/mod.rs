@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::copy::{Account, Copy, SchemaEntry};
+use self::copy::{Account, Copy};
 use self::link::Link;
 use self::scripts::{Keys, LOG_LENGTH, NAMESPACES, Scripts};
-use super::{Expired, Figure, LONGEST_LIFE, Registration, Store};
+use super::{Expired, Figure, LONGEST_LIFE, Registration, Store, StoredSchema};
 use crate::fault::Fault;
 use crate::filter::Filter;
 use crate::identity::{self, Identity, Millis};
@@ -157,15 +157,10 @@ impl Store for Redis {
         opened(there)
     }
 
-    async fn put_schema(
-        &self,
-        namespace: &str,
-        schema: Arc<Value>,
-        indexes: Vec<String>,
-    ) -> Result<(), Fault> {
+    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), Fault> {
         let keys = Keys::of(namespace);
         let keys = [&*keys.schema, &keys.log, &keys.about, NAMESPACES];
-        let entry = text(&SchemaEntry { schema: Some(schema), indexes });
+        let entry = text(&schema);
         let arguments = [namespace, &entry, LOG_LENGTH, &*self.most];
         let live = self.link.live()?;
         let there = self.link.run(&live, &self.scripts.schema, &keys, &arguments).await?;
