@@ -21,6 +21,8 @@ pub mod embedded;
 #[cfg(test)]
 mod folder;
 pub mod nats;
+#[cfg(test)]
+mod sample;
 
 /// What became of a message to one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

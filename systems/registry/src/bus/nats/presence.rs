@@ -116,6 +116,21 @@ impl Presence {
     }
 }
 
+#[cfg(test)]
+impl Presence {
+    /// A receiver of the namespace `n`, as tests have it.
+    pub(super) fn sample(receiver: &str, pattern: &str) -> Self {
+        Self {
+            receiver: receiver.into(),
+            namespace: "n".into(),
+            pattern: pattern.into(),
+            subject: format!("to.{receiver}"),
+            gone: false,
+            forget: false,
+        }
+    }
+}
+
 /// A subject of one's own to listen at: literal, and none of the registry's or the server's.
 fn check_subject(subject: &str) -> Result<(), String> {
     let literal = |token: &str| {
@@ -168,14 +183,7 @@ mod tests {
 
     #[test]
     fn what_would_do_harm_is_refused() {
-        let good = Presence {
-            receiver: "r".into(),
-            namespace: "n".into(),
-            pattern: "*".into(),
-            subject: "mine".into(),
-            gone: false,
-            forget: false,
-        };
+        let good = Presence::sample("r", "*");
         let read = |presence: Presence| Presence::read(&presence.write()).map(|_| ());
         assert_eq!(read(good.clone()), Ok(()));
         for bad in ["", "a b", "a.b", "a*", &"r".repeat(65)] {
@@ -218,14 +226,9 @@ mod tests {
     #[test]
     fn a_subject_with_a_namespace_is_for_that_one() {
         let said = |subject: &str, namespace: &str, listens: &str| {
-            let presence = Presence {
-                receiver: "r".into(),
-                namespace: namespace.into(),
-                pattern: "*".into(),
-                subject: listens.into(),
-                gone: false,
-                forget: false,
-            };
+            let plain = Presence::sample("r", "*");
+            let presence =
+                Presence { namespace: namespace.into(), subject: listens.into(), ..plain };
             Presence::said(subject, &presence.write()).is_ok()
         };
         assert!(said("registry.presence", "fleet", "anywhere"));

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::bus::Status;
 use crate::bus::folder::Folder;
+use crate::bus::sample::sample;
 use crate::filter::Filter;
 use crate::message;
 use crate::metrics::Metrics;
@@ -51,7 +52,7 @@ struct Plain {
 impl Plain {
     async fn listen(server: &Server, receiver: &str, pattern: &str) -> Self {
         let client = async_nats::connect(server.url()).await.unwrap();
-        let presence = presence(receiver, pattern);
+        let presence = Presence::sample(receiver, pattern);
         let deliveries = client.subscribe(presence.subject.clone()).await.unwrap();
         let plain = Self { client, deliveries, presence };
         plain.say(&plain.presence, true).await;
@@ -109,27 +110,6 @@ impl Plain {
     }
 }
 
-fn presence(receiver: &str, pattern: &str) -> Presence {
-    Presence {
-        receiver: receiver.into(),
-        namespace: "n".into(),
-        pattern: pattern.into(),
-        subject: format!("to.{receiver}"),
-        gone: false,
-        forget: false,
-    }
-}
-
-fn message() -> Message {
-    Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"hello"),
-        sent_at: 1,
-    }
-}
-
 fn send(
     bus: &Nats,
     to: &[&str],
@@ -139,7 +119,7 @@ fn send(
     let to = to.iter().map(|name| (*name).into()).collect();
     let bus = bus.clone();
     tokio::spawn(async move {
-        let mut outcomes = bus.multicast(message(), to, semantics, timeout).await;
+        let mut outcomes = bus.multicast(sample("hello"), to, semantics, timeout).await;
         outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
         let plain = |one: Outcome| (one.identity.to_string(), one.status, one.reason);
         outcomes.into_iter().map(plain).collect()
@@ -357,13 +337,13 @@ async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused()
     }
     assert!(statuses(sent).await.iter().all(|status| *status == Status::Delivered));
     assert_eq!(ids.len(), 3);
-    let huge = Message { payload: vec![0; 1 << 20].into(), ..message() };
+    let huge = sample(vec![0; 1 << 20]);
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
         let outcomes = bus.multicast(huge.clone(), vec!["a".into()], semantics, SHORT).await;
         assert_eq!(outcomes[0].status, Status::Failed);
         assert_eq!(outcomes[0].reason, Some("too large for the bus"));
     }
-    let large = Message { payload: vec![0; (1 << 20) - 4_096].into(), ..message() };
+    let large = sample(vec![0; (1 << 20) - 4_096]);
     let outcomes = bus.multicast(large, vec!["a".into()], Semantics::AtMostOnce, LONG).await;
     assert_eq!(outcomes[0].status, Status::Delivered);
 }
@@ -373,7 +353,7 @@ async fn there_is_room_for_so_many_receivers() {
     let server = Server::start();
     let _bus = bus_with(&server, "c1", Settings { receivers: 1, ..Settings::default() }).await;
     let one = Plain::listen(&server, "one", "user-*").await;
-    let two = presence("two", "user-*");
+    let two = Presence::sample("two", "user-*");
     let refused = one.say(&two, false).await;
     assert!(refused.error.is_some_and(|error| error.contains("1 receivers")));
     one.say(&one.presence, true).await;

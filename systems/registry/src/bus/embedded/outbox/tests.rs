@@ -7,8 +7,9 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::bus::embedded::{Embedded, Listener, Settings};
 use crate::bus::folder::{self, Folder};
+use crate::bus::sample::sample;
 use crate::bus::{Bus, Counts, Outcome, Status};
-use crate::message::{self, Acknowledgement, Message, Semantics};
+use crate::message::{self, Acknowledgement, Semantics};
 
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(100);
@@ -25,19 +26,11 @@ fn listen(bus: &Embedded, pattern: &str, name: &str) -> Listener {
     bus.listen("n", pattern.parse().unwrap(), Some(name))
 }
 
-fn message() -> Message {
-    Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"hello"),
-        sent_at: 1,
-    }
-}
-
 fn send(bus: &Embedded, to: &str, semantics: Semantics, timeout: Duration) -> JoinHandle<Status> {
     let (bus, to) = (bus.clone(), vec![to.into()]);
-    tokio::spawn(async move { bus.multicast(message(), to, semantics, timeout).await[0].status })
+    tokio::spawn(
+        async move { bus.multicast(sample("hello"), to, semantics, timeout).await[0].status },
+    )
 }
 
 async fn must(bus: &Embedded, to: &str) -> Status {
@@ -46,7 +39,8 @@ async fn must(bus: &Embedded, to: &str) -> Status {
 
 /// What is told of a delivery that is settled at once, long before its deadline.
 async fn at_once(bus: &Embedded, to: &str) -> Outcome {
-    let multicast = bus.multicast(message(), vec![to.into()], Semantics::AtLeastOnce, 10 * LONG);
+    let multicast =
+        bus.multicast(sample("hello"), vec![to.into()], Semantics::AtLeastOnce, 10 * LONG);
     tokio::time::timeout(LONG, multicast).await.expect("nothing is waited for").remove(0)
 }
 
@@ -237,11 +231,11 @@ async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
     let bus = open(&file, Settings { all_stored_bytes: MOST, ..Settings::default() });
     for _ in 0..3 {
         drop(listen(&bus, "a", "a"));
-        let message = || Message { payload: vec![7; 256 << 10].into(), ..message() };
+        let large = || sample(vec![7; 256 << 10]);
         let mut stored = 0;
         loop {
             let to = vec!["a".into()];
-            let told = bus.multicast(message(), to, Semantics::AtLeastOnce, LONG).await;
+            let told = bus.multicast(large(), to, Semantics::AtLeastOnce, LONG).await;
             if told[0].status != Status::Pending {
                 break;
             }
@@ -307,7 +301,7 @@ async fn a_file_that_is_none_is_refused() {
 async fn being_stored(bus: &Embedded) -> std::pin::Pin<Box<dyn Future<Output = Vec<Outcome>>>> {
     let bus = bus.clone();
     let mut sending = Box::pin(async move {
-        bus.multicast(message(), vec!["a".into()], Semantics::AtLeastOnce, 10 * LONG).await
+        bus.multicast(sample("hello"), vec!["a".into()], Semantics::AtLeastOnce, 10 * LONG).await
     });
     assert!(sending.as_mut().now_or_never().is_none());
     // On this one thread the other task now runs up to where it waits for the disk.

@@ -63,7 +63,7 @@ async fn presences_that_wait_are_bounded_and_the_others_counted() {
     let turns = bus.room.admissions.acquire_many(ADMISSIONS as u32).await.unwrap();
     let mut answers = client.subscribe("answers").await.unwrap();
     let say = async |name: &str| {
-        let presence = presence(name, "a").write();
+        let presence = Presence::sample(name, "a").write();
         client.publish_with_reply(presence::SUBJECT, "answers", presence).await.unwrap();
         client.flush().await.unwrap();
     };

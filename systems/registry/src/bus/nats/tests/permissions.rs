@@ -23,7 +23,7 @@ fn of(namespace: &str, receiver: &str) -> Presence {
     Presence {
         namespace: namespace.into(),
         subject: format!("registry.{namespace}.{receiver}"),
-        ..presence(receiver, "*")
+        ..Presence::sample(receiver, "*")
     }
 }
 
@@ -50,7 +50,7 @@ async fn say(client: &Client, subject: &str, presence: &Presence) -> Option<Welc
 }
 
 async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
-    let message = Message { namespace: namespace.into(), ..message() };
+    let message = Message { namespace: namespace.into(), ..sample("hello") };
     let bus = bus.clone();
     let to = vec!["a".into()];
     tokio::spawn(async move { bus.multicast(message, to, Semantics::AtLeastOnce, LONG).await })
