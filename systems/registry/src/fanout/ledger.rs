@@ -92,8 +92,6 @@ pub enum Speaker<'a> {
     Subscription(u64),
     /// Somebody who may speak for a namespace.
     Namespace(&'a str),
-    /// Whoever may speak on the bus.
-    Bus,
 }
 
 #[derive(Debug)]
@@ -216,7 +214,6 @@ impl Ledger {
         let may = match from {
             Speaker::Subscription(key) => wave.marks().all[index].owner == key,
             Speaker::Namespace(namespace) => *wave.namespace == *namespace,
-            Speaker::Bus => true,
         };
         may && wave.put(index, State::Acknowledged)
     }

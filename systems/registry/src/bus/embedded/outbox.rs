@@ -259,7 +259,6 @@ impl Outbox {
         let may = match from {
             Speaker::Subscription(_) => receiver == Some(&**key),
             Speaker::Namespace(namespace) => backlog.namespace == namespace,
-            Speaker::Bus => true,
         };
         if may {
             *taken -= backlog.remove(*sequence).map_or(0, |entry| entry.length);
