@@ -116,7 +116,9 @@ async fn bodies_share_a_budget_until_they_are_answered() {
         let head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:";
         format!("{head} {}\r\n\r\n{body}", body.len())
     };
-    let first = post("waits");
+    // It comes in two pieces, both of which are held.
+    let head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked";
+    let first = format!("{head}\r\n\r\n2\r\nwa\r\n3\r\nits\r\n0\r\n\r\n");
     let first = tokio::spawn(async move { ask(address, &first).await });
     entered.notified().await;
     let answer = ask(address, &post("four")).await;

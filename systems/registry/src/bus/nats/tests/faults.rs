@@ -30,6 +30,16 @@ async fn without_a_server_nothing_is_delivered_and_it_goes_on_when_there_is_one(
     task.abort();
 }
 
+/// Waits until it holds, and not for ever.
+pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.expect(what);
+}
+
 /// Longer than what waits for anything that might still come would be waited for.
 async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<&'static str>) {
     let sent = send(bus, &[to], semantics, 10 * LONG);
@@ -40,11 +50,9 @@ async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<
 
 #[tokio::test]
 async fn a_server_that_stores_nothing_is_no_reason_to_wait() {
-    let server = Server::without_jetstream();
+    let server = Server::without_streams();
     let bus = bus(&server, "c1").await;
-    while !bus.room.streams.is_refused() {
-        tokio::task::yield_now().await;
-    }
+    until("the server says that it stores nothing", || bus.room.streams.is_refused()).await;
     let receiver = Plain::listen(&server, "r", "a").await;
     assert_eq!(at_once(&bus, "a", Semantics::AtMostOnce).await.0, Status::Delivered);
     let nobody = (Status::Failed, Some("no subscriber"));
@@ -71,9 +79,7 @@ async fn presences_that_wait_are_bounded_and_the_others_counted() {
     for name in ["one", "two", "three", "four"] {
         say(name).await;
     }
-    while bus.room.counts.shed.get() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until("two are dropped", || bus.room.counts.shed.get() == 2).await;
     drop(turns);
     for _ in 0..2 {
         answers.next().await.unwrap();

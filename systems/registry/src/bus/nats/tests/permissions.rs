@@ -2,6 +2,7 @@
 
 use async_nats::ConnectOptions;
 
+use super::faults::until;
 use super::*;
 
 const PAGE: &str = include_str!("../../../../README.md");
@@ -49,6 +50,16 @@ async fn say(client: &Client, subject: &str, presence: &Presence) -> Option<Welc
     Some(serde_json::from_slice(&answer.payload).unwrap())
 }
 
+/// The next delivery that comes from the stream: its id, where it is acknowledged, and the message.
+async fn from_stream(plain: &mut Plain) -> (String, Option<String>, Arrived) {
+    loop {
+        let (id, _, ack, message) = plain.next().await;
+        if message.reply.as_ref().is_some_and(|reply| reply.starts_with("$JS.ACK.")) {
+            return (id, ack, message);
+        }
+    }
+}
+
 async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
     let message = Message { namespace: namespace.into(), ..sample("hello") };
     let bus = bus.clone();
@@ -72,8 +83,8 @@ async fn a_receiver_with_the_rights_of_its_namespace_gets_what_is_for_it() {
     let (server, bus) = together().await;
     let mut fleet = receiver(&server, "fleet").await;
     let waits = must(&bus, "fleet").await;
-    let (id, to, ack, message) = fleet.next().await;
-    assert_eq!((to, ack.as_deref()), (names(&["a"]), Some("registry.acks.c1.fleet")));
+    let (id, ack, message) = from_stream(&mut fleet).await;
+    assert_eq!(ack.as_deref(), Some("registry.acks.c1.fleet"));
     fleet.acknowledge(&id, &ack.unwrap(), &message).await;
     assert_eq!(waits.await.unwrap()[0].status, Status::Delivered);
     let admin = user(&server, "registry").await;
@@ -102,7 +113,7 @@ async fn nobody_speaks_for_another_namespace() {
     let mut stolen = other.client.subscribe("registry.fleet.>").await.unwrap();
     other.client.flush().await.unwrap();
     let waits = must(&bus, "fleet").await;
-    let (id, _, ack, message) = fleet.next().await;
+    let (id, ack, message) = from_stream(&mut fleet).await;
     // Nor does it acknowledge for them: to the registry by either subject, or to the stream.
     let words = serde_json::to_vec(&Acknowledgement { ack: vec![id.clone()] }).unwrap();
     for subject in ["registry.acks.c1.fleet", "registry.acks.c1.other"] {
@@ -111,9 +122,7 @@ async fn nobody_speaks_for_another_namespace() {
     let stream = message.reply.clone().unwrap();
     other.client.publish(stream, Bytes::from_static(b"+ACK")).await.unwrap();
     other.client.flush().await.unwrap();
-    while bus.room.counts.strayed.get() < 1 {
-        tokio::task::yield_now().await;
-    }
+    until("one is let through", || bus.room.counts.strayed.get() > 0).await;
     assert_eq!(stored(&user(&server, "registry").await).await, 1);
     assert!(!waits.is_finished());
     fleet.acknowledge(&id, &ack.unwrap(), &message).await;

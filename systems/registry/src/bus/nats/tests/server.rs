@@ -26,7 +26,7 @@ impl Server {
     }
 
     /// One that stores nothing.
-    pub fn without_jetstream() -> Self {
+    pub fn without_streams() -> Self {
         Self::over(Folder::new(), &[])
     }
 
