@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use registry::filter::{Bounds, Filter};
 use registry::query::Query;
 use registry::store::embedded::Embedded;
-use registry::store::{Registration, Store};
+use registry::store::{Registration, Store, StoredSchema};
 use serde_json::{Map, Value, json};
 
 /// Identities that each enumeration finds.
@@ -69,7 +69,8 @@ fn metadata(number: usize, count: usize) -> Map<String, Value> {
 
 async fn fill(store: &Embedded, namespace: &str, count: usize) {
     let schema = json!({ "fields": { "group": { "type": "integer", "index": true } } });
-    store.put_schema(namespace, Arc::new(schema), vec!["group".into()]).await.unwrap();
+    let schema = StoredSchema { schema: Some(Arc::new(schema)), indexes: vec!["group".into()] };
+    store.put_schema(namespace, schema).await.unwrap();
     for number in 0..count {
         let registration = Registration {
             name: format!("loadtest-user-{number}").into(),

@@ -67,7 +67,8 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
             On::Enumerate => {
                 let asked = bodies::enumerate(request.body(), service.quotas())?;
                 let page = service.enumerate(namespace, &asked.query).await?;
-                Ok(told(&bodies::Listed::of(&page, asked.has_metadata)))
+                let most = service.quotas().max_page_bytes;
+                Ok(http::json(StatusCode::OK, bodies::listed(page, &asked, most)?))
             }
             On::Multicast => {
                 let asked = bodies::multicast(request.body(), service.quotas())?;
@@ -109,8 +110,11 @@ impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        let is_large = status == StatusCode::PAYLOAD_TOO_LARGE;
-        let code = if is_large { Code::TooLarge } else { Code::InvalidRequest };
+        let code = match status {
+            StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
+            StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+            _ => Code::InvalidRequest,
+        };
         let mut answer = refusal(&Fault::new(code, reason).at(""));
         *answer.status_mut() = status;
         answer
@@ -118,7 +122,8 @@ impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
 }
 
 fn told(body: &impl Serialize) -> Answer {
-    let json = serde_json::to_vec(body).expect("strings, numbers and JSON values always serialize");
+    let mut json = Vec::with_capacity(128);
+    bodies::write(&mut json, body);
     http::json(StatusCode::OK, json)
 }
 

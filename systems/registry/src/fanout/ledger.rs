@@ -27,6 +27,8 @@ pub enum Why {
     BusAway,
     /// The bus could not store it.
     NotStored,
+    /// What is stored takes all the room that it may.
+    NoRoom,
     /// Too large for the bus.
     TooLarge,
 }
@@ -40,6 +42,7 @@ impl Why {
             Self::SubscriberGone => "subscriber gone before it acknowledged",
             Self::BusAway => "the bus is away",
             Self::NotStored => "the bus could not store it",
+            Self::NoRoom => "no room to store it",
             Self::TooLarge => "too large for the bus",
         }
     }
@@ -89,8 +92,6 @@ pub enum Speaker<'a> {
     Subscription(u64),
     /// Somebody who may speak for a namespace.
     Namespace(&'a str),
-    /// Whoever may speak on the bus.
-    Bus,
 }
 
 #[derive(Debug)]
@@ -220,7 +221,6 @@ impl Ledger {
         let may = match from {
             Speaker::Subscription(key) => wave.marks().all[index].owner == key,
             Speaker::Namespace(namespace) => *wave.namespace == *namespace,
-            Speaker::Bus => true,
         };
         may && wave.put(index, State::Acknowledged)
     }

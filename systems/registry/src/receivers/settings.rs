@@ -48,7 +48,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         patterns: patterns(&settings),
         identities: settings.count("identities", 0, 0..=10_000_000),
         token,
-        limits: Limits::read(&settings),
+        limits: Limits::read_with_bodies(&settings),
     };
     settings.finish("the receivers")?;
     Ok(configuration)

@@ -1,4 +1,4 @@
-//! What one namespace or one request may take.
+//! What one namespace or one request may take, and how many namespaces there may be.
 
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Bounds, each with a default and a setting of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Quotas {
+    /// Namespaces; 0 is no bound.
+    pub max_namespaces: u64,
     /// Identities in a namespace; 0 is no bound.
     pub max_identities: u64,
     /// Bytes of one identity's metadata, as JSON.
@@ -30,6 +32,8 @@ pub struct Quotas {
     pub multicasts_in_flight: usize,
     /// Largest page of an enumeration.
     pub max_page: usize,
+    /// Bytes of a page, as JSON; one identity always has room.
+    pub max_page_bytes: u64,
     /// How deep a filter may be nested.
     pub filter_depth: usize,
     /// How many clauses a filter may have.
@@ -37,8 +41,9 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// Reads `max_identities`, `max_metadata`, `max_payload`, `default_ttl`, `max_ttl`,
-    /// `max_timeout`, `multicasts`, `max_page`, `filter_depth` and `filter_clauses`.
+    /// Reads `max_namespaces`, `max_identities`, `max_metadata`, `max_payload`, `default_ttl`,
+    /// `max_ttl`, `max_timeout`, `multicasts`, `max_page`, `max_page_bytes`, `filter_depth` and
+    /// `filter_clauses`.
     pub fn read(settings: &Settings<'_>) -> Self {
         let milliseconds =
             |name, default_s: u64| settings.time(name, default_s * SECOND_NS) / 1_000_000;
@@ -47,14 +52,16 @@ impl Quotas {
         };
         let bounds = filter::Bounds::default();
         Self {
+            max_namespaces: settings.count("max_namespaces", 1_000, 0..=u64::MAX),
             max_identities: settings.count("max_identities", 1_000_000, 0..=u64::MAX),
             max_metadata_bytes: settings.size("max_metadata", 16 << 10),
             max_payload_bytes: settings.size("max_payload", 256 << 10),
             default_ttl_ms: milliseconds("default_ttl", 300),
             max_ttl_ms: milliseconds("max_ttl", 0),
-            max_timeout_ms: milliseconds("max_timeout", 60),
+            max_timeout_ms: milliseconds("max_timeout", 60).max(1),
             multicasts_in_flight: count("multicasts", 256, 100_000),
             max_page: count("max_page", 10_000, 1_000_000),
+            max_page_bytes: settings.size("max_page_bytes", 4 << 20),
             filter_depth: count("filter_depth", bounds.depth, 64),
             filter_clauses: count("filter_clauses", bounds.clauses, 10_000),
         }

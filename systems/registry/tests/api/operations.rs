@@ -56,6 +56,39 @@ fn enumeration_counts_all_and_pages_through_each_once() {
     assert_eq!(house.post("/v1/n/enumerate", &query).refusal().1, "INVALID_CURSOR");
 }
 
+/// Whatever the limit says, a page ends where its bytes do; nobody is lost at the seam.
+#[test]
+fn a_page_is_bounded_in_bytes_and_goes_on_behind_its_cursor() {
+    let most = 4 << 10;
+    let house = House::with(&[("max_page_bytes", "4KiB")]);
+    for number in 0..20 {
+        // One of them alone is larger than a page may be.
+        let size = if number == 7 { 3 * most } else { 1_000 };
+        let metadata = json!({ "number": number, "fat": "x".repeat(size) });
+        let body = json!({ "identity": format!("u{number:02}"), "metadata": metadata });
+        assert_eq!(house.post("/v1/n/register", &body).status, 200);
+    }
+    for sort_by in [json!([]), json!(["metadata.number desc"])] {
+        let mut query = json!({ "filter": {}, "limit": 10_000, "sort_by": sort_by });
+        let (mut seen, mut pages) = (Vec::new(), 0);
+        loop {
+            let page = house.post("/v1/n/enumerate", &query).body;
+            assert_eq!(page["total_count"], 20);
+            let listed = page["identities"].as_array().unwrap();
+            assert!(page.to_string().len() < most + 512 || listed.len() == 1);
+            seen.extend(listed.iter().map(|one| one["identity"].as_str().unwrap().to_owned()));
+            pages += 1;
+            let Some(cursor) = page.get("next_cursor") else { break };
+            query["cursor"] = cursor.clone();
+        }
+        seen.sort();
+        assert_eq!(seen, (0..20).map(|n| format!("u{n:02}")).collect::<Vec<_>>());
+        assert!(pages >= 7, "{pages} pages");
+    }
+    let bare = json!({ "limit": 20, "include_metadata": false });
+    assert_eq!(house.post("/v1/n/enumerate", &bare).body.get("next_cursor"), None);
+}
+
 #[test]
 fn a_multicast_says_what_became_of_each_target() {
     let house = House::open();
@@ -113,6 +146,31 @@ fn what_it_counts_is_shown() {
     ] {
         assert!(shown.contains(line), "{line}\n{shown}");
     }
+}
+
+#[test]
+fn every_bound_that_is_set_is_in_force_and_shown() {
+    let house = House::with(&[
+        ("max_namespaces", "2"),
+        ("max_page_bytes", "1MiB"),
+        ("max_stored", "5MiB"),
+        ("max_bodies", "20MiB"),
+    ]);
+    let shown = |pointer: &str| house.effective.pointer(pointer).cloned().unwrap_or_default();
+    assert_eq!(shown("/quotas/max_namespaces"), 2);
+    assert_eq!(shown("/quotas/max_page_bytes"), 1 << 20);
+    assert_eq!(shown("/parts/bus/all_stored_bytes"), 5 << 20);
+    assert_eq!(shown("/limits/max_bodies_bytes"), 20 << 20);
+    for (namespace, status) in [("a", 200), ("b", 200), ("c", 429), ("b", 200)] {
+        let body = json!({ "identity": "x", "replace": true });
+        let told = house.post(&format!("/v1/{namespace}/register"), &body);
+        assert_eq!(told.status, status, "{namespace}: {}", told.body);
+    }
+    let schema = house.ask("PUT", "/v1/d/schema", &[], br#"{"fields":{}}"#);
+    assert_eq!(schema.refusal().1, "QUOTA_EXCEEDED");
+    let events = ["accept: text/event-stream"];
+    let subscription = house.ask("GET", "/v1/e/subscribe/x", &events, b"");
+    assert_eq!(subscription.refusal().1, "QUOTA_EXCEEDED");
 }
 
 #[test]

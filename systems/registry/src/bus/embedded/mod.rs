@@ -62,6 +62,8 @@ pub struct Settings {
     pub stored_deliveries: usize,
     /// Bytes that may be stored for one receiver.
     pub stored_bytes: usize,
+    /// Bytes that may be stored for all receivers together.
+    pub all_stored_bytes: usize,
 }
 
 impl Default for Settings {
@@ -77,6 +79,7 @@ impl Default for Settings {
             stored_receivers: 10_000,
             stored_deliveries: 100_000,
             stored_bytes: 256 << 20,
+            all_stored_bytes: 1 << 30,
         }
     }
 }
@@ -142,6 +145,7 @@ impl Embedded {
             receivers: settings.stored_receivers,
             deliveries: settings.stored_deliveries,
             bytes: settings.stored_bytes,
+            all_bytes: settings.all_stored_bytes,
             retry: settings.longest_retry,
             longest_retry: settings.longest_retry * 8,
         };
@@ -313,7 +317,8 @@ impl Room {
     /// also when nobody waits for it any more: half of it would take its receiver's room for ever.
     fn keep(&self, letter: &Letter, account: &Account, index: usize, storing: &mut Storing) {
         let (Some(outbox), Some(stored)) = (&self.outbox, &letter.subscription.stored) else {
-            account.put(index, State::Open(Some(Why::SubscriberGone)));
+            // Its receiver left just now and nothing more is tried for it.
+            account.put(index, State::Refused(Why::SubscriberGone));
             return;
         };
         let outbox = Arc::clone(outbox);
@@ -431,6 +436,10 @@ impl Bus for Embedded {
             "durable": self.room.outbox.is_some(),
             "queue_frames": settings.queue_frames,
             "queue_bytes": settings.queue_bytes,
+            "stored_receivers": settings.stored_receivers,
+            "stored_deliveries": settings.stored_deliveries,
+            "stored_bytes": settings.stored_bytes,
+            "all_stored_bytes": settings.all_stored_bytes,
         })
     }
 }

@@ -48,6 +48,8 @@ pub struct Settings {
     pub away: Duration,
     /// Receivers that may be known at a time; one more is refused.
     pub receivers: usize,
+    /// Presences that may wait to be dealt with; one more is dropped, and its receiver says so again.
+    pub presences: usize,
     /// The server sends again what a receiver did not acknowledge for this long.
     pub ack_wait: Duration,
     /// How long the stream keeps what nobody fetches, and a receiver that does not come back.
@@ -76,6 +78,7 @@ impl Default for Settings {
             connections: 2,
             away: Duration::from_secs(5),
             receivers: 10_000,
+            presences: 16_384,
             ack_wait: Duration::from_secs(5),
             keep: Duration::from_secs(24 * 3600),
             max_unacknowledged: 1_000,
@@ -112,6 +115,7 @@ struct Room {
     has_stream: AtomicBool,
     receivers: RwLock<Receivers>,
     admissions: Semaphore,
+    waiting: Arc<Semaphore>,
 }
 
 impl Nats {
@@ -138,9 +142,11 @@ impl Nats {
             inboxes.push(arrivals);
         }
         let first = links[0].client.clone();
-        let acks = format!("{}.{coordinator}", presence::ACKS);
+        let acks = format!("{}.{coordinator}.*", presence::ACKS);
         let acks = first.subscribe(acks).await.map_err(away)?;
         let presences = first.subscribe(presence::SUBJECT).await.map_err(away)?;
+        let of_one = format!("{}.*", presence::SUBJECT);
+        let presences_of_one = first.subscribe(of_one).await.map_err(away)?;
         let room = Arc::new(Room {
             ledger: Arc::new(Ledger::new(coordinator)),
             coordinator: coordinator.to_owned(),
@@ -148,6 +154,7 @@ impl Nats {
             has_stream: AtomicBool::new(false),
             receivers: RwLock::default(),
             admissions: Semaphore::new(ADMISSIONS),
+            waiting: Arc::new(Semaphore::new(settings.presences)),
             links,
             counts,
             settings,
@@ -159,7 +166,9 @@ impl Nats {
             tasks.spawn(each(arrivals, Arc::downgrade(&room), hear));
         }
         tasks.spawn(each(acks, Arc::downgrade(&room), |room, message| room.acknowledge(&message)));
-        tasks.spawn(each(presences, Arc::downgrade(&room), Room::presence));
+        for presences in [presences, presences_of_one] {
+            tasks.spawn(each(presences, Arc::downgrade(&room), Room::presence));
+        }
         let ready = Arc::new(Notify::new());
         tasks.spawn(attend(Arc::downgrade(&room), connected, Arc::clone(&ready)));
         tasks.spawn(sweep(Arc::downgrade(&room)));
@@ -178,7 +187,12 @@ async fn client(
     coordinator: &str,
     connected: Option<Arc<Notify>>,
 ) -> Result<Client, Fault> {
-    let options = ConnectOptions::new()
+    let servers: Vec<&str> = settings.servers.split(',').map(str::trim).collect();
+    let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
+    let servers: Result<Vec<async_nats::ServerAddr>, _> =
+        servers.into_iter().map(str::parse).collect();
+    let servers = servers.map_err(refuse)?;
+    let options = opened_by(&servers)
         .name(format!("registry-{coordinator}"))
         .retry_on_initial_connect()
         .connection_timeout(settings.patience)
@@ -195,11 +209,15 @@ async fn client(
             }
             std::future::ready(())
         });
-    let servers: Vec<&str> = settings.servers.split(',').map(str::trim).collect();
-    let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
-    let servers: Result<Vec<async_nats::ServerAddr>, _> =
-        servers.into_iter().map(str::parse).collect();
-    options.connect(servers.map_err(refuse)?).await.map_err(away)
+    options.connect(servers).await.map_err(away)
+}
+
+/// User and password of the first address that has them, which the client itself does not look for.
+fn opened_by(servers: &[async_nats::ServerAddr]) -> ConnectOptions {
+    let known = servers.iter().find_map(|server| Some((server.username()?, server.password()?)));
+    known.map_or_else(ConnectOptions::new, |(user, password)| {
+        ConnectOptions::with_user_and_password(user.into(), password.into())
+    })
 }
 
 fn away(error: impl std::fmt::Display) -> Fault {
@@ -290,7 +308,10 @@ impl Room {
             self.counts.strayed.one();
             return;
         };
-        let known = words.ack.iter().filter(|id| self.ledger.acknowledge(id, Speaker::Bus));
+        // Whoever may publish there may speak for that namespace, and for no other.
+        let namespace = message.subject.rsplit('.').next().unwrap_or_default();
+        let from = Speaker::Namespace(namespace);
+        let known = words.ack.iter().filter(|id| self.ledger.acknowledge(id, from));
         let known = known.count();
         self.counts.acknowledged.add(known as u64);
         self.counts.strayed.add((words.ack.len() - known) as u64);
@@ -298,20 +319,25 @@ impl Room {
 
     /// Hears a receiver; whatever takes longer than a look happens beside.
     fn presence(self: &Arc<Self>, message: Arrived) {
-        let read = Presence::read(&message.payload);
+        let read = Presence::said(&message.subject, &message.payload);
         if let Ok((presence, _)) = &read
             && message.reply.is_none()
             && self.receivers().renew(presence)
         {
             return;
         }
-        let room = Arc::clone(self);
+        let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
+            self.counts.shed.one();
+            return;
+        };
+        let (room, reply) = (Arc::clone(self), message.reply);
         tokio::spawn(async move {
+            let _place = place;
             let welcome = match read {
                 Ok((presence, pattern)) => room.admit(&presence, pattern).await,
                 Err(error) => Err(error),
             };
-            let Some(reply) = message.reply else { return };
+            let Some(reply) = reply else { return };
             let welcome = Welcome {
                 ok: welcome.is_ok(),
                 coordinator: room.coordinator.clone(),
@@ -407,6 +433,8 @@ impl Bus for Nats {
             "version": info.map(|info| info.version),
             "durable": self.room.has_stream.load(Ordering::Acquire),
             "connections": self.room.links.len(),
+            "receivers": self.room.settings.receivers,
+            "presences": self.room.settings.presences,
         })
     }
 }

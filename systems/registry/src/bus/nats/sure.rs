@@ -70,7 +70,8 @@ impl Room {
         };
         let owner = |one: &Parcel<Receiver>| (one.subscription.key(), enough(&one.subscription));
         let account = self.ledger.open(&message.namespace, parcels.all.iter().map(owner));
-        let acks = format!("{}.{}", presence::ACKS, self.coordinator);
+        let namespace = presence::token(&message.namespace);
+        let acks = format!("{}.{}.{namespace}", presence::ACKS, self.coordinator);
         let form = Form::new(message, self.ledger.prefix(), Some(&acks));
         let mut letters = Vec::with_capacity(parcels.all.len());
         while letters.len() < parcels.all.len() {
@@ -106,6 +107,10 @@ impl Sending<'_> {
                         if letter.way == Way::Unsent { &counts.sent } else { &counts.resent };
                     match room.attempt(letter, receiver, &runs, account.number(index)).await {
                         Ok(()) => counter.one(),
+                        // Another attempt before the deadline would be in vain.
+                        Err(Why::NotStored) if !letter.is_told && room.streams.is_refused() => {
+                            account.put(index, State::Refused(Why::NotStored));
+                        }
                         Err(why) => drop(account.put(index, State::Open(Some(why)))),
                     }
                 }

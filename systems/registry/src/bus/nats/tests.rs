@@ -1,6 +1,7 @@
 //! The bus over a real server, with receivers that know nothing but what `SUBSCRIBING.md` says.
 
 mod faults;
+mod permissions;
 mod server;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::bus::Status;
 use crate::bus::folder::Folder;
+use crate::bus::sample::sample;
 use crate::filter::Filter;
 use crate::message;
 use crate::metrics::Metrics;
@@ -55,7 +57,7 @@ struct Plain {
 impl Plain {
     async fn listen(server: &Server, receiver: &str, pattern: &str) -> Self {
         let client = async_nats::connect(server.url()).await.unwrap();
-        let presence = presence(receiver, pattern);
+        let presence = Presence::sample(receiver, pattern);
         let deliveries = client.subscribe(presence.subject.clone()).await.unwrap();
         let plain = Self { client, deliveries, presence };
         plain.say(&plain.presence, true).await;
@@ -118,27 +120,6 @@ fn from_stream(message: &Arrived) -> Option<&async_nats::Subject> {
     message.reply.as_ref().filter(|reply| reply.starts_with("$JS.ACK."))
 }
 
-fn presence(receiver: &str, pattern: &str) -> Presence {
-    Presence {
-        receiver: receiver.into(),
-        namespace: "n".into(),
-        pattern: pattern.into(),
-        subject: format!("to.{receiver}"),
-        gone: false,
-        forget: false,
-    }
-}
-
-fn message() -> Message {
-    Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"hello"),
-        sent_at: 1,
-    }
-}
-
 fn send(
     bus: &Nats,
     to: &[&str],
@@ -148,7 +129,7 @@ fn send(
     let to = to.iter().map(|name| (*name).into()).collect();
     let bus = bus.clone();
     tokio::spawn(async move {
-        let mut outcomes = bus.multicast(message(), to, semantics, timeout).await;
+        let mut outcomes = bus.multicast(sample("hello"), to, semantics, timeout).await;
         outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
         let plain = |one: Outcome| (one.identity.to_string(), one.status, one.reason);
         outcomes.into_iter().map(plain).collect()
@@ -223,11 +204,11 @@ async fn at_least_once_is_delivered_when_the_receiver_says_so_and_the_stream_hea
     let sent = send(&bus, &["nobody", "user-1", "user-2"], Semantics::AtLeastOnce, LONG);
     let (id, to, ack, message) = receiver.next().await;
     assert_eq!(to, ["user-1", "user-2"]);
-    assert_eq!(ack.as_deref(), Some("registry.acks.c1"));
+    assert_eq!(ack.as_deref(), Some("registry.acks.c1.n"));
     assert!(!sent.is_finished(), "the receiver is there: its word is waited for");
     // Words of no delivery, and no words at all, change nothing.
     for stray in [&b"{\"ack\":[\"c1-999\",\"other-1\"]}"[..], b"nonsense", b"{\"ack\":1}"] {
-        receiver.client.publish("registry.acks.c1", Bytes::from_static(stray)).await.unwrap();
+        receiver.client.publish("registry.acks.c1.n", Bytes::from_static(stray)).await.unwrap();
     }
     assert!(from_stream(&message).is_none());
     receiver.acknowledge(&id, &ack.unwrap(), &message).await;
@@ -437,13 +418,13 @@ async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused()
     }
     assert!(statuses(sent).await.iter().all(|status| *status == Status::Delivered));
     assert_eq!(ids.len(), 3);
-    let huge = Message { payload: vec![0; 1 << 20].into(), ..message() };
+    let huge = sample(vec![0; 1 << 20]);
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
         let outcomes = bus.multicast(huge.clone(), vec!["a".into()], semantics, SHORT).await;
         assert_eq!(outcomes[0].status, Status::Failed);
         assert_eq!(outcomes[0].reason, Some("too large for the bus"));
     }
-    let large = Message { payload: vec![0; (1 << 20) - 4_096].into(), ..message() };
+    let large = sample(vec![0; (1 << 20) - 4_096]);
     let outcomes = bus.multicast(large, vec!["a".into()], Semantics::AtMostOnce, LONG).await;
     assert_eq!(outcomes[0].status, Status::Delivered);
 }
@@ -453,7 +434,7 @@ async fn there_is_room_for_so_many_receivers() {
     let server = Server::start();
     let _bus = bus_with(&server, "c1", Settings { receivers: 1, ..Settings::default() }).await;
     let one = Plain::listen(&server, "one", "user-*").await;
-    let two = presence("two", "user-*");
+    let two = Presence::sample("two", "user-*");
     let refused = one.say(&two, false).await;
     assert!(refused.error.is_some_and(|error| error.contains("1 receivers")));
     one.say(&one.presence, true).await;

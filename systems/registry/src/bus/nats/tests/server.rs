@@ -17,22 +17,31 @@ pub struct Server {
     child: Option<Child>,
     port: u16,
     folder: Folder,
-    has_streams: bool,
+    arguments: Vec<String>,
 }
 
 impl Server {
     /// One with JetStream.
     pub fn start() -> Self {
-        Self::start_with(true)
+        Self::over(Folder::new(), &["-js"])
     }
 
     /// One that stores nothing.
     pub fn without_streams() -> Self {
-        Self::start_with(false)
+        Self::over(Folder::new(), &[])
     }
 
-    fn start_with(has_streams: bool) -> Self {
-        let mut server = Self { child: None, port: 0, folder: Folder::new(), has_streams };
+    /// One with a configuration.
+    pub fn configured(text: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.0.join("configuration");
+        std::fs::write(&path, text).unwrap();
+        Self::over(folder, &["-js", "-c", path.to_str().unwrap()])
+    }
+
+    fn over(folder: Folder, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let mut server = Self { child: None, port: 0, folder, arguments };
         server.start_again();
         server
     }
@@ -73,10 +82,9 @@ impl Server {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("nats-server")
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-            .args(["-a", "127.0.0.1", "-p", &port])
-            .args(self.has_streams.then_some("-js"))
-            .arg("-sd")
+            .args(["-a", "127.0.0.1", "-p", &port, "-sd"])
             .arg(&self.folder.0)
+            .args(&self.arguments)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
