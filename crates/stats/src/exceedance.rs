@@ -8,6 +8,8 @@ use crate::proportion::{Side, decide, deciding_factor, upper_bound};
 
 /// Quantiles of a sample whose values serve as thresholds below a bound.
 pub const LOWER: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
+/// The same for a drift: the late operations may all be above a low one, and few be above a high one.
+pub const LOWER_OF_DRIFT: [f64; 6] = [0.5, 0.75, 0.8, 0.85, 0.9, 0.95];
 
 /// A threshold, and what windows say of it.
 #[derive(Debug, Clone, Copy)]

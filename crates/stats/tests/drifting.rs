@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use stats::dispersion::{Around, WindowCount};
-use stats::exceedance::{Exceedances, LOWER, Level};
+use stats::exceedance::{Exceedances, LOWER, LOWER_OF_DRIFT, Level};
 use stats::proportion::Side;
 use stats::quantile::{CONFIDENCE, rank};
 
@@ -160,18 +160,21 @@ fn judged(case: &Case, seed: u64, truth: u64) -> [[Side; 2]; BOUNDS.len()] {
     let mut times: Vec<u64> = draws.iter().map(|draw| draw.1).collect();
     times.sort_unstable();
     let total = times.len() as u64;
-    let thresholds = LOWER.map(|q| times[rank(q, total) as usize - 1]);
-    let series = thresholds.map(|threshold| count(&draws, case.seconds, threshold));
-    let lower: [Level<'_>; LOWER.len()] =
-        std::array::from_fn(|at| Level { value: thresholds[at], windows: &series[at] });
+    let lower = |quantiles: &[f64]| -> Vec<(u64, Vec<WindowCount>)> {
+        let values = quantiles.iter().map(|&q| times[rank(q, total) as usize - 1]);
+        values.map(|value| (value, count(&draws, case.seconds, value))).collect()
+    };
     let (limit, lengths) = (1.0 - case.q, [case.seconds as usize]);
+    let ways = [(Around::Drift(&lengths), lower(&LOWER_OF_DRIFT)), (Around::Mean, lower(&LOWER))];
     BOUNDS.map(|multiple| {
         let value = (truth as f64 * multiple) as u64;
         let windows = count(&draws, case.seconds, value);
         let above = windows.iter().map(|window| u64::from(window.above)).sum();
         let bound = Level { value, windows: &windows };
-        [Around::Drift(&lengths), Around::Mean].map(|around| {
-            Exceedances::new((above, total), &lower, bound, limit, around).judge(limit, CONFIDENCE)
+        ways.each_ref().map(|(around, lower)| {
+            let lower: Vec<Level<'_>> =
+                lower.iter().map(|(value, windows)| Level { value: *value, windows }).collect();
+            Exceedances::new((above, total), &lower, bound, limit, *around).judge(limit, CONFIDENCE)
         })
     })
 }

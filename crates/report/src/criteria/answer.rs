@@ -3,7 +3,7 @@
 use plan::criterion::{Criterion, Metric, Rate, Time};
 use record::summary::Judgement;
 use stats::dispersion::{Around, Dispersion};
-use stats::exceedance::{Exceedances, LOWER, Level};
+use stats::exceedance::{Exceedances, Level};
 use stats::normal_quantile;
 use stats::proportion::{self, Side};
 
@@ -117,7 +117,8 @@ impl Sample<'_> {
     fn lower(&self) -> Vec<Level<'_>> {
         let mut levels = self.seen.lower.levels();
         if !self.lost_are_slower() {
-            let own = LOWER.map(|q| self.seen.times.quantile(q).unwrap_or(u64::MAX));
+            let own = super::lower(self.drifts).iter();
+            let own = own.map(|&q| self.seen.times.quantile(q).unwrap_or(u64::MAX));
             levels.iter_mut().zip(own).for_each(|(level, value)| level.value = value);
         }
         levels

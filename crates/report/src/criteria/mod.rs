@@ -29,7 +29,7 @@ use plan::load::SteadyState;
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
 use record::{OperationTotals, Trial, Window, WindowSpan};
-use stats::exceedance::LOWER;
+use stats::exceedance::{LOWER, LOWER_OF_DRIFT};
 use stats::{COARSE, Histogram};
 
 use answer::Sample;
@@ -81,6 +81,11 @@ pub fn questions(plan: &Plan) -> Vec<Evidence> {
     pairs.filter_map(|(criterion, arm)| Evidence::new(criterion, arm)).collect()
 }
 
+/// Quantiles whose values are thresholds below a bound.
+fn lower(drifts: bool) -> &'static [f64] {
+    if drifts { &LOWER_OF_DRIFT } else { &LOWER }
+}
+
 fn item_names(arm: &Arm) -> Vec<Vec<String>> {
     let operations = arm.operations.iter();
     operations.map(|one| one.items.iter().map(|item| item.name.clone()).collect()).collect()
@@ -129,7 +134,7 @@ impl Evidence {
                 WindowSpan::ServiceTime => &whole.service_time,
             };
             let values = Values { without_time: whole.without_time(), ..Values::all(times) };
-            self.lower = Series::new(LOWER.map(|q| values.at_quantile(q)));
+            self.lower = Series::new(lower(self.drifts).iter().map(|&q| values.at_quantile(q)));
         }
         self.current.lower = self.lower.clone();
     }
