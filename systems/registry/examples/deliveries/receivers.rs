@@ -20,6 +20,8 @@ use super::Failure;
 
 /// Connections that receivers over NATS share.
 const CLIENTS: usize = 10;
+/// How long the server may take to make a consumer while it makes thousands.
+const ADMITTED_WITHIN: Duration = Duration::from_secs(60);
 /// Receivers that are admitted at a time.
 const ABREAST: usize = 32;
 
@@ -108,7 +110,8 @@ pub async fn until_known(
     coordinator: &str,
     receivers: usize,
 ) -> Result<(), Failure> {
-    let client = async_nats::connect(servers).await?;
+    let options = async_nats::ConnectOptions::new().request_timeout(Some(ADMITTED_WITHIN));
+    let client = options.connect(servers).await?;
     let all = futures_util::stream::iter(0..receivers).map(|number| {
         let client = &client;
         async move {

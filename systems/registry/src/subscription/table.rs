@@ -134,11 +134,13 @@ impl<S: Subscriber> Table<S> {
 
     /// Targets by who serves them.
     pub fn group(&self, namespace: &str, targets: Vec<Arc<str>>, reach: Reach) -> Groups<S> {
-        let (mut groups, mut unserved) = (Vec::new(), Vec::new());
         let Some(room) = self.rooms.get(namespace) else {
-            return Groups { groups, targets: Vec::new(), unserved: targets };
+            return Groups { groups: Vec::new(), targets: Vec::new(), unserved: targets };
         };
-        let mut places: HashMap<u64, usize, BuildHasherDefault<Spread>> = HashMap::default();
+        let most = targets.len().min(room.names.len() + room.prefixes.len());
+        let (mut groups, mut unserved) = (Vec::with_capacity(most), Vec::new());
+        let mut places: HashMap<u64, usize, BuildHasherDefault<Spread>> =
+            HashMap::with_capacity_and_hasher(most, BuildHasherDefault::default());
         let mut served = Vec::with_capacity(targets.len());
         for target in targets {
             let Some(subscription) = room.serving(&target, reach) else {

@@ -20,10 +20,11 @@ use super::send::Written;
 use crate::fanout::ledger::{Ledger, State, Why};
 use crate::fanout::parcel;
 
-/// What a reply subject's last token begins with; a number follows.
-const BARRIER: &str = "barrier-";
-const PLAIN: &str = "plain-";
-const STORE: &str = "store-";
+/// What a reply subject's last token begins with; a number follows. Short, since one travels with
+/// each delivery.
+const BARRIER: &str = "b";
+const PLAIN: &str = "p";
+const STORE: &str = "s";
 
 /// Which connection to which server: changes when it is made anew, and what was under way on the
 /// former may be lost.

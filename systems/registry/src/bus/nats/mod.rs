@@ -136,7 +136,7 @@ impl Nats {
         for number in 0..settings.connections.max(1) {
             let heard = (number == 0).then(|| Arc::clone(&connected));
             let client = client(&settings, coordinator, heard).await?;
-            let inbox = format!("_INBOX.registry.{coordinator}.{number}");
+            let inbox = format!("_INBOX.{coordinator}.{number}");
             let (link, arrivals) = Link::new(client, inbox).await.map_err(away)?;
             links.push(link);
             inboxes.push(arrivals);

@@ -81,8 +81,8 @@ impl Room {
         let mut begin = 0;
         let cut = |(reply, end)| {
             let subject = page.slice(std::mem::replace(&mut begin, end)..reply);
-            let reply_subject = Subject::from_utf8(subject).expect("it was written as text");
-            Written { reply: reply_subject, bytes: page.slice(reply..end) }
+            let subject = Subject::from_utf8(subject).expect("it was written as text");
+            Written { reply: subject, bytes: page.slice(reply..end) }
         };
         ends.into_iter().map(cut).collect()
     }
