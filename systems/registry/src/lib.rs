@@ -19,6 +19,8 @@ pub mod access;
 pub mod api;
 pub mod bus;
 pub mod clock;
+#[cfg(test)]
+mod disk;
 pub mod fanout;
 pub mod fault;
 pub mod filter;
