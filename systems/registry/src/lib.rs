@@ -27,6 +27,7 @@ pub mod filter;
 pub mod identity;
 pub mod message;
 pub mod metrics;
+mod object;
 pub mod query;
 pub mod receivers;
 pub mod schema;

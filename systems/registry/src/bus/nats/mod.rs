@@ -22,6 +22,7 @@ use crate::fanout::parcel::{self, Bounds};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
+use crate::object;
 use crate::subscription::Subscriber;
 use crate::subscription::table::Reach;
 
@@ -294,7 +295,7 @@ impl Room {
     }
 
     fn acknowledge(&self, message: &Arrived) {
-        let Ok(words) = serde_json::from_slice::<Acknowledgement>(&message.payload) else {
+        let Ok(words) = object::read::<Acknowledgement>(&message.payload) else {
             self.counts.strayed.one();
             return;
         };
