@@ -106,6 +106,17 @@ pub(super) fn unregister(body: &[u8]) -> Result<String, Fault> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct UnsubscribeBody {
+    name: String,
+}
+
+/// Which subscription's name `unsubscribe` takes out.
+pub(super) fn unsubscribe(body: &[u8]) -> Result<String, Fault> {
+    read(body).map(|body: UnsubscribeBody| body.name)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EnumerateBody {
     #[serde(default)]
     filter: Value,
