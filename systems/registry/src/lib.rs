@@ -19,12 +19,15 @@ pub mod access;
 pub mod api;
 pub mod bus;
 pub mod clock;
+#[cfg(test)]
+mod disk;
 pub mod fanout;
 pub mod fault;
 pub mod filter;
 pub mod identity;
 pub mod message;
 pub mod metrics;
+mod object;
 pub mod query;
 pub mod receivers;
 pub mod schema;

@@ -69,10 +69,6 @@ async fn with_store(
     room: Room,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    if let Some(folder) = &configuration.durable {
-        let make = ServeError::while_doing("make the folder of what is durable");
-        std::fs::create_dir_all(folder).map_err(make)?;
-    }
     let reach = ServeError::while_doing("open the store");
     let namespaces = configuration.quotas.max_namespaces;
     match &configuration.store {

@@ -14,6 +14,7 @@ use crate::fault::{Code, Fault};
 use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::message::Semantics;
+use crate::object::Object;
 use crate::query::{Page, Query, SortKey};
 use crate::service::{Multicast, Quotas, Register, Told};
 
@@ -22,10 +23,19 @@ const TIMEOUT_MS: u64 = 5_000;
 /// Page of an enumeration unless told otherwise.
 const PAGE: usize = 100;
 
-/// Reads a body.
+/// Reads a body, which is an object: fields have names, and no order that could stand for them.
 ///
 /// Errors: `INVALID_REQUEST` with the place, or line and column where it is no JSON
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+    parse(body).map(|Object(read)| read)
+}
+
+/// A document as it stands.
+pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
+    parse(body)
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let at = pointer(error.path());
@@ -47,11 +57,6 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
         Segment::Enum { variant } => format!("{pointer}/{}", escape(variant)),
         Segment::Unknown => pointer,
     })
-}
-
-/// A JSON document as it stands.
-pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
-    read(body)
 }
 
 #[derive(Deserialize)]
@@ -97,6 +102,17 @@ struct UnregisterBody {
 /// Whom `unregister` names.
 pub(super) fn unregister(body: &[u8]) -> Result<String, Fault> {
     read(body).map(|body: UnregisterBody| body.identity)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnsubscribeBody {
+    name: String,
+}
+
+/// Which subscription's name `unsubscribe` takes out.
+pub(super) fn unsubscribe(body: &[u8]) -> Result<String, Fault> {
+    read(body).map(|body: UnsubscribeBody| body.name)
 }
 
 #[derive(Deserialize)]

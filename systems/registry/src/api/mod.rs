@@ -9,6 +9,7 @@
 //! | `GET identities/{identity}` | one identity |
 //! | `PUT schema`, `GET schema` | what metadata must look like |
 //! | `GET subscribe/{pattern}` | WebSocket or server-sent events, where the bus is embedded |
+//! | `POST unsubscribe` | takes a subscription's name out, with what waits for it |
 //! | `POST ack` | acknowledges deliveries that came as events |
 //!
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
@@ -92,6 +93,11 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
                 self.bus.admits(name.as_deref(), &request)?;
                 service.open(namespace).await?;
                 self.bus.subscribe(namespace, pattern, name.as_deref(), request)
+            }
+            On::Unsubscribe => {
+                let name = bodies::unsubscribe(request.body())?;
+                let was_there = self.bus.unsubscribe(namespace, &name)?;
+                Ok(told(&serde_json::json!({ "unsubscribed": was_there })))
             }
             On::Acknowledge => {
                 let known = self.bus.acknowledge(namespace, &bodies::read(request.body())?)?;

@@ -77,8 +77,12 @@ impl Quotas {
     /// Shape:  milliseconds; `None` for ever
     /// Errors: `QUOTA_EXCEEDED` beyond the longest allowed
     pub fn ttl_ms(&self, asked_ms: Option<u64>) -> Result<Option<u64>, Fault> {
-        let ttl = asked_ms.unwrap_or(self.default_ttl_ms);
-        if self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms) {
+        let is_beyond = |ttl| self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms);
+        // Whoever does not ask cannot ask for too much.
+        let default = self.default_ttl_ms;
+        let default = if is_beyond(default) { self.max_ttl_ms } else { default };
+        let ttl = asked_ms.unwrap_or(default);
+        if is_beyond(ttl) {
             let most = Duration::from_millis(self.max_ttl_ms).as_secs_f64();
             let what = format!("a time to live is at most {most} seconds here, and not for ever");
             return Err(Fault::new(Code::QuotaExceeded, what).at("/ttl_seconds"));
@@ -130,6 +134,10 @@ mod tests {
         assert_eq!(free.ttl_ms(Some(7)), Ok(Some(7)));
         let bound = read(&[("max_ttl", "1h"), ("default_ttl", "10s")]);
         assert_eq!(bound.ttl_ms(None), Ok(Some(10_000)));
+        for default in ["5m", "0s"] {
+            let short = read(&[("max_ttl", "1m"), ("default_ttl", default)]);
+            assert_eq!(short.ttl_ms(None), Ok(Some(60_000)), "nobody asked for more");
+        }
         for beyond in [0, 3_600_001] {
             let fault = bound.ttl_ms(Some(beyond)).unwrap_err();
             assert_eq!(

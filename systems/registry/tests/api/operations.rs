@@ -56,6 +56,30 @@ fn enumeration_counts_all_and_pages_through_each_once() {
     assert_eq!(house.post("/v1/n/enumerate", &query).refusal().1, "INVALID_CURSOR");
 }
 
+#[test]
+fn a_subscription_is_ended_by_its_name_for_good() {
+    let name = format!("registry-named-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let house = House::with(&[("durable", folder.to_str().unwrap())]);
+    house.post("/v1/n/register", &json!({ "identity": "a" }));
+    let must = json!({ "semantics": "at_least_once", "timeout_ms": 200 });
+    let pending = || house.post("/v1/n/multicast", &must).body["pending_count"].clone();
+    let listen =
+        || house.ask("GET", "/v1/n/subscribe/a?name=r", &["accept: text/event-stream"], b"");
+    std::thread::scope(|scope| {
+        let told = scope.spawn(listen);
+        while pending() != 1 {}
+        let ended = house.post("/v1/n/unsubscribe", &json!({ "name": "r" }));
+        assert_eq!(ended.body["unsubscribed"], true, "{}", ended.body);
+        assert_eq!(told.join().unwrap().status, 200, "the answer has an end");
+    });
+    let again = house.post("/v1/n/unsubscribe", &json!({ "name": "r" }));
+    assert_eq!(again.body["unsubscribed"], false);
+    assert_eq!(pending(), 0, "nothing waits for who does not come back");
+    drop(house);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// Whatever the limit says, a page ends where its bytes do; nobody is lost at the seam.
 #[test]
 fn a_page_is_bounded_in_bytes_and_goes_on_behind_its_cursor() {

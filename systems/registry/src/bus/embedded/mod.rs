@@ -141,6 +141,19 @@ impl Embedded {
         counts: Counts,
         stop: Stop,
     ) -> Result<Self, Fault> {
+        let place = path.to_owned();
+        let open = Box::new(move || redb::Database::create(&place));
+        Self::over(open, coordinator, settings, counts, stop)
+            .map_err(|error| Fault::unavailable(format!("{}: {error}", path.display())))
+    }
+
+    fn over(
+        open: outbox::file::Open,
+        coordinator: &str,
+        settings: Settings,
+        counts: Counts,
+        stop: Stop,
+    ) -> Result<Self, redb::Error> {
         let bounds = outbox::Bounds {
             receivers: settings.stored_receivers,
             deliveries: settings.stored_deliveries,
@@ -149,8 +162,7 @@ impl Embedded {
             retry: settings.longest_retry,
             longest_retry: settings.longest_retry * 8,
         };
-        let (outbox, known) = Outbox::open(path, bounds)
-            .map_err(|error| Fault::unavailable(format!("{}: {error}", path.display())))?;
+        let (outbox, known) = Outbox::open(open, bounds)?;
         let mut room = Room::new(coordinator, settings, counts, stop);
         room.outbox = Some(Arc::new(outbox));
         for known in known {

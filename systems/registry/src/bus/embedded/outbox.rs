@@ -5,7 +5,6 @@
 //! is due. The receiver asks for what is due as it goes, so that nothing piles up in between.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::fanout::pause::Pause;
 
 pub(super) mod file;
 
-use file::{File, Known};
+use file::{File, Known, Open};
 
 /// How many receivers there may be, how much may wait for each and for all, and how soon it is sent
 /// again.
@@ -30,6 +29,7 @@ pub(super) struct Bounds {
     pub(super) bytes: usize,
     /// Bytes for all receivers together.
     pub(super) all_bytes: usize,
+    /// Also how soon the file is opened again after a failure.
     pub(super) retry: Duration,
     pub(super) longest_retry: Duration,
 }
@@ -142,8 +142,8 @@ impl Outbox {
     /// Opens the file; which receivers it knows.
     ///
     /// Errors: it cannot be opened or read
-    pub(super) fn open(path: &Path, bounds: Bounds) -> Result<(Self, Vec<Known>), redb::Error> {
-        let (file, contents) = File::open(path)?;
+    pub(super) fn open(open: Open, bounds: Bounds) -> Result<(Self, Vec<Known>), redb::Error> {
+        let (file, contents) = File::open(open, bounds.retry)?;
         let mut waiting = Waiting::default();
         for known in &contents.receivers {
             waiting.backlogs.insert(known.key(), Backlog::new(&known.namespace, 0));
@@ -229,8 +229,9 @@ impl Outbox {
             // Acknowledged while it was being stored, or not stored.
             backlog.release(length);
             *taken -= length;
-            self.file.remove(&key, sequence);
-            if !stored {
+            if stored {
+                self.file.remove(&key, sequence);
+            } else {
                 fail(Why::NotStored);
             }
         }

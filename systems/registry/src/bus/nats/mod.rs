@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, Message as Arrived, Subscriber as Arrivals};
+use async_nats::{Client, Event, Message as Arrived, Subscriber as Arrivals};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
@@ -22,9 +22,11 @@ use crate::fanout::parcel::{self, Bounds};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
+use crate::object;
 use crate::subscription::Subscriber;
 use crate::subscription::table::Reach;
 
+pub mod address;
 mod link;
 pub mod presence;
 mod receivers;
@@ -187,12 +189,9 @@ async fn client(
     coordinator: &str,
     connected: Option<Arc<Notify>>,
 ) -> Result<Client, Fault> {
-    let servers: Vec<&str> = settings.servers.split(',').map(str::trim).collect();
     let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
-    let servers: Result<Vec<async_nats::ServerAddr>, _> =
-        servers.into_iter().map(str::parse).collect();
-    let servers = servers.map_err(refuse)?;
-    let options = opened_by(&servers)
+    let (servers, options) = address::read(&settings.servers).map_err(refuse)?;
+    let options = options
         .name(format!("registry-{coordinator}"))
         .retry_on_initial_connect()
         .connection_timeout(settings.patience)
@@ -210,14 +209,6 @@ async fn client(
             std::future::ready(())
         });
     options.connect(servers).await.map_err(away)
-}
-
-/// User and password of the first address that has them, which the client itself does not look for.
-fn opened_by(servers: &[async_nats::ServerAddr]) -> ConnectOptions {
-    let known = servers.iter().find_map(|server| Some((server.username()?, server.password()?)));
-    known.map_or_else(ConnectOptions::new, |(user, password)| {
-        ConnectOptions::with_user_and_password(user.into(), password.into())
-    })
 }
 
 fn away(error: impl std::fmt::Display) -> Fault {
@@ -304,7 +295,7 @@ impl Room {
     }
 
     fn acknowledge(&self, message: &Arrived) {
-        let Ok(words) = serde_json::from_slice::<Acknowledgement>(&message.payload) else {
+        let Ok(words) = object::read::<Acknowledgement>(&message.payload) else {
             self.counts.strayed.one();
             return;
         };
@@ -422,14 +413,17 @@ impl Bus for Nats {
         if self.room.links.iter().all(|link| link.run().is_some()) {
             return Ok(());
         }
-        Err(Fault::unavailable(format!("no connection to NATS at {}", self.room.servers())))
+        Err(Fault::unavailable(format!(
+            "no connection to NATS at {}",
+            address::shown(&self.room.settings.servers)
+        )))
     }
 
     fn effective(&self) -> Value {
         let info = self.room.links[0].client.try_server_info();
         json!({
             "kind": "nats",
-            "servers": self.room.servers(),
+            "servers": address::shown(&self.room.settings.servers),
             "version": info.map(|info| info.version),
             "durable": self.room.has_stream.load(Ordering::Acquire),
             "connections": self.room.links.len(),
@@ -440,4 +434,4 @@ impl Bus for Nats {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

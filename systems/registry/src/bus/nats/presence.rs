@@ -8,6 +8,7 @@ use std::fmt::Write;
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::object;
 use crate::subscription::Pattern;
 
 /// Where receivers say that they are there; with a namespace behind it, those of that one alone, so
@@ -68,7 +69,7 @@ impl Presence {
         if bytes.len() > LONGEST_PRESENCE {
             return Err(format!("a presence has at most {LONGEST_PRESENCE} bytes"));
         }
-        let presence: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let presence: Self = object::read(bytes).map_err(|error| error.to_string())?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = &presence.receiver;
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
@@ -212,7 +213,8 @@ mod tests {
         }
         let good_one = good.clone();
         assert!(read(Presence { namespace: String::new(), ..good }).is_err());
-        for bad in [&b""[..], b"null", b"{}", b"[1]", b"\xff"] {
+        let in_order = br#"["r","n","*","to.r",false,false]"#;
+        for bad in [&b""[..], b"null", b"{}", b"[1]", b"\xff", in_order] {
             assert!(Presence::read(bad).is_err());
         }
         let padded = |length: usize| {

@@ -27,13 +27,6 @@ pub(super) struct Written {
 }
 
 impl Room {
-    /// The servers without what opens them.
-    pub(super) fn servers(&self) -> String {
-        let bare = |server: &str| server.rsplit('@').next().unwrap_or(server).to_owned();
-        let servers = self.settings.servers.split(',').map(|server| bare(server.trim()));
-        servers.collect::<Vec<_>>().join(",")
-    }
-
     /// Letters for those who are served, and the outcomes of those who are not.
     pub(super) fn address(
         &self,

@@ -1,7 +1,7 @@
 //! The bus over a real server, with receivers that know nothing but what `SUBSCRIBING.md` says.
 
 mod faults;
-mod permissions;
+pub mod permissions;
 mod server;
 
 use std::collections::BTreeSet;

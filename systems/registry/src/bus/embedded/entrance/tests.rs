@@ -186,6 +186,7 @@ async fn whoever_talks_nonsense_loses_only_its_own_connection() {
         (Frame::text("nonsense"), policy),
         (Frame::text("{\"ack\":5}"), policy),
         (Frame::text(""), policy),
+        (Frame::text("[[\"d-1\"]]"), policy),
         (Frame::text("[".repeat(5_000)), policy),
         (Frame::binary("{\"ack\":[]}"), CloseCode::UNSUPPORTED_DATA),
         (Frame::text(huge), CloseCode::MESSAGE_TOO_BIG),

@@ -4,15 +4,25 @@ use futures_util::FutureExt;
 use serving::stop::Stop;
 use tokio::task::JoinHandle;
 
+use std::path::Path;
+
 use super::*;
 use crate::bus::embedded::{Embedded, Listener, Settings};
 use crate::bus::folder::{self, Folder};
 use crate::bus::sample::sample;
 use crate::bus::{Bus, Counts, Outcome, Status};
+use crate::disk::Disk;
 use crate::message::{self, Acknowledgement, Semantics};
 
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(100);
+
+/// A bus over a disk.
+fn over(disk: &Disk) -> Embedded {
+    let settings = Settings { longest_retry: SHORT, ..Settings::default() };
+    let (coordinator, stop) = (format!("c{}", folder::number()), Stop::pair().1);
+    Embedded::over(disk.opener(), &coordinator, settings, Counts::default(), stop).unwrap()
+}
 
 /// A bus over a file; as after every start, under a name that no other ever had.
 fn open(path: &Path, settings: Settings) -> Embedded {
@@ -336,4 +346,38 @@ async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
     assert_eq!(waiting(&bus), 0);
     assert_eq!(must(&bus, "a").await, Status::Pending, "its room is its own");
     assert_eq!(waiting(&bus), 1);
+}
+
+/// While the disk is full nothing is told pending; what became of receivers meanwhile is written
+/// when it has room again, so that a restart knows it.
+#[tokio::test]
+async fn a_full_disk_stores_nothing_and_is_used_again_when_it_has_room() {
+    let disk = Disk::default();
+    let bus = over(&disk);
+    for name in ["a", "b"] {
+        drop(listen(&bus, name, name));
+        assert_eq!(must(&bus, name).await, Status::Pending);
+    }
+    let mut back = listen(&bus, "a", "a");
+    let (id, _) = next(&mut back).await;
+    disk.fill(true);
+    drop(listen(&bus, "c", "c"));
+    for _ in 0..3 {
+        let told = at_once(&bus, "c").await;
+        assert_eq!(
+            (told.status, told.reason),
+            (Status::Failed, Some("the bus could not store it"))
+        );
+    }
+    assert_eq!(back.acknowledge(&ack(&id)), 1);
+    bus.forget("n", "b").await;
+    disk.fill(false);
+    let again = async { while must(&bus, "c").await != Status::Pending {} };
+    tokio::time::timeout(LONG, again).await.expect("the file is opened again");
+    assert_eq!(waiting(&bus), 1);
+    drop((back, bus));
+    let later = over(&disk);
+    assert_eq!(waiting(&later), 1, "what was acknowledged or forgotten is gone");
+    assert_eq!(next(&mut listen(&later, "c", "c")).await.1, "c");
+    assert_eq!(must(&later, "b").await, Status::Failed);
 }

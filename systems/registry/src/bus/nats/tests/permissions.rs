@@ -60,7 +60,7 @@ async fn from_stream(plain: &mut Plain) -> (String, Option<String>, Arrived) {
     }
 }
 
-async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
+pub async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
     let message = Message { namespace: namespace.into(), ..sample("hello") };
     let bus = bus.clone();
     let to = vec!["a".into()];
@@ -68,7 +68,7 @@ async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
 }
 
 /// A server with the page's configuration and a registry on it.
-async fn together() -> (Server, Nats) {
+pub async fn together() -> (Server, Nats) {
     let server = Server::configured(configuration());
     let url = server.url().replace("nats://", "nats://registry:registry-password@");
     let settings = Settings { servers: url, ..Settings::default() };
