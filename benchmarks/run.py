@@ -4,8 +4,9 @@
 Server and generator are pinned to a processor each. Generators alternate, so that a drift of the
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
+What concerns the registry stands in registry.py and is not pinned.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory] [--peer wrk]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry] [--peer wrk]
 """
 
 import argparse
@@ -22,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import registry
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROOFLOAD = HERE.parent / "target" / "release" / "proofload"
@@ -237,6 +240,7 @@ def machine():
         "nginx": version([shutil.which("nginx") or "/usr/sbin/nginx", "-v"], r"nginx/[\d.]+"),
         "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"]),
         "ab": version(["ab", "-V"], r"Version [\d.]+"),
+        "nats-server": version([shutil.which("nats-server") or "/usr/sbin/nats-server", "--version"], r"[\d.]+\d"),
     }
 
 
@@ -260,6 +264,8 @@ def page(results):
     if "memory" in results:
         lines += ["", "## Peak memory", "", "| operations | peak resident MiB |", "|---|---|"]
         lines += [f"| {count} | {memory / 2**20:.1f} |" for count, memory in results["memory"].items()]
+    if "registry" in results:
+        lines += registry.page(results["registry"])
     return "\n".join(lines) + "\n"
 
 
@@ -273,7 +279,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
@@ -286,6 +292,8 @@ def main():
         results["schedule"] = [measure_schedule(1_000, 3), measure_schedule(20_000, 3)]
     if asked.only in (None, "memory"):
         results["memory"] = measure_memory([100_000, 10_000_000])
+    if asked.only in (None, "registry"):
+        results["registry"] = registry.measure(asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

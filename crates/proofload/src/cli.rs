@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::commands::serve::NAMES;
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -366,11 +368,11 @@ pub struct AuditArgs {
 /// `proofload serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload serve truth --listen 127.0.0.1:8080\n  proofload serve truth --set mode=mm1 --set rate=1000/s"
+    after_help = "Examples:\n  proofload serve truth --listen 127.0.0.1:8080\n  proofload serve truth --set mode=mm1 --set rate=1000/s\n  proofload serve registry --listen 127.0.0.1:8080"
 )]
 pub struct ServeArgs {
-    /// Which system: truth
-    #[arg(value_name = "SYSTEM")]
+    /// What to start
+    #[arg(value_name = "SYSTEM", help = format!("Which system: {}", NAMES.join(", ")))]
     pub system: String,
     /// Address to listen on; port 0 chooses a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
@@ -401,4 +403,20 @@ fn format_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(
         report::pages::FORMATS.iter().map(|format| format.name),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_help_of_serve_names_every_system() {
+        let mut cli = Cli::command();
+        let help = cli.find_subcommand_mut("serve").expect("it is there").render_help();
+        for name in NAMES {
+            assert!(help.to_string().contains(name), "{name}: {help}");
+        }
+    }
 }

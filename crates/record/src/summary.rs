@@ -436,6 +436,10 @@ pub struct Criterion {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
+    /// A quantile of trials whose steady state is only reported: judged on runs that take the same course, by how
+    /// windows vary around its drift.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drifting: bool,
 }
 
 /// How serious a finding is.

@@ -243,6 +243,7 @@ fn criterion(text: &str, operation: &str, observed: f64, interval: (f64, f64)) -
         observed: Some(observed),
         low: Some(interval.0),
         high: Some(interval.1),
+        drifting: false,
     }
 }
 

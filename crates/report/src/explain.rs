@@ -127,6 +127,10 @@ pub const GLOSSARY: &[Entry] = &[
         "A tested property of the measure phase: no slow start left over, no drift, no step to another level, no growing backlog, no uneven parts.",
     ),
     entry(
+        "course",
+        "How a system changes through the measure phase by design, as one that grows. Where a steady state is only reported, criteria on quantiles speak of runs that take the same course: windows are held against its drift, not against one level.",
+    ),
+    entry(
         "warm-up",
         "Load that runs before the measure phase and is not judged. Whether it was long enough is tested.",
     ),

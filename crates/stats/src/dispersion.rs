@@ -3,8 +3,12 @@
 //! Successive operations share a queue: a stall makes many of them slow at once. φ is the factor by which
 //! the counts of slow operations per window vary more than independent draws would.
 
+mod drift;
 #[cfg(test)]
 mod tests;
+
+pub use drift::Around;
+pub(crate) use drift::shares;
 
 use crate::special::chi_squared_quantile;
 
@@ -62,13 +66,25 @@ impl Dispersion {
         while length == 1 || windows.len() / length >= Self::BLOCKS_NEEDED {
             let (phi, blocks) = phi_of_blocks(windows.chunks_exact(length), share);
             let many = blocks >= Self::BLOCKS_NEEDED;
-            let counts = if many { phi > by_chance(blocks) } else { length == 1 };
+            let counts = if many { phi > by_chance((blocks - 1) as f64) } else { length == 1 };
             if counts && phi > widest.phi {
                 widest = Self { phi, blocks, ..widest };
             }
             length *= 2;
         }
         widest
+    }
+
+    /// The dispersion that is left around the mean, which is [`Self::of`], or around a drift, which is no more.
+    pub fn around(windows: &[WindowCount], around: Around<'_>) -> Self {
+        match around {
+            Around::Mean => Self::of(windows),
+            Around::Drift(trials) => drift::dispersion(windows, trials).0,
+        }
+    }
+
+    fn least(self, other: Self) -> Self {
+        if other.phi < self.phi { other } else { self }
     }
 
     /// Dispersion at the last of several thresholds: while fewer than 30 effective events lie beyond it, φ is not
@@ -83,19 +99,38 @@ impl Dispersion {
     pub fn of_tail(thresholds: &[Vec<WindowCount>]) -> Self {
         let Some((last, lower)) = thresholds.split_last() else { return Self::independent(0) };
         let lower: Vec<&[WindowCount]> = lower.iter().map(Vec::as_slice).collect();
-        Self::of_tail_at(&lower, last, Sum::of(last).share())
+        Self::of_tail_at(&lower, last, Sum::of(last).share(), Around::Mean)
     }
 
     /// The same, carried to a share beyond the last threshold that is not the one seen but one that is asked about.
     ///
+    /// Around a drift, operations beyond a high threshold may all come at its end: then they must be seen in 16 effective
+    /// blocks to tell their φ alone, and lower thresholds that were passed at once tell nothing.
+    ///
     /// Shape:  `share` in [0, 1]
-    pub fn of_tail_at(lower: &[&[WindowCount]], last: &[WindowCount], share: f64) -> Self {
-        let own = Self::of(last);
-        if Sum::of(last).above as f64 / own.phi >= Self::EVENTS_ENOUGH {
+    pub fn of_tail_at(
+        lower: &[&[WindowCount]],
+        last: &[WindowCount],
+        share: f64,
+        around: Around<'_>,
+    ) -> Self {
+        let own = Self::around(last, around);
+        let told = matches!(around, Around::Mean) || own.blocks >= Self::BLOCKS_NEEDED;
+        if told && Sum::of(last).above as f64 / own.phi >= Self::EVENTS_ENOUGH {
             return own;
         }
-        let carried =
-            lower.iter().map(|windows| Self::of(windows).carried(Sum::of(windows), share));
+        let carried = lower.iter().map(|windows| {
+            let around_mean = Self::of(windows).carried(Sum::of(windows).share(), share);
+            match around {
+                Around::Mean => around_mean,
+                // Around a drift, the share is the one where operations can be on either side.
+                Around::Drift(trials) => {
+                    let (left, from) = drift::dispersion(windows, trials);
+                    let passed = left.blocks < drift::PASSED_AT_ONCE;
+                    if passed { own } else { around_mean.least(left.carried(from, share)) }
+                }
+            }
+        });
         carried.fold(own, |widest, next| if next.phi > widest.phi { next } else { widest })
     }
 
@@ -116,11 +151,11 @@ impl Dispersion {
     ///
     /// Source: integrated autocovariance of the time that reflected Brownian motion spends above a level, the
     /// limit of every single-server queue under heavy load
-    fn carried(self, from: Sum, share: f64) -> Self {
+    fn carried(self, from: f64, share: f64) -> Self {
         if self.phi <= 1.0 {
             return self;
         }
-        Self { phi: 1.0 + (self.phi - 1.0) * shape(share) / shape(from.share()), ..self }
+        Self { phi: 1.0 + (self.phi - 1.0) * shape(share) / shape(from), ..self }
     }
 }
 
@@ -129,9 +164,8 @@ fn shape(share: f64) -> f64 {
     if share > 0.0 { 1.0 + share * share.ln() / (1.0 - share) } else { 1.0 }
 }
 
-/// The greatest φ of so many blocks that independent draws show by chance: a quantile of χ²/(K − 1).
-fn by_chance(blocks: usize) -> f64 {
-    let freedom = (blocks - 1) as f64;
+/// The greatest φ with so many degrees of freedom that independent draws show by chance: a quantile of χ²/freedom.
+fn by_chance(freedom: f64) -> f64 {
     chi_squared_quantile(freedom, Dispersion::CHANCE) / freedom
 }
 

@@ -3,11 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use crate::dispersion::{Dispersion, WindowCount};
+use crate::dispersion::{Around, Dispersion, WindowCount, shares};
 use crate::proportion::{Side, decide, deciding_factor, upper_bound};
 
 /// Quantiles of a sample whose values serve as thresholds below a bound.
 pub const LOWER: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
+/// The same for a drift: the late operations may all be above a low one, and few be above a high one.
+pub const LOWER_OF_DRIFT: [f64; 6] = [0.5, 0.75, 0.8, 0.85, 0.9, 0.95];
 
 /// A threshold, and what windows say of it.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +21,7 @@ pub struct Level<'a> {
 }
 
 /// What is held against a limit: a share of a sample, seen over time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Exceedances {
     /// Operations beyond the bound.
     above: u64,
@@ -34,11 +36,13 @@ pub struct Exceedances {
 }
 
 /// A threshold of which enough events are known.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Anchor {
     /// Independent operations, all and those above.
     total: f64,
     above: f64,
+    /// The share above, with the number of operations of which it is expected: of all, or of each window of a drift.
+    parts: Vec<(f64, f64)>,
     /// The bound in multiples of the threshold.
     ratio: f64,
 }
@@ -52,17 +56,18 @@ impl Exceedances {
         lower: &[Level<'_>],
         bound: Level<'_>,
         limit: f64,
+        around: Around<'_>,
     ) -> Self {
         let below = lower.iter().filter(|level| level.value < bound.value);
         let windows: Vec<&[WindowCount]> = below.clone().map(|level| level.windows).collect();
-        let anchors = below.rev().filter_map(|level| Anchor::of(*level, bound.value));
+        let anchors = below.rev().filter_map(|level| Anchor::of(*level, bound.value, around));
         let anchor =
             anchors.reduce(|higher, lower| if higher.is_known_well() { higher } else { lower });
         Self {
             above,
             total,
-            own: Dispersion::of(bound.windows),
-            carried: Dispersion::of_tail_at(&windows, bound.windows, limit),
+            own: Dispersion::around(bound.windows, around),
+            carried: Dispersion::of_tail_at(&windows, bound.windows, limit, around),
             anchor,
         }
     }
@@ -92,7 +97,8 @@ impl Exceedances {
             decide(above * factor / phi, total * factor / phi, limit, confidence)
         };
         with(self.carried.phi).or_else(|| {
-            let falls = self.anchor.is_some_and(|anchor| anchor.falls(factor, limit, confidence));
+            let falls = |anchor: &Anchor| anchor.falls(factor, limit, confidence);
+            let falls = self.anchor.as_ref().is_some_and(falls);
             with(self.own.phi).filter(|side| falls && *side == Side::Below)
         })
     }
@@ -104,14 +110,22 @@ impl Anchor {
     /// Effective events with fewer of which it is not known at all.
     const EVENTS_LEAST: f64 = 3.0;
 
-    fn of(level: Level<'_>, bound: u64) -> Option<Self> {
-        let phi = Dispersion::of(level.windows).phi;
-        let sum = |part: fn(&WindowCount) -> u32| {
-            level.windows.iter().map(|window| f64::from(part(window))).sum::<f64>() / phi
+    fn of(level: Level<'_>, bound: u64, around: Around<'_>) -> Option<Self> {
+        let phi = Dispersion::around(level.windows, around).phi;
+        let total = |window: &WindowCount| f64::from(window.total);
+        let all: f64 = level.windows.iter().map(total).sum();
+        let above: f64 = level.windows.iter().map(|window| f64::from(window.above)).sum();
+        if above / phi < Self::EVENTS_LEAST {
+            return None;
+        }
+        let parts = match around {
+            Around::Drift(trials) if above < all => {
+                level.windows.iter().map(total).zip(shares(level.windows, trials)).collect()
+            }
+            _ => vec![(all, above / all)],
         };
-        let (total, above) = (sum(|window| window.total), sum(|window| window.above));
         let ratio = bound as f64 / level.value.max(1) as f64;
-        (above >= Self::EVENTS_LEAST).then_some(Self { total, above, ratio })
+        Some(Self { total: all / phi, above: above / phi, parts, ratio })
     }
 
     fn is_known_well(&self) -> bool {
@@ -125,11 +139,15 @@ impl Anchor {
         self.beyond(factor, confidence) < limit.powi(depth)
     }
 
-    /// Upper bound of the share beyond the bound, were the tail exponential from nought. One that begins later, or
-    /// falls faster, has less.
+    /// Upper bound of the share beyond the bound, were the tail exponential from nought, at any time of a drift. One that
+    /// begins later, or falls faster, has less.
     ///
     /// Source: waiting time of a single-server queue under heavy load, after Kingman 1962
     fn beyond(&self, factor: f64, confidence: f64) -> f64 {
-        upper_bound(self.above * factor, self.total * factor, confidence).powf(self.ratio)
+        let most = upper_bound(self.above * factor, self.total * factor, confidence);
+        let more = most * self.total / self.above;
+        let all: f64 = self.parts.iter().map(|(total, _)| total).sum();
+        let beyond = |(total, share): &(f64, f64)| total * (share * more).min(1.0).powf(self.ratio);
+        self.parts.iter().map(beyond).sum::<f64>() / all
     }
 }

@@ -13,7 +13,7 @@
 //! the shares, and prints the figures of docs/concepts/capacity.md.
 
 use stats::capacity::search::{Ending, Outcome, Search, Settings, Step};
-use stats::dispersion::WindowCount;
+use stats::dispersion::{Around, WindowCount};
 use stats::exceedance::{Exceedances, LOWER, Level};
 use stats::proportion::Side;
 use stats::quantile::rank;
@@ -76,7 +76,7 @@ fn outcome(draws: &[(usize, f64)]) -> Outcome {
     let windows = count(draws, BOUND);
     let above = windows.iter().map(|window| u64::from(window.above)).sum();
     let bound = Level { value: nanos(BOUND), windows: &windows };
-    match Exceedances::new((above, total), &lower, bound, SHARE).judge(SHARE, 0.95) {
+    match Exceedances::new((above, total), &lower, bound, SHARE, Around::Mean).judge(SHARE, 0.95) {
         Side::Below => Outcome::Passed,
         Side::Above => Outcome::Failed,
         Side::Undecided { .. } => Outcome::Undecided,

@@ -8,7 +8,7 @@
 
 mod systems;
 
-use stats::dispersion::{Dispersion, WindowCount};
+use stats::dispersion::{Around, Dispersion, WindowCount};
 use stats::exceedance::{Exceedances, LOWER, Level};
 use stats::proportion::{self, Side};
 use stats::quantile::{CONFIDENCE, rank};
@@ -79,7 +79,7 @@ fn judged(case: &Case, seed: u64) -> [Judged; BOUNDS.len()] {
         let (limit, phi) = (1.0 - case.q, Dispersion::of(&windows).phi);
         let bound = Level { value, windows: &windows };
         Judged {
-            carried: Exceedances::new((above, total), &lower, bound, limit)
+            carried: Exceedances::new((above, total), &lower, bound, limit, Around::Mean)
                 .judge(limit, CONFIDENCE),
             own: proportion::judge(above, total, phi, limit, CONFIDENCE),
         }

@@ -1,7 +1,8 @@
 //! An HTTP/1.1 server on hyper for systems whose own speed is not the question.
 //!
 //! It answers `/healthz` and `/metrics`, keeps the [`Limits`], and drains when stopped. Request
-//! bodies are read whole before the system sees them; an answer may be whole or come in pieces.
+//! bodies are read whole before the system sees them, and share a budget until they are answered;
+//! an answer may be whole or come in pieces.
 //!
 //! A request that asks for another protocol carries hyper's `OnUpgrade` and a [`Seat`] among its
 //! extensions. Whoever takes up the connection holds the seat as long as it is open, and ends it
@@ -13,9 +14,8 @@ use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body as _, Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -31,8 +31,10 @@ use crate::metrics::{self, Gauge, Registry};
 use crate::stop::Stop;
 
 pub use body::Body;
+use intake::{Intake, Refused};
 
 mod body;
+mod intake;
 
 /// An answer, whole or in pieces.
 pub type Answer = Response<Body>;
@@ -78,6 +80,7 @@ pub async fn serve(
     let listener = TcpListener::from_std(listener)?;
     let room = Room {
         open: registry.gauge("http_connections", "Open connections."),
+        intake: Intake::new(&limits, &registry),
         handler,
         limits,
         registry,
@@ -122,7 +125,7 @@ pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Answer {
 fn typed(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Body::from(body.into()));
     *answer.status_mut() = status;
-    let value = hyper::header::HeaderValue::from_static(media_type);
+    let value = HeaderValue::from_static(media_type);
     answer.headers_mut().insert(CONTENT_TYPE, value);
     answer
 }
@@ -130,6 +133,7 @@ fn typed(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -
 /// What every connection of one server shares.
 struct Room<H> {
     open: Gauge,
+    intake: Intake,
     handler: H,
     limits: Limits,
     registry: Registry,
@@ -206,20 +210,21 @@ async fn answer<H: Handler>(
     if parts.extensions.get::<OnUpgrade>().is_some() {
         parts.extensions.insert(seat.clone());
     }
-    // Refused by its length where that is given, before anybody is invited to send it.
-    if body.size_hint().lower() > room.limits.max_body_bytes {
-        return Ok(room.handler.refuse(StatusCode::PAYLOAD_TOO_LARGE, "body too large"));
-    }
-    let whole = Limited::new(body, room.limits.max_body_bytes as usize).collect();
-    let body = match tokio::time::timeout(room.limits.read_time(), whole).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return Ok(room.handler.refuse(StatusCode::PAYLOAD_TOO_LARGE, "body too large"));
-        }
-        Ok(Err(_)) => return Ok(room.handler.refuse(StatusCode::BAD_REQUEST, "body broken off")),
-        Err(_) => return Ok(room.handler.refuse(StatusCode::REQUEST_TIMEOUT, "body too slow")),
+    let read = tokio::time::timeout(room.limits.read_time(), room.intake.read(body)).await;
+    let (body, _held) = match read.unwrap_or(Err(Refused::Slow)) {
+        Ok(whole) => whole,
+        Err(refused) => return Ok(refuse(refused, &room.handler)),
     };
     Ok(room.handler.handle(Request::from_parts(parts, body)).await)
+}
+
+fn refuse(refused: Refused, handler: &impl Handler) -> Answer {
+    let (status, reason) = refused.told();
+    let mut answer = handler.refuse(status, reason);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    answer
 }
 
 #[cfg(test)]

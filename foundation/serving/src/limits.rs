@@ -16,6 +16,9 @@ pub struct Limits {
     pub max_head_bytes: u64,
     /// Bytes of a request body.
     pub max_body_bytes: u64,
+    /// Bytes of all request bodies held at a time; `None` for a system that holds none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bodies_bytes: Option<u64>,
     /// A connection without a request for this long is closed.
     pub idle_ns: u64,
     /// A request must be read, and an answer must move on, within this time.
@@ -30,6 +33,7 @@ impl Default for Limits {
             max_connections: 10_000,
             max_head_bytes: 16 << 10,
             max_body_bytes: 16 << 20,
+            max_bodies_bytes: Some(256 << 20),
             idle_ns: 90_000_000_000,
             read_ns: 30_000_000_000,
             drain_ns: 5_000_000_000,
@@ -50,10 +54,20 @@ impl Limits {
             ),
             max_head_bytes: settings.size("max_head", default.max_head_bytes).max(256),
             max_body_bytes: settings.size("max_body", default.max_body_bytes),
+            max_bodies_bytes: None,
             idle_ns: settings.positive_time("idle", default.idle_ns),
             read_ns: settings.positive_time("read", default.read_ns),
             drain_ns: settings.time("drain", default.drain_ns),
         }
+    }
+
+    /// The same with `max_bodies`, for a system that holds a body until it has answered.
+    pub fn read_with_bodies(settings: &Settings<'_>) -> Self {
+        let limits = Self::read(settings);
+        let default = Self::default().max_bodies_bytes.unwrap_or(u64::MAX);
+        // One body has room, however large it may be.
+        let most = settings.size("max_bodies", default).max(limits.max_body_bytes);
+        Self { max_bodies_bytes: Some(most), ..limits }
     }
 
     /// [`Limits::idle_ns`] for timers of the standard library's kind.
@@ -102,6 +116,15 @@ mod tests {
         // A head of one byte could not be served at all.
         assert_eq!(limits.max_head_bytes, 256);
         assert_eq!(limits.drain_ns, Limits::default().drain_ns);
+        assert_eq!(limits.max_bodies_bytes, None);
+    }
+
+    #[test]
+    fn all_bodies_together_have_room_for_one() {
+        let options = Options::default().with("max_body", "2KiB").with("max_bodies", "1KiB");
+        let settings = Settings::new(&options.settings);
+        assert_eq!(Limits::read_with_bodies(&settings).max_bodies_bytes, Some(2048));
+        settings.finish("the test").unwrap();
     }
 
     #[test]

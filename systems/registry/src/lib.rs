@@ -9,7 +9,8 @@
 //! are driven through their clients), durable queues beyond what the bus keeps.
 //!
 //! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`filter`] and
-//! [`query`] say whom, [`schema`] what metadata look like, [`store`] keeps them. Who gets what:
+//! [`query`] say whom, [`schema`] what metadata look like, [`store`] keeps them by its [`clock`]. Who
+//! gets what:
 //! [`subscription`] knows who listens, [`bus`] carries messages there, with [`fanout`] to keep
 //! account of them. Over both: [`service`] holds the operations, [`access`] says who may, [`api`]
 //! speaks HTTP, [`metrics`] tell. Beside it: [`receivers`], which subscribe, acknowledge and count.
@@ -17,12 +18,16 @@
 pub mod access;
 pub mod api;
 pub mod bus;
+pub mod clock;
+#[cfg(test)]
+mod disk;
 pub mod fanout;
 pub mod fault;
 pub mod filter;
 pub mod identity;
 pub mod message;
 pub mod metrics;
+mod object;
 pub mod query;
 pub mod receivers;
 pub mod schema;

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! {"delivery":"7f3a-12","message":"7f3a-5","namespace":"loadtest","to":["user-1","user-2"],
-//!  "content_type":"text/plain","sent_at":1763700000000,"ack":"registry.acks.7f3a"}
+//!  "content_type":"text/plain","sent_at":1763700000000,"ack":"registry.acks.7f3a.loadtest"}
 //! <payload>
 //! ```
 //!

@@ -60,3 +60,19 @@ pub struct Page {
     /// For the next page; `None` on the last. Good for the same filter and order only.
     pub next_cursor: Option<String>,
 }
+
+impl Page {
+    /// Leaves the first so many, at least one; the others are on the next page.
+    ///
+    /// Errors: an order that there is not, which whoever found the page would have refused
+    pub fn cut(&mut self, query: &Query, count: usize) -> Result<(), Fault> {
+        if let Some(last) = self.identities[..count.min(self.identities.len())].last()
+            && count < self.identities.len()
+        {
+            let place = order::Order::of(&query.sort_by)?.position(last);
+            self.next_cursor = Some(cursor::write(query, &place));
+            self.identities.truncate(count);
+        }
+        Ok(())
+    }
+}

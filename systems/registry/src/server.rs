@@ -69,22 +69,18 @@ async fn with_store(
     room: Room,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    if let Some(folder) = &configuration.durable {
-        let make = ServeError::while_doing("make the folder of what is durable");
-        std::fs::create_dir_all(folder).map_err(make)?;
-    }
     let reach = ServeError::while_doing("open the store");
+    let namespaces = configuration.quotas.max_namespaces;
     match &configuration.store {
         Part::Embedded => {
-            let store = match &configuration.durable {
-                Some(folder) => store::embedded::Embedded::durable(&folder.join("identities.redb")),
-                None => Ok(store::embedded::Embedded::in_memory()),
-            };
+            let file = configuration.durable.as_ref().map(|folder| folder.join("identities.redb"));
+            let settings = store::embedded::Settings { file, namespaces, ..Default::default() };
+            let store = store::embedded::Embedded::open(settings);
             with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
         }
         Part::Server(url) => {
-            let store = store::redis::Redis::connect(url).await;
-            with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
+            let store = store::redis::Redis::connect(url).await.map_err(failed).map_err(reach)?;
+            with_bus(configuration, store.with_at_most(namespaces), room, announce).await
         }
     }
 }
@@ -100,7 +96,9 @@ async fn with_bus(
     let counts = bus::Counts::new(&room.metrics);
     match &configuration.bus {
         Part::Embedded => {
-            let (settings, stop) = (bus::embedded::Settings::default(), room.stop.clone());
+            let all_stored_bytes = configuration.max_stored_bytes;
+            let settings = bus::embedded::Settings { all_stored_bytes, ..Default::default() };
+            let stop = room.stop.clone();
             let bus = match &configuration.durable {
                 Some(folder) => {
                     let file = folder.join("messages.redb");

@@ -28,6 +28,8 @@ pub(crate) struct Configuration {
     pub bus: Part,
     /// Folder of the embedded parts' files; without it they forget.
     pub durable: Option<PathBuf>,
+    /// Bytes that the embedded bus may store for receivers that are away.
+    pub max_stored_bytes: usize,
     /// Who may.
     pub access: Access,
     /// How much.
@@ -55,9 +57,11 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         store,
         bus,
         durable: (!durable.is_empty()).then(|| durable.into()),
+        max_stored_bytes: usize::try_from(settings.size("max_stored", 1 << 30))
+            .unwrap_or(usize::MAX),
         access: access(&settings),
         quotas: Quotas::read(&settings),
-        limits: Limits::read(&settings),
+        limits: Limits::read_with_bodies(&settings),
         threads: usize::try_from(threads).unwrap_or(1),
     };
     settings.finish("the registry")?;

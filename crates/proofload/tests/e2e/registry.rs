@@ -4,17 +4,17 @@
 mod clients;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::lab::nginx::free_port;
-use crate::lab::server::Served;
-use crate::lab::{Lab, PROOFLOAD, assert_accounting, only_trial, repository};
+use crate::lab::brokers::Broker;
+use crate::lab::server::{Served, bundled};
+use crate::lab::{Lab, assert_accounting, only_trial, repository};
 
 /// After which something that should come is said not to.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,60 +28,6 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A server of others, on a port that it keeps when it is started again.
-struct Server {
-    served: Option<Served>,
-    program: &'static str,
-    arguments: Vec<String>,
-    port: u16,
-}
-
-impl Server {
-    /// Redis that writes each change to a file before it answers.
-    fn redis(lab: &Lab) -> Self {
-        let fixed = "--bind 127.0.0.1 --save  --appendonly yes --appendfsync always";
-        Self::begin(lab, "redis-server", &[fixed.split(' ').collect(), vec!["--dir"]], "--port")
-    }
-
-    /// NATS with JetStream.
-    fn nats(lab: &Lab) -> Self {
-        Self::begin(lab, "nats-server", &[vec!["-a", "127.0.0.1", "-js", "-sd"]], "-p")
-    }
-
-    /// The folder stands behind the last of the arguments.
-    fn begin(lab: &Lab, program: &'static str, fixed: &[Vec<&str>], port_flag: &str) -> Self {
-        let folder = lab.path(program);
-        std::fs::create_dir_all(&folder).expect("a folder for the server");
-        let folder = folder.display().to_string();
-        let port = free_port();
-        let mut arguments: Vec<String> = fixed.concat().into_iter().map(str::to_owned).collect();
-        arguments.extend([folder, port_flag.to_owned(), port.to_string()]);
-        let mut server = Self { served: None, program, arguments, port };
-        server.start_again();
-        server
-    }
-
-    fn kill(&mut self) {
-        self.served.take().expect("it runs");
-    }
-
-    fn start_again(&mut self) {
-        let path = std::env::var("PATH").unwrap_or_default();
-        let child = Command::new(self.program)
-            .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-            .args(&self.arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let child = child.unwrap_or_else(|error| panic!("{} starts: {error}", self.program));
-        let served = self.served.insert(Served { child });
-        until("the server answers", || {
-            assert!(served.child.try_wait().expect("it is ours").is_none(), "it ended at once");
-            TcpStream::connect(("127.0.0.1", self.port)).is_ok()
-        });
-    }
-}
-
 /// A bundled system while it runs; killed at once when dropped.
 struct System {
     _served: Served,
@@ -90,17 +36,8 @@ struct System {
 
 impl System {
     fn start(system: &str, settings: &[String]) -> Self {
-        let mut command = Command::new(PROOFLOAD);
-        command.args(["serve", system, "--listen", "127.0.0.1:0"]);
-        settings.iter().for_each(|setting| {
-            command.args(["--set", setting]);
-        });
-        let child = command.stdout(Stdio::piped()).spawn().expect("the system starts");
-        let mut served = Served { child };
-        let mut line = String::new();
-        let stdout = served.child.stdout.take().expect("its stdout");
-        BufReader::new(stdout).read_line(&mut line).expect("its ready line");
-        let ready: Value = serde_json::from_str(&line).expect("a ready line in JSON");
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let (served, ready) = bundled(system, &settings);
         let http = ready["listening"]["http"].as_str().expect("where it listens").to_owned();
         Self { _served: served, http }
     }
@@ -164,9 +101,9 @@ fn set(key: &str, value: &str) -> String {
 #[test]
 fn registries_on_one_redis_are_one_and_a_restart_keeps_all() {
     let lab = Lab::new();
-    let (redis, nats) = (Server::redis(&lab), Server::nats(&lab));
-    let bus = set("bus", &format!("nats://127.0.0.1:{}", nats.port));
-    let settings = [set("store", &format!("redis://127.0.0.1:{}", redis.port)), bus.clone()];
+    let (redis, nats) = (Broker::redis(&lab), Broker::nats(&lab));
+    let bus = set("bus", &nats.url());
+    let settings = [set("store", &redis.url()), bus.clone()];
     let mut both = [(), ()].map(|()| System::start("registry", &settings));
     let receivers = [set("registry", &both[0].http), bus, set("namespaces", "fleet")];
     let receivers = System::start("registry-receivers", &receivers);
@@ -237,11 +174,11 @@ fn nobody() -> Served {
 #[test]
 fn whoever_is_killed_every_acknowledged_register_is_there_afterwards() {
     let lab = Lab::new();
-    let mut redis = Server::redis(&lab);
+    let mut redis = Broker::redis(&lab);
     let folder = lab.path("durable");
     std::fs::create_dir_all(&folder).expect("a folder");
     let embedded = [set("durable", &folder.display().to_string())];
-    let shared = [set("store", &format!("redis://127.0.0.1:{}/0", redis.port))];
+    let shared = [set("store", &format!("{}/0", redis.url()))];
     for (case, settings) in [("durable", &embedded), ("on Redis", &shared)] {
         let restart = |registry| {
             drop(registry);
@@ -249,7 +186,7 @@ fn whoever_is_killed_every_acknowledged_register_is_there_afterwards() {
         };
         assert_acknowledged_are_kept(settings, restart, case);
     }
-    let apart = [set("store", &format!("redis://127.0.0.1:{}/1", redis.port))];
+    let apart = [set("store", &format!("{}/1", redis.url()))];
     let strike = |registry: System| {
         redis.kill();
         until("the registry says that its store is away", || {
@@ -344,8 +281,8 @@ fn assert_ends_in_time(registry: &System, ends: &[(String, u64)], case: &str) {
 #[test]
 fn an_identity_is_gone_at_its_end_while_others_are_served() {
     let lab = Lab::new();
-    let redis = Server::redis(&lab);
-    let shared = vec![set("store", &format!("redis://127.0.0.1:{}", redis.port))];
+    let redis = Broker::redis(&lab);
+    let shared = vec![set("store", &redis.url())];
     for (case, settings) in [("embedded", Vec::new()), ("on Redis", shared)] {
         let registry = System::start("registry", &settings);
         assert!(registry.registers("anchor"));

@@ -44,6 +44,7 @@ fn trial(step: Step, index: u32, result: StepResult) -> Tried {
         observed: None,
         low: None,
         high: None,
+        drifting: false,
     }];
     summary.arms[0].name = arm_name(step.rate);
     let trial = &mut summary.arms[0].trials[0];

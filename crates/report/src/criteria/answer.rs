@@ -2,8 +2,8 @@
 
 use plan::criterion::{Criterion, Metric, Rate, Time};
 use record::summary::Judgement;
-use stats::dispersion::Dispersion;
-use stats::exceedance::{Exceedances, LOWER, Level};
+use stats::dispersion::{Around, Dispersion};
+use stats::exceedance::{Exceedances, Level};
 use stats::normal_quantile;
 use stats::proportion::{self, Side};
 
@@ -41,6 +41,8 @@ pub(super) enum Open {
 pub(super) struct Sample<'a> {
     pub(super) criterion: &'a Criterion,
     pub(super) seen: &'a Gathered,
+    /// It is judged on the course that its trials take, and not on one state of the system.
+    pub(super) drifts: bool,
 }
 
 impl Sample<'_> {
@@ -84,7 +86,9 @@ impl Sample<'_> {
         }
         let bound = Level { value: bound_ns(self.criterion), windows: &seen.windows };
         let lower = self.lower();
-        let exceedances = |beyond| Exceedances::new((beyond, timed + lost), &lower, bound, 1.0 - q);
+        let around = if self.drifts { Around::Drift(&seen.lengths) } else { Around::Mean };
+        let exceedances =
+            |beyond| Exceedances::new((beyond, timed + lost), &lower, bound, 1.0 - q, around);
         let side = |beyond| exceedances(beyond).judge(1.0 - q, seen.confidence);
         let most = side(seen.sums.beyond);
         let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
@@ -113,7 +117,8 @@ impl Sample<'_> {
     fn lower(&self) -> Vec<Level<'_>> {
         let mut levels = self.seen.lower.levels();
         if !self.lost_are_slower() {
-            let own = LOWER.map(|q| self.seen.times.quantile(q).unwrap_or(u64::MAX));
+            let own = super::lower(self.drifts).iter();
+            let own = own.map(|&q| self.seen.times.quantile(q).unwrap_or(u64::MAX));
             levels.iter_mut().zip(own).for_each(|(level, value)| level.value = value);
         }
         levels

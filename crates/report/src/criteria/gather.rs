@@ -54,6 +54,8 @@ pub(super) struct Gathered {
     pub(super) windows: Vec<WindowCount>,
     /// The same windows at thresholds below the bound: empty unless a quantile is asked for.
     pub(super) lower: Series,
+    /// How many windows each trial has.
+    pub(super) lengths: Vec<usize>,
     /// Windows of the length that the criterion asks for.
     pub(super) stretches: Stretches,
     /// Lengths of the measure phases.
@@ -127,6 +129,7 @@ impl Gathered {
             times: Histogram::new(FINE),
             windows: Vec::new(),
             lower: Series::default(),
+            lengths: Vec::new(),
             stretches: Stretches::new(criterion),
             seconds: 0.0,
             confidence: stats::quantile::CONFIDENCE,
@@ -145,6 +148,7 @@ impl Gathered {
         self.times.merge(&other.times);
         self.windows.extend(other.windows);
         self.lower.append(other.lower);
+        self.lengths.extend(other.lengths);
         self.stretches.merge(other.stretches);
         self.seconds += other.seconds;
         self.confidence = self.confidence.max(other.confidence);
@@ -153,6 +157,7 @@ impl Gathered {
     /// Adds what is known at the end of a trial.
     pub(super) fn totals(&mut self, criterion: &Criterion, places: Places, all: &All<'_>) {
         let totals = all.of(places.whole);
+        self.lengths = vec![self.windows.len()];
         self.sums = Sums::of(totals);
         let times = time_of(totals, &criterion.time, all.spans);
         if let Some(times) = times {

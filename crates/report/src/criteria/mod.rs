@@ -2,7 +2,8 @@
 //!
 //! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
 //! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
-//! on one side of 1 − q; few of them borrow φ of lower thresholds ([`stats::exceedance`]). A mean is judged by
+//! on one side of 1 − q; few of them borrow φ of lower thresholds ([`stats::exceedance`]). Where no steady state is
+//! required, φ is that around the drift of the trials, since the criterion speaks of runs of this course. A mean is judged by
 //! its interval, and cannot pass where operations have no time.
 //! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
 //! exactly nought; their interval says what such a run may show by chance. So are the windows of
@@ -24,10 +25,11 @@ mod stretches;
 mod told;
 
 use plan::criterion::{Criterion, Metric, TOTAL, Time};
+use plan::load::SteadyState;
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
 use record::{OperationTotals, Trial, Window, WindowSpan};
-use stats::exceedance::LOWER;
+use stats::exceedance::{LOWER, LOWER_OF_DRIFT};
 use stats::{COARSE, Histogram};
 
 use answer::Sample;
@@ -45,6 +47,8 @@ pub struct Evidence {
     places: Places,
     /// Names of the items of each operation of the arm.
     items: Vec<Vec<String>>,
+    /// A quantile of trials that need not be steady is one of the course that they take.
+    drifts: bool,
     /// One a trial of the arm.
     courses: Vec<Course>,
     /// The run gave up before all of them were executed.
@@ -77,6 +81,11 @@ pub fn questions(plan: &Plan) -> Vec<Evidence> {
     pairs.filter_map(|(criterion, arm)| Evidence::new(criterion, arm)).collect()
 }
 
+/// Quantiles whose values are thresholds below a bound.
+fn lower(drifts: bool) -> &'static [f64] {
+    if drifts { &LOWER_OF_DRIFT } else { &LOWER }
+}
+
 fn item_names(arm: &Arm) -> Vec<Vec<String>> {
     let operations = arm.operations.iter();
     operations.map(|one| one.items.iter().map(|item| item.name.clone()).collect()).collect()
@@ -88,6 +97,9 @@ impl Evidence {
             places: Places::of(criterion, arm)?,
             items: item_names(arm),
             arm: arm.name.clone(),
+            drifts: arm.load.steady_state == SteadyState::Reported
+                && criterion.over.is_none()
+                && matches!(criterion.metric, Metric::Quantile(_)),
             courses: Vec::new(),
             cut_short: false,
             usable: Gathered::new(criterion),
@@ -122,7 +134,7 @@ impl Evidence {
                 WindowSpan::ServiceTime => &whole.service_time,
             };
             let values = Values { without_time: whole.without_time(), ..Values::all(times) };
-            self.lower = Series::new(LOWER.map(|q| values.at_quantile(q)));
+            self.lower = Series::new(lower(self.drifts).iter().map(|&q| values.at_quantile(q)));
         }
         self.current.lower = self.lower.clone();
     }
@@ -197,12 +209,13 @@ impl Evidence {
             observed: answer.observed,
             low: answer.low,
             high: answer.high,
+            drifting: self.drifts,
         };
         Judged { criterion, findings: self.told(&answer, rehearsal) }
     }
 
     fn sample<'a>(&'a self, seen: &'a Gathered) -> Sample<'a> {
-        Sample { criterion: &self.criterion, seen }
+        Sample { criterion: &self.criterion, seen, drifts: self.drifts }
     }
 
     fn operation(&self) -> &str {

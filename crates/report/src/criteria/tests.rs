@@ -5,6 +5,8 @@ use crate::simulated::{One, Simulated, file, simulate, summary_of};
 
 use super::*;
 
+mod drift;
+
 const MS: u64 = 1_000_000;
 
 /// 200/s for `seconds` with 1 ms each, except that one in `slow` takes 30 ms.

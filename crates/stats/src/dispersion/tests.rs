@@ -79,7 +79,7 @@ fn fewer_than_sixteen_windows_count_as_they_are() {
 #[test]
 fn chance_is_that_of_the_tables_of_chi_square() {
     for (blocks, known) in [(16, 24.996 / 15.0), (31, 43.773 / 30.0), (101, 124.342 / 100.0)] {
-        assert!((by_chance(blocks) - known).abs() < 1e-3, "{blocks}");
+        assert!((by_chance(f64::from(blocks - 1)) - known).abs() < 1e-3, "{blocks}");
     }
 }
 
@@ -150,9 +150,11 @@ fn no_windows_are_more_dispersed_than_the_greatest_dispersion() {
         let higher = fewer(&windows, seed + 10_000);
         let lower: &[&[WindowCount]] = if 2 * sum.above <= sum.total { &[&windows] } else { &[] };
         for share in [0.001, 0.01, 0.05, 0.25, 0.5, 0.9] {
-            let seen = Dispersion::of_tail_at(lower, &higher, share).phi;
+            let phi = |around| Dispersion::of_tail_at(lower, &higher, share, around).phi;
+            let (seen, drifting) = (phi(Around::Mean), phi(Around::Drift(&[windows.len()])));
             for known in 2..=filled {
                 let most = Dispersion::greatest(sum.total, known, share).unwrap();
+                assert!(drifting <= most * (1.0 + 1e-9), "{seed}, {share}: {drifting} > {most}");
                 assert!(seen <= most * (1.0 + 1e-9), "{seed}, {share}: {seen} > {most}");
                 near += u32::from(seen > 0.9 * most);
             }

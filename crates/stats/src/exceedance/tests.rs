@@ -9,7 +9,7 @@ fn judged(body: [u32; 2], median: u64, bound: u64) -> Side {
     let (body, none) = (windows(body.repeat(80)), windows([0; 160]));
     let lower = [Level { value: median, windows: &body }];
     let level = Level { value: bound, windows: &none };
-    Exceedances::new((0, 16_000), &lower, level, 0.01).judge(0.01, 0.95)
+    Exceedances::new((0, 16_000), &lower, level, 0.01, Around::Mean).judge(0.01, 0.95)
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn what_lies_beyond_the_bound_must_be_few_by_itself() {
     let (body, slow) = (windows([100, 0].repeat(80)), windows([2; 160]));
     let lower = [Level { value: 100, windows: &body }];
     let bound = Level { value: 10_000, windows: &slow };
-    let made = Exceedances::new((320, 16_000), &lower, bound, 0.01);
+    let made = Exceedances::new((320, 16_000), &lower, bound, 0.01, Around::Mean);
     assert_eq!((made.dispersion().phi, made.judge(0.01, 0.95)), (1.0, Side::Above));
 }
 
@@ -49,7 +49,7 @@ fn stepped(bound: u64) -> Side {
     let none = windows([0; 16]);
     let lower = [Level { value: 100, windows: &body }];
     let level = Level { value: bound, windows: &none };
-    Exceedances::new((0, 1_600), &lower, level, 0.01).judge(0.01, 0.95)
+    Exceedances::new((0, 1_600), &lower, level, 0.01, Around::Mean).judge(0.01, 0.95)
 }
 
 #[test]
@@ -58,4 +58,44 @@ fn a_remote_bound_is_not_missed_however_badly_the_body_is_known() {
     assert!(matches!(stepped(1_000), Side::Undecided { .. }));
     assert!(matches!(stepped(2_900), Side::Undecided { .. }));
     assert_eq!(stepped(3_000), Side::Below);
+}
+
+/// 60 windows, or as many in each of several trials, of 20 operations whose times grow from 0 to 60, with chance up to 12:
+/// those of them above each of these values.
+fn growing(trials: usize, value: u64) -> Vec<WindowCount> {
+    let time = |window: u64, place: u64| window + (7 * window + 3 * place) % 12;
+    let window = |window: u64| WindowCount {
+        total: 20,
+        above: (0..20).filter(|&place| time(window, place) > value).count() as u32,
+    };
+    (0..trials).flat_map(|_| (0..60).map(window)).collect()
+}
+
+/// The side of `limit` on which they lie beyond the bound, around a drift and around the mean.
+fn grown(trials: usize, bound: u64, limit: f64) -> [Option<Side>; 2] {
+    let values = [35, 50, 59, 62];
+    let series = values.map(|value| growing(trials, value));
+    let lower: [Level<'_>; 4] =
+        std::array::from_fn(|at| Level { value: values[at], windows: &series[at] });
+    let windows = growing(trials, bound);
+    let above = windows.iter().map(|window| u64::from(window.above)).sum();
+    let (total, lengths) = (1_200 * trials as u64, vec![60; trials]);
+    [Around::Drift(&lengths), Around::Mean].map(|around| {
+        let bound = Level { value: bound, windows: &windows };
+        let side = Exceedances::new((above, total), &lower, bound, limit, around);
+        Some(side.judge(limit, 0.95)).filter(|side| !matches!(side, Side::Undecided { .. }))
+    })
+}
+
+#[test]
+fn what_grows_by_design_is_not_missed() {
+    // Twenty times as high is remote for both.
+    assert_eq!(grown(1, 1_000, 0.01), [Some(Side::Below); 2]);
+    assert_eq!(grown(1, 80, 0.01), [Some(Side::Below), None]);
+    // None of 1,200 shows a share of 1/1,000 at most in three trials, and not in one.
+    assert_eq!(grown(1, 80, 0.001), [None, None]);
+    assert_eq!(grown(3, 80, 0.001), [Some(Side::Below), None]);
+    // 19 of 60 windows are beyond 40.
+    assert_eq!(grown(1, 40, 0.05), [Some(Side::Above); 2]);
+    assert_eq!(grown(1, 40, 0.4)[1], None);
 }

@@ -93,6 +93,50 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
 }
 
+/// One body is held by a handler that has not answered yet; there is no room for another one, until
+/// the first is answered.
+#[tokio::test]
+async fn bodies_share_a_budget_until_they_are_answered() {
+    let (_stopper, stop) = Stop::pair();
+    let (entered, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (inside, outside) = (Arc::clone(&entered), Arc::clone(&release));
+    let handler = move |request: Request<Bytes>| {
+        let (inside, outside) = (Arc::clone(&inside), Arc::clone(&outside));
+        async move {
+            if request.body().starts_with(b"wait") {
+                inside.notify_one();
+                outside.notified().await;
+            }
+            echo(request).await
+        }
+    };
+    let limits = Limits { max_bodies_bytes: Some(8), ..Limits::default() };
+    let (address, _server) = start(handler, limits, stop);
+    let post = |body: &str| {
+        let head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:";
+        format!("{head} {}\r\n\r\n{body}", body.len())
+    };
+    // It comes in two pieces, both of which are held.
+    let head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked";
+    let first = format!("{head}\r\n\r\n2\r\nwa\r\n3\r\nits\r\n0\r\n\r\n");
+    let first = tokio::spawn(async move { ask(address, &first).await });
+    entered.notified().await;
+    let answer = ask(address, &post("four")).await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.to_ascii_lowercase().contains("\r\nretry-after: 1\r\n"), "{answer}");
+    assert!(ask(address, &post("two")).await.ends_with("\r\n\r\ntwo"), "three bytes are left");
+    let metrics =
+        ask(address, "GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    assert!(metrics.contains("http_bodies_refused_total 1"), "{metrics}");
+    release.notify_one();
+    assert!(first.await.unwrap().ends_with("waits"));
+    assert!(
+        ask(address, &post("all of it")).await.starts_with("HTTP/1.1 503"),
+        "nine are too many"
+    );
+    assert!(ask(address, &post("all of.")).await.ends_with("all of."), "what was held is back");
+}
+
 #[tokio::test]
 async fn a_connection_beyond_the_limit_is_closed() {
     let (_stopper, stop) = Stop::pair();
@@ -181,40 +225,61 @@ async fn an_answer_may_come_in_pieces() {
     assert!(seen.ends_with("4\r\ntwo\n\r\n0\r\n\r\n"), "{seen}");
 }
 
-#[tokio::test]
-async fn a_connection_that_changed_its_protocol_keeps_its_seat() {
-    let (_stopper, stop) = Stop::pair();
-    let handler = |mut request: Request<Bytes>| async move {
-        let upgrade = hyper::upgrade::on(&mut request);
-        let seat: Seat = request.extensions_mut().remove().unwrap();
-        tokio::spawn(async move {
-            let mut stream = TokioIo::new(upgrade.await.unwrap());
-            let mut word = [0; 4];
-            stream.read_exact(&mut word).await.unwrap();
-            word.reverse();
-            stream.write_all(&word).await.unwrap();
-            drop((stream, seat));
-        });
-        let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
-        answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
-        answer
-    };
-    let limits = Limits { max_connections: 1, ..Limits::default() };
-    let (address, _server) = start(handler, limits, stop);
+/// Agrees to another protocol, and speaks it until `talk` is done, holding the seat.
+fn switch<F>(mut request: Request<Bytes>, talk: impl FnOnce(Raw) -> F + Send + 'static) -> Answer
+where
+    F: Future<Output = ()> + Send,
+{
+    let upgrade = hyper::upgrade::on(&mut request);
+    let seat: Seat = request.extensions_mut().remove().unwrap();
+    tokio::spawn(async move {
+        talk(TokioIo::new(upgrade.await.unwrap())).await;
+        drop(seat);
+    });
+    let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
+    answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
+    answer
+}
+
+type Raw = TokioIo<hyper::upgrade::Upgraded>;
+
+/// A connection on which the server has agreed to another protocol.
+async fn switched(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: mirror\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut seen = Vec::new();
     while !seen.ends_with(b"\r\n\r\n") {
-        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
+        seen.push(stream.read_u8().await.unwrap());
     }
     assert!(seen.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&seen));
+    stream
+}
+
+async fn rest(mut stream: TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.unwrap();
+    rest
+}
+
+#[tokio::test]
+async fn a_connection_that_changed_its_protocol_keeps_its_seat() {
+    let (_stopper, stop) = Stop::pair();
+    let handler = |request: Request<Bytes>| {
+        std::future::ready(switch(request, |mut stream: Raw| async move {
+            let mut word = [0; 4];
+            stream.read_exact(&mut word).await.unwrap();
+            word.reverse();
+            stream.write_all(&word).await.unwrap();
+        }))
+    };
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    let (address, _server) = start(handler, limits, stop);
+    let mut stream = switched(address).await;
     let mut second = TcpStream::connect(address).await.unwrap();
     assert_eq!(second.read(&mut [0; 8]).await.unwrap(), 0, "the only seat is taken");
     stream.write_all(b"abcd").await.unwrap();
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).await.unwrap();
-    assert_eq!(rest, b"dcba");
+    assert_eq!(rest(stream).await, b"dcba");
 }
 
 #[tokio::test]
@@ -222,31 +287,16 @@ async fn the_drain_waits_for_a_connection_that_changed_its_protocol() {
     let (stopper, stop) = Stop::pair();
     let release = Arc::new(Notify::new());
     let inside = Arc::clone(&release);
-    let handler = move |mut request: Request<Bytes>| {
+    let handler = move |request: Request<Bytes>| {
         let inside = Arc::clone(&inside);
-        async move {
-            let upgrade = hyper::upgrade::on(&mut request);
-            let seat: Seat = request.extensions_mut().remove().unwrap();
-            tokio::spawn(async move {
-                let mut stream = TokioIo::new(upgrade.await.unwrap());
-                inside.notified().await;
-                stream.write_all(b"bye").await.unwrap();
-                drop((stream, seat));
-            });
-            let mut answer = text(StatusCode::SWITCHING_PROTOCOLS, "");
-            answer.headers_mut().insert("upgrade", "mirror".parse().unwrap());
-            answer
-        }
+        std::future::ready(switch(request, |mut stream: Raw| async move {
+            inside.notified().await;
+            stream.write_all(b"bye").await.unwrap();
+        }))
     };
     let limits = Limits { drain_ns: 60_000_000_000, ..Limits::default() };
     let (address, server) = start(handler, limits, stop);
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: mirror\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut seen = Vec::new();
-    while !seen.ends_with(b"\r\n\r\n") {
-        assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0);
-    }
+    let stream = switched(address).await;
     stopper.stop();
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
@@ -257,6 +307,5 @@ async fn the_drain_waits_for_a_connection_that_changed_its_protocol() {
     assert!(!server.is_finished(), "somebody has not said goodbye yet");
     release.notify_one();
     server.await.unwrap().unwrap();
-    stream.read_to_end(&mut seen).await.unwrap();
-    assert!(seen.ends_with(b"bye"));
+    assert_eq!(rest(stream).await, b"bye");
 }

@@ -2,9 +2,6 @@
 //!
 //! Unknown fields are refused: a misspelt `replace` that is silently ignored costs an afternoon.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::body::Bytes;
@@ -17,6 +14,7 @@ use crate::fault::{Code, Fault};
 use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::message::Semantics;
+use crate::object::Object;
 use crate::query::{Page, Query, SortKey};
 use crate::service::{Multicast, Quotas, Register, Told};
 
@@ -25,10 +23,19 @@ const TIMEOUT_MS: u64 = 5_000;
 /// Page of an enumeration unless told otherwise.
 const PAGE: usize = 100;
 
-/// Reads a body.
+/// Reads a body, which is an object: fields have names, and no order that could stand for them.
 ///
 /// Errors: `INVALID_REQUEST` with the place, or line and column where it is no JSON
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+    parse(body).map(|Object(read)| read)
+}
+
+/// A document as it stands.
+pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
+    parse(body)
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let at = pointer(error.path());
@@ -50,11 +57,6 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
         Segment::Enum { variant } => format!("{pointer}/{}", escape(variant)),
         Segment::Unknown => pointer,
     })
-}
-
-/// A JSON document as it stands.
-pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
-    read(body)
 }
 
 #[derive(Deserialize)]
@@ -100,6 +102,17 @@ struct UnregisterBody {
 /// Whom `unregister` names.
 pub(super) fn unregister(body: &[u8]) -> Result<String, Fault> {
     read(body).map(|body: UnregisterBody| body.identity)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnsubscribeBody {
+    name: String,
+}
+
+/// Which subscription's name `unsubscribe` takes out.
+pub(super) fn unsubscribe(body: &[u8]) -> Result<String, Fault> {
+    read(body).map(|body: UnsubscribeBody| body.name)
 }
 
 #[derive(Deserialize)]
@@ -180,6 +193,11 @@ pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<MulticastAsked, 
         let what = "a content type has at most 256 bytes and no control characters";
         return Err(Fault::new(Code::InvalidRequest, what).at("/content_type"));
     }
+    if body.timeout_ms == Some(0) {
+        // Its deadline would be over before anything is sent.
+        let what = "a multicast waits at least 1 millisecond";
+        return Err(Fault::new(Code::InvalidRequest, what).at("/timeout_ms"));
+    }
     let multicast = Multicast {
         filter: Filter::parse(&body.filter, quotas.filters())?,
         payload,
@@ -230,13 +248,38 @@ impl<'a> Registered<'a> {
     }
 }
 
-/// The answer of `enumerate`.
-#[derive(Serialize)]
-pub(super) struct Listed<'a> {
-    total_count: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<&'a str>,
-    identities: Vec<ListedOne<'a>>,
+/// The answer of `enumerate`: of a page as many as `most` bytes of JSON hold, one at least, and the
+/// cursor behind the last of them.
+///
+/// Errors: those of [`Page::cut`]
+pub(super) fn listed(mut page: Page, asked: &Enumerate, most: u64) -> Result<Vec<u8>, Fault> {
+    let mut json = format!(r#"{{"total_count":{},"identities":["#, page.total_count).into_bytes();
+    let mut fit = 0;
+    for identity in &page.identities {
+        let before = json.len();
+        if fit > 0 {
+            json.push(b',');
+        }
+        write(&mut json, &ListedOne::of(identity, asked.has_metadata));
+        if fit > 0 && json.len() as u64 > most {
+            json.truncate(before);
+            break;
+        }
+        fit += 1;
+    }
+    page.cut(&asked.query, fit)?;
+    json.push(b']');
+    if let Some(cursor) = &page.next_cursor {
+        json.extend(br#","next_cursor":"#);
+        write(&mut json, cursor);
+    }
+    json.push(b'}');
+    Ok(json)
+}
+
+/// Appends JSON.
+pub(super) fn write(to: &mut Vec<u8>, body: &impl Serialize) {
+    serde_json::to_writer(to, body).expect("strings, numbers and JSON values always serialize");
 }
 
 #[derive(Serialize)]
@@ -244,20 +287,13 @@ struct ListedOne<'a> {
     #[serde(flatten)]
     registered: Registered<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<Cow<'a, Map<String, Value>>>,
+    metadata: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> Listed<'a> {
-    pub fn of(page: &'a Page, has_metadata: bool) -> Self {
-        let one = |identity: &'a Arc<Identity>| ListedOne {
-            registered: Registered::of(identity),
-            metadata: has_metadata.then_some(Cow::Borrowed(&identity.metadata)),
-        };
-        Self {
-            total_count: page.total_count,
-            next_cursor: page.next_cursor.as_deref(),
-            identities: page.identities.iter().map(one).collect(),
-        }
+impl<'a> ListedOne<'a> {
+    fn of(identity: &'a Identity, has_metadata: bool) -> Self {
+        let metadata = has_metadata.then_some(&identity.metadata);
+        Self { registered: Registered::of(identity), metadata }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `GET identities/{identity}` | one identity |
 //! | `PUT schema`, `GET schema` | what metadata must look like |
 //! | `GET subscribe/{pattern}` | WebSocket or server-sent events, where the bus is embedded |
+//! | `POST unsubscribe` | takes a subscription's name out, with what waits for it |
 //! | `POST ack` | acknowledges deliveries that came as events |
 //!
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
@@ -67,7 +68,8 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
             On::Enumerate => {
                 let asked = bodies::enumerate(request.body(), service.quotas())?;
                 let page = service.enumerate(namespace, &asked.query).await?;
-                Ok(told(&bodies::Listed::of(&page, asked.has_metadata)))
+                let most = service.quotas().max_page_bytes;
+                Ok(http::json(StatusCode::OK, bodies::listed(page, &asked, most)?))
             }
             On::Multicast => {
                 let asked = bodies::multicast(request.body(), service.quotas())?;
@@ -92,6 +94,11 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
                 service.open(namespace).await?;
                 self.bus.subscribe(namespace, pattern, name.as_deref(), request)
             }
+            On::Unsubscribe => {
+                let name = bodies::unsubscribe(request.body())?;
+                let was_there = self.bus.unsubscribe(namespace, &name)?;
+                Ok(told(&serde_json::json!({ "unsubscribed": was_there })))
+            }
             On::Acknowledge => {
                 let known = self.bus.acknowledge(namespace, &bodies::read(request.body())?)?;
                 Ok(told(&serde_json::json!({ "acknowledged": known })))
@@ -109,8 +116,11 @@ impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        let is_large = status == StatusCode::PAYLOAD_TOO_LARGE;
-        let code = if is_large { Code::TooLarge } else { Code::InvalidRequest };
+        let code = match status {
+            StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
+            StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+            _ => Code::InvalidRequest,
+        };
         let mut answer = refusal(&Fault::new(code, reason).at(""));
         *answer.status_mut() = status;
         answer
@@ -118,7 +128,8 @@ impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
 }
 
 fn told(body: &impl Serialize) -> Answer {
-    let json = serde_json::to_vec(body).expect("strings, numbers and JSON values always serialize");
+    let mut json = Vec::with_capacity(128);
+    bodies::write(&mut json, body);
     http::json(StatusCode::OK, json)
 }
 

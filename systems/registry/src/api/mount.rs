@@ -29,6 +29,11 @@ pub trait Mount {
         request: Request<Bytes>,
     ) -> Result<Answer, Fault>;
 
+    /// Ends the subscription of a name for good, with what waits for it; `false` if there is none.
+    ///
+    /// Errors: `NOT_ON_THIS_BUS`
+    fn unsubscribe(&self, namespace: &str, name: &str) -> Result<bool, Fault>;
+
     /// Takes acknowledgements of deliveries that came as events; tells how many were waited for.
     ///
     /// Errors: `NOT_ON_THIS_BUS`
@@ -50,6 +55,10 @@ impl Mount for Embedded {
         self.subscribe(namespace, pattern, name, request)
     }
 
+    fn unsubscribe(&self, namespace: &str, name: &str) -> Result<bool, Fault> {
+        Ok(self.unsubscribe(namespace, name))
+    }
+
     fn acknowledge(&self, namespace: &str, words: &Acknowledgement) -> Result<usize, Fault> {
         Ok(self.acknowledge(namespace, words))
     }
@@ -67,6 +76,10 @@ impl Mount for Nats {
         _: Option<&str>,
         _: Request<Bytes>,
     ) -> Result<Answer, Fault> {
+        Err(elsewhere("subscriptions"))
+    }
+
+    fn unsubscribe(&self, _: &str, _: &str) -> Result<bool, Fault> {
         Err(elsewhere("subscriptions"))
     }
 

@@ -21,6 +21,7 @@ pub(super) enum Operation {
     PutSchema,
     Schema,
     Subscribe(String),
+    Unsubscribe,
     Acknowledge,
 }
 
@@ -30,7 +31,7 @@ impl Route {
     pub fn of(method: &Method, path: &str) -> Result<Self, Fault> {
         let unknown = || {
             let what = "operations are /v1/{namespace}/ and register, enumerate, multicast, \
-                        unregister, identities/{identity}, schema, subscribe/{pattern} or ack";
+                        unregister, identities/{identity}, schema, subscribe/{pattern}, unsubscribe or ack";
             Fault::new(Code::NoSuchOperation, what)
         };
         let rest = path.strip_prefix("/v1/").ok_or_else(unknown)?;
@@ -47,8 +48,9 @@ impl Route {
             ("PUT", "schema") => Operation::PutSchema,
             ("GET", "schema") => Operation::Schema,
             ("GET", "subscribe") => Operation::Subscribe(name()?),
+            ("POST", "unsubscribe") => Operation::Unsubscribe,
             ("POST", "ack") => Operation::Acknowledge,
-            (_, "register" | "enumerate" | "multicast" | "unregister" | "ack") => {
+            (_, "register" | "enumerate" | "multicast" | "unregister" | "unsubscribe" | "ack") => {
                 return Err(wrong_method(word, "POST"));
             }
             (_, "identities" | "subscribe") => return Err(wrong_method(word, "GET")),

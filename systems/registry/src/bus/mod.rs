@@ -21,6 +21,8 @@ pub mod embedded;
 #[cfg(test)]
 mod folder;
 pub mod nats;
+#[cfg(test)]
+mod sample;
 
 /// What became of a message to one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -64,6 +66,8 @@ pub struct Counts {
     pub strayed: Counter,
     /// Deliveries that a subscriber's full queue refused.
     pub refused: Counter,
+    /// Presences dropped because too many were waiting to be dealt with.
+    pub shed: Counter,
     /// Deliveries stored for a recipient that was away or did not acknowledge in time.
     pub stored: Counter,
 }
@@ -79,6 +83,10 @@ impl Counts {
             acknowledged: counter("registry_acknowledged_total", "Deliveries acknowledged."),
             strayed: counter("registry_acks_strayed_total", "Acknowledgements of nothing."),
             refused: counter("registry_queue_full_total", "Deliveries a full queue refused."),
+            shed: counter(
+                "registry_presences_shed_total",
+                "Presences dropped, too many at a time.",
+            ),
             stored: counter("registry_deliveries_stored_total", "Deliveries stored for later."),
         }
     }

@@ -27,6 +27,8 @@ pub enum Why {
     BusAway,
     /// The bus could not store it.
     NotStored,
+    /// What is stored takes all the room that it may.
+    NoRoom,
     /// Too large for the bus.
     TooLarge,
 }
@@ -40,6 +42,7 @@ impl Why {
             Self::SubscriberGone => "subscriber gone before it acknowledged",
             Self::BusAway => "the bus is away",
             Self::NotStored => "the bus could not store it",
+            Self::NoRoom => "no room to store it",
             Self::TooLarge => "too large for the bus",
         }
     }
@@ -89,8 +92,6 @@ pub enum Speaker<'a> {
     Subscription(u64),
     /// Somebody who may speak for a namespace.
     Namespace(&'a str),
-    /// Whoever may speak on the bus.
-    Bus,
 }
 
 #[derive(Debug)]
@@ -121,6 +122,7 @@ struct Marks {
 struct Wave {
     namespace: Arc<str>,
     first: u64,
+    count: usize,
     marks: Mutex<Marks>,
     settled: Notify,
 }
@@ -160,7 +162,7 @@ impl Wave {
 /// All multicasts under way of one coordinator.
 #[derive(Debug)]
 pub struct Ledger {
-    coordinator: String,
+    prefix: String,
     next: AtomicU64,
     waves: Mutex<BTreeMap<u64, Arc<Wave>>>,
     emptied: Notify,
@@ -168,10 +170,10 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty ledger; the coordinator's name makes its deliveries' ids unique.
-    pub fn new(coordinator: impl Into<String>) -> Self {
+    pub fn new(coordinator: impl std::fmt::Display) -> Self {
         let waves = Mutex::new(BTreeMap::new());
-        let coordinator = coordinator.into();
-        Self { coordinator, next: AtomicU64::new(1), waves, emptied: Notify::new() }
+        let prefix = format!("{coordinator}-");
+        Self { prefix, next: AtomicU64::new(1), waves, emptied: Notify::new() }
     }
 
     /// Numbers for so many deliveries of which no account is kept; the first of them.
@@ -181,7 +183,12 @@ impl Ledger {
 
     /// The id of a delivery.
     pub fn id(&self, number: u64) -> String {
-        format!("{}-{number}", self.coordinator)
+        format!("{}{number}", self.prefix)
+    }
+
+    /// What every id begins with; the delivery's number follows.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// Opens an account of deliveries, by who may acknowledge each and what is enough.
@@ -197,6 +204,7 @@ impl Ledger {
         let wave = Arc::new(Wave {
             namespace: Arc::clone(namespace),
             first,
+            count: all.len(),
             marks: Mutex::new(Marks { all, unsettled }),
             settled: Notify::new(),
         });
@@ -213,7 +221,6 @@ impl Ledger {
         let may = match from {
             Speaker::Subscription(key) => wave.marks().all[index].owner == key,
             Speaker::Namespace(namespace) => *wave.namespace == *namespace,
-            Speaker::Bus => true,
         };
         may && wave.put(index, State::Acknowledged)
     }
@@ -245,18 +252,14 @@ impl Ledger {
     }
 
     fn number(&self, delivery: &str) -> Option<u64> {
-        let rest = delivery.strip_prefix(self.coordinator.as_str())?;
-        rest.strip_prefix('-')?.parse().ok()
+        delivery.strip_prefix(self.prefix.as_str())?.parse().ok()
     }
 
     fn find(&self, number: u64) -> Option<(Arc<Wave>, usize)> {
         let waves = self.waves();
         let (first, wave) = waves.range(..=number).next_back()?;
         let index = usize::try_from(number - first).ok()?;
-        let wave = Arc::clone(wave);
-        drop(waves);
-        let known = index < wave.marks().all.len();
-        known.then_some((wave, index))
+        (index < wave.count).then(|| (Arc::clone(wave), index))
     }
 
     fn waves(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Wave>>> {
@@ -280,6 +283,11 @@ impl Account {
     /// What is known of a delivery.
     pub fn state(&self, index: usize) -> State {
         self.wave.marks().all[index].state
+    }
+
+    /// What is known of each delivery, in order.
+    pub fn states(&self) -> Vec<State> {
+        self.wave.marks().all.iter().map(|mark| mark.state).collect()
     }
 
     /// Whether a delivery is still under way.

@@ -1,12 +1,15 @@
 //! Deliveries: what one subscription gets of a multicast, in pieces that are not too large.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
 
+use super::ledger::State;
+use crate::bus::Outcome;
 use crate::message::{self, Header, Message};
-use crate::subscription::table::Group;
+use crate::subscription::table::{Group, Groups};
 
 /// How much one delivery may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,30 +44,56 @@ impl Bounds {
 pub struct Parcel<S> {
     /// Who gets it.
     pub subscription: Arc<S>,
-    /// For whom.
-    pub to: Vec<Arc<str>>,
+    /// For whom, by their place among all targets.
+    pub to: Range<usize>,
+}
+
+/// All deliveries of a multicast.
+#[derive(Debug)]
+pub struct Parcels<S> {
+    /// In the order of their targets.
+    pub all: Vec<Parcel<S>>,
+    targets: Vec<Arc<str>>,
+}
+
+impl<S> Parcels<S> {
+    /// For whom a delivery is.
+    pub fn names(&self, index: usize) -> &[Arc<str>] {
+        &self.targets[self.all[index].to.clone()]
+    }
+
+    /// What became of each target, by what became of each delivery.
+    pub fn outcomes(self, states: impl IntoIterator<Item = State>, outcomes: &mut Vec<Outcome>) {
+        let mut targets = self.targets.into_iter();
+        for (parcel, state) in self.all.into_iter().zip(states) {
+            let to = targets.by_ref().take(parcel.to.len());
+            outcomes.extend(to.map(|identity| state.outcome(identity)));
+        }
+    }
 }
 
 /// Cuts groups into parcels within bounds.
-pub fn cut<S>(groups: Vec<Group<S>>, message: &Message, bounds: Bounds) -> Vec<Parcel<S>> {
+pub fn cut<S>(groups: Groups<S>, message: &Message, bounds: Bounds) -> Parcels<S> {
     let room = bounds.names(message);
-    let mut parcels = Vec::with_capacity(groups.len());
-    for Group { subscription, targets } in groups {
-        let mut to = Vec::new();
+    let Groups { groups, targets, .. } = groups;
+    let mut all = Vec::with_capacity(groups.len());
+    let mut begin = 0;
+    for Group { subscription, count } in groups {
+        let end = begin + count;
         let mut taken = 0;
-        for target in targets {
-            let length = written(&target);
-            if to.len() >= bounds.recipients || !to.is_empty() && taken + length > room {
-                let to = std::mem::take(&mut to);
-                parcels.push(Parcel { subscription: Arc::clone(&subscription), to });
+        for (place, target) in (begin..end).zip(&targets[begin..end]) {
+            let length = written(target);
+            if place - begin >= bounds.recipients || place > begin && taken + length > room {
+                all.push(Parcel { subscription: Arc::clone(&subscription), to: begin..place });
+                begin = place;
                 taken = 0;
             }
             taken += length;
-            to.push(target);
         }
-        parcels.push(Parcel { subscription, to });
+        all.push(Parcel { subscription, to: begin..end });
+        begin = end;
     }
-    parcels
+    Parcels { all, targets }
 }
 
 /// Bytes of a name in a header, with its quotes and comma; names have no control characters.
@@ -73,18 +102,102 @@ fn written(name: &str) -> usize {
     name.len() + escaped + 3
 }
 
-/// The bytes of a delivery.
-pub fn encode(message: &Message, delivery: &str, to: &[Arc<str>], ack: Option<&str>) -> Bytes {
-    let header = Header {
-        delivery,
-        message: &message.id,
-        namespace: &message.namespace,
-        to: to.iter().map(|name| Cow::Borrowed(&**name)).collect(),
-        content_type: Cow::Borrowed(&message.content_type),
-        sent_at: message.sent_at,
-        ack,
-    };
-    message::encode(&header, &message.payload)
+/// What all deliveries of one multicast have in common, written once; each is made by copying it
+/// around a number and names.
+#[derive(Debug)]
+pub struct Form {
+    /// Up to the delivery's number.
+    head: Vec<u8>,
+    /// From there to the names.
+    middle: Vec<u8>,
+    /// From there to the end, payload included.
+    end: Vec<u8>,
+}
+
+impl Form {
+    /// The form of a message whose deliveries' ids begin so and end with their number.
+    pub fn new(message: &Message, prefix: &str, ack: Option<&str>) -> Self {
+        let header = Header {
+            delivery: prefix,
+            message: &message.id,
+            namespace: &message.namespace,
+            to: Vec::new(),
+            content_type: Cow::Borrowed(&message.content_type),
+            sent_at: message.sent_at,
+            ack,
+        };
+        let mut head = message::encode(&header, &message.payload).to_vec();
+        // Quotes within a text are escaped, so that neither occurs in one.
+        let names = find(&head, TO).expect("a header has recipients") + TO.len();
+        let end = head.split_off(names);
+        let number = find(&head, MESSAGE).expect("a header has a message");
+        let middle = head.split_off(number);
+        Self { head, middle, end }
+    }
+
+    /// The bytes of a delivery, by themselves.
+    pub fn fill(&self, number: u64, to: &[Arc<str>]) -> Bytes {
+        let mut bytes = Vec::with_capacity(self.room(to));
+        self.write(number, to, &mut bytes);
+        bytes.into()
+    }
+
+    /// Bytes that a delivery takes at most, unless names have to be escaped.
+    pub fn room(&self, to: &[Arc<str>]) -> usize {
+        let names: usize = to.iter().map(|name| name.len() + 3).sum();
+        self.head.len() + LONGEST_NUMBER + self.middle.len() + names + self.end.len()
+    }
+
+    /// Writes a delivery behind what is there.
+    pub fn write(&self, number: u64, to: &[Arc<str>], bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.head);
+        decimal(number, bytes);
+        bytes.extend_from_slice(&self.middle);
+        for (index, name) in to.iter().enumerate() {
+            if index > 0 {
+                bytes.push(b',');
+            }
+            quote(name, bytes);
+        }
+        bytes.extend_from_slice(&self.end);
+    }
+}
+
+/// Digits of the largest number.
+const LONGEST_NUMBER: usize = 20;
+/// What follows the id of a delivery.
+const MESSAGE: &[u8] = b"\",\"message\":";
+/// What comes before the recipients.
+const TO: &[u8] = b"\"to\":[";
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+/// Writes a number in decimal digits, which a format would do several times as slowly.
+pub fn decimal(mut number: u64, bytes: &mut Vec<u8>) {
+    let mut digits = [0; LONGEST_NUMBER];
+    let mut first = LONGEST_NUMBER;
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    bytes.extend_from_slice(&digits[first..]);
+}
+
+/// A name as JSON has it; most need no more than their quotes.
+fn quote(name: &str, bytes: &mut Vec<u8>) {
+    if name.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        serde_json::to_writer(bytes, name).expect("a vector takes everything");
+    } else {
+        bytes.push(b'"');
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.push(b'"');
+    }
 }
 
 #[cfg(test)]
@@ -101,19 +214,34 @@ mod tests {
         }
     }
 
-    fn group(count: usize, name: impl Fn(usize) -> String) -> Vec<Group<()>> {
+    fn group(count: usize, name: impl Fn(usize) -> String) -> Groups<()> {
         let targets = (0..count).map(|number| name(number).into()).collect();
-        vec![Group { subscription: Arc::new(()), targets }]
+        let groups = vec![Group { subscription: Arc::new(()), count }];
+        Groups { groups, targets, unserved: Vec::new() }
     }
 
     #[test]
     fn a_group_is_cut_by_recipients_and_nobody_is_lost() {
         let parcels = cut(group(2_500, |n| format!("u{n}")), &message(10), Bounds::default());
-        let sizes: Vec<usize> = parcels.iter().map(|parcel| parcel.to.len()).collect();
+        let sizes: Vec<usize> = parcels.all.iter().map(|parcel| parcel.to.len()).collect();
         assert_eq!(sizes, [1_000, 1_000, 500]);
-        let all: Vec<Arc<str>> = parcels.into_iter().flat_map(|parcel| parcel.to).collect();
-        let expected: Vec<Arc<str>> = (0..2_500).map(|n| format!("u{n}").into()).collect();
-        assert_eq!(all, expected);
+        assert_eq!(*parcels.names(2)[499], *"u2499");
+        let states = [State::Acknowledged, State::Stored, State::Taken];
+        let mut outcomes = Vec::new();
+        parcels.outcomes(states, &mut outcomes);
+        let expected = (0..2_500).map(|n| states[n / 1_000].outcome(format!("u{n}").into()));
+        assert_eq!(outcomes, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn each_group_is_cut_by_itself() {
+        let mut groups = group(5, |n| format!("{n}"));
+        groups.groups[0].count = 2;
+        groups.groups.push(Group { subscription: Arc::new(()), count: 3 });
+        let bounds = Bounds { recipients: 2, ..Bounds::default() };
+        let parcels = cut(groups, &message(1), bounds);
+        let places: Vec<_> = parcels.all.iter().map(|parcel| parcel.to.clone()).collect();
+        assert_eq!(places, [0..2, 2..4, 4..5]);
     }
 
     #[test]
@@ -121,10 +249,20 @@ mod tests {
         let bounds = Bounds { recipients: 1_000, bytes: 8_000, least_names: 1_000 };
         let message = message(2_000);
         let parcels = cut(group(300, |n| format!("{n}{}", "\\\"".repeat(40))), &message, bounds);
-        assert!(parcels.len() > 5);
-        for parcel in &parcels {
-            let bytes = encode(&message, "c-1", &parcel.to, Some("registry.acks.c"));
+        assert!(parcels.all.len() > 5);
+        for index in 0..parcels.all.len() {
+            let form = Form::new(&message, "c-", Some("registry.acks.c"));
+            let bytes = form.fill(1, parcels.names(index));
             assert!(bytes.len() <= bounds.bytes, "{}", bytes.len());
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_are_read() {
+        for number in [0, 1, 9, 10, 99, 100, 1_234_567_890, u64::MAX - 1, u64::MAX] {
+            let mut bytes = b"-".to_vec();
+            decimal(number, &mut bytes);
+            assert_eq!(bytes, format!("-{number}").into_bytes());
         }
     }
 
@@ -132,6 +270,29 @@ mod tests {
     fn a_large_payload_still_goes_to_many_at_once() {
         let parcels =
             cut(group(1_000, |n| format!("user-{n}")), &message(1 << 20), Bounds::default());
-        assert_eq!(parcels.len(), 1);
+        assert_eq!(parcels.all.len(), 1);
+    }
+
+    #[test]
+    fn a_filled_form_is_the_header_that_it_stands_for() {
+        let mut message = message(3);
+        message.id = r#"m","message":"to":[\"#.into();
+        message.namespace = r#""to":["#.into();
+        for ack in [None, Some("registry.acks.c")] {
+            let form = Form::new(&message, "c\"-", ack);
+            for to in [&[][..], &["a"], &["a", r#"b"\,"#, "ü\u{1}"]] {
+                let names: Vec<Arc<str>> = to.iter().map(|name| (*name).into()).collect();
+                let header = Header {
+                    delivery: "c\"-17",
+                    message: &message.id,
+                    namespace: &message.namespace,
+                    to: to.iter().map(|name| Cow::Borrowed(*name)).collect(),
+                    content_type: "text/plain".into(),
+                    sent_at: 1,
+                    ack,
+                };
+                assert_eq!(form.fill(17, &names), message::encode(&header, &message.payload));
+            }
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! What arrived, counted where it arrived: each recipient of each message once.
 //!
+//! A delivery that comes again under its id is dropped, as whoever must not act twice does, and
+//! counted as such; a duplicate is a message that reaches its recipient under another id.
+//!
 //! A message is known by its place in the schedule and the instant at which it was sent, since
 //! places begin anew after a warm-up; a recipient by namespace and name. Memory is one bit for
 //! each recipient of each message, up to [`MOST_WORDS`]; beyond it the oldest messages are
 //! forgotten, which is counted: a duplicate of one of those would count as received.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use serving::nonce;
@@ -15,6 +19,9 @@ use crate::message::Header;
 
 /// Words of 64 recipients that are kept: 256 MiB.
 const MOST_WORDS: usize = 32 << 20;
+
+/// Ids of deliveries that are kept, the latest; only those that want an acknowledgement come again.
+const MOST_IDS: usize = 1 << 18;
 
 /// Place in the schedule and instant of sending.
 type Sending = (u64, u64);
@@ -29,6 +36,8 @@ pub struct Ledger {
     messages: HashMap<Sending, Vec<u64>>,
     order: VecDeque<Sending>,
     words: usize,
+    ids: HashSet<Arc<str>>,
+    id_order: VecDeque<Arc<str>>,
     counts: Counts,
     times: DeliveryTimes,
 }
@@ -39,6 +48,7 @@ struct Counts {
     duplicates: u64,
     unexpected: u64,
     deliveries: u64,
+    redelivered: u64,
     out_of_order: u64,
     forgotten: u64,
 }
@@ -66,6 +76,8 @@ impl Ledger {
             messages: HashMap::new(),
             order: VecDeque::new(),
             words: 0,
+            ids: HashSet::new(),
+            id_order: VecDeque::new(),
             counts: Counts::default(),
             times: DeliveryTimes::default(),
         }
@@ -74,6 +86,10 @@ impl Ledger {
     /// Counts one delivery that arrived at an instant of CLOCK_MONOTONIC, in nanoseconds.
     pub fn take(&mut self, last: &mut Last, header: &Header<'_>, payload: &[u8], now_ns: u64) {
         self.counts.deliveries += 1;
+        if header.ack.is_some() && !self.is_new(header.delivery) {
+            self.counts.redelivered += 1;
+            return;
+        }
         let nonce = nonce::read(payload);
         let trial = nonce.map(|nonce| *self.trial.get_or_insert(nonce.trial));
         let Some(nonce) = nonce.filter(|nonce| trial == Some(nonce.trial)) else {
@@ -93,10 +109,11 @@ impl Ledger {
 
     /// What `GET /observed` answers.
     pub fn observed(&self) -> Observed {
-        let Counts { received, duplicates, unexpected, deliveries, out_of_order, forgotten } =
-            self.counts;
+        let Counts { received, duplicates, unexpected, deliveries, .. } = self.counts;
+        let Counts { redelivered, out_of_order, forgotten, .. } = self.counts;
         let details = [
             ("deliveries", deliveries),
+            ("redelivered", redelivered),
             ("recipients", self.seats as u64),
             ("messages", self.order.len() as u64 + forgotten),
             ("out_of_order", out_of_order),
@@ -106,6 +123,21 @@ impl Ledger {
             details.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
         let delivery_time = self.times.encode();
         Observed { received, duplicates, unexpected, lost: 0, delivery_time, detail }
+    }
+
+    fn is_new(&mut self, id: &str) -> bool {
+        if self.ids.contains(id) {
+            return false;
+        }
+        let id: Arc<str> = id.into();
+        self.id_order.push_back(Arc::clone(&id));
+        self.ids.insert(id);
+        if self.ids.len() > MOST_IDS
+            && let Some(oldest) = self.id_order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+        true
     }
 
     fn seat(&mut self, namespace: &str, name: &str) -> usize {
@@ -182,6 +214,21 @@ mod tests {
         assert_eq!(observed.detail["recipients"], 4);
         assert_eq!(observed.detail["messages"], 2);
         assert_eq!(observed.detail["out_of_order"], 1);
+    }
+
+    #[test]
+    fn a_delivery_that_comes_again_under_its_id_is_dropped_and_counted() {
+        let (mut ledger, mut last) = (Ledger::default(), Last::default());
+        let wanted = |delivery| Header { delivery, ack: Some(""), ..header("n", &["a", "b"]) };
+        for delivery in ["c-1", "c-1", "c-2"] {
+            ledger.take(&mut last, &wanted(delivery), &mark(1, 0, 100), 1_100);
+        }
+        let observed = ledger.observed();
+        assert_eq!((observed.received, observed.duplicates), (2, 2));
+        assert_eq!(
+            (&observed.detail["redelivered"], &observed.detail["deliveries"]),
+            (&1.into(), &3.into())
+        );
     }
 
     #[test]

@@ -70,12 +70,12 @@ pub(super) type Tell = mpsc::UnboundedSender<Result<(), String>>;
 fn subscribe(configuration: &Configuration, ledger: &Shared, stop: &Stop, tell: &Tell) -> usize {
     let mut subscriptions = 0;
     for namespace in &configuration.namespaces {
-        for pattern in &configuration.patterns {
+        for (number, pattern) in (1..).zip(&configuration.patterns) {
             let seat = Seat {
                 registry: configuration.registry.clone(),
                 namespace: namespace.clone(),
                 pattern: pattern.to_string(),
-                name: format!("receivers-{subscriptions}"),
+                name: format!("{}-{number}", configuration.name),
                 token: configuration.token.clone(),
                 ledger: Arc::clone(ledger),
                 tell: tell.clone(),

@@ -8,6 +8,9 @@ use serving::settings::Settings;
 use crate::access::check_namespace;
 use crate::subscription::Pattern;
 
+/// Bytes of a name: with the number of a pattern behind it, it is one everywhere.
+const LONGEST_NAME: usize = 50;
+
 /// The settings of `registry-receivers`.
 #[derive(Debug, Clone)]
 pub(super) struct Configuration {
@@ -19,6 +22,8 @@ pub(super) struct Configuration {
     pub namespaces: Vec<String>,
     /// Which identities; one connection a namespace and pattern.
     pub patterns: Vec<Pattern>,
+    /// What the receivers of each namespace are called, with `-1`, `-2` … behind it for each pattern.
+    pub name: String,
     /// Identities that the receivers register themselves, in each namespace.
     pub identities: u64,
     /// Opens the namespaces.
@@ -46,9 +51,10 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         nats: (bus != "embedded").then_some(bus),
         namespaces: namespaces(&settings),
         patterns: patterns(&settings),
+        name: name(&settings),
         identities: settings.count("identities", 0, 0..=10_000_000),
         token,
-        limits: Limits::read(&settings),
+        limits: Limits::read_with_bodies(&settings),
     };
     settings.finish("the receivers")?;
     Ok(configuration)
@@ -76,6 +82,16 @@ fn patterns(settings: &Settings<'_>) -> Vec<Pattern> {
     patterns
 }
 
+fn name(settings: &Settings<'_>) -> String {
+    let name = settings.text("name", "receivers");
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+        let wanted = format!("1 to {LONGEST_NAME} letters, digits, - and _");
+        settings.refuse(format!("name: expected {wanted}, got \"{name}\""));
+    }
+    name
+}
+
 /// A token stands in a file, because a command line is for everybody to read.
 fn token(settings: &Settings<'_>) -> Option<String> {
     let path = settings.text("token", "");
@@ -101,8 +117,9 @@ mod tests {
             .with("bus", "carrier")
             .with("patterns", "a,b c")
             .with("token", "/nonexistent")
+            .with("name", "r.1")
             .with("x", "1");
-        assert_eq!(read(&options).unwrap_err().problems.len(), 5);
+        assert_eq!(read(&options).unwrap_err().problems.len(), 6);
         let good =
             Options::default().with("registry", "http://127.0.0.1:1").with("patterns", "a,b*");
         let good = read(&good).unwrap();

@@ -16,7 +16,6 @@ pub use operations::{Multicast, Register, Told};
 pub use quotas::{Quotas, Turnstile};
 
 use crate::bus::Bus;
-use crate::identity;
 use crate::metrics::Metrics;
 use crate::store::{Expired, Store};
 use schemas::Schemas;
@@ -58,7 +57,7 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// store and bus are there. To be called every [`EXPIRY_PERIOD`]; while the store is away nobody
     /// expires there, and reads fail anyway.
     pub async fn expire(&self) {
-        let expired = self.store.expire(identity::now()).await;
+        let expired = self.store.expire(self.store.now()).await;
         self.metrics.store_available.set(expired.is_ok().into());
         self.metrics.bus_available.set(self.bus.check().is_ok().into());
         let Ok(expired) = expired else { return };

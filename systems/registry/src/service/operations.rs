@@ -14,7 +14,7 @@ use crate::identity::{self, Identity};
 use crate::message::{Message, Semantics};
 use crate::query::{Page, Query};
 use crate::schema::{self, Schema};
-use crate::store::{Registration, Store};
+use crate::store::{Registration, Store, StoredSchema};
 
 /// What `register` is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,7 +176,8 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// Errors: `INVALID_SCHEMA`
     pub async fn put_schema(&self, namespace: &str, document: Value) -> Result<(), Fault> {
         let indexes = Schema::parse(&document)?.indexes();
-        self.store.put_schema(namespace, Arc::new(document), indexes).await
+        let schema = StoredSchema { schema: Some(Arc::new(document)), indexes };
+        self.store.put_schema(namespace, schema).await
     }
 
     /// The schema of a namespace.

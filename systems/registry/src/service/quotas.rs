@@ -1,4 +1,4 @@
-//! What one namespace or one request may take.
+//! What one namespace or one request may take, and how many namespaces there may be.
 
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Bounds, each with a default and a setting of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Quotas {
+    /// Namespaces; 0 is no bound.
+    pub max_namespaces: u64,
     /// Identities in a namespace; 0 is no bound.
     pub max_identities: u64,
     /// Bytes of one identity's metadata, as JSON.
@@ -30,6 +32,8 @@ pub struct Quotas {
     pub multicasts_in_flight: usize,
     /// Largest page of an enumeration.
     pub max_page: usize,
+    /// Bytes of a page, as JSON; one identity always has room.
+    pub max_page_bytes: u64,
     /// How deep a filter may be nested.
     pub filter_depth: usize,
     /// How many clauses a filter may have.
@@ -37,8 +41,9 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// Reads `max_identities`, `max_metadata`, `max_payload`, `default_ttl`, `max_ttl`,
-    /// `max_timeout`, `multicasts`, `max_page`, `filter_depth` and `filter_clauses`.
+    /// Reads `max_namespaces`, `max_identities`, `max_metadata`, `max_payload`, `default_ttl`,
+    /// `max_ttl`, `max_timeout`, `multicasts`, `max_page`, `max_page_bytes`, `filter_depth` and
+    /// `filter_clauses`.
     pub fn read(settings: &Settings<'_>) -> Self {
         let milliseconds =
             |name, default_s: u64| settings.time(name, default_s * SECOND_NS) / 1_000_000;
@@ -47,14 +52,16 @@ impl Quotas {
         };
         let bounds = filter::Bounds::default();
         Self {
+            max_namespaces: settings.count("max_namespaces", 1_000, 0..=u64::MAX),
             max_identities: settings.count("max_identities", 1_000_000, 0..=u64::MAX),
             max_metadata_bytes: settings.size("max_metadata", 16 << 10),
             max_payload_bytes: settings.size("max_payload", 256 << 10),
             default_ttl_ms: milliseconds("default_ttl", 300),
             max_ttl_ms: milliseconds("max_ttl", 0),
-            max_timeout_ms: milliseconds("max_timeout", 60),
+            max_timeout_ms: milliseconds("max_timeout", 60).max(1),
             multicasts_in_flight: count("multicasts", 256, 100_000),
             max_page: count("max_page", 10_000, 1_000_000),
+            max_page_bytes: settings.size("max_page_bytes", 4 << 20),
             filter_depth: count("filter_depth", bounds.depth, 64),
             filter_clauses: count("filter_clauses", bounds.clauses, 10_000),
         }
@@ -70,8 +77,12 @@ impl Quotas {
     /// Shape:  milliseconds; `None` for ever
     /// Errors: `QUOTA_EXCEEDED` beyond the longest allowed
     pub fn ttl_ms(&self, asked_ms: Option<u64>) -> Result<Option<u64>, Fault> {
-        let ttl = asked_ms.unwrap_or(self.default_ttl_ms);
-        if self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms) {
+        let is_beyond = |ttl| self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms);
+        // Whoever does not ask cannot ask for too much.
+        let default = self.default_ttl_ms;
+        let default = if is_beyond(default) { self.max_ttl_ms } else { default };
+        let ttl = asked_ms.unwrap_or(default);
+        if is_beyond(ttl) {
             let most = Duration::from_millis(self.max_ttl_ms).as_secs_f64();
             let what = format!("a time to live is at most {most} seconds here, and not for ever");
             return Err(Fault::new(Code::QuotaExceeded, what).at("/ttl_seconds"));
@@ -123,6 +134,10 @@ mod tests {
         assert_eq!(free.ttl_ms(Some(7)), Ok(Some(7)));
         let bound = read(&[("max_ttl", "1h"), ("default_ttl", "10s")]);
         assert_eq!(bound.ttl_ms(None), Ok(Some(10_000)));
+        for default in ["5m", "0s"] {
+            let short = read(&[("max_ttl", "1m"), ("default_ttl", default)]);
+            assert_eq!(short.ttl_ms(None), Ok(Some(60_000)), "nobody asked for more");
+        }
         for beyond in [0, 3_600_001] {
             let fault = bound.ttl_ms(Some(beyond)).unwrap_err();
             assert_eq!(

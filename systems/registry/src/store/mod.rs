@@ -11,6 +11,7 @@ pub mod view;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
@@ -31,6 +32,15 @@ pub struct Registration {
     pub replace: bool,
     /// How many identities the namespace may hold; 0 is no limit.
     pub quota: u64,
+}
+
+/// A namespace's schema as stores keep it, as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredSchema {
+    /// An opaque document to the store; `None` before one was put.
+    pub schema: Option<Arc<Value>>,
+    /// Which fields to index.
+    pub indexes: Vec<String>,
 }
 
 /// Who is gone because their time was over.
@@ -55,6 +65,7 @@ pub struct Figure {
 
 /// Where identities are kept.
 ///
+/// A namespace that is new may be one too many, wherever it would come to be: `QUOTA_EXCEEDED`.
 /// Every method may fail with `UNAVAILABLE` when the store is away; nothing is half done then.
 pub trait Store: Send + Sync + 'static {
     /// Registers, atomically. A namespace comes to be with its first registration or schema, or by
@@ -102,13 +113,11 @@ pub trait Store: Send + Sync + 'static {
     /// Makes a namespace be, empty if it is new.
     fn open(&self, namespace: &str) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Replaces the namespace's schema, an opaque JSON document to the store except for the names
-    /// of fields to index, and makes the namespace if need be.
+    /// Replaces the namespace's schema, and makes the namespace if need be.
     fn put_schema(
         &self,
         namespace: &str,
-        schema: Arc<Value>,
-        indexes: Vec<String>,
+        schema: StoredSchema,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// The namespace's schema, if one was put.
@@ -116,6 +125,9 @@ pub trait Store: Send + Sync + 'static {
         &self,
         namespace: &str,
     ) -> impl Future<Output = Result<Option<Arc<Value>>, Fault>> + Send;
+
+    /// The time by which identities expire here.
+    fn now(&self) -> Millis;
 
     /// Removes who expired up to `now` and tells who they were; called some twenty times a second.
     fn expire(&self, now: Millis) -> impl Future<Output = Result<Vec<Expired>, Fault>> + Send;
@@ -141,6 +153,11 @@ fn taken(name: &str) -> Fault {
 
 fn full(alive: u64) -> Fault {
     Fault::new(Code::QuotaExceeded, format!("the namespace is full with {alive} identities"))
+}
+
+fn crowded(namespaces: u64) -> Fault {
+    let what = format!("there is no room for another namespace beside {namespaces}");
+    Fault::new(Code::QuotaExceeded, what)
 }
 
 fn unknown(namespace: &str) -> Fault {

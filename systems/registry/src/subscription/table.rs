@@ -2,10 +2,12 @@
 //!
 //! Names are looked up by hash. Prefixes are kept in order: the longest prefix of a name is the
 //! greatest entry that is not behind the name, or a prefix of what that entry shares with the
-//! name; so a few steps find it however many prefixes there are.
+//! name; so a few steps find it however many prefixes there are. Each step is a search by halves
+//! that mostly compares numbers: it runs for each target of each multicast.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::{Pattern, Subscriber};
@@ -28,16 +30,36 @@ pub struct Table<S> {
 #[derive(Debug)]
 struct Room<S> {
     names: HashMap<Box<str>, Vec<Arc<S>>>,
-    prefixes: BTreeMap<Box<[u8]>, Vec<Arc<S>>>,
+    /// In the order of their prefixes.
+    prefixes: Vec<Prefix<S>>,
 }
 
-/// Targets that one subscription serves.
+#[derive(Debug)]
+struct Prefix<S> {
+    /// The first bytes of it, as a number that has their order.
+    head: u128,
+    bytes: Box<[u8]>,
+    list: Vec<Arc<S>>,
+}
+
+/// Who serves some of the targets.
 #[derive(Debug)]
 pub struct Group<S> {
     /// Who serves them.
     pub subscription: Arc<S>,
-    /// In the order given.
+    /// How many.
+    pub count: usize,
+}
+
+/// Targets by who serves them.
+#[derive(Debug)]
+pub struct Groups<S> {
+    /// Those who serve any.
+    pub groups: Vec<Group<S>>,
+    /// The targets of one group behind those of the other, each group's in the order given.
     pub targets: Vec<Arc<str>>,
+    /// Those whom nobody serves.
+    pub unserved: Vec<Arc<str>>,
 }
 
 impl<S> Default for Table<S> {
@@ -48,7 +70,7 @@ impl<S> Default for Table<S> {
 
 impl<S> Default for Room<S> {
     fn default() -> Self {
-        Self { names: HashMap::new(), prefixes: BTreeMap::new() }
+        Self { names: HashMap::new(), prefixes: Vec::new() }
     }
 }
 
@@ -58,7 +80,7 @@ impl<S: Subscriber> Table<S> {
         let room = self.rooms.entry(Arc::clone(namespace)).or_default();
         let list = match pattern {
             Pattern::Name(name) => room.names.entry(name.as_str().into()).or_default(),
-            Pattern::Prefix(prefix) => room.prefixes.entry(prefix.as_bytes().into()).or_default(),
+            Pattern::Prefix(prefix) => room.prefix_mut(prefix.as_bytes()),
         };
         list.push(subscription);
     }
@@ -66,18 +88,28 @@ impl<S: Subscriber> Table<S> {
     /// Takes a subscription out, if it is there.
     pub fn remove(&mut self, namespace: &str, pattern: &Pattern, key: u64) -> Option<Arc<S>> {
         let room = self.rooms.get_mut(namespace)?;
-        let list = match pattern {
-            Pattern::Name(name) => room.names.get_mut(name.as_str())?,
-            Pattern::Prefix(prefix) => room.prefixes.get_mut(prefix.as_bytes())?,
-        };
-        let at = list.iter().position(|subscription| subscription.key() == key)?;
-        let removed = list.remove(at);
-        if list.is_empty() {
-            match pattern {
-                Pattern::Name(name) => drop(room.names.remove(name.as_str())),
-                Pattern::Prefix(prefix) => drop(room.prefixes.remove(prefix.as_bytes())),
+        let removed = match pattern {
+            Pattern::Name(name) => {
+                let list = room.names.get_mut(name.as_str())?;
+                let removed = take(list, key)?;
+                if list.is_empty() {
+                    room.names.remove(name.as_str());
+                }
+                removed
             }
-        }
+            Pattern::Prefix(prefix) => {
+                let at = room.behind(prefix.as_bytes()).checked_sub(1)?;
+                let found = room.prefixes.get_mut(at)?;
+                if *found.bytes != *prefix.as_bytes() {
+                    return None;
+                }
+                let removed = take(&mut found.list, key)?;
+                if found.list.is_empty() {
+                    room.prefixes.remove(at);
+                }
+                removed
+            }
+        };
         if room.names.is_empty() && room.prefixes.is_empty() {
             self.rooms.remove(namespace);
         }
@@ -100,29 +132,65 @@ impl<S: Subscriber> Table<S> {
         self.rooms.get(namespace)?.serving(name, reach)
     }
 
-    /// Targets by who serves them, and those whom nobody serves.
-    pub fn group(
-        &self,
-        namespace: &str,
-        targets: Vec<Arc<str>>,
-        reach: Reach,
-    ) -> (Vec<Group<S>>, Vec<Arc<str>>) {
-        let Some(room) = self.rooms.get(namespace) else { return (Vec::new(), targets) };
-        let mut groups: Vec<Group<S>> = Vec::new();
-        let mut places: HashMap<u64, usize> = HashMap::new();
-        let mut unserved = Vec::new();
+    /// Targets by who serves them.
+    pub fn group(&self, namespace: &str, targets: Vec<Arc<str>>, reach: Reach) -> Groups<S> {
+        let Some(room) = self.rooms.get(namespace) else {
+            return Groups { groups: Vec::new(), targets: Vec::new(), unserved: targets };
+        };
+        let most = targets.len().min(room.names.len() + room.prefixes.len());
+        let (mut groups, mut unserved) = (Vec::with_capacity(most), Vec::new());
+        let mut places: HashMap<u64, usize, BuildHasherDefault<Spread>> =
+            HashMap::with_capacity_and_hasher(most, BuildHasherDefault::default());
+        let mut served = Vec::with_capacity(targets.len());
         for target in targets {
             let Some(subscription) = room.serving(&target, reach) else {
                 unserved.push(target);
                 continue;
             };
             let place = *places.entry(subscription.key()).or_insert_with(|| {
-                groups.push(Group { subscription: Arc::clone(subscription), targets: Vec::new() });
+                groups.push(Group { subscription: Arc::clone(subscription), count: 0 });
                 groups.len() - 1
             });
-            groups[place].targets.push(target);
+            groups[place].count += 1;
+            served.push((place, target));
         }
-        (groups, unserved)
+        let targets = side_by_side(&groups, served);
+        Groups { groups, targets, unserved }
+    }
+}
+
+/// Puts targets in the order of their groups, of which the places are given.
+fn side_by_side<S>(groups: &[Group<S>], served: Vec<(usize, Arc<str>)>) -> Vec<Arc<str>> {
+    let mut end = 0;
+    let begin = |group: &Group<S>| {
+        end += group.count;
+        end - group.count
+    };
+    let mut next: Vec<usize> = groups.iter().map(begin).collect();
+    let mut all = vec![None; served.len()];
+    for (place, target) in served {
+        all[next[place]] = Some(target);
+        next[place] += 1;
+    }
+    all.into_iter().map(|target| target.expect("each has a seat of its own")).collect()
+}
+
+/// Spreads keys, which count up and which nobody outside chooses, over a table.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        // 2⁶⁴ over the golden ratio: neighbours end up far apart in the upper bits, too.
+        self.0 = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -134,19 +202,54 @@ impl<S: Subscriber> Room<S> {
         }
         let mut rest = name.as_bytes();
         loop {
-            let below = (Bound::Unbounded, Bound::Included(rest));
-            let (prefix, list) = self.prefixes.range::<[u8], _>(below).next_back()?;
-            let shared = shared(prefix, rest);
-            if shared < prefix.len() {
+            let Prefix { bytes, list, .. } = &self.prefixes[self.behind(rest).checked_sub(1)?];
+            let shared = shared(bytes, rest);
+            if shared < bytes.len() {
                 rest = &rest[..shared];
             } else if let Some(found) = choose(list, reach) {
                 return Some(found);
             } else {
                 // Nobody fit to serve has this prefix: a shorter one may do.
-                rest = prefix_before(rest, prefix.len())?;
+                rest = prefix_before(rest, bytes.len())?;
             }
         }
     }
+
+    /// The place behind all prefixes that are not behind this text.
+    fn behind(&self, text: &[u8]) -> usize {
+        let head = head(text);
+        self.prefixes.partition_point(|prefix| match prefix.head.cmp(&head) {
+            Ordering::Less => true,
+            Ordering::Equal => *prefix.bytes <= *text,
+            Ordering::Greater => false,
+        })
+    }
+
+    /// Those who have this prefix; made if there are none.
+    fn prefix_mut(&mut self, bytes: &[u8]) -> &mut Vec<Arc<S>> {
+        let mut at = self.behind(bytes);
+        if at > 0 && *self.prefixes[at - 1].bytes == *bytes {
+            at -= 1;
+        } else {
+            let prefix = Prefix { head: head(bytes), bytes: bytes.into(), list: Vec::new() };
+            self.prefixes.insert(at, prefix);
+        }
+        &mut self.prefixes[at].list
+    }
+}
+
+/// The first bytes of a text as a number; of two texts the one that comes first has no greater one.
+fn head(text: &[u8]) -> u128 {
+    let mut first = [0; 16];
+    let count = text.len().min(first.len());
+    first[..count].copy_from_slice(&text[..count]);
+    u128::from_be_bytes(first)
+}
+
+/// Takes the subscription of this key out of a list.
+fn take<S: Subscriber>(list: &mut Vec<Arc<S>>, key: u64) -> Option<Arc<S>> {
+    let at = list.iter().position(|subscription| subscription.key() == key)?;
+    Some(list.remove(at))
 }
 
 /// What remains to be looked at behind a prefix of this length; `None` behind the empty one.

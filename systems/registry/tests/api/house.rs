@@ -13,6 +13,8 @@ use serving::stop::{Stop, Stopper};
 /// A registry on a thread, on a port of the kernel's choice; stopped when dropped.
 pub struct House {
     address: String,
+    /// What is in force, as its ready line says.
+    pub effective: Value,
     stopper: Option<Stopper>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,12 +44,14 @@ impl House {
         let (tell, told) = channel();
         let thread = std::thread::spawn(move || {
             let announce = |ready: &serving::ready::Ready| {
-                tell.send(ready.listening["http"].clone()).expect("the test waits");
+                let (address, effective) = (&ready.listening["http"], &ready.effective);
+                tell.send((address.clone(), effective.clone())).expect("the test waits");
             };
             registry::serve_until(&options, stop, announce).expect("it serves");
         });
-        let address = told.recv_timeout(Duration::from_secs(20)).expect("it gets ready");
-        Self { address, stopper: Some(stopper), thread: Some(thread) }
+        let (address, effective) =
+            told.recv_timeout(Duration::from_secs(20)).expect("it gets ready");
+        Self { address, effective, stopper: Some(stopper), thread: Some(thread) }
     }
 
     pub fn open() -> Self {

@@ -57,6 +57,63 @@ fn enumeration_counts_all_and_pages_through_each_once() {
 }
 
 #[test]
+fn a_subscription_is_ended_by_its_name_for_good() {
+    let name = format!("registry-named-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let house = House::with(&[("durable", folder.to_str().unwrap())]);
+    house.post("/v1/n/register", &json!({ "identity": "a" }));
+    let must = json!({ "semantics": "at_least_once", "timeout_ms": 200 });
+    let pending = || house.post("/v1/n/multicast", &must).body["pending_count"].clone();
+    let listen =
+        || house.ask("GET", "/v1/n/subscribe/a?name=r", &["accept: text/event-stream"], b"");
+    std::thread::scope(|scope| {
+        let told = scope.spawn(listen);
+        while pending() != 1 {}
+        let ended = house.post("/v1/n/unsubscribe", &json!({ "name": "r" }));
+        assert_eq!(ended.body["unsubscribed"], true, "{}", ended.body);
+        assert_eq!(told.join().unwrap().status, 200, "the answer has an end");
+    });
+    let again = house.post("/v1/n/unsubscribe", &json!({ "name": "r" }));
+    assert_eq!(again.body["unsubscribed"], false);
+    assert_eq!(pending(), 0, "nothing waits for who does not come back");
+    drop(house);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Whatever the limit says, a page ends where its bytes do; nobody is lost at the seam.
+#[test]
+fn a_page_is_bounded_in_bytes_and_goes_on_behind_its_cursor() {
+    let most = 4 << 10;
+    let house = House::with(&[("max_page_bytes", "4KiB")]);
+    for number in 0..20 {
+        // One of them alone is larger than a page may be.
+        let size = if number == 7 { 3 * most } else { 1_000 };
+        let metadata = json!({ "number": number, "fat": "x".repeat(size) });
+        let body = json!({ "identity": format!("u{number:02}"), "metadata": metadata });
+        assert_eq!(house.post("/v1/n/register", &body).status, 200);
+    }
+    for sort_by in [json!([]), json!(["metadata.number desc"])] {
+        let mut query = json!({ "filter": {}, "limit": 10_000, "sort_by": sort_by });
+        let (mut seen, mut pages) = (Vec::new(), 0);
+        loop {
+            let page = house.post("/v1/n/enumerate", &query).body;
+            assert_eq!(page["total_count"], 20);
+            let listed = page["identities"].as_array().unwrap();
+            assert!(page.to_string().len() < most + 512 || listed.len() == 1);
+            seen.extend(listed.iter().map(|one| one["identity"].as_str().unwrap().to_owned()));
+            pages += 1;
+            let Some(cursor) = page.get("next_cursor") else { break };
+            query["cursor"] = cursor.clone();
+        }
+        seen.sort();
+        assert_eq!(seen, (0..20).map(|n| format!("u{n:02}")).collect::<Vec<_>>());
+        assert!(pages >= 7, "{pages} pages");
+    }
+    let bare = json!({ "limit": 20, "include_metadata": false });
+    assert_eq!(house.post("/v1/n/enumerate", &bare).body.get("next_cursor"), None);
+}
+
+#[test]
 fn a_multicast_says_what_became_of_each_target() {
     let house = House::open();
     house.post("/v1/n/register", &json!({ "identity": "a", "metadata": { "on": true } }));
@@ -113,6 +170,31 @@ fn what_it_counts_is_shown() {
     ] {
         assert!(shown.contains(line), "{line}\n{shown}");
     }
+}
+
+#[test]
+fn every_bound_that_is_set_is_in_force_and_shown() {
+    let house = House::with(&[
+        ("max_namespaces", "2"),
+        ("max_page_bytes", "1MiB"),
+        ("max_stored", "5MiB"),
+        ("max_bodies", "20MiB"),
+    ]);
+    let shown = |pointer: &str| house.effective.pointer(pointer).cloned().unwrap_or_default();
+    assert_eq!(shown("/quotas/max_namespaces"), 2);
+    assert_eq!(shown("/quotas/max_page_bytes"), 1 << 20);
+    assert_eq!(shown("/parts/bus/all_stored_bytes"), 5 << 20);
+    assert_eq!(shown("/limits/max_bodies_bytes"), 20 << 20);
+    for (namespace, status) in [("a", 200), ("b", 200), ("c", 429), ("b", 200)] {
+        let body = json!({ "identity": "x", "replace": true });
+        let told = house.post(&format!("/v1/{namespace}/register"), &body);
+        assert_eq!(told.status, status, "{namespace}: {}", told.body);
+    }
+    let schema = house.ask("PUT", "/v1/d/schema", &[], br#"{"fields":{}}"#);
+    assert_eq!(schema.refusal().1, "QUOTA_EXCEEDED");
+    let events = ["accept: text/event-stream"];
+    let subscription = house.ask("GET", "/v1/e/subscribe/x", &events, b"");
+    assert_eq!(subscription.refusal().1, "QUOTA_EXCEEDED");
 }
 
 #[test]

@@ -12,9 +12,12 @@ fn bad_bodies_are_refused_with_code_and_place() {
     let wide: Vec<Value> = (0..30).map(|n| json!({ "a": n })).collect();
     let control = format!("a{}b", '\u{7}');
     let long = "n".repeat(300);
-    let cases: [(&str, Value, u16, &str, &str); 16] = [
+    let cases: [(&str, Value, u16, &str, &str); 20] = [
         ("register", json!({}), 400, "INVALID_REQUEST", ""),
         ("register", json!([]), 400, "INVALID_REQUEST", ""),
+        ("register", json!(["a", {}, 60, false]), 400, "INVALID_REQUEST", ""),
+        ("unregister", json!(["kept"]), 400, "INVALID_REQUEST", ""),
+        ("ack", json!([["d-1"]]), 400, "INVALID_REQUEST", ""),
         ("register", json!({ "identity": 7 }), 400, "INVALID_REQUEST", "/identity"),
         ("register", json!({ "identity": control }), 400, "INVALID_IDENTITY", "/identity"),
         ("register", json!({ "identity": "" }), 400, "INVALID_IDENTITY", "/identity"),
@@ -40,6 +43,7 @@ fn bad_bodies_are_refused_with_code_and_place() {
         ("enumerate", json!({ "limit": 0 }), 400, "INVALID_REQUEST", "/limit"),
         ("enumerate", json!({ "cursor": "nonsense" }), 400, "INVALID_CURSOR", "/cursor"),
         ("enumerate", json!({ "sort_by": ["colour"] }), 400, "INVALID_REQUEST", "/sort_by/0"),
+        ("multicast", json!({ "timeout_ms": 0 }), 400, "INVALID_REQUEST", "/timeout_ms"),
         ("multicast", json!({ "payload_base64": "%" }), 400, "INVALID_REQUEST", "/payload_base64"),
     ];
     for (operation, body, status, code, at) in cases {

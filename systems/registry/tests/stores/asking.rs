@@ -5,7 +5,7 @@ use std::sync::Arc;
 use registry::fault::{Code, Fault};
 use registry::filter::{Bounds, Filter};
 use registry::query::{Page, Query};
-use registry::store::{Registration, Store};
+use registry::store::{Registration, Store, StoredSchema};
 use serde_json::{Map, Value};
 
 /// The namespace of tests that need one only.
@@ -25,6 +25,12 @@ pub fn with(name: &str, metadata: &Value) -> Registration {
 /// The same for so many milliseconds.
 pub fn mortal(name: &str, ttl_ms: u64) -> Registration {
     Registration { ttl_ms: Some(ttl_ms), ..somebody(name) }
+}
+
+/// A schema, and which fields it indexes.
+pub fn stored(schema: Arc<Value>, indexes: &[&str]) -> StoredSchema {
+    let indexes = indexes.iter().map(ToString::to_string).collect();
+    StoredSchema { schema: Some(schema), indexes }
 }
 
 pub fn filter(filter: &Value) -> Filter {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use registry::fault::Code;
-use registry::identity::{self, Identity};
+use registry::identity::Identity;
 use registry::query::{Query, SortKey};
 use registry::store::embedded::Embedded;
 use registry::store::{Expired, Registration, Store};
@@ -62,10 +62,10 @@ conduct! {
 }
 
 async fn who_registers_is_found(store: Arc<impl Store>) {
-    let before = identity::now();
+    let before = store.now();
     let registration = Registration { ttl_ms: Some(60_000), ..with("ada", &json!({"n": 1})) };
     let given = store.register(HERE, registration).await.unwrap();
-    let after = identity::now();
+    let after = store.now();
     assert!((before..=after).contains(&given.registered_at), "{given:?}");
     assert_eq!(given.expires_at, Some(given.registered_at + 60_000));
     assert_eq!(store.get(HERE, "ada").await.unwrap(), Some(given.clone()));
@@ -88,14 +88,14 @@ async fn a_name_is_taken_unless_it_is_replaced(store: Arc<impl Store>) {
     assert_eq!(store.get(HERE, "ada").await.unwrap(), Some(replaced));
     let brief = store.register(HERE, mortal("bob", 5)).await.unwrap();
     store.register(HERE, Registration { replace: true, ..somebody("bob") }).await.unwrap();
-    until_expired(&brief).await;
-    assert_eq!(store.expire(identity::now()).await.unwrap(), []);
+    until_expired(&*store, &brief).await;
+    assert_eq!(store.expire(store.now()).await.unwrap(), []);
     assert_eq!(everybody(&*store, HERE).await, ["ada", "bob"].map(Arc::<str>::from));
 }
 
 /// Time passes: that is what is tested, and it is asked for, not guessed.
-async fn until_expired(identity: &Identity) {
-    while identity.is_alive(identity::now()) {
+async fn until_expired(store: &impl Store, identity: &Identity) {
+    while identity.is_alive(store.now()) {
         tokio::task::yield_now().await;
     }
 }
@@ -103,15 +103,15 @@ async fn until_expired(identity: &Identity) {
 async fn who_has_expired_does_not_stand_in_the_way(store: Arc<impl Store>) {
     let full = |name| Registration { quota: 1, ..mortal(name, 40) };
     let given = store.register(HERE, full("ada")).await.unwrap();
-    until_expired(&given).await;
+    until_expired(&*store, &given).await;
     // Nothing has cleaned up, and yet neither the name nor the place is taken.
     let again = store.register(HERE, full("ada")).await.unwrap();
-    until_expired(&again).await;
+    until_expired(&*store, &again).await;
     store.register(HERE, Registration { ttl_ms: None, ..full("bob") }).await.unwrap();
     assert_eq!(everybody(&*store, HERE).await, ["bob"].map(Arc::<str>::from));
     assert!(!store.unregister(HERE, "ada").await.unwrap());
     let gone = Expired { namespace: HERE.into(), name: "ada".into() };
-    assert_eq!(store.expire(identity::now()).await.unwrap(), [gone]);
+    assert_eq!(store.expire(store.now()).await.unwrap(), [gone]);
 }
 
 async fn life_ends_at_its_instant(store: Arc<impl Store>) {
@@ -128,10 +128,10 @@ async fn times_seen_alive(store: &impl Store, ttl: u64) -> usize {
     let end = given.expires_at.unwrap();
     let mut seen = 0;
     loop {
-        let before = identity::now();
+        let before = store.now();
         let found = everybody(store, HERE).await.len();
         let is_there = is_there(store, "ada").await;
-        let after = identity::now();
+        let after = store.now();
         // Whatever is seen is true at some instant between the two.
         assert!(found == 1 || after >= end, "gone {} ms early", end - after);
         assert!(!is_there || before < end, "there {} ms late", before - end);
@@ -153,12 +153,12 @@ async fn expiry_tells_each_name_once(store: Arc<impl Store>) {
         store.register(namespace, somebody(&format!("never-{number}"))).await.unwrap();
         due.insert((Arc::from(namespace), Arc::from(name)));
     }
-    until_expired(&last.unwrap()).await;
-    let gone = store.expire(identity::now()).await.unwrap();
+    until_expired(&*store, &last.unwrap()).await;
+    let gone = store.expire(store.now()).await.unwrap();
     assert_eq!(gone.len(), 30);
     let gone: BTreeSet<_> = gone.into_iter().map(|gone| (gone.namespace, gone.name)).collect();
     assert_eq!(gone, due);
-    assert_eq!(store.expire(identity::now()).await.unwrap(), []);
+    assert_eq!(store.expire(store.now()).await.unwrap(), []);
     for namespace in ["a", "b", "c"] {
         assert_eq!(everybody(&*store, namespace).await.len(), 20);
     }
@@ -280,7 +280,7 @@ async fn unregistering_is_idempotent(store: Arc<impl Store>) {
     assert!(!is_there(&*store, "ada").await);
     assert!(!store.unregister(HERE, "ada").await.unwrap());
     assert!(!store.unregister(HERE, "nobody").await.unwrap());
-    assert_eq!(store.expire(identity::now() + 1_200_000).await.unwrap(), []);
+    assert_eq!(store.expire(store.now() + 1_200_000).await.unwrap(), []);
     store.register(HERE, somebody("ada")).await.unwrap();
     assert!(is_there(&*store, "ada").await);
 }
@@ -288,7 +288,7 @@ async fn unregistering_is_idempotent(store: Arc<impl Store>) {
 async fn a_schema_is_kept_and_opens_its_namespace(store: Arc<impl Store>) {
     let schema =
         |name: &str| Arc::new(json!({"fields": {name: {"type": "string", "index": true}}}));
-    store.put_schema(HERE, schema("status"), vec!["status".into()]).await.unwrap();
+    store.put_schema(HERE, stored(schema("status"), &["status"])).await.unwrap();
     assert_eq!(store.schema(HERE).await.unwrap(), Some(schema("status")));
     for number in 0..10 {
         let status = if number % 2 == 0 { "on" } else { "off" };
@@ -298,7 +298,7 @@ async fn a_schema_is_kept_and_opens_its_namespace(store: Arc<impl Store>) {
     let (on, in_three) = (query(&json!({"status": "on"}), 9), query(&json!({"room": 3}), 9));
     assert_eq!(store.find(HERE, &on).await.unwrap().total_count, 5);
     // Other indexes find the same.
-    store.put_schema(HERE, schema("room"), vec!["room".into()]).await.unwrap();
+    store.put_schema(HERE, stored(schema("room"), &["room"])).await.unwrap();
     assert_eq!(store.schema(HERE).await.unwrap(), Some(schema("room")));
     assert_eq!(store.find(HERE, &on).await.unwrap().total_count, 5);
     assert_eq!(names(&store.find(HERE, &in_three).await.unwrap()), ["user-3"]);

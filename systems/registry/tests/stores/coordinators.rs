@@ -56,7 +56,7 @@ async fn a_schema_put_by_one_is_the_others() {
     one.register(HERE, with("ada", &json!({"status": "on"}))).await.unwrap();
     assert_eq!(other.schema(HERE).await.unwrap(), None);
     let schema = Arc::new(json!({"fields": {"status": {"type": "string"}}}));
-    one.put_schema(HERE, schema.clone(), vec!["status".into()]).await.unwrap();
+    one.put_schema(HERE, stored(schema.clone(), &["status"])).await.unwrap();
     assert_eq!(other.schema(HERE).await.unwrap(), Some(schema.clone()));
     // One that comes later reads it with everything else.
     assert_eq!(server.store().await.schema(HERE).await.unwrap(), Some(schema));

@@ -29,7 +29,7 @@ async fn a_store_that_is_opened_again_knows_everything() {
     store.expire(identity::now()).await.unwrap();
     store.open("empty").await.unwrap();
     let schema = Arc::new(json!({"fields": {}}));
-    store.put_schema(HERE, schema.clone(), vec!["n".into()]).await.unwrap();
+    store.put_schema(HERE, stored(schema.clone(), &["n"])).await.unwrap();
     let counts = store.counts();
     drop(store);
     let store = Embedded::durable(&path).unwrap();

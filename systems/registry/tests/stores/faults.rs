@@ -29,7 +29,7 @@ async fn everything(store: &Redis) -> Vec<Result<(), Fault>> {
             store.find(HERE, &all).await.map(drop),
             store.targets(HERE, &all.filter).await.map(drop),
             store.open("another").await,
-            store.put_schema("another", Arc::default(), Vec::new()).await,
+            store.put_schema("another", stored(Arc::default(), &[])).await,
             store.schema(HERE).await.map(drop),
             store.expire(identity::now()).await.map(drop),
         ]

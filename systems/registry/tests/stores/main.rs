@@ -5,10 +5,12 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
 mod asking;
+mod clock;
 mod conduct;
 mod coordinators;
 mod embedded;
 mod faults;
+mod namespaces;
 mod place;
 #[path = "../filters/random.rs"]
 mod random;

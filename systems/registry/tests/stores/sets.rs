@@ -3,6 +3,8 @@
 //!
 //! The short form takes 40 rounds; `PROOFLOAD_PROOF=1` takes 1,000.
 
+use std::sync::Arc;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use registry::filter::{Bounds, Filter};
@@ -62,9 +64,8 @@ async fn redis_and_memory_give_the_same_sets() {
     let (writer, reader) = (server.store().await, server.store().await);
     let embedded = Embedded::in_memory();
     let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(4));
-    let indexes: Vec<String> = INDEXED.map(str::to_owned).into();
-    writer.put_schema(HERE, std::sync::Arc::default(), indexes.clone()).await.unwrap();
-    embedded.put_schema(HERE, std::sync::Arc::default(), indexes).await.unwrap();
+    writer.put_schema(HERE, stored(Arc::default(), &INDEXED)).await.unwrap();
+    embedded.put_schema(HERE, stored(Arc::default(), &INDEXED)).await.unwrap();
     let bounds = Bounds { depth: 10, clauses: 1_000 };
     let mut found = 0;
     for round in 0..rounds {

@@ -1,70 +1,117 @@
-//! Redis and NATS of a test's own, on free ports, ended and reaped with it.
+//! Redis and NATS of a test's own, each on a free port that it keeps when it is started again, ended
+//! and reaped with the test.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use super::Lab;
-use super::server::Served;
+use super::server::{Served, free_port};
 
-/// A Redis that appends to a file, and its URL.
-pub fn redis(lab: &Lab) -> (Served, String) {
-    let folder = folder(lab, "redis");
-    // Somebody may take the free port before Redis does; then another one is free.
-    let started = (0..5).find_map(|_| {
-        let port = free_port().to_string();
-        let mut command = Command::new("redis-server");
-        command.args(["--bind", "127.0.0.1", "--port", &port, "--save", "", "--appendonly", "yes"]);
-        command.args(["--dir", &folder]).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("redis-server starts (Debian: redis-server)");
-        let log = child.stdout.take().expect("its log");
-        let served = Served { child };
-        until(log, "Ready to accept connections")
-            .map(|_| (served, format!("redis://127.0.0.1:{port}")))
-    });
-    started.expect("redis-server gets ready on one of five free ports")
+/// How a kind of server is started.
+struct Kind {
+    program: &'static str,
+    scheme: &'static str,
+    fixed: &'static [&'static str],
+    folder_flag: &'static str,
+    port_flag: &'static str,
+    /// What its log says once it takes connections.
+    ready: &'static str,
 }
 
-/// A NATS with JetStream, and its URL.
-pub fn nats(lab: &Lab) -> (Served, String) {
-    let folder = folder(lab, "nats");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut child = Command::new("nats-server")
-        // Servers of Debian stand outside a user's path.
-        .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-        .args(["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", &folder])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("nats-server starts (Debian: nats-server)");
-    let log = child.stderr.take().expect("its log");
-    let served = Served { child };
-    let said = until(log, "Server is ready").expect("nats-server gets ready");
-    let port = said.split("client connections on 127.0.0.1:").nth(1).expect("where it listens");
-    let port = port.split_whitespace().next().expect("a port");
-    (served, format!("nats://127.0.0.1:{port}"))
+/// Redis that writes each change to a file before it answers.
+const REDIS: Kind = Kind {
+    program: "redis-server",
+    scheme: "redis",
+    fixed: &["--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "always"],
+    folder_flag: "--dir",
+    port_flag: "--port",
+    ready: "Ready to accept connections",
+};
+
+/// NATS with JetStream.
+const NATS: Kind = Kind {
+    program: "nats-server",
+    scheme: "nats",
+    fixed: &["-a", "127.0.0.1", "-js"],
+    folder_flag: "-sd",
+    port_flag: "-p",
+    ready: "Server is ready",
+};
+
+/// A server, or where it will be again.
+pub struct Broker {
+    served: Option<Served>,
+    kind: &'static Kind,
+    folder: String,
+    port: u16,
 }
 
-fn folder(lab: &Lab, name: &str) -> String {
-    let folder = lab.path(name);
-    std::fs::create_dir_all(&folder).expect("a folder for the server");
-    folder.display().to_string()
-}
-
-/// What a log says until these words come; `None` if it ends before.
-fn until(log: impl Read + Send + 'static, words: &str) -> Option<String> {
-    let mut lines = BufReader::new(log).lines().map_while(Result::ok);
-    let mut said = String::new();
-    while !said.contains(words) {
-        said.push_str(&lines.next()?);
-        said.push('\n');
+impl Broker {
+    /// A Redis, empty.
+    pub fn redis(lab: &Lab) -> Self {
+        Self::begin(lab, &REDIS)
     }
+
+    /// A NATS, empty.
+    pub fn nats(lab: &Lab) -> Self {
+        Self::begin(lab, &NATS)
+    }
+
+    fn begin(lab: &Lab, kind: &'static Kind) -> Self {
+        let folder = lab.path(kind.scheme);
+        std::fs::create_dir_all(&folder).expect("a folder for the server");
+        let folder = folder.display().to_string();
+        let mut broker = Self { served: None, kind, folder, port: 0 };
+        // Somebody may take the free port before the server does; then another one is free.
+        let gets_ready = (0..5).any(|_| {
+            broker.port = free_port();
+            broker.starts()
+        });
+        assert!(gets_ready, "{} gets ready on none of five free ports", kind.program);
+        broker
+    }
+
+    /// What clients connect to.
+    pub fn url(&self) -> String {
+        format!("{}://127.0.0.1:{}", self.kind.scheme, self.port)
+    }
+
+    /// Ends it at once, as a crash would.
+    pub fn kill(&mut self) {
+        self.served.take().expect("it runs");
+    }
+
+    /// Starts it again over what its files hold.
+    pub fn start_again(&mut self) {
+        assert!(self.starts(), "{} gets ready again", self.kind.program);
+    }
+
+    /// Waits until it takes connections; `false` if it ends instead.
+    fn starts(&mut self) -> bool {
+        let Kind { program, fixed, folder_flag, port_flag, ready, .. } = self.kind;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let (log, end) = std::io::pipe().expect("a pipe");
+        let child = Command::new(program)
+            // Servers of Debian stand outside a user's path.
+            .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
+            .args(*fixed)
+            .args([*folder_flag, &self.folder, *port_flag, &self.port.to_string()])
+            .stdout(end.try_clone().expect("another end"))
+            .stderr(end)
+            .stdin(Stdio::null())
+            .spawn();
+        let child = child.unwrap_or_else(|error| panic!("{program} of Debian starts: {error}"));
+        self.served = Some(Served { child });
+        says(log, ready)
+    }
+}
+
+/// Whether a log says these words before it ends.
+fn says(log: impl Read + Send + 'static, words: &str) -> bool {
+    let mut lines = BufReader::new(log).lines().map_while(Result::ok);
+    let is_said = lines.any(|line| line.contains(words));
     // Read to its end, which is the server's: a log that nobody reads would stop it.
     thread::spawn(move || lines.for_each(drop));
-    Some(said)
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
+    is_said
 }

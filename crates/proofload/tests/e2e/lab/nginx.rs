@@ -1,12 +1,12 @@
 //! nginx in a folder of its own, on a free port.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use super::Lab;
-use super::server::Served;
+use super::server::{Served, free_port};
 
 /// Starts nginx with this `server` block (without `listen`) and waits until it accepts.
 pub fn nginx(lab: &Lab, name: &str, server: &str) -> (Served, u16) {
@@ -25,12 +25,6 @@ pub fn nginx_listening(lab: &Lab, name: &str, server: &str, listen: &str) -> (Se
         }
     }
     panic!("nginx does not start: {}", lab.read(&format!("{name}/error.log")));
-}
-
-/// A port that was free just now; whoever starts a server there sees whether it still is.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
 }
 
 fn configuration(lab: &Lab, name: &str, listen: &str, server: &str) -> String {

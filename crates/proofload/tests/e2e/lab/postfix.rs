@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use super::Lab;
-use super::nginx::{accepts, free_port};
-use super::server::Served;
+use super::nginx::accepts;
+use super::server::{Served, free_port};
 
 /// Postfix's own sink, which writes every message to a file of the test's folder `kept`, and its port.
 pub fn sink(lab: &Lab, arguments: &[&str]) -> (Served, u16) {

@@ -118,6 +118,11 @@ fn echo_on(mut stream: &TcpStream, heads: &mpsc::Sender<String>) {
 
 /// An address of this machine where nobody listens.
 pub fn nobody() -> String {
+    format!("127.0.0.1:{}", free_port())
+}
+
+/// A port that was free just now; whoever starts a server there sees whether it still is.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").to_string()
+    listener.local_addr().expect("its address").port()
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::lab::brokers::{nats, redis};
+use crate::lab::brokers::Broker;
 use crate::lab::server::{Served, bundled};
 use crate::lab::{Lab, Ran, repository};
 
@@ -45,7 +45,8 @@ fn a_client_in_python_registers_subscribes_and_receives_on_embedded_parts() {
 #[test]
 fn a_client_in_python_registers_subscribes_and_receives_over_redis_and_nats() {
     let lab = Lab::new();
-    let ((_redis, store), (_nats, bus)) = (redis(&lab), nats(&lab));
+    let (redis, nats) = (Broker::redis(&lab), Broker::nats(&lab));
+    let (store, bus) = (redis.url(), nats.url());
     let (_registry, address) = registry(&[&format!("store={store}"), &format!("bus={bus}")]);
     client(&["nats", &address, &bus]);
 }
@@ -72,7 +73,8 @@ fn the_receiver_on_the_page_takes_and_acknowledges_over_a_websocket() {
 #[test]
 fn the_receiver_on_the_page_takes_and_acknowledges_over_nats() {
     let lab = Lab::new();
-    let (_nats, bus) = nats(&lab);
+    let nats = Broker::nats(&lab);
+    let bus = nats.url();
     let (_registry, address) = registry(&[&format!("bus={bus}")]);
     assert_receives(&example("nats").replace("nats://127.0.0.1:4222", &bus), &address);
 }

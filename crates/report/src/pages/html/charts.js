@@ -171,14 +171,19 @@
     data.shifts.forEach((chart) => shift(home, chart));
   }
 
+  // A range is drawn in its middle, and read by its ends: from a power of two to below the next.
+  const isRange = (v) => !Number.isInteger(v);
+  const beginning = (v) => isRange(v) ? 2 ** Math.floor(Math.log2(v)) : v;
+  const number = (v) => v < 1 ? "0" : digits(v);
   const againstAxes = (chart, scale) => {
-    const ticks = [...new Set(chart.x)];
+    const ticks = [...new Set(chart.x.map(beginning))];
     return {
       scales: { x: { time: false, distr: 3, range: () => [chart.x[0] / 1.5, chart.x.at(-1) * 1.5] }, y: scale },
-      axes: [axis(digits, { size: 34, splits: () => ticks, filter: (_, splits) => splits }), timeAxis(scale)],
+      axes: [axis(number, { size: 34, splits: () => ticks, filter: (_, splits) => splits }), timeAxis(scale)],
     };
   };
-  const about = { label: "about", value: (_, v) => v == null ? "–" : digits(v) };
+  const range = (v) => number(beginning(v)) + (isRange(v) && v > 1 ? " to below " + digits(2 * beginning(v)) : "");
+  const about = { label: "number", value: (_, v) => v == null ? "–" : range(v) };
 
   function against(home, chart) {
     const node = card(home, "Response time against " + chart.item,

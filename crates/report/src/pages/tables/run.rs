@@ -26,6 +26,12 @@ pub fn criteria(summary: &Summary) -> Option<Table> {
     if summary.criteria.iter().any(|one| one.text.contains(" over ")) {
         note.push_str(" Of windows, the worst one is shown.");
     }
+    if summary.criteria.iter().any(|one| one.drifting) {
+        note.push_str(
+            " Where a steady state is only reported, quantiles are those of runs that take the same course: windows \
+             are held against its drift.",
+        );
+    }
     let mut table = Table::new("criteria", "Criteria", &columns).note(note);
     for one in &summary.criteria {
         let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));

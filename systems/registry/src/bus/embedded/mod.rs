@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
 use crate::fanout::ledger::{Account, Enough, Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::parcel::{self, Bounds, Form, Parcels};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
@@ -62,6 +62,8 @@ pub struct Settings {
     pub stored_deliveries: usize,
     /// Bytes that may be stored for one receiver.
     pub stored_bytes: usize,
+    /// Bytes that may be stored for all receivers together.
+    pub all_stored_bytes: usize,
 }
 
 impl Default for Settings {
@@ -77,6 +79,7 @@ impl Default for Settings {
             stored_receivers: 10_000,
             stored_deliveries: 100_000,
             stored_bytes: 256 << 20,
+            all_stored_bytes: 1 << 30,
         }
     }
 }
@@ -115,7 +118,8 @@ type Storing = Vec<JoinHandle<()>>;
 #[derive(Debug)]
 struct Letter {
     subscription: Arc<Subscription>,
-    to: Vec<Arc<str>>,
+    /// One of its recipients.
+    first: Arc<str>,
     bytes: Bytes,
 }
 
@@ -137,15 +141,28 @@ impl Embedded {
         counts: Counts,
         stop: Stop,
     ) -> Result<Self, Fault> {
+        let place = path.to_owned();
+        let open = Box::new(move || redb::Database::create(&place));
+        Self::over(open, coordinator, settings, counts, stop)
+            .map_err(|error| Fault::unavailable(format!("{}: {error}", path.display())))
+    }
+
+    fn over(
+        open: outbox::file::Open,
+        coordinator: &str,
+        settings: Settings,
+        counts: Counts,
+        stop: Stop,
+    ) -> Result<Self, redb::Error> {
         let bounds = outbox::Bounds {
             receivers: settings.stored_receivers,
             deliveries: settings.stored_deliveries,
             bytes: settings.stored_bytes,
+            all_bytes: settings.all_stored_bytes,
             retry: settings.longest_retry,
             longest_retry: settings.longest_retry * 8,
         };
-        let (outbox, known) = Outbox::open(path, bounds)
-            .map_err(|error| Fault::unavailable(format!("{}: {error}", path.display())))?;
+        let (outbox, known) = Outbox::open(open, bounds)?;
         let mut room = Room::new(coordinator, settings, counts, stop);
         room.outbox = Some(Arc::new(outbox));
         for known in known {
@@ -188,21 +205,23 @@ impl Embedded {
     ) -> Vec<Outcome> {
         let room = &self.room;
         let (parcels, mut outcomes) = room.address(message, targets, Reach::Present);
-        let first = room.ledger.numbers(parcels.len());
-        for (parcel, number) in parcels.into_iter().zip(first..) {
-            let state = if Instant::now() >= deadline {
+        let first = room.ledger.numbers(parcels.all.len());
+        let form = Form::new(message, room.ledger.prefix(), None);
+        let mut states = Vec::with_capacity(parcels.all.len());
+        for (index, parcel) in parcels.all.iter().enumerate() {
+            states.push(if Instant::now() >= deadline {
                 State::Open(None)
             } else {
-                let bytes = parcel::encode(message, &room.ledger.id(number), &parcel.to, None);
+                let bytes = form.fill(first + index as u64, parcels.names(index));
                 room.counts.sent.one();
                 match room.hand(&parcel.subscription, bytes) {
                     Ok(()) => State::Taken,
                     Err(why) => State::Refused(why),
                 }
-            };
-            outcomes.extend(parcel.to.into_iter().map(|identity| state.outcome(identity)));
+            });
             tokio::task::coop::consume_budget().await;
         }
+        parcels.outcomes(states, &mut outcomes);
         outcomes
     }
 
@@ -215,18 +234,22 @@ impl Embedded {
     ) -> Vec<Outcome> {
         let room = &self.room;
         let (parcels, mut outcomes) = room.address(message, targets, Reach::Known);
-        let owners = parcels.iter().map(|parcel| {
+        let owners = parcels.all.iter().map(|parcel| {
             let away = !parcel.subscription.is_present();
             let enough = if away { Enough::Storage } else { Enough::Acknowledgement };
             (parcel.subscription.key(), enough)
         });
         let account = room.ledger.open(&message.namespace, owners);
-        let mut letters = Vec::with_capacity(parcels.len());
+        let form = Form::new(message, room.ledger.prefix(), Some(""));
+        let mut letters = Vec::with_capacity(parcels.all.len());
         let mut storing = Vec::new();
-        for (index, Parcel { subscription, to }) in parcels.into_iter().enumerate() {
-            let id = room.ledger.id(account.number(index));
-            let bytes = parcel::encode(message, &id, &to, Some(""));
-            let mut letter = Letter { subscription, to, bytes };
+        for (index, parcel) in parcels.all.iter().enumerate() {
+            let to = parcels.names(index);
+            let mut letter = Letter {
+                subscription: Arc::clone(&parcel.subscription),
+                first: Arc::clone(&to[0]),
+                bytes: form.fill(account.number(index), to),
+            };
             if Instant::now() < deadline {
                 if letter.subscription.is_present() {
                     room.counts.sent.one();
@@ -242,13 +265,10 @@ impl Embedded {
         room.keep_rest(&letters, &account, &mut storing);
         // What is not stored by then may be so later; then it will arrive, and nobody was told.
         let _ = tokio::time::timeout_at(deadline, join_all(storing)).await;
-        for (index, letter) in letters.into_iter().enumerate() {
-            let state = account.state(index);
-            if state == State::Stored {
-                room.counts.stored.one();
-            }
-            outcomes.extend(letter.to.into_iter().map(|identity| state.outcome(identity)));
-        }
+        let states = account.states();
+        let stored = states.iter().filter(|state| **state == State::Stored).count();
+        room.counts.stored.add(stored as u64);
+        parcels.outcomes(states, &mut outcomes);
         outcomes
     }
 }
@@ -309,7 +329,8 @@ impl Room {
     /// also when nobody waits for it any more: half of it would take its receiver's room for ever.
     fn keep(&self, letter: &Letter, account: &Account, index: usize, storing: &mut Storing) {
         let (Some(outbox), Some(stored)) = (&self.outbox, &letter.subscription.stored) else {
-            account.put(index, State::Open(Some(Why::SubscriberGone)));
+            // Its receiver left just now and nothing more is tried for it.
+            account.put(index, State::Refused(Why::SubscriberGone));
             return;
         };
         let outbox = Arc::clone(outbox);
@@ -339,11 +360,11 @@ impl Room {
         message: &Message,
         targets: Vec<Arc<str>>,
         reach: Reach,
-    ) -> (Vec<Parcel<Subscription>>, Vec<Outcome>) {
+    ) -> (Parcels<Subscription>, Vec<Outcome>) {
         let mut outcomes = Vec::with_capacity(targets.len());
-        let (groups, unserved) = self.places().table.group(&message.namespace, targets, reach);
+        let mut groups = self.places().table.group(&message.namespace, targets, reach);
         let state = State::Refused(Why::NoSubscriber);
-        outcomes.extend(unserved.into_iter().map(|identity| state.outcome(identity)));
+        outcomes.extend(groups.unserved.drain(..).map(|identity| state.outcome(identity)));
         (parcel::cut(groups, message, self.settings.bounds), outcomes)
     }
 
@@ -358,7 +379,7 @@ impl Room {
     /// Hands a letter over, to whoever took the place of a subscription that has ended.
     fn attempt(&self, letter: &mut Letter, account: &Account, index: usize) {
         if !letter.subscription.is_present()
-            && let Some(successor) = self.successor(&letter.subscription, &letter.to[0])
+            && let Some(successor) = self.successor(&letter.subscription, &letter.first)
         {
             account.pass(index, successor.key());
             letter.subscription = successor;
@@ -427,6 +448,10 @@ impl Bus for Embedded {
             "durable": self.room.outbox.is_some(),
             "queue_frames": settings.queue_frames,
             "queue_bytes": settings.queue_bytes,
+            "stored_receivers": settings.stored_receivers,
+            "stored_deliveries": settings.stored_deliveries,
+            "stored_bytes": settings.stored_bytes,
+            "all_stored_bytes": settings.all_stored_bytes,
         })
     }
 }

@@ -5,7 +5,6 @@
 //! is due. The receiver asks for what is due as it goes, so that nothing piles up in between.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,14 +18,18 @@ use crate::fanout::pause::Pause;
 
 pub(super) mod file;
 
-use file::{File, Known};
+use file::{File, Known, Open};
 
-/// How many receivers there may be, how much may wait for each, and how soon it is sent again.
+/// How many receivers there may be, how much may wait for each and for all, and how soon it is sent
+/// again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) receivers: usize,
     pub(super) deliveries: usize,
     pub(super) bytes: usize,
+    /// Bytes for all receivers together.
+    pub(super) all_bytes: usize,
+    /// Also how soon the file is opened again after a failure.
     pub(super) retry: Duration,
     pub(super) longest_retry: Duration,
 }
@@ -58,6 +61,8 @@ struct Waiting {
     backlogs: HashMap<Arc<str>, Backlog>,
     /// Receiver and sequence of each delivery, by its id.
     ids: HashMap<Arc<str>, (Arc<str>, u64)>,
+    /// Bytes of all deliveries, those that are being stored among them.
+    taken: usize,
 }
 
 /// What waits for one receiver.
@@ -137,8 +142,8 @@ impl Outbox {
     /// Opens the file; which receivers it knows.
     ///
     /// Errors: it cannot be opened or read
-    pub(super) fn open(path: &Path, bounds: Bounds) -> Result<(Self, Vec<Known>), redb::Error> {
-        let (file, contents) = File::open(path)?;
+    pub(super) fn open(open: Open, bounds: Bounds) -> Result<(Self, Vec<Known>), redb::Error> {
+        let (file, contents) = File::open(open, bounds.retry)?;
         let mut waiting = Waiting::default();
         for known in &contents.receivers {
             waiting.backlogs.insert(known.key(), Backlog::new(&known.namespace, 0));
@@ -151,6 +156,7 @@ impl Outbox {
             waiting.ids.insert(Arc::clone(&id), (Arc::clone(&key), sequence));
             let backlog = waiting.backlogs.get_mut(&key).expect("it was there just now");
             backlog.taken = (backlog.taken.0 + 1, backlog.taken.1 + length);
+            waiting.taken += length;
             let pause = Pause::new(bounds.retry, bounds.longest_retry);
             backlog.put(sequence, Entry { id, length, due: Instant::now(), pause });
         }
@@ -182,6 +188,7 @@ impl Outbox {
     pub(super) fn forget(&self, key: &Arc<str>) {
         let mut waiting = self.waiting();
         if let Some(backlog) = waiting.backlogs.remove(key) {
+            waiting.taken -= backlog.taken.1;
             for entry in backlog.entries.values() {
                 waiting.ids.remove(&entry.id);
             }
@@ -193,21 +200,25 @@ impl Outbox {
     pub(super) async fn keep(&self, letter: Letter) {
         let Letter { key, id, bytes, place, is_sent } = letter;
         let length = bytes.len();
+        // What was sent may still be acknowledged, or is a time-out; what was not, has failed: nothing
+        // more is tried for it.
+        let fail = |why| {
+            if !is_sent {
+                place.put(State::Refused(why));
+            }
+        };
         let Some(sequence) = self.reserve(&key, length) else {
-            place.put(State::Open(Some(Why::NotStored)));
-            return;
+            return fail(Why::NoRoom);
         };
         let stored = self.file.store(&key, sequence, bytes).await;
         let mut waiting = self.waiting();
-        let Waiting { backlogs, ids } = &mut *waiting;
+        let Waiting { backlogs, ids, taken } = &mut *waiting;
         let Some(backlog) = backlogs.get_mut(&key).filter(|backlog| backlog.since <= sequence)
         else {
             self.file.remove(&key, sequence);
-            place.put(State::Open(Some(Why::NoSubscriber)));
-            return;
+            return fail(Why::NoSubscriber);
         };
-        let state = if stored { State::Stored } else { State::Open(Some(Why::NotStored)) };
-        if place.put(state) && stored {
+        if stored && place.put(State::Stored) {
             let id: Arc<str> = id.into();
             ids.insert(Arc::clone(&id), (key, sequence));
             let mut pause = Pause::new(self.bounds.retry, self.bounds.longest_retry);
@@ -217,18 +228,25 @@ impl Outbox {
         } else {
             // Acknowledged while it was being stored, or not stored.
             backlog.release(length);
-            self.file.remove(&key, sequence);
+            *taken -= length;
+            if stored {
+                self.file.remove(&key, sequence);
+            } else {
+                fail(Why::NotStored);
+            }
         }
     }
 
     /// Makes room for a delivery, whose sequence it gives, if there is any.
     fn reserve(&self, key: &Arc<str>, length: usize) -> Option<u64> {
-        let mut waiting = self.waiting();
+        let waiting = &mut *self.waiting();
+        let all = waiting.taken + length;
         let backlog = waiting.backlogs.get_mut(key)?;
-        let taken = (backlog.taken.0 + 1, backlog.taken.1 + length);
-        let fits = taken.0 <= self.bounds.deliveries && taken.1 <= self.bounds.bytes;
-        fits.then(|| {
-            backlog.taken = taken;
+        let own = (backlog.taken.0 + 1, backlog.taken.1 + length);
+        let fits = own.0 <= self.bounds.deliveries && own.1 <= self.bounds.bytes;
+        (fits && all <= self.bounds.all_bytes).then(|| {
+            backlog.taken = own;
+            waiting.taken = all;
             self.next.fetch_add(1, Ordering::Relaxed)
         })
     }
@@ -236,16 +254,15 @@ impl Outbox {
     /// Takes an acknowledgement of something that waits; by whom, and as which receiver if any.
     pub(super) fn acknowledge(&self, id: &str, from: Speaker<'_>, receiver: Option<&str>) -> bool {
         let mut waiting = self.waiting();
-        let Waiting { backlogs, ids } = &mut *waiting;
+        let Waiting { backlogs, ids, taken } = &mut *waiting;
         let Some((key, sequence)) = ids.get(id) else { return false };
         let Some(backlog) = backlogs.get_mut(key) else { return false };
         let may = match from {
             Speaker::Subscription(_) => receiver == Some(&**key),
             Speaker::Namespace(namespace) => backlog.namespace == namespace,
-            Speaker::Bus => true,
         };
         if may {
-            backlog.remove(*sequence);
+            *taken -= backlog.remove(*sequence).map_or(0, |entry| entry.length);
             self.file.remove(key, *sequence);
             ids.remove(id);
         }

@@ -15,6 +15,7 @@ use tokio_websockets::{CloseCode, Error, Limits, Message, ServerBuilder, WebSock
 use super::line::Ear;
 use super::{Listener, Settings};
 use crate::message::Acknowledgement;
+use crate::object;
 
 /// Bytes of one message from a receiver: some 40,000 acknowledgements.
 const LONGEST_WORDS: usize = 1 << 20;
@@ -69,7 +70,7 @@ where
             return (CloseCode::UNSUPPORTED_DATA, "acknowledgements are text");
         }
         let Some(text) = word.as_text() else { continue };
-        let Ok(words) = serde_json::from_str::<Acknowledgement>(text) else {
+        let Ok(words) = object::read::<Acknowledgement>(text.as_bytes()) else {
             return (CloseCode::POLICY_VIOLATION, "expected {\"ack\":[deliveries]}");
         };
         ear.acknowledge(&words);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bus::Status;
+use crate::bus::sample::sample;
 use crate::message;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -13,16 +14,6 @@ fn bus(settings: Settings) -> (Embedded, serving::stop::Stopper) {
 
 fn listen(bus: &Embedded, pattern: &str) -> Listener {
     bus.listen("n", pattern.parse().unwrap(), None)
-}
-
-fn message(payload: &'static str) -> Message {
-    Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: payload.into(),
-        sent_at: 1,
-    }
 }
 
 fn names(names: &[&str]) -> Vec<Arc<str>> {
@@ -41,7 +32,14 @@ async fn send(
     semantics: Semantics,
     timeout: Duration,
 ) -> Vec<Outcome> {
-    bus.multicast(message("hello"), names(to), semantics, timeout).await
+    bus.multicast(sample("hello"), names(to), semantics, timeout).await
+}
+
+/// Sent until it is acknowledged, while the test goes on.
+fn must(bus: &Embedded, to: &[&str], timeout: Duration) -> JoinHandle<Vec<Outcome>> {
+    let (bus, to) = (bus.clone(), names(to));
+    let message = sample("hello");
+    tokio::spawn(async move { bus.multicast(message, to, Semantics::AtLeastOnce, timeout).await })
 }
 
 /// The id and the recipients of a delivery.
@@ -129,10 +127,7 @@ async fn who_does_not_read_delays_nobody_else() {
     let expected: Vec<String> = (1..=10).map(|n| format!("c1-{}", 2 * n)).collect();
     assert_eq!(seen, expected);
     // Awaited acknowledgements: the living has its delivery while the dead is waited for.
-    let sending = bus.clone();
-    let waits = tokio::spawn(async move {
-        send(&sending, &["dead", "live"], Semantics::AtLeastOnce, 60 * SECOND).await
-    });
+    let waits = must(&bus, &["dead", "live"], 60 * SECOND);
     let (id, _) = parts(&live.next().await.unwrap());
     assert_eq!(live.acknowledge(&ack(&id)), 1);
     assert!(!waits.is_finished(), "the dead is still waited for");
@@ -154,10 +149,7 @@ impl MapStatus for Vec<(String, Status, Option<&'static str>)> {
 async fn a_delivery_comes_again_under_its_id_until_it_is_acknowledged() {
     let (bus, _stopper) = bus(Settings::default());
     let mut listener = listen(&bus, "*");
-    let sending = bus.clone();
-    let waits = tokio::spawn(async move {
-        send(&sending, &["a", "b"], Semantics::AtLeastOnce, 60 * SECOND).await
-    });
+    let waits = must(&bus, &["a", "b"], 60 * SECOND);
     let first = listener.next().await.unwrap();
     for _ in 0..3 {
         assert_eq!(listener.next().await.unwrap(), first);
@@ -190,11 +182,7 @@ async fn the_deadline_cancels() {
 async fn a_multicast_that_is_dropped_is_not_sent_again() {
     let (bus, _stopper) = bus(Settings::default());
     let mut listener = listen(&bus, "*");
-    let sending = bus.clone();
-    let waits =
-        tokio::spawn(
-            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
-        );
+    let waits = must(&bus, &["a"], 60 * SECOND);
     listener.next().await.unwrap();
     waits.abort();
     assert!(waits.await.unwrap_err().is_cancelled());
@@ -208,11 +196,7 @@ async fn nobody_acknowledges_for_others() {
     let (bus, _stopper) = bus(Settings::default());
     let mut owner = listen(&bus, "a");
     let other = listen(&bus, "b");
-    let sending = bus.clone();
-    let waits =
-        tokio::spawn(
-            async move { send(&sending, &["a"], Semantics::AtLeastOnce, SECOND / 2).await },
-        );
+    let waits = must(&bus, &["a"], SECOND / 2);
     let (id, _) = parts(&owner.next().await.unwrap());
     assert_eq!(other.acknowledge(&ack(&id)), 0);
     assert_eq!(bus.acknowledge("elsewhere", &ack(&id)), 0);
@@ -224,11 +208,7 @@ async fn nobody_acknowledges_for_others() {
 async fn acknowledgements_by_request_count_in_their_namespace() {
     let (bus, _stopper) = bus(Settings::default());
     let mut owner = listen(&bus, "a");
-    let sending = bus.clone();
-    let waits =
-        tokio::spawn(
-            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
-        );
+    let waits = must(&bus, &["a"], 60 * SECOND);
     let (id, _) = parts(&owner.next().await.unwrap());
     assert_eq!(bus.acknowledge("n", &ack(&id)), 1);
     assert_eq!(waits.await.unwrap()[0].status, Status::Delivered);
@@ -255,11 +235,7 @@ async fn a_queue_is_bounded_in_bytes_and_one_delivery_always_fits() {
 async fn whoever_comes_back_in_time_gets_what_was_under_way() {
     let (bus, _stopper) = bus(Settings::default());
     let mut first = listen(&bus, "a");
-    let sending = bus.clone();
-    let waits =
-        tokio::spawn(
-            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
-        );
+    let waits = must(&bus, &["a"], 60 * SECOND);
     let (id, _) = parts(&first.next().await.unwrap());
     drop(first);
     let mut second = listen(&bus, "a");
@@ -272,11 +248,7 @@ async fn whoever_comes_back_in_time_gets_what_was_under_way() {
 async fn a_subscriber_that_leaves_and_stays_away_fails() {
     let (bus, _stopper) = bus(Settings::default());
     let mut first = listen(&bus, "a");
-    let sending = bus.clone();
-    let waits =
-        tokio::spawn(
-            async move { send(&sending, &["a"], Semantics::AtLeastOnce, 60 * SECOND).await },
-        );
+    let waits = must(&bus, &["a"], 60 * SECOND);
     first.next().await.unwrap();
     drop(first);
     let outcomes = told(waits.await.unwrap());
@@ -316,7 +288,7 @@ async fn ten_thousand_share_ten_connections() {
     assert_eq!(outcomes.len(), 10_000);
     assert!(outcomes.iter().all(|one| one.status == Status::Delivered));
     // The end of the bus's subscriptions ends the receivers.
-    let all = bus.room.places().table.group("n", names(&to), Reach::Known).0;
+    let all = bus.room.places().table.group("n", names(&to), Reach::Known).groups;
     for group in all {
         group.subscription.end(&bus.room);
     }

@@ -1,14 +1,14 @@
 //! One connection to NATS of the pool, and what comes back on it.
 //!
-//! Every publication has a reply subject of its own in the link's inbox. For a plain message the
-//! server answers there only if nobody listens (no responders, 503); for one to the stream it
+//! Every publication has a reply subject of its own in the link's inbox. For one to whoever listens
+//! the server answers there only if nobody does (no responders, 503); for one to the stream it
 //! answers that it is stored. A message to the inbox itself is a barrier: the server takes what a
 //! connection sends in order, so when it comes back, all before it were taken, and every refusal
 //! has arrived.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_nats::connection::State as Connection;
 use async_nats::{Client, HeaderMap, Message, StatusCode, Subject, Subscriber};
@@ -16,18 +16,21 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
+use super::send::Written;
 use crate::fanout::ledger::{Ledger, State, Why};
+use crate::fanout::parcel;
 
-/// What a reply subject's last token begins with; a number follows.
-const BARRIER: &str = "barrier-";
-const PLAIN: &str = "plain-";
-const STORE: &str = "store-";
+/// What a reply subject's last token begins with; a number follows. Short, since one travels with
+/// each delivery.
+const BARRIER: &str = "b";
+const PLAIN: &str = "p";
+const STORE: &str = "s";
 
 /// Which connection to which server: changes when it is made anew, and what was under way on the
 /// former may be lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
-    server: String,
+    server: Arc<str>,
     client: u64,
 }
 
@@ -66,7 +69,7 @@ impl Link {
             return None;
         }
         let info = self.client.try_server_info()?;
-        Some(Run { server: info.server_id, client: info.client_id })
+        Some(Run { server: info.server_id.into(), client: info.client_id })
     }
 
     /// Bytes that one message may have.
@@ -74,14 +77,17 @@ impl Link {
         self.client.try_server_info().map(|info| info.max_payload)
     }
 
+    /// Writes a subject at which the server answers if nobody listens to a delivery.
+    pub(super) fn write_reply(&self, number: u64, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.inbox.as_bytes());
+        bytes.push(b'.');
+        bytes.extend_from_slice(PLAIN.as_bytes());
+        parcel::decimal(number, bytes);
+    }
+
     /// Hands a delivery to whoever listens.
-    pub(super) async fn publish(
-        &self,
-        subject: &Subject,
-        number: u64,
-        bytes: Bytes,
-    ) -> Result<(), Why> {
-        let reply = format!("{}.{PLAIN}{number}", self.inbox);
+    pub(super) async fn publish(&self, subject: &Subject, written: Written) -> Result<(), Why> {
+        let Written { reply, bytes } = written;
         let sent = self.client.publish_with_reply(subject.clone(), reply, bytes).await;
         sent.map_err(|error| refusal(error.kind()))
     }
@@ -127,7 +133,7 @@ impl Link {
             }
         } else if let Some(number) = number(PLAIN) {
             if nobody {
-                ledger.put(number, State::Refused(Why::NoSubscriber));
+                ledger.put(number, State::Open(Some(Why::NoSubscriber)));
             }
         } else if let Some(number) = number(STORE) {
             let stored = serde_json::from_slice::<Stored>(&message.payload);

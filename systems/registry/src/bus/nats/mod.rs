@@ -1,16 +1,16 @@
 //! The bus over NATS: receivers and coordinators connect to one server, and coordinators share
 //! the receivers.
 //!
-//! What goes over the wire stands in `SUBSCRIBING.md`. Plain messages go to a receiver's subject;
-//! what must arrive goes through a stream ([`stream`]), so that it waits for whoever is away. A
-//! multicast is published over a small pool of connections ([`link`]) and confirmed as a whole:
-//! never a round trip for each message.
+//! What goes over the wire stands in `SUBSCRIBING.md`. Messages go to a receiver's subject; what
+//! must arrive and is not acknowledged soon, or has nobody to acknowledge it, goes into a stream
+//! ([`stream`]), where it waits. A multicast is published over a small pool of connections
+//! ([`link`]) and confirmed as a whole: never a round trip for each message.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, Message as Arrived, Subscriber as Arrivals};
+use async_nats::{Client, Event, Message as Arrived, Subscriber as Arrivals};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
@@ -18,18 +18,21 @@ use tokio::task::JoinSet;
 
 use super::{Bus, Counts, Outcome};
 use crate::fanout::ledger::{Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Parcel};
+use crate::fanout::parcel::{self, Bounds};
 use crate::fanout::pause::Pause;
 use crate::fault::Fault;
 use crate::message::{Acknowledgement, Message, Semantics};
+use crate::object;
 use crate::subscription::Subscriber;
 use crate::subscription::table::Reach;
 
+pub mod address;
 mod link;
 pub mod presence;
 mod receivers;
 mod send;
 mod stream;
+mod sure;
 
 use link::Link;
 use presence::{Presence, Welcome};
@@ -47,6 +50,8 @@ pub struct Settings {
     pub away: Duration,
     /// Receivers that may be known at a time; one more is refused.
     pub receivers: usize,
+    /// Presences that may wait to be dealt with; one more is dropped, and its receiver says so again.
+    pub presences: usize,
     /// The server sends again what a receiver did not acknowledge for this long.
     pub ack_wait: Duration,
     /// How long the stream keeps what nobody fetches, and a receiver that does not come back.
@@ -57,7 +62,10 @@ pub struct Settings {
     pub max_bytes: i64,
     /// How long to wait for the server's answer to anything but a delivery.
     pub patience: Duration,
-    /// The first pause before what was not confirmed is published again.
+    /// How long a receiver that is there may take to acknowledge before a delivery is stored for
+    /// it; at most half of the time that the multicast has.
+    pub unanswered: Duration,
+    /// The first pause before what the stream did not confirm is published again.
     pub retry: Duration,
     /// The longest such pause.
     pub longest_retry: Duration,
@@ -72,11 +80,13 @@ impl Default for Settings {
             connections: 2,
             away: Duration::from_secs(5),
             receivers: 10_000,
+            presences: 16_384,
             ack_wait: Duration::from_secs(5),
             keep: Duration::from_secs(24 * 3600),
             max_unacknowledged: 1_000,
             max_bytes: -1,
             patience: Duration::from_secs(2),
+            unanswered: Duration::from_secs(1),
             retry: Duration::from_millis(500),
             longest_retry: Duration::from_secs(4),
             bounds: Bounds::default(),
@@ -107,6 +117,7 @@ struct Room {
     has_stream: AtomicBool,
     receivers: RwLock<Receivers>,
     admissions: Semaphore,
+    waiting: Arc<Semaphore>,
 }
 
 impl Nats {
@@ -127,15 +138,17 @@ impl Nats {
         for number in 0..settings.connections.max(1) {
             let heard = (number == 0).then(|| Arc::clone(&connected));
             let client = client(&settings, coordinator, heard).await?;
-            let inbox = format!("_INBOX.registry.{coordinator}.{number}");
+            let inbox = format!("_INBOX.{coordinator}.{number}");
             let (link, arrivals) = Link::new(client, inbox).await.map_err(away)?;
             links.push(link);
             inboxes.push(arrivals);
         }
         let first = links[0].client.clone();
-        let acks = format!("{}.{coordinator}", presence::ACKS);
+        let acks = format!("{}.{coordinator}.*", presence::ACKS);
         let acks = first.subscribe(acks).await.map_err(away)?;
         let presences = first.subscribe(presence::SUBJECT).await.map_err(away)?;
+        let of_one = format!("{}.*", presence::SUBJECT);
+        let presences_of_one = first.subscribe(of_one).await.map_err(away)?;
         let room = Arc::new(Room {
             ledger: Arc::new(Ledger::new(coordinator)),
             coordinator: coordinator.to_owned(),
@@ -143,6 +156,7 @@ impl Nats {
             has_stream: AtomicBool::new(false),
             receivers: RwLock::default(),
             admissions: Semaphore::new(ADMISSIONS),
+            waiting: Arc::new(Semaphore::new(settings.presences)),
             links,
             counts,
             settings,
@@ -154,7 +168,9 @@ impl Nats {
             tasks.spawn(each(arrivals, Arc::downgrade(&room), hear));
         }
         tasks.spawn(each(acks, Arc::downgrade(&room), |room, message| room.acknowledge(&message)));
-        tasks.spawn(each(presences, Arc::downgrade(&room), Room::presence));
+        for presences in [presences, presences_of_one] {
+            tasks.spawn(each(presences, Arc::downgrade(&room), Room::presence));
+        }
         let ready = Arc::new(Notify::new());
         tasks.spawn(attend(Arc::downgrade(&room), connected, Arc::clone(&ready)));
         tasks.spawn(sweep(Arc::downgrade(&room)));
@@ -173,11 +189,15 @@ async fn client(
     coordinator: &str,
     connected: Option<Arc<Notify>>,
 ) -> Result<Client, Fault> {
-    let options = ConnectOptions::new()
+    let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
+    let (servers, options) = address::read(&settings.servers).map_err(refuse)?;
+    let options = options
         .name(format!("registry-{coordinator}"))
         .retry_on_initial_connect()
         .connection_timeout(settings.patience)
         .subscription_capacity(ARRIVALS)
+        // Subjects are our own or checked with the presence that names them.
+        .skip_subject_validation(true)
         .reconnect_delay_callback(|attempts| {
             let attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(6);
             Pause::new(Duration::from_millis(10 << attempts), Duration::MAX).draw()
@@ -188,11 +208,7 @@ async fn client(
             }
             std::future::ready(())
         });
-    let servers: Vec<&str> = settings.servers.split(',').map(str::trim).collect();
-    let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
-    let servers: Result<Vec<async_nats::ServerAddr>, _> =
-        servers.into_iter().map(str::parse).collect();
-    options.connect(servers.map_err(refuse)?).await.map_err(away)
+    options.connect(servers).await.map_err(away)
 }
 
 fn away(error: impl std::fmt::Display) -> Fault {
@@ -279,11 +295,14 @@ impl Room {
     }
 
     fn acknowledge(&self, message: &Arrived) {
-        let Ok(words) = serde_json::from_slice::<Acknowledgement>(&message.payload) else {
+        let Ok(words) = object::read::<Acknowledgement>(&message.payload) else {
             self.counts.strayed.one();
             return;
         };
-        let known = words.ack.iter().filter(|id| self.ledger.acknowledge(id, Speaker::Bus));
+        // Whoever may publish there may speak for that namespace, and for no other.
+        let namespace = message.subject.rsplit('.').next().unwrap_or_default();
+        let from = Speaker::Namespace(namespace);
+        let known = words.ack.iter().filter(|id| self.ledger.acknowledge(id, from));
         let known = known.count();
         self.counts.acknowledged.add(known as u64);
         self.counts.strayed.add((words.ack.len() - known) as u64);
@@ -291,20 +310,25 @@ impl Room {
 
     /// Hears a receiver; whatever takes longer than a look happens beside.
     fn presence(self: &Arc<Self>, message: Arrived) {
-        let read = Presence::read(&message.payload);
+        let read = Presence::said(&message.subject, &message.payload);
         if let Ok((presence, _)) = &read
             && message.reply.is_none()
             && self.receivers().renew(presence)
         {
             return;
         }
-        let room = Arc::clone(self);
+        let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
+            self.counts.shed.one();
+            return;
+        };
+        let (room, reply) = (Arc::clone(self), message.reply);
         tokio::spawn(async move {
+            let _place = place;
             let welcome = match read {
                 Ok((presence, pattern)) => room.admit(&presence, pattern).await,
                 Err(error) => Err(error),
             };
-            let Some(reply) = message.reply else { return };
+            let Some(reply) = reply else { return };
             let welcome = Welcome {
                 ok: welcome.is_ok(),
                 coordinator: room.coordinator.clone(),
@@ -389,20 +413,25 @@ impl Bus for Nats {
         if self.room.links.iter().all(|link| link.run().is_some()) {
             return Ok(());
         }
-        Err(Fault::unavailable(format!("no connection to NATS at {}", self.room.servers())))
+        Err(Fault::unavailable(format!(
+            "no connection to NATS at {}",
+            address::shown(&self.room.settings.servers)
+        )))
     }
 
     fn effective(&self) -> Value {
         let info = self.room.links[0].client.try_server_info();
         json!({
             "kind": "nats",
-            "servers": self.room.servers(),
+            "servers": address::shown(&self.room.settings.servers),
             "version": info.map(|info| info.version),
             "durable": self.room.has_stream.load(Ordering::Acquire),
             "connections": self.room.links.len(),
+            "receivers": self.room.settings.receivers,
+            "presences": self.room.settings.presences,
         })
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

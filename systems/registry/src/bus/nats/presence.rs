@@ -8,21 +8,25 @@ use std::fmt::Write;
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::object;
 use crate::subscription::Pattern;
 
-/// Where receivers say that they are there.
+/// Where receivers say that they are there; with a namespace behind it, those of that one alone, so
+/// that the server's permissions keep others from speaking for it.
 pub const SUBJECT: &str = "registry.presence";
 /// The stream that keeps what must arrive.
 pub const STREAM: &str = "REGISTRY";
 /// What begins the subjects of [`STREAM`].
 pub const STORED: &str = "registry.durable";
-/// What begins the subjects of acknowledgements; the coordinator's name follows.
+/// What begins the subjects of acknowledgements; the coordinator's name and the namespace follow.
 pub const ACKS: &str = "registry.acks";
 
 /// Bytes of a receiver's name.
 const LONGEST_NAME: usize = 64;
 /// Bytes of a namespace or a subject.
 const LONGEST: usize = 128;
+/// Bytes of a presence: thousands of them may wait.
+const LONGEST_PRESENCE: usize = 4 << 10;
 
 /// A receiver is there, or leaves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +66,10 @@ impl Presence {
     ///
     /// Errors: what is wrong with it, in a sentence
     pub fn read(bytes: &[u8]) -> Result<(Self, Pattern), String> {
-        let presence: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if bytes.len() > LONGEST_PRESENCE {
+            return Err(format!("a presence has at most {LONGEST_PRESENCE} bytes"));
+        }
+        let presence: Self = object::read(bytes).map_err(|error| error.to_string())?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = &presence.receiver;
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
@@ -73,6 +80,24 @@ impl Presence {
         }
         check_subject(&presence.subject)?;
         let pattern = presence.pattern.parse().map_err(|fault| format!("pattern: {fault}"))?;
+        Ok((presence, pattern))
+    }
+
+    /// The same, as it was said at a subject: at one that has a namespace, for no other one, and from
+    /// somebody who listens below `registry.` and that namespace.
+    ///
+    /// Errors: as [`Presence::read`]
+    pub fn said(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
+        let (presence, pattern) = Self::read(bytes)?;
+        let of = subject.strip_prefix(SUBJECT).and_then(|rest| rest.strip_prefix('.'));
+        let Some(namespace) = of else { return Ok((presence, pattern)) };
+        if token(&presence.namespace) != namespace {
+            return Err(format!("namespace: {subject} is for {namespace} alone"));
+        }
+        let below = format!("registry.{namespace}.");
+        if !presence.subject.starts_with(&below) {
+            return Err(format!("subject: said at {subject}, it has to begin with {below}"));
+        }
         Ok((presence, pattern))
     }
 
@@ -89,6 +114,21 @@ impl Presence {
     /// Its consumer's name.
     pub fn consumer(&self) -> String {
         format!("{}=={}", token(&self.namespace), self.receiver)
+    }
+}
+
+#[cfg(test)]
+impl Presence {
+    /// A receiver of the namespace `n`, as tests have it.
+    pub(super) fn sample(receiver: &str, pattern: &str) -> Self {
+        Self {
+            receiver: receiver.into(),
+            namespace: "n".into(),
+            pattern: pattern.into(),
+            subject: format!("to.{receiver}"),
+            gone: false,
+            forget: false,
+        }
     }
 }
 
@@ -144,14 +184,7 @@ mod tests {
 
     #[test]
     fn what_would_do_harm_is_refused() {
-        let good = Presence {
-            receiver: "r".into(),
-            namespace: "n".into(),
-            pattern: "*".into(),
-            subject: "mine".into(),
-            gone: false,
-            forget: false,
-        };
+        let good = Presence::sample("r", "*");
         let read = |presence: Presence| Presence::read(&presence.write()).map(|_| ());
         assert_eq!(read(good.clone()), Ok(()));
         for bad in ["", "a b", "a.b", "a*", &"r".repeat(65)] {
@@ -178,10 +211,34 @@ mod tests {
         for bad in ["", "a*b", "a b"] {
             assert!(read(Presence { pattern: bad.into(), ..good.clone() }).is_err(), "{bad}");
         }
+        let good_one = good.clone();
         assert!(read(Presence { namespace: String::new(), ..good }).is_err());
-        for bad in [&b""[..], b"null", b"{}", b"[1]", b"\xff"] {
+        let in_order = br#"["r","n","*","to.r",false,false]"#;
+        for bad in [&b""[..], b"null", b"{}", b"[1]", b"\xff", in_order] {
             assert!(Presence::read(bad).is_err());
         }
+        let padded = |length: usize| {
+            let mut bytes = good_one.write().to_vec();
+            bytes.resize(length, b' ');
+            Presence::read(&bytes).is_ok()
+        };
+        assert!(padded(LONGEST_PRESENCE) && !padded(LONGEST_PRESENCE + 1));
+    }
+
+    #[test]
+    fn a_subject_with_a_namespace_is_for_that_one() {
+        let said = |subject: &str, namespace: &str, listens: &str| {
+            let plain = Presence::sample("r", "*");
+            let presence =
+                Presence { namespace: namespace.into(), subject: listens.into(), ..plain };
+            Presence::said(subject, &presence.write()).is_ok()
+        };
+        assert!(said("registry.presence", "fleet", "anywhere"));
+        assert!(said("registry.presence.fleet", "fleet", "registry.fleet.r"));
+        assert!(said("registry.presence.a=2Eb", "a.b", "registry.a=2Eb.r"));
+        assert!(!said("registry.presence.fleet", "other", "registry.fleet.r"));
+        assert!(!said("registry.presence.fleet", "fleet", "registry.other.r"));
+        assert!(!said("registry.presence.fleet", "fleet", "registry.fleets.r"));
     }
 
     #[test]

@@ -176,17 +176,6 @@ mod tests {
     use super::*;
     use crate::subscription::table::Reach;
 
-    fn presence(receiver: &str, pattern: &str) -> Presence {
-        Presence {
-            receiver: receiver.into(),
-            namespace: "n".into(),
-            pattern: pattern.into(),
-            subject: format!("to.{receiver}"),
-            gone: false,
-            forget: false,
-        }
-    }
-
     fn admit(receivers: &mut Receivers, presence: &Presence) -> Arc<Receiver> {
         receivers.admit(presence, presence.pattern.parse().unwrap())
     }
@@ -200,7 +189,7 @@ mod tests {
     async fn who_is_silent_is_away_and_serves_again_when_back() {
         let (away, keep) = (Duration::from_secs(5), Duration::from_secs(60));
         let mut receivers = Receivers::default();
-        let one = presence("one", "user-*");
+        let one = Presence::sample("one", "user-*");
         admit(&mut receivers, &one).set_durable(true);
         tokio::time::advance(away / 2).await;
         assert!(receivers.renew(&one));
@@ -224,10 +213,10 @@ mod tests {
     async fn who_comes_back_serves_before_who_came_meanwhile() {
         let mut receivers = Receivers::default();
         for name in ["one", "two"] {
-            admit(&mut receivers, &presence(name, "user-*")).set_durable(true);
+            admit(&mut receivers, &Presence::sample(name, "user-*")).set_durable(true);
         }
         assert_eq!(serving(&receivers, Reach::Present), Some("two".into()));
-        let one = presence("one", "user-*");
+        let one = Presence::sample("one", "user-*");
         admit(&mut receivers, &one);
         assert_eq!(serving(&receivers, Reach::Present), Some("two".into()), "it never was away");
         assert!(receivers.get(&one).unwrap().lose());
@@ -238,13 +227,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_name_serves_what_it_said_last_and_leaves_nothing_behind() {
         let mut receivers = Receivers::default();
-        admit(&mut receivers, &presence("one", "user-*"));
-        let other = admit(&mut receivers, &presence("one", "else"));
+        admit(&mut receivers, &Presence::sample("one", "user-*"));
+        let other = admit(&mut receivers, &Presence::sample("one", "else"));
         assert_eq!(serving(&receivers, Reach::Known), None);
         assert_eq!(receivers.all().len(), 1);
         receivers.remove(&other);
         assert_eq!(receivers.all().len(), 0);
-        admit(&mut receivers, &presence("brief", "*"));
+        admit(&mut receivers, &Presence::sample("brief", "*"));
         tokio::time::advance(Duration::from_secs(9)).await;
         receivers.sweep(Duration::from_secs(5), Duration::from_secs(60));
         assert_eq!(receivers.all().len(), 0, "nothing is stored for it");

@@ -4,11 +4,13 @@
 //! whatever the semantics; the server stops when nobody listens there, goes on when somebody does,
 //! and sends again what is not acknowledged. What is acknowledged leaves the stream.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, push};
+use async_nats::jetstream::context::CreateStreamErrorKind as Refusal;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use async_nats::jetstream::{self, Context};
+use async_nats::jetstream::{self, Context, ErrorCode};
 use futures_util::TryStreamExt;
 
 use super::Settings;
@@ -22,9 +24,11 @@ const REMEMBERED: Duration = Duration::from_secs(120);
 pub(super) type Trouble = String;
 
 /// JetStream over one connection.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Streams {
     context: Context,
+    /// The server answered that it has no such stream, when it was last asked.
+    is_refused: AtomicBool,
     ack_wait: Duration,
     keep: Duration,
     max_unacknowledged: i64,
@@ -37,6 +41,7 @@ impl Streams {
         context.set_timeout(settings.patience);
         Self {
             context,
+            is_refused: AtomicBool::new(false),
             ack_wait: settings.ack_wait,
             keep: settings.keep,
             max_unacknowledged: settings.max_unacknowledged,
@@ -60,10 +65,19 @@ impl Streams {
             num_replicas: 1,
             ..Config::default()
         };
-        let stream = self.context.get_or_create_stream(config).await.map_err(told)?;
+        let stream = self.context.get_or_create_stream(config).await;
+        let refusal = stream.as_ref().err().map(|error| error.kind());
+        self.is_refused.store(refusal.is_some_and(is_final), Ordering::Release);
+        let stream = stream.map_err(told)?;
         let consumers: Vec<_> = stream.consumers().try_collect().await.map_err(told)?;
         let described = consumers.iter().filter_map(|info| info.config.description.as_deref());
         Ok(described.filter_map(|text| Presence::read(text.as_bytes()).ok()).collect())
+    }
+
+    /// Whether the server said that there is no stream: then there is no use in trying until it was
+    /// asked again.
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Acquire)
     }
 
     /// Sees to it that a receiver's consumer is there and pushes to where it listens.
@@ -89,6 +103,18 @@ impl Streams {
         // Without a consumer there is nothing to delete, which is as good.
         let _ = stream.delete_consumer(&presence.consumer()).await;
         stream.purge().filter(presence.stored()).await.map(|_| ()).map_err(told)
+    }
+}
+
+/// Whether it says that there is no JetStream, here or for us.
+fn is_final(refusal: Refusal) -> bool {
+    match refusal {
+        Refusal::JetStreamUnavailable => true,
+        Refusal::JetStream(error) => matches!(
+            error.error_code(),
+            ErrorCode::JETSTREAM_NOT_ENABLED | ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT
+        ),
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bus over a real server, with receivers that know nothing but what `SUBSCRIBING.md` says.
 
 mod faults;
+pub mod permissions;
 mod server;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::bus::Status;
 use crate::bus::folder::Folder;
+use crate::bus::sample::sample;
 use crate::filter::Filter;
 use crate::message;
 use crate::metrics::Metrics;
@@ -29,6 +31,11 @@ async fn bus(server: &Server, coordinator: &str) -> Nats {
 }
 
 async fn bus_with(server: &Server, coordinator: &str, settings: Settings) -> Nats {
+    let unanswered = Duration::from_millis(100);
+    bus_as_set(server, coordinator, Settings { unanswered, ..settings }).await
+}
+
+async fn bus_as_set(server: &Server, coordinator: &str, settings: Settings) -> Nats {
     let settings = Settings {
         servers: server.url(),
         ack_wait: Duration::from_millis(400),
@@ -50,7 +57,7 @@ struct Plain {
 impl Plain {
     async fn listen(server: &Server, receiver: &str, pattern: &str) -> Self {
         let client = async_nats::connect(server.url()).await.unwrap();
-        let presence = presence(receiver, pattern);
+        let presence = Presence::sample(receiver, pattern);
         let deliveries = client.subscribe(presence.subject.clone()).await.unwrap();
         let plain = Self { client, deliveries, presence };
         plain.say(&plain.presence, true).await;
@@ -75,13 +82,13 @@ impl Plain {
         (id, to, ack, message)
     }
 
-    /// Acknowledges as a good receiver does: to the registry and to the stream.
+    /// Acknowledges as a good receiver does: to the registry, and to the stream what comes from it.
     async fn acknowledge(&self, id: &str, ack: &str, message: &Arrived) {
         let words = serde_json::to_vec(&Acknowledgement { ack: vec![id.to_owned()] }).unwrap();
         self.client.publish(ack.to_owned(), words.into()).await.unwrap();
-        let stored = message.reply.clone().unwrap();
-        assert!(stored.starts_with("$JS.ACK."), "{stored}");
-        self.client.publish(stored, Bytes::from_static(b"+ACK")).await.unwrap();
+        if let Some(stored) = from_stream(message) {
+            self.client.publish(stored.clone(), Bytes::from_static(b"+ACK")).await.unwrap();
+        }
     }
 
     /// Acknowledges everything until it is aborted, and tells ids and recipients as they come.
@@ -108,25 +115,9 @@ impl Plain {
     }
 }
 
-fn presence(receiver: &str, pattern: &str) -> Presence {
-    Presence {
-        receiver: receiver.into(),
-        namespace: "n".into(),
-        pattern: pattern.into(),
-        subject: format!("to.{receiver}"),
-        gone: false,
-        forget: false,
-    }
-}
-
-fn message() -> Message {
-    Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"hello"),
-        sent_at: 1,
-    }
+/// Where to acknowledge to the stream what came from it.
+fn from_stream(message: &Arrived) -> Option<&async_nats::Subject> {
+    message.reply.as_ref().filter(|reply| reply.starts_with("$JS.ACK."))
 }
 
 fn send(
@@ -138,7 +129,7 @@ fn send(
     let to = to.iter().map(|name| (*name).into()).collect();
     let bus = bus.clone();
     tokio::spawn(async move {
-        let mut outcomes = bus.multicast(message(), to, semantics, timeout).await;
+        let mut outcomes = bus.multicast(sample("hello"), to, semantics, timeout).await;
         outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
         let plain = |one: Outcome| (one.identity.to_string(), one.status, one.reason);
         outcomes.into_iter().map(plain).collect()
@@ -153,11 +144,17 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// Messages that the stream holds.
-async fn stored(client: &Client) -> u64 {
+/// Messages that the stream holds, and how many it ever had.
+async fn stream(client: &Client) -> (u64, u64) {
     let context = async_nats::jetstream::new(client.clone());
     let mut stream = context.get_stream(presence::STREAM).await.unwrap();
-    stream.info().await.unwrap().state.messages
+    let state = &stream.info().await.unwrap().state;
+    (state.messages, state.last_sequence)
+}
+
+/// Messages that the stream holds.
+async fn stored(client: &Client) -> u64 {
+    stream(client).await.0
 }
 
 #[tokio::test]
@@ -199,25 +196,27 @@ async fn who_says_that_it_is_there_and_does_not_listen_is_not_delivered() {
 }
 
 #[tokio::test]
-async fn at_least_once_is_delivered_when_the_receiver_says_so_and_leaves_the_stream() {
+async fn at_least_once_is_delivered_when_the_receiver_says_so_and_the_stream_hears_nothing_of_it() {
     let server = Server::start();
-    let bus = bus(&server, "c1").await;
+    let settings = Settings { unanswered: LONG, ..Settings::default() };
+    let bus = bus_as_set(&server, "c1", settings).await;
     let mut receiver = Plain::listen(&server, "r", "user-*").await;
     let sent = send(&bus, &["nobody", "user-1", "user-2"], Semantics::AtLeastOnce, LONG);
     let (id, to, ack, message) = receiver.next().await;
     assert_eq!(to, ["user-1", "user-2"]);
-    assert_eq!(ack.as_deref(), Some("registry.acks.c1"));
-    assert_eq!(stored(&receiver.client).await, 1);
-    assert!(!sent.is_finished(), "it is stored, and the receiver is there: its word is waited for");
+    assert_eq!(ack.as_deref(), Some("registry.acks.c1.n"));
+    assert!(!sent.is_finished(), "the receiver is there: its word is waited for");
     // Words of no delivery, and no words at all, change nothing.
     for stray in [&b"{\"ack\":[\"c1-999\",\"other-1\"]}"[..], b"nonsense", b"{\"ack\":1}"] {
-        receiver.client.publish("registry.acks.c1", Bytes::from_static(stray)).await.unwrap();
+        receiver.client.publish("registry.acks.c1.n", Bytes::from_static(stray)).await.unwrap();
     }
+    assert!(from_stream(&message).is_none());
     receiver.acknowledge(&id, &ack.unwrap(), &message).await;
     let expected = [Status::Failed, Status::Delivered, Status::Delivered];
     assert_eq!(statuses(sent).await, expected);
     assert_eq!(bus.room.counts.strayed.get(), 4);
-    while stored(&receiver.client).await > 0 {}
+    assert_eq!((bus.room.counts.sent.get(), bus.room.counts.resent.get()), (1, 0));
+    assert_eq!(stream(&receiver.client).await, (0, 0));
 }
 
 #[tokio::test]
@@ -231,14 +230,77 @@ async fn who_does_not_acknowledge_is_pending_and_gets_it_again_until_it_does() {
     // Order of events: the other has its delivery while this one is still waited for.
     seen.recv().await.unwrap();
     assert!(!sent.is_finished());
-    let (id, _, ack, _) = silent.next().await;
+    let (id, _, ack, message) = silent.next().await;
+    assert!(from_stream(&message).is_none());
     assert_eq!(statuses(sent).await, [Status::Delivered, Status::Pending]);
-    let (again, _, _, message) = silent.next().await;
-    assert_eq!(again, id, "told apart by its id");
-    silent.acknowledge(&again, &ack.unwrap(), &message).await;
+    // From the stream, and once more because that was not acknowledged either.
+    for _ in 0..2 {
+        let (again, _, _, message) = silent.next().await;
+        assert_eq!(again, id, "told apart by its id");
+        assert!(from_stream(&message).is_some());
+    }
+    assert_eq!(stream(&silent.client).await, (1, 1), "what was acknowledged never was in there");
+    let (_, _, _, message) = silent.next().await;
+    silent.acknowledge(&id, &ack.unwrap(), &message).await;
     while stored(&silent.client).await > 0 {}
     assert_eq!(bus.room.counts.stored.get(), 1);
     task.abort();
+}
+
+#[tokio::test]
+async fn who_acknowledges_late_is_delivered_although_it_is_stored() {
+    let server = Server::start();
+    let bus = bus(&server, "c1").await;
+    let mut late = Plain::listen(&server, "late", "late").await;
+    let sent = send(&bus, &["late"], Semantics::AtLeastOnce, LONG);
+    let (id, _, ack, first) = late.next().await;
+    let (again, _, _, second) = late.next().await;
+    assert_eq!(again, id);
+    assert!(from_stream(&first).is_none() && from_stream(&second).is_some());
+    assert!(!sent.is_finished(), "it is stored, and the receiver is there: its word is waited for");
+    late.acknowledge(&id, &ack.unwrap(), &second).await;
+    assert_eq!(statuses(sent).await, [Status::Delivered]);
+    assert_eq!(bus.room.counts.stored.get(), 0, "nobody was told so");
+    while stored(&late.client).await > 0 {}
+}
+
+#[tokio::test]
+async fn what_nobody_listens_to_is_stored_at_once() {
+    let server = Server::start();
+    // Were it not for the server's word, it would be stored after so long.
+    let settings = Settings { unanswered: LONG, ..Settings::default() };
+    let bus = bus_as_set(&server, "c1", settings).await;
+    let mut crashed = Plain::listen(&server, "crashed", "a").await;
+    crashed.deliveries.unsubscribe().await.unwrap();
+    crashed.say(&crashed.presence, true).await;
+    let sent = send(&bus, &["a"], Semantics::AtLeastOnce, 2 * LONG);
+    while stored(&crashed.client).await == 0 {}
+    assert!(!sent.is_finished(), "it was there a moment ago");
+    crashed.deliveries = crashed.client.subscribe(crashed.presence.subject.clone()).await.unwrap();
+    let (id, _, ack, message) = crashed.next().await;
+    crashed.acknowledge(&id, &ack.unwrap(), &message).await;
+    assert_eq!(statuses(sent).await, [Status::Delivered]);
+    while stored(&crashed.client).await > 0 {}
+}
+
+#[tokio::test]
+async fn a_server_that_stores_nothing_delivers_to_who_is_there_and_pends_nothing() {
+    let server = Server::without_streams();
+    let settings = Settings { patience: SHORT, ..Settings::default() };
+    let bus = bus_with(&server, "c1", settings).await;
+    let mut receiver = Plain::listen(&server, "r", "a").await;
+    assert!(!receiver.say(&receiver.presence, true).await.durable);
+    let sent = send(&bus, &["a"], Semantics::AtLeastOnce, LONG);
+    let (id, _, ack, _) = receiver.next().await;
+    let (again, _, _, message) = receiver.next().await;
+    assert_eq!(again, id, "it is told again until it is acknowledged");
+    receiver.acknowledge(&id, &ack.unwrap(), &message).await;
+    assert_eq!(statuses(sent).await, [Status::Delivered]);
+    let silent = send(&bus, &["a"], Semantics::AtLeastOnce, SHORT);
+    assert_eq!(statuses(silent).await, [Status::Timeout]);
+    receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+    let away = send(&bus, &["a"], Semantics::AtLeastOnce, SHORT);
+    assert_eq!(statuses(away).await, [Status::Failed]);
 }
 
 #[tokio::test]
@@ -356,13 +418,13 @@ async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused()
     }
     assert!(statuses(sent).await.iter().all(|status| *status == Status::Delivered));
     assert_eq!(ids.len(), 3);
-    let huge = Message { payload: vec![0; 1 << 20].into(), ..message() };
+    let huge = sample(vec![0; 1 << 20]);
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
         let outcomes = bus.multicast(huge.clone(), vec!["a".into()], semantics, SHORT).await;
         assert_eq!(outcomes[0].status, Status::Failed);
         assert_eq!(outcomes[0].reason, Some("too large for the bus"));
     }
-    let large = Message { payload: vec![0; (1 << 20) - 4_096].into(), ..message() };
+    let large = sample(vec![0; (1 << 20) - 4_096]);
     let outcomes = bus.multicast(large, vec!["a".into()], Semantics::AtMostOnce, LONG).await;
     assert_eq!(outcomes[0].status, Status::Delivered);
 }
@@ -372,7 +434,7 @@ async fn there_is_room_for_so_many_receivers() {
     let server = Server::start();
     let _bus = bus_with(&server, "c1", Settings { receivers: 1, ..Settings::default() }).await;
     let one = Plain::listen(&server, "one", "user-*").await;
-    let two = presence("two", "user-*");
+    let two = Presence::sample("two", "user-*");
     let refused = one.say(&two, false).await;
     assert!(refused.error.is_some_and(|error| error.contains("1 receivers")));
     one.say(&one.presence, true).await;

@@ -34,11 +34,11 @@ fn what_is_no_delivery_under_way_is_not_acknowledged() {
     let account = ledger.open(&"n".into(), [(7, ACK)]);
     for id in ["", "c1", "c1-", "c1-0", "c1-2", "c1-99", "c2-1", "c1-x", "c1-18446744073709551616"]
     {
-        assert!(!ledger.acknowledge(id, Speaker::Bus), "{id}");
+        assert!(!ledger.acknowledge(id, Speaker::Namespace("n")), "{id}");
     }
     let id = ledger.id(account.number(0));
     drop(account);
-    assert!(!ledger.acknowledge(&id, Speaker::Bus), "nobody waits for it any more");
+    assert!(!ledger.acknowledge(&id, Speaker::Namespace("n")), "nobody waits for it any more");
     assert!(ledger.is_empty());
 }
 
@@ -64,7 +64,7 @@ fn what_is_stored_stays_so_whatever_becomes_of_another_attempt() {
     assert!(!account.put(0, State::Open(None)), "the answer was faster than the next attempt");
     assert!(!ledger.put(number, State::Open(Some(Why::NotStored))));
     assert_eq!(account.state(0), State::Stored);
-    assert!(ledger.acknowledge(&ledger.id(number), Speaker::Bus));
+    assert!(ledger.acknowledge(&ledger.id(number), Speaker::Namespace("n")));
     assert_eq!(account.state(0), State::Acknowledged);
 }
 

@@ -13,9 +13,10 @@ use std::thread::JoinHandle;
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use tokio::sync::{mpsc, oneshot};
 
-use super::spaces::{Change, Schema, Spaces, Wish};
+use super::spaces::{Change, Spaces, Wish};
 use crate::fault::Fault;
-use crate::identity::{self, Identity};
+use crate::identity::Identity;
+use crate::store::StoredSchema;
 
 /// Namespace and name to identity, as JSON.
 const IDENTITIES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("identities");
@@ -108,12 +109,13 @@ impl Batch {
     /// Takes a job in, or gives it back if it has to wait for the next batch.
     fn take(&mut self, job: Job, spaces: &Spaces) -> Option<Job> {
         let touches = match &job.wish {
-            Wish::Register(namespace, registration) => {
+            Wish::Register(namespace, registration) if spaces.has(namespace) => {
                 Some((namespace.clone(), registration.name.clone()))
             }
             Wish::Unregister(namespace, name) => Some((namespace.clone(), name.clone())),
-            // These concern whole namespaces, and are in a batch of their own.
-            Wish::Open(_) | Wish::Schema(..) | Wish::Expire(_) => None,
+            // These concern whole namespaces, and are in a batch of their own: so is whoever is the
+            // first in one, because a bound counts the namespaces that there are.
+            Wish::Register(..) | Wish::Open(_) | Wish::Schema(..) | Wish::Expire(_) => None,
         };
         let must_wait = touches.as_ref().is_none_or(|name| self.touched.contains(name));
         if self.is_full || must_wait && !self.decided.is_empty() {
@@ -124,7 +126,7 @@ impl Batch {
     }
 
     fn decide(&mut self, job: Job, spaces: &Spaces, touches: Option<(Arc<str>, Arc<str>)>) {
-        let now = identity::now();
+        let now = spaces.now();
         let pending = touches.as_ref().and_then(|(namespace, _)| self.pending.get(namespace));
         let is_new = match &job.wish {
             Wish::Register(namespace, registration) => {
@@ -224,8 +226,7 @@ fn write<'c>(
         for change in changes {
             match change {
                 Change::Open(namespace) => {
-                    let empty = Schema { schema: None, indexes: Vec::new() };
-                    namespaces.insert(&**namespace, &*json(&empty))?;
+                    namespaces.insert(&**namespace, &*json(&StoredSchema::default()))?;
                 }
                 Change::Schema(namespace, schema) => {
                     namespaces.insert(&**namespace, &*json(&**schema))?;
@@ -259,7 +260,7 @@ fn read(database: &Database) -> Result<Vec<Result<Change, Fault>>, redb::Error> 
     let mut changes = Vec::new();
     for row in transaction.open_table(NAMESPACES)?.iter()? {
         let (namespace, schema) = row?;
-        let schema = parse::<Schema>(schema.value());
+        let schema = parse::<StoredSchema>(schema.value());
         changes.push(schema.map(|schema| Change::Schema(namespace.value().into(), schema.into())));
     }
     for row in transaction.open_table(IDENTITIES)?.iter()? {

@@ -13,12 +13,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use self::journal::Journal;
-use self::spaces::{Change, Schema, Spaces, Wish};
-use super::{Expired, Figure, Registration, Store, unknown};
+use self::spaces::{Change, Spaces, Wish};
+use super::{Expired, Figure, Registration, Store, StoredSchema, unknown};
+use crate::clock::Clock;
 use crate::fault::Fault;
 use crate::filter::Filter;
-use crate::identity::{self, Identity, Millis};
+use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
+
+/// What the store keeps to.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The file that outlives it, if anything does; made if it is not there.
+    pub file: Option<PathBuf>,
+    /// How many namespaces there may be; 0 is no bound.
+    pub namespaces: u64,
+    /// By which its identities expire.
+    pub clock: Clock,
+}
 
 /// A store in memory.
 #[derive(Debug)]
@@ -35,25 +47,40 @@ enum Writer {
 }
 
 impl Embedded {
-    /// A store that forgets everything when it ends.
+    /// A store without bounds that forgets everything when it ends.
     pub fn in_memory() -> Self {
-        Self { spaces: Arc::default(), writer: Writer::Memory(Mutex::default()) }
+        Self::over(Settings::default())
     }
 
-    /// A store that keeps everything in a file, which is made if it is not there.
+    /// A store without bounds that keeps everything in a file.
     ///
-    /// Errors: `UNAVAILABLE` if it cannot be read, or if another process has it open
+    /// Errors: as [`Embedded::open`]
     pub fn durable(path: &Path) -> Result<Self, Fault> {
-        let spaces = Arc::<Spaces>::default();
-        let journal = Journal::open(path, spaces.clone())?;
-        Ok(Self { spaces, writer: Writer::File(journal, path.to_owned()) })
+        Self::open(Settings { file: Some(path.to_owned()), ..Settings::default() })
+    }
+
+    /// A store as it is wanted.
+    ///
+    /// Errors: `UNAVAILABLE` if its file cannot be read, or if another process has it open
+    pub fn open(settings: Settings) -> Result<Self, Fault> {
+        let file = settings.file.clone();
+        let mut store = Self::over(settings);
+        if let Some(path) = file {
+            store.writer = Writer::File(Journal::open(&path, Arc::clone(&store.spaces))?, path);
+        }
+        Ok(store)
+    }
+
+    fn over(settings: Settings) -> Self {
+        let spaces = Arc::new(Spaces::new(settings.namespaces, settings.clock));
+        Self { spaces, writer: Writer::Memory(Mutex::default()) }
     }
 
     async fn write(&self, wish: Wish) -> Result<Vec<Change>, Fault> {
         match &self.writer {
             Writer::Memory(alone) => {
                 let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
-                let changes = self.spaces.decide(wish, identity::now(), 0)?;
+                let changes = self.spaces.decide(wish, self.now(), 0)?;
                 self.spaces.make(&changes);
                 Ok(changes)
             }
@@ -82,18 +109,17 @@ impl Store for Embedded {
     }
 
     async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<Identity>>, Fault> {
-        let now = identity::now();
+        let now = self.now();
         Ok(self.spaces.look(namespace, |space| space.view.get(name, now).cloned()).flatten())
     }
 
     async fn find(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
-        let found = self.spaces.look(namespace, |space| space.view.find(query, identity::now()));
+        let found = self.spaces.look(namespace, |space| space.view.find(query, self.now()));
         found.ok_or_else(|| unknown(namespace))?
     }
 
     async fn targets(&self, namespace: &str, filter: &Filter) -> Result<Vec<Arc<str>>, Fault> {
-        let found =
-            self.spaces.look(namespace, |space| space.view.targets(filter, identity::now()));
+        let found = self.spaces.look(namespace, |space| space.view.targets(filter, self.now()));
         found.ok_or_else(|| unknown(namespace))
     }
 
@@ -101,14 +127,8 @@ impl Store for Embedded {
         self.write(Wish::Open(namespace.into())).await.map(drop)
     }
 
-    async fn put_schema(
-        &self,
-        namespace: &str,
-        schema: Arc<Value>,
-        indexes: Vec<String>,
-    ) -> Result<(), Fault> {
-        let schema = Arc::new(Schema { schema: Some(schema), indexes });
-        self.write(Wish::Schema(namespace.into(), schema)).await.map(drop)
+    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), Fault> {
+        self.write(Wish::Schema(namespace.into(), Arc::new(schema))).await.map(drop)
     }
 
     async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, Fault> {
@@ -124,8 +144,12 @@ impl Store for Embedded {
         Ok(gone.collect())
     }
 
+    fn now(&self) -> Millis {
+        self.spaces.now()
+    }
+
     fn counts(&self) -> Vec<(Arc<str>, u64)> {
-        let now = identity::now();
+        let now = self.now();
         self.spaces.look_at_all(|space| space.view.len_alive(now) as u64)
     }
 

@@ -8,10 +8,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
+use crate::clock::Clock;
 use crate::fault::Fault;
 use crate::identity::{Identity, Millis};
 use crate::store::view::View;
-use crate::store::{Expired, LONGEST_LIFE, Registration, full, taken};
+use crate::store::{Expired, LONGEST_LIFE, Registration, StoredSchema, crowded, full, taken};
 
 /// What somebody wants changed.
 #[derive(Debug)]
@@ -19,15 +20,8 @@ pub(super) enum Wish {
     Register(Arc<str>, Registration),
     Unregister(Arc<str>, Arc<str>),
     Open(Arc<str>),
-    Schema(Arc<str>, Arc<Schema>),
+    Schema(Arc<str>, Arc<StoredSchema>),
     Expire(Millis),
-}
-
-/// A namespace's schema and the fields that it indexes.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Schema {
-    pub(super) schema: Option<Arc<Value>>,
-    pub(super) indexes: Vec<String>,
 }
 
 /// What is changed.
@@ -37,7 +31,7 @@ pub(super) enum Change {
     Open(Arc<str>),
     Put(Arc<str>, Arc<Identity>),
     Gone(Expired),
-    Schema(Arc<str>, Arc<Schema>),
+    Schema(Arc<str>, Arc<StoredSchema>),
 }
 
 /// One namespace.
@@ -51,9 +45,21 @@ pub(super) struct Space {
 #[derive(Debug, Default)]
 pub(super) struct Spaces {
     by_name: RwLock<BTreeMap<Arc<str>, Arc<RwLock<Space>>>>,
+    /// How many there may be; 0 is no bound.
+    most: u64,
+    clock: Clock,
 }
 
 impl Spaces {
+    pub(super) fn new(most: u64, clock: Clock) -> Self {
+        Self { most, clock, ..Self::default() }
+    }
+
+    /// The time by which everybody here expires.
+    pub(super) fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
     /// Forgets everything for what others hold.
     pub(super) fn become_those(&self, others: Self) {
         let others = others.by_name.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -86,23 +92,25 @@ impl Spaces {
         now: Millis,
         pending: usize,
     ) -> Result<Vec<Change>, Fault> {
-        let opened = |namespace: &Arc<str>| {
-            self.get(namespace).is_none().then(|| Change::Open(namespace.clone()))
-        };
         Ok(match wish {
             Wish::Register(namespace, registration) => {
                 let identity = self.admit(&namespace, registration, now, pending)?;
-                opened(&namespace).into_iter().chain([Change::Put(namespace, identity)]).collect()
+                self.opened(&namespace)?
+                    .into_iter()
+                    .chain([Change::Put(namespace, identity)])
+                    .collect()
             }
             Wish::Unregister(namespace, name) => {
                 let is_there = self.is_alive(&namespace, &name, now);
                 let gone = Change::Gone(Expired { namespace, name });
                 if is_there { vec![gone] } else { Vec::new() }
             }
-            Wish::Open(namespace) => opened(&namespace).into_iter().collect(),
-            Wish::Schema(namespace, schema) => {
-                opened(&namespace).into_iter().chain([Change::Schema(namespace, schema)]).collect()
-            }
+            Wish::Open(namespace) => self.opened(&namespace)?.into_iter().collect(),
+            Wish::Schema(namespace, schema) => self
+                .opened(&namespace)?
+                .into_iter()
+                .chain([Change::Schema(namespace, schema)])
+                .collect(),
             Wish::Expire(until) => self.due(until).into_iter().map(Change::Gone).collect(),
         })
     }
@@ -129,6 +137,25 @@ impl Spaces {
     /// Whether somebody is registered under this name.
     pub(super) fn is_alive(&self, namespace: &str, name: &str, now: Millis) -> bool {
         self.look(namespace, |space| space.view.get(name, now).is_some()).unwrap_or(false)
+    }
+
+    /// Whether there is a namespace of this name.
+    pub(super) fn has(&self, namespace: &str) -> bool {
+        self.get(namespace).is_some()
+    }
+
+    /// What makes a namespace be, if there is none.
+    ///
+    /// Errors: `QUOTA_EXCEEDED`: there is no room for another one
+    fn opened(&self, namespace: &Arc<str>) -> Result<Option<Change>, Fault> {
+        if self.has(namespace) {
+            return Ok(None);
+        }
+        let there = self.by_name.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        if self.most > 0 && there >= self.most {
+            return Err(crowded(there));
+        }
+        Ok(Some(Change::Open(namespace.clone())))
     }
 
     fn admit(

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -16,6 +16,7 @@ use super::link::{Link, Live, PATIENCE};
 use super::scripts::{Keys, Scripts};
 use crate::fault::Fault;
 use crate::identity::{Identity, Millis};
+use crate::store::StoredSchema;
 use crate::store::view::View;
 
 /// Most entries of the log that are asked for at a time.
@@ -23,13 +24,6 @@ const BATCH: usize = 1_000;
 
 /// How often everything is read anew within one question before it is given up.
 const RELOADS: usize = 3;
-
-/// What a namespace's key `schema` and its log hold.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct SchemaEntry {
-    pub(super) schema: Option<Arc<Value>>,
-    pub(super) indexes: Vec<String>,
-}
 
 /// The namespace as of the last question.
 #[derive(Debug, Default)]
@@ -234,8 +228,8 @@ impl Follower {
         let keys = [&*self.keys.about, &*self.keys.schema];
         let (epoch, entry, schema): (String, u64, Vec<u8>) =
             self.link.run(live, &self.scripts.here, &keys, &[]).await?;
-        let schema: SchemaEntry =
-            if schema.is_empty() { SchemaEntry::default() } else { read(&schema)? };
+        let schema: StoredSchema =
+            if schema.is_empty() { StoredSchema::default() } else { read(&schema)? };
         let mut view = View::new(&schema.indexes);
         let mut cursor = 0;
         loop {
@@ -272,7 +266,7 @@ fn apply(contents: &mut Contents, kind: &str, value: &[u8]) -> Result<(), Fault>
         "put" => contents.view.put(Arc::new(read::<Identity>(value)?)),
         "gone" => drop(contents.view.remove(&String::from_utf8_lossy(value))),
         "schema" => {
-            let entry: SchemaEntry = read(value)?;
+            let entry: StoredSchema = read(value)?;
             contents.view.reindex(&entry.indexes);
             contents.schema = entry.schema;
         }

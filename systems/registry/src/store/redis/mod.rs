@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::copy::{Account, Copy, SchemaEntry};
+use self::copy::{Account, Copy};
 use self::link::Link;
 use self::scripts::{Keys, LOG_LENGTH, NAMESPACES, Scripts};
-use super::{Expired, Figure, LONGEST_LIFE, Registration, Store};
+use super::{Expired, Figure, LONGEST_LIFE, Registration, Store, StoredSchema};
 use crate::fault::Fault;
 use crate::filter::Filter;
 use crate::identity::{self, Identity, Millis};
@@ -45,16 +45,24 @@ pub struct Redis {
     scripts: Arc<Scripts>,
     copies: Mutex<BTreeMap<Arc<str>, Arc<Copy>>>,
     calls: AtomicU64,
+    /// How many namespaces there may be, as scripts take it; 0 is no bound.
+    most: String,
 }
 
 impl Redis {
-    /// Connects to an address such as `redis://127.0.0.1:6379/0`.
+    /// Connects to an address such as `redis://127.0.0.1:6379/0`; without a bound of namespaces.
     ///
     /// Errors: `UNAVAILABLE` if the address is none or nobody answers there within a second
     pub async fn connect(url: &str) -> Result<Self, Fault> {
         let link = Link::connect(url).await?;
         let (copies, calls) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Self { link, scripts: Arc::new(Scripts::new()), copies, calls })
+        let scripts = Arc::new(Scripts::new());
+        Ok(Self { link, scripts, copies, calls, most: "0".into() })
+    }
+
+    /// The same with at most so many namespaces, whoever made them; 0 is no bound.
+    pub fn with_at_most(self, namespaces: u64) -> Self {
+        Self { most: namespaces.to_string(), ..self }
     }
 
     fn copy(&self, namespace: &str) -> Arc<Copy> {
@@ -96,7 +104,8 @@ impl Store for Redis {
         let ttl = ttl_ms.map(|ttl| ttl.min(LONGEST_LIFE));
         let given = (ttl.map_or_else(String::new, |ttl| ttl.to_string()), quota.to_string());
         let replaces = if replace { "1" } else { "0" };
-        let arguments = [namespace, &name, &head, &given.0, replaces, &given.1, LOG_LENGTH];
+        let arguments =
+            [namespace, &name, &head, &given.0, replaces, &given.1, LOG_LENGTH, &*self.most];
         let keys = [&*keys.identities, &keys.expiry, &keys.log, &keys.about, NAMESPACES];
         let live = self.link.live()?;
         let answer: Vec<u64> =
@@ -109,6 +118,7 @@ impl Store for Redis {
                 expires_at: ttl.map(|ttl| now + ttl),
             })),
             [2, alive] => Err(super::full(alive)),
+            [3, there] => Err(super::crowded(there)),
             _ => Err(super::taken(&name)),
         }
     }
@@ -142,22 +152,19 @@ impl Store for Redis {
     async fn open(&self, namespace: &str) -> Result<(), Fault> {
         let keys = Keys::of(namespace);
         let live = self.link.live()?;
-        let keys = [&*keys.about, NAMESPACES];
-        self.link.run(&live, &self.scripts.open, &keys, &[namespace]).await
+        let (keys, arguments) = ([&*keys.about, NAMESPACES], [namespace, &*self.most]);
+        let there = self.link.run(&live, &self.scripts.open, &keys, &arguments).await?;
+        opened(there)
     }
 
-    async fn put_schema(
-        &self,
-        namespace: &str,
-        schema: Arc<Value>,
-        indexes: Vec<String>,
-    ) -> Result<(), Fault> {
+    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), Fault> {
         let keys = Keys::of(namespace);
         let keys = [&*keys.schema, &keys.log, &keys.about, NAMESPACES];
-        let entry = text(&SchemaEntry { schema: Some(schema), indexes });
-        let arguments = [namespace, &entry, LOG_LENGTH];
+        let entry = text(&schema);
+        let arguments = [namespace, &entry, LOG_LENGTH, &*self.most];
         let live = self.link.live()?;
-        self.link.run(&live, &self.scripts.schema, &keys, &arguments).await
+        let there = self.link.run(&live, &self.scripts.schema, &keys, &arguments).await?;
+        opened(there)
     }
 
     async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, Fault> {
@@ -193,6 +200,11 @@ impl Store for Redis {
             self.all_copies().iter().for_each(|(_, copy)| drop(copy.ask()));
         }
         Ok(expired)
+    }
+
+    /// By the wall clock of this machine, which is only near that of Redis.
+    fn now(&self) -> Millis {
+        identity::now()
     }
 
     /// As of the last read, at most about a second ago as long as [`Store::expire`] is called.
@@ -249,6 +261,11 @@ impl Store for Redis {
             "log_length": LOG_LENGTH.parse::<u64>().ok(),
         })
     }
+}
+
+/// What a script says of a namespace that it was to make: nothing, or how many are in its way.
+fn opened(in_the_way: Option<u64>) -> Result<(), Fault> {
+    in_the_way.map_or(Ok(()), |there| Err(super::crowded(there)))
 }
 
 fn text(value: &impl Serialize) -> String {

@@ -123,15 +123,30 @@ fn ten_thousand_targets_are_grouped_by_who_serves_them() {
     let (table, _) = table(&patterns);
     let targets: Vec<Arc<str>> =
         (0..10_000).map(|number| format!("user-{:04}", number).into()).collect();
-    let (groups, unserved) = table.group("n", targets, Reach::Present);
-    assert_eq!(groups.len(), 9);
-    for group in &groups {
-        assert_eq!(group.targets.len(), 1_000);
+    let Groups { groups, targets, unserved } = table.group("n", targets, Reach::Present);
+    assert_eq!((groups.len(), targets.len()), (9, 9_000));
+    for (group, targets) in groups.iter().zip(targets.chunks(1_000)) {
+        assert_eq!(group.count, 1_000);
         let pattern: Pattern = patterns[group.subscription.key as usize].parse().unwrap();
-        assert!(group.targets.iter().all(|target| pattern.fits(target)));
-        assert!(group.targets.is_sorted(), "the order given is kept");
+        assert!(targets.iter().all(|target| pattern.fits(target)));
+        assert!(targets.is_sorted(), "the order given is kept");
     }
     assert_eq!(unserved.len(), 1_000);
     assert!(unserved.iter().all(|target| target.starts_with("user-9")));
-    assert_eq!(table.group("m", unserved, Reach::Known).1.len(), 1_000);
+    assert_eq!(table.group("m", unserved, Reach::Known).unserved.len(), 1_000);
+}
+
+#[test]
+fn prefixes_are_told_apart_behind_what_they_have_in_common() {
+    let common = "sixteen-bytes-or-more-";
+    let patterns = ["*", "b-*", "*", "ab*", "a-*", "a*"].map(|rest| format!("{common}{rest}"));
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let (mut table, _) = table(&patterns);
+    for (rest, expected) in [("abc", 3), ("a-c", 4), ("ac", 5), ("b-", 1), ("b", 2), ("", 2)] {
+        assert_eq!(serving(&table, &format!("{common}{rest}")), Some(expected), "{rest}");
+    }
+    assert_eq!(serving(&table, "sixteen-bytes-or"), None);
+    assert!(table.remove("n", &patterns[3].parse().unwrap(), 3).is_some());
+    assert_eq!(serving(&table, &format!("{common}abc")), Some(5));
+    assert!(table.remove("n", &patterns[3].parse().unwrap(), 3).is_none());
 }

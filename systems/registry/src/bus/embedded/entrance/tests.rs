@@ -17,8 +17,9 @@ use tokio_websockets::{CloseCode, Config, Message as Frame, WebSocketStream};
 
 use super::*;
 use crate::bus::embedded::Settings;
+use crate::bus::sample::sample;
 use crate::bus::{Bus, Counts, Outcome, Status};
-use crate::message::{self, Acknowledgement, Message, Semantics};
+use crate::message::{self, Acknowledgement, Semantics};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -67,13 +68,7 @@ fn multicast(
     to: &[&str],
     semantics: Semantics,
 ) -> tokio::task::JoinHandle<Vec<Outcome>> {
-    let message = Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"\xff\x00 not text"),
-        sent_at: 1,
-    };
+    let message = sample(&b"\xff\x00 not text"[..]);
     let to: Vec<Arc<str>> = to.iter().map(|name| (*name).into()).collect();
     let bus = bus.clone();
     tokio::spawn(async move { bus.multicast(message, to, semantics, LONG).await })
@@ -191,6 +186,7 @@ async fn whoever_talks_nonsense_loses_only_its_own_connection() {
         (Frame::text("nonsense"), policy),
         (Frame::text("{\"ack\":5}"), policy),
         (Frame::text(""), policy),
+        (Frame::text("[[\"d-1\"]]"), policy),
         (Frame::text("[".repeat(5_000)), policy),
         (Frame::binary("{\"ack\":[]}"), CloseCode::UNSUPPORTED_DATA),
         (Frame::text(huge), CloseCode::MESSAGE_TOO_BIG),
@@ -253,13 +249,7 @@ async fn a_receiver_that_reads_nothing_fills_its_own_queue_and_is_let_go() {
     let mut failed = None;
     // Kernel buffers take some, the queue the rest; then it is full.
     for round in 0..200 {
-        let message = Message {
-            id: "m-1".into(),
-            namespace: "n".into(),
-            content_type: "text/plain".into(),
-            payload: payload.clone(),
-            sent_at: 1,
-        };
+        let message = sample(payload.clone());
         let to: Vec<Arc<str>> = vec!["dead".into(), "live".into()];
         let outcomes = bus.multicast(message, to, Semantics::AtMostOnce, LONG).await;
         let of = |name: &str| outcomes.iter().find(|one| &*one.identity == name).unwrap();

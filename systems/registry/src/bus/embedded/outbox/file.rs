@@ -1,20 +1,27 @@
 //! The outbox's file: who is known by name, and what waits for whom.
 //!
 //! One thread writes. Whatever came while it was at it goes into the next transaction together, so
-//! that deliveries that are stored at the same time share one wait for the disk.
+//! that deliveries that are stored at the same time share one wait for the disk. After a failure
+//! the file is opened again, and what is owed to it since ([`Owed`]) is made up for.
 
-use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use hyper::body::Bytes;
 use redb::{
-    Database, Error, ReadableDatabase, ReadableTable, Table, TableDefinition, WriteTransaction,
+    Database, DatabaseError, Error, ReadableDatabase, ReadableTable, Table, TableDefinition,
+    WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::message;
+
+mod owed;
+
+use owed::Owed;
 
 /// Receivers by their key: JSON of [`Known`].
 const RECEIVERS: TableDefinition<'_, &str, &str> = TableDefinition::new("receivers");
@@ -54,30 +61,38 @@ enum Wish {
     Remove { key: Arc<str>, sequence: u64 },
 }
 
+/// How the file is opened, the first time and again.
+pub(in super::super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
+
+/// The file; none after a failure, until it is opened again.
+type Shared = Arc<RwLock<Option<Database>>>;
+
 /// The file and the thread that writes it; dropped, it writes what was wished for and closes.
 #[derive(Debug)]
 pub(super) struct File {
-    database: Arc<Database>,
+    database: Shared,
     wishes: Option<mpsc::Sender<Wish>>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl File {
-    /// Opens or makes the file.
+    /// Opens or makes the file; after a failure again, at least that pause later.
     ///
     /// Errors: it cannot be opened or read, or is none of ours
-    pub(super) fn open(path: &Path) -> Result<(Self, Contents), Error> {
-        let database = Arc::new(Database::create(path)?);
+    pub(super) fn open(open: Open, pause: Duration) -> Result<(Self, Contents), Error> {
+        let database = open()?;
         let transaction = database.begin_write()?;
         transaction.open_table(RECEIVERS)?;
         transaction.open_table(DELIVERIES)?;
         transaction.commit()?;
         let contents = read(&database)?;
+        let database = Shared::new(RwLock::new(Some(database)));
         let (wishes, wished) = mpsc::channel();
-        let writing = Arc::clone(&database);
+        let owed = Owed::default();
+        let writer = Writer { open, database: database.clone(), pause, not_before: None, owed };
         let writer = std::thread::Builder::new()
             .name("registry-outbox".into())
-            .spawn(move || write(&writing, &wished))
+            .spawn(move || writer.serve(&wished))
             .map_err(Error::Io)?;
         Ok((Self { database, wishes: Some(wishes), writer: Some(writer) }, contents))
     }
@@ -96,7 +111,7 @@ impl File {
         self.wish(Wish::Remove { key: Arc::clone(key), sequence });
     }
 
-    /// Stores a delivery; resolves to `true` once the disk has it.
+    /// Stores a delivery; resolves to `true` once the disk has it, and to `false` if it never will.
     pub(super) async fn store(&self, key: &Arc<str>, sequence: u64, bytes: Bytes) -> bool {
         let (done, stored) = oneshot::channel();
         self.wish(Wish::Store { key: Arc::clone(key), sequence, bytes, done });
@@ -105,7 +120,8 @@ impl File {
 
     /// A delivery that was stored.
     pub(super) fn read(&self, key: &str, sequence: u64) -> Option<Bytes> {
-        let transaction = self.database.begin_read().ok()?;
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let transaction = database.as_ref()?.begin_read().ok()?;
         let deliveries = transaction.open_table(DELIVERIES).ok()?;
         let bytes = deliveries.get((key, sequence)).ok()??;
         Some(Bytes::copy_from_slice(bytes.value()))
@@ -144,32 +160,96 @@ fn read(database: &Database) -> Result<Contents, Error> {
     Ok(contents)
 }
 
-/// Carries wishes out until there can be no more.
-fn write(database: &Database, wished: &mpsc::Receiver<Wish>) {
-    while let Ok(first) = wished.recv() {
-        let mut batch = vec![first];
-        batch.extend(wished.try_iter().take(BATCH - 1));
-        if commit(database, &batch).is_err() {
-            // Dropped with its batch, each sender tells that it is not stored.
-            continue;
-        }
-        for wish in batch {
-            if let Wish::Store { done, .. } = wish {
-                // Whoever waited may have gone.
-                let _ = done.send(());
+/// The thread that writes.
+struct Writer {
+    open: Open,
+    database: Shared,
+    pause: Duration,
+    /// When the file may be opened again: that may cost as much as reading all of it.
+    not_before: Option<Instant>,
+    owed: Owed,
+}
+
+impl Writer {
+    /// Carries wishes out until there can be no more.
+    fn serve(mut self, wished: &mpsc::Receiver<Wish>) {
+        loop {
+            let patience = if self.owed.is_empty() { Duration::MAX } else { self.pause };
+            let first = wished.recv_timeout(patience);
+            let is_over = matches!(first, Err(RecvTimeoutError::Disconnected));
+            if is_over {
+                // The last time that anything can be made up for.
+                self.not_before = None;
+            }
+            let batch = first.into_iter().chain(wished.try_iter().take(BATCH - 1)).collect();
+            self.carry_out(batch);
+            if is_over {
+                return;
             }
         }
     }
+
+    fn carry_out(&mut self, batch: Vec<Wish>) {
+        if batch.is_empty() && self.owed.is_empty() {
+            return;
+        }
+        let is_open = self.opens();
+        let is_written = is_open && self.writes(&batch);
+        if is_written {
+            self.owed = Owed::default();
+        }
+        for wish in batch {
+            match wish {
+                // Whoever waited may have gone. Dropped instead, it tells that nothing is stored.
+                Wish::Store { done, .. } if is_written => drop(done.send(())),
+                Wish::Store { .. } if !is_open => {}
+                wish if !is_written => self.owed.take(wish),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether there is a file, opened again if it may be.
+    fn opens(&mut self) -> bool {
+        let is_open = self.database.read().unwrap_or_else(PoisonError::into_inner).is_some();
+        if is_open || self.not_before.is_some_and(|instant| Instant::now() < instant) {
+            return is_open;
+        }
+        let opened = (self.open)().map_err(Error::from);
+        // Nobody waits for the lock meanwhile.
+        let opened = opened.and_then(|file| self.owed.settle(&file).map(|()| file));
+        self.become_that(opened.ok())
+    }
+
+    fn writes(&mut self, batch: &[Wish]) -> bool {
+        let owed = self.owed.wishes();
+        let written = {
+            let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+            database.as_ref().is_some_and(|file| commit(file, owed.iter().chain(batch)).is_ok())
+        };
+        // Nobody can say how far a write that failed went, and this file takes no other one.
+        written || self.become_that(None)
+    }
+
+    fn become_that(&mut self, database: Option<Database>) -> bool {
+        self.not_before = database.is_none().then(|| Instant::now() + self.pause);
+        let mut place = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        *place = database;
+        place.is_some()
+    }
 }
 
-fn commit(database: &Database, batch: &[Wish]) -> Result<(), Error> {
+fn commit<'w>(database: &Database, batch: impl Iterator<Item = &'w Wish>) -> Result<(), Error> {
     let transaction = database.begin_write()?;
     carry_out(&transaction, batch)?;
     transaction.commit()?;
     Ok(())
 }
 
-fn carry_out(transaction: &WriteTransaction, batch: &[Wish]) -> Result<(), Error> {
+fn carry_out<'w>(
+    transaction: &WriteTransaction,
+    batch: impl Iterator<Item = &'w Wish>,
+) -> Result<(), Error> {
     let mut receivers = transaction.open_table(RECEIVERS)?;
     let mut deliveries = transaction.open_table(DELIVERIES)?;
     for wish in batch {

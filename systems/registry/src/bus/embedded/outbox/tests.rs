@@ -4,14 +4,25 @@ use futures_util::FutureExt;
 use serving::stop::Stop;
 use tokio::task::JoinHandle;
 
+use std::path::Path;
+
 use super::*;
 use crate::bus::embedded::{Embedded, Listener, Settings};
 use crate::bus::folder::{self, Folder};
+use crate::bus::sample::sample;
 use crate::bus::{Bus, Counts, Outcome, Status};
-use crate::message::{self, Acknowledgement, Message, Semantics};
+use crate::disk::Disk;
+use crate::message::{self, Acknowledgement, Semantics};
 
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(100);
+
+/// A bus over a disk.
+fn over(disk: &Disk) -> Embedded {
+    let settings = Settings { longest_retry: SHORT, ..Settings::default() };
+    let (coordinator, stop) = (format!("c{}", folder::number()), Stop::pair().1);
+    Embedded::over(disk.opener(), &coordinator, settings, Counts::default(), stop).unwrap()
+}
 
 /// A bus over a file; as after every start, under a name that no other ever had.
 fn open(path: &Path, settings: Settings) -> Embedded {
@@ -26,19 +37,21 @@ fn listen(bus: &Embedded, pattern: &str, name: &str) -> Listener {
 }
 
 fn send(bus: &Embedded, to: &str, semantics: Semantics, timeout: Duration) -> JoinHandle<Status> {
-    let message = Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"hello"),
-        sent_at: 1,
-    };
     let (bus, to) = (bus.clone(), vec![to.into()]);
-    tokio::spawn(async move { bus.multicast(message, to, semantics, timeout).await[0].status })
+    tokio::spawn(
+        async move { bus.multicast(sample("hello"), to, semantics, timeout).await[0].status },
+    )
 }
 
 async fn must(bus: &Embedded, to: &str) -> Status {
     send(bus, to, Semantics::AtLeastOnce, LONG).await.unwrap()
+}
+
+/// What is told of a delivery that is settled at once, long before its deadline.
+async fn at_once(bus: &Embedded, to: &str) -> Outcome {
+    let multicast =
+        bus.multicast(sample("hello"), vec![to.into()], Semantics::AtLeastOnce, 10 * LONG);
+    tokio::time::timeout(LONG, multicast).await.expect("nothing is waited for").remove(0)
 }
 
 /// The next delivery's id and its only recipient.
@@ -171,12 +184,95 @@ async fn what_waits_for_one_is_bounded() {
         drop(listen(&bus, name, name));
     }
     for expected in [Status::Pending, Status::Pending, Status::Failed] {
-        let sent = send(&bus, "a", Semantics::AtLeastOnce, SHORT);
-        assert_eq!(sent.await.unwrap(), expected);
+        assert_eq!(at_once(&bus, "a").await.status, expected);
     }
     assert_eq!(must(&bus, "b").await, Status::Pending, "another's is not full");
     drop(listen(&bus, "c", "c"));
     assert_eq!(must(&bus, "c").await, Status::Failed, "there is no place for a third");
+}
+
+#[tokio::test]
+async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
+    const MOST: usize = 1_000;
+    let folder = Folder::new();
+    let file = folder.0.join("outbox");
+    let settings = || Settings { all_stored_bytes: MOST, ..Settings::default() };
+    let bus = open(&file, settings());
+    for name in ["a", "b", "c"] {
+        drop(listen(&bus, name, name));
+    }
+    let mut pending = 0;
+    let refused = loop {
+        let told = at_once(&bus, ["a", "b"][pending % 2]).await;
+        if told.status != Status::Pending {
+            break told;
+        }
+        pending += 1;
+        assert!(bus.room.outbox.as_ref().unwrap().waiting().taken <= MOST);
+    };
+    assert!(pending >= 2, "{pending}");
+    assert_eq!((refused.status, refused.reason), (Status::Failed, Some("no room to store it")));
+    assert_eq!(at_once(&bus, "c").await.status, Status::Failed, "others take its room");
+    drop(bus);
+    let bus = open(&file, settings());
+    assert_eq!(at_once(&bus, "c").await.status, Status::Failed, "what is in the file counts");
+    // Room comes back by an acknowledgement, and with a receiver that is forgotten.
+    let mut back = listen(&bus, "a", "a");
+    let (id, _) = next(&mut back).await;
+    assert_eq!(back.acknowledge(&ack(&id)), 1);
+    assert_eq!(at_once(&bus, "c").await.status, Status::Pending);
+    assert_eq!(at_once(&bus, "c").await.status, Status::Failed);
+    bus.forget("n", "b").await;
+    assert_eq!(at_once(&bus, "c").await.status, Status::Pending);
+    drop(back);
+    for name in ["a", "c"] {
+        bus.forget("n", name).await;
+    }
+    assert_eq!(bus.room.outbox.as_ref().unwrap().waiting().taken, 0);
+}
+
+/// As large as payloads may be, which take the most room beside themselves, and three times over:
+/// what was acknowledged leaves its place to what comes.
+#[tokio::test]
+async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
+    const MOST: usize = 8 << 20;
+    let folder = Folder::new();
+    let file = folder.0.join("outbox");
+    let bus = open(&file, Settings { all_stored_bytes: MOST, ..Settings::default() });
+    for _ in 0..3 {
+        drop(listen(&bus, "a", "a"));
+        let large = || sample(vec![7; 256 << 10]);
+        let mut stored = 0;
+        loop {
+            let to = vec!["a".into()];
+            let told = bus.multicast(large(), to, Semantics::AtLeastOnce, LONG).await;
+            if told[0].status != Status::Pending {
+                break;
+            }
+            stored += 1;
+        }
+        assert_eq!(stored, 31);
+        let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
+        assert!(length <= 5 * MOST, "{length} bytes for {MOST}");
+        let mut back = listen(&bus, "a", "a");
+        while waiting(&bus) > 0 {
+            let bytes = back.next().await.unwrap();
+            back.acknowledge(&ack(message::decode(&bytes).unwrap().0.delivery));
+        }
+    }
+}
+
+/// It was sent, and nobody knows whether it arrived: that it cannot be stored beside makes no
+/// failure of it.
+#[tokio::test]
+async fn what_was_sent_and_finds_no_room_is_a_time_out() {
+    let folder = Folder::new();
+    let settings = Settings { all_stored_bytes: 1, ..Settings::default() };
+    let bus = open(&folder.0.join("outbox"), settings);
+    let mut receiver = listen(&bus, "a", "a");
+    let sent = send(&bus, "a", Semantics::AtLeastOnce, SHORT);
+    next(&mut receiver).await;
+    assert_eq!(sent.await.unwrap(), Status::Timeout);
 }
 
 #[tokio::test]
@@ -213,16 +309,9 @@ async fn a_file_that_is_none_is_refused() {
 
 /// Begins a multicast to `a`, up to where its delivery is being stored.
 async fn being_stored(bus: &Embedded) -> std::pin::Pin<Box<dyn Future<Output = Vec<Outcome>>>> {
-    let message = Message {
-        id: "m-1".into(),
-        namespace: "n".into(),
-        content_type: "text/plain".into(),
-        payload: Bytes::from_static(b"hello"),
-        sent_at: 1,
-    };
     let bus = bus.clone();
     let mut sending = Box::pin(async move {
-        bus.multicast(message, vec!["a".into()], Semantics::AtLeastOnce, LONG).await
+        bus.multicast(sample("hello"), vec!["a".into()], Semantics::AtLeastOnce, 10 * LONG).await
     });
     assert!(sending.as_mut().now_or_never().is_none());
     // On this one thread the other task now runs up to where it waits for the disk.
@@ -252,8 +341,43 @@ async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
     bus.forget("n", "a").await;
     drop(listen(&bus, "a", "r"));
     assert_eq!(waiting(&bus), 0);
-    tokio::time::timeout(SHORT, sending).await.expect_err("it waits for a subscriber");
+    let outcomes = tokio::time::timeout(LONG, sending).await.expect("nothing is waited for");
+    assert_eq!((outcomes[0].status, outcomes[0].reason), (Status::Failed, Some("no subscriber")));
     assert_eq!(waiting(&bus), 0);
     assert_eq!(must(&bus, "a").await, Status::Pending, "its room is its own");
     assert_eq!(waiting(&bus), 1);
+}
+
+/// While the disk is full nothing is told pending; what became of receivers meanwhile is written
+/// when it has room again, so that a restart knows it.
+#[tokio::test]
+async fn a_full_disk_stores_nothing_and_is_used_again_when_it_has_room() {
+    let disk = Disk::default();
+    let bus = over(&disk);
+    for name in ["a", "b"] {
+        drop(listen(&bus, name, name));
+        assert_eq!(must(&bus, name).await, Status::Pending);
+    }
+    let mut back = listen(&bus, "a", "a");
+    let (id, _) = next(&mut back).await;
+    disk.fill(true);
+    drop(listen(&bus, "c", "c"));
+    for _ in 0..3 {
+        let told = at_once(&bus, "c").await;
+        assert_eq!(
+            (told.status, told.reason),
+            (Status::Failed, Some("the bus could not store it"))
+        );
+    }
+    assert_eq!(back.acknowledge(&ack(&id)), 1);
+    bus.forget("n", "b").await;
+    disk.fill(false);
+    let again = async { while must(&bus, "c").await != Status::Pending {} };
+    tokio::time::timeout(LONG, again).await.expect("the file is opened again");
+    assert_eq!(waiting(&bus), 1);
+    drop((back, bus));
+    let later = over(&disk);
+    assert_eq!(waiting(&later), 1, "what was acknowledged or forgotten is gone");
+    assert_eq!(next(&mut listen(&later, "c", "c")).await.1, "c");
+    assert_eq!(must(&later, "b").await, Status::Failed);
 }

@@ -30,6 +30,69 @@ async fn without_a_server_nothing_is_delivered_and_it_goes_on_when_there_is_one(
     task.abort();
 }
 
+/// Waits until it holds, and not for ever.
+pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.expect(what);
+}
+
+/// Longer than what waits for anything that might still come would be waited for.
+async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<&'static str>) {
+    let sent = send(bus, &[to], semantics, 10 * LONG);
+    let told = tokio::time::timeout(LONG, sent).await.expect("nothing is waited for");
+    let (_, status, reason) = told.unwrap().remove(0);
+    (status, reason)
+}
+
+#[tokio::test]
+async fn a_server_that_stores_nothing_is_no_reason_to_wait() {
+    let server = Server::without_streams();
+    let bus = bus(&server, "c1").await;
+    until("the server says that it stores nothing", || bus.room.streams.is_refused()).await;
+    let receiver = Plain::listen(&server, "r", "a").await;
+    assert_eq!(at_once(&bus, "a", Semantics::AtMostOnce).await.0, Status::Delivered);
+    let nobody = (Status::Failed, Some("no subscriber"));
+    assert_eq!(at_once(&bus, "b", Semantics::AtLeastOnce).await, nobody);
+    let welcome = receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+    assert!(!welcome.durable);
+    let failed = (Status::Failed, Some("the bus could not store it"));
+    assert_eq!(at_once(&bus, "a", Semantics::AtLeastOnce).await, failed);
+}
+
+/// All turns are taken, so that presences wait: two may, and one more is dropped.
+#[tokio::test]
+async fn presences_that_wait_are_bounded_and_the_others_counted() {
+    let server = Server::start();
+    let bus = bus_with(&server, "c1", Settings { presences: 2, ..Settings::default() }).await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let turns = bus.room.admissions.acquire_many(ADMISSIONS as u32).await.unwrap();
+    let mut answers = client.subscribe("answers").await.unwrap();
+    let say = async |name: &str| {
+        let presence = Presence::sample(name, "a").write();
+        client.publish_with_reply(presence::SUBJECT, "answers", presence).await.unwrap();
+        client.flush().await.unwrap();
+    };
+    for name in ["one", "two", "three", "four"] {
+        say(name).await;
+    }
+    until("two are dropped", || bus.room.counts.shed.get() == 2).await;
+    drop(turns);
+    for _ in 0..2 {
+        answers.next().await.unwrap();
+    }
+    let receivers: BTreeSet<_> =
+        bus.room.receivers().all().map(|known| known.presence.receiver.clone()).collect();
+    assert_eq!(receivers, BTreeSet::from(["one".to_owned(), "two".to_owned()]));
+    // Whoever was dropped says so again, and is heard.
+    say("three").await;
+    answers.next().await.unwrap();
+    assert_eq!((bus.room.receivers().all().len(), bus.room.counts.shed.get()), (3, 2));
+}
+
 #[tokio::test]
 async fn a_server_that_stands_still_is_a_timeout_and_what_it_took_arrives() {
     let server = Server::start();

@@ -12,16 +12,36 @@ use super::Folder;
 /// How long a server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server with JetStream, at a port that it keeps when it is started again.
+/// A server, at a port that it keeps when it is started again.
 pub struct Server {
     child: Option<Child>,
     port: u16,
     folder: Folder,
+    arguments: Vec<String>,
 }
 
 impl Server {
+    /// One with JetStream.
     pub fn start() -> Self {
-        let mut server = Self { child: None, port: 0, folder: Folder::new() };
+        Self::over(Folder::new(), &["-js"])
+    }
+
+    /// One that stores nothing.
+    pub fn without_streams() -> Self {
+        Self::over(Folder::new(), &[])
+    }
+
+    /// One with a configuration.
+    pub fn configured(text: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.0.join("configuration");
+        std::fs::write(&path, text).unwrap();
+        Self::over(folder, &["-js", "-c", path.to_str().unwrap()])
+    }
+
+    fn over(folder: Folder, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let mut server = Self { child: None, port: 0, folder, arguments };
         server.start_again();
         server
     }
@@ -62,8 +82,9 @@ impl Server {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("nats-server")
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-            .args(["-a", "127.0.0.1", "-p", &port, "-js", "-sd"])
+            .args(["-a", "127.0.0.1", "-p", &port, "-sd"])
             .arg(&self.folder.0)
+            .args(&self.arguments)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

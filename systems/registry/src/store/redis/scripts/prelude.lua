@@ -16,6 +16,17 @@ local function open(about, namespaces, namespace)
   end
 end
 
+-- How many namespaces are in the way of this one, if it is new and there may be no more than `most`
+-- (0 is no bound); else nil. To be asked before anything is written.
+local function crowd(about, namespaces, most)
+  local bound = tonumber(most)
+  if bound == 0 or redis.call('HEXISTS', about, 'epoch') == 1 then
+    return nil
+  end
+  local there = redis.call('SCARD', namespaces)
+  return there >= bound and there or nil
+end
+
 -- Entries are numbered without a hole, so that whoever follows the log sees when some are gone.
 local function note(log, about, length, ...)
   local number = redis.call('HINCRBY', about, 'sequence', 1)

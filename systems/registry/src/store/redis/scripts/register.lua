@@ -1,7 +1,12 @@
 -- KEYS identities, expiry, log, about, namespaces
 -- ARGV namespace, name, identity (JSON without its instants and its end), time to live (ms or ''),
---      replace (1 or 0), quota, length of the log
--- Gives {0, registered at}, {1} if the name is taken, or {2, how many there are}.
+--      replace (1 or 0), quota, length of the log, most namespaces
+-- Gives {0, registered at}, {1} if the name is taken, {2, how many there are}, or {3, how many
+-- namespaces are in the way of this one}.
+local crowded = crowd(KEYS[4], KEYS[5], ARGV[8])
+if crowded then
+  return {3, crowded}
+end
 local name = ARGV[2]
 local time = now()
 

@@ -1,0 +1,40 @@
+//! Addresses of servers, with the user and password that may stand in them.
+
+use async_nats::{ConnectOptions, ServerAddr};
+
+/// Servers of one cluster: addresses as `nats://user:password@host:port`, separated by commas; and
+/// the options that open them, as the client itself does not look for user and password.
+///
+/// Errors: one is no address
+pub fn read(servers: &str) -> Result<(Vec<ServerAddr>, ConnectOptions), std::io::Error> {
+    let servers: Result<Vec<ServerAddr>, _> =
+        servers.split(',').map(|server| server.trim().parse()).collect();
+    let servers = servers?;
+    let known = servers.iter().find_map(|server| Some((server.username()?, server.password()?)));
+    let options = known.map_or_else(ConnectOptions::new, |(user, password)| {
+        ConnectOptions::with_user_and_password(user.into(), password.into())
+    });
+    Ok((servers, options))
+}
+
+/// The same addresses for everybody to read: without user and password.
+pub fn shown(servers: &str) -> String {
+    let bare = |server: &str| match server.trim().rsplit_once('@') {
+        Some((_, bare)) => format!("nats://{bare}"),
+        None => server.trim().to_owned(),
+    };
+    servers.split(',').map(bare).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_shown_a_password() {
+        let two = "nats://ada:secret@one:4222, two:4222";
+        assert_eq!(shown(two), "nats://one:4222,two:4222");
+        assert_eq!(read(two).unwrap().0.len(), 2);
+        assert!(read("nats://a b").is_err());
+    }
+}

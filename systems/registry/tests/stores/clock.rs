@@ -1,0 +1,98 @@
+//! The wall clock is set while the store runs, and nobody's life changes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use registry::clock::{Clock, Time};
+use registry::store::embedded::{Embedded, Settings};
+use registry::store::{Expired, Store};
+
+use crate::asking::*;
+use crate::place::Place;
+
+const DAY: u64 = 24 * 3_600 * 1_000;
+/// 2026-11-21T13:40:00Z, in milliseconds.
+const BEGIN: u64 = 1_795_268_400_000;
+
+/// Clocks that stand where they are put, in milliseconds.
+#[derive(Debug)]
+struct Hands {
+    wall: AtomicU64,
+    monotonic: AtomicU64,
+}
+
+impl Hands {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { wall: BEGIN.into(), monotonic: 70_000.into() })
+    }
+
+    /// Time passes.
+    fn pass(&self, ms: u64) {
+        self.wall.fetch_add(ms, Ordering::SeqCst);
+        self.monotonic.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Somebody sets the wall clock.
+    fn set(&self, wall: u64) {
+        self.wall.store(wall, Ordering::SeqCst);
+    }
+}
+
+impl Time for Hands {
+    fn wall(&self) -> Duration {
+        Duration::from_millis(self.wall.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.monotonic.load(Ordering::SeqCst))
+    }
+}
+
+fn settings(hands: &Arc<Hands>) -> Settings {
+    Settings { clock: Clock::new(Arc::clone(hands) as Arc<dyn Time>), ..Settings::default() }
+}
+
+async fn a_life_is_as_long_as_it_was_to_be(store: &Embedded, hands: &Hands) {
+    let given = store.register(HERE, mortal("ada", 60_000)).await.unwrap();
+    assert_eq!(given.registered_at, BEGIN);
+    assert_eq!(given.expires_at, Some(BEGIN + 60_000));
+    for step in [BEGIN + DAY, BEGIN - DAY, 0, BEGIN + 1] {
+        hands.set(step);
+        assert!(is_there(store, "ada").await, "gone when the clock was set to {step}");
+        assert_eq!(store.expire(store.now()).await.unwrap(), []);
+        assert_eq!(store.counts(), [(HERE.into(), 1)]);
+        assert_eq!(everybody(store, HERE).await.len(), 1);
+    }
+    hands.pass(59_999);
+    assert!(is_there(store, "ada").await);
+    hands.set(0);
+    hands.pass(1);
+    assert!(!is_there(store, "ada").await, "a clock that was set back prolongs no life");
+    let gone = Expired { namespace: HERE.into(), name: "ada".into() };
+    assert_eq!(store.expire(store.now()).await.unwrap(), [gone]);
+}
+
+#[tokio::test]
+async fn in_memory() {
+    let hands = Hands::new();
+    let store = Embedded::open(settings(&hands)).unwrap();
+    a_life_is_as_long_as_it_was_to_be(&store, &hands).await;
+}
+
+#[tokio::test]
+async fn in_a_file_the_wall_clock_counts_again_after_a_restart() {
+    let (hands, place) = (Hands::new(), Place::new("clock"));
+    let durable = || Settings { file: Some(place.path("file")), ..settings(&hands) };
+    let store = Embedded::open(durable()).unwrap();
+    a_life_is_as_long_as_it_was_to_be(&store, &hands).await;
+    let end = store.register(HERE, mortal("bob", 60_000)).await.unwrap().expires_at.unwrap();
+    drop(store);
+    // A machine that starts anew has its monotonic clock at naught.
+    hands.monotonic.store(0, Ordering::SeqCst);
+    hands.set(end - 1);
+    let store = Embedded::open(durable()).unwrap();
+    assert!(is_there(&store, "bob").await);
+    hands.pass(1);
+    assert!(!is_there(&store, "bob").await);
+}

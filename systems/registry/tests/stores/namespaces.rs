@@ -1,0 +1,77 @@
+//! How many namespaces there may be.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use registry::fault::Code;
+use registry::store::Store;
+use registry::store::embedded::{Embedded, Settings};
+use tokio::task::JoinSet;
+
+use crate::asking::*;
+use crate::place::Place;
+use crate::server::Server;
+
+const MOST: u64 = 5;
+
+/// Each of the stores is one coordinator's; they share what they keep.
+async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
+    let [store, other] = &stores;
+    store.register("a", somebody("ada")).await.unwrap();
+    other.open("b").await.unwrap();
+    store.put_schema("c", stored(Arc::default(), &[])).await.unwrap();
+    // Many new ones at once, some of which may share a commit: each could be the last that fits.
+    let mut all = JoinSet::new();
+    for number in 0..40 {
+        let store = stores[number % 2].clone();
+        let namespace = format!("n{number}");
+        all.spawn(async move { store.register(&namespace, somebody("ada")).await });
+    }
+    let results = all.join_all().await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 2);
+    assert!(results.into_iter().filter(Result::is_err).all(|it| code(it) == Code::QuotaExceeded));
+    // Nothing came to be of those that were refused, and those that are there go on.
+    let there: BTreeSet<_> = store.counts().into_iter().map(|(namespace, _)| namespace).collect();
+    assert!(there.len() as u64 <= MOST, "{there:?}");
+    assert_eq!(code(store.register("d", somebody("ada")).await), Code::QuotaExceeded);
+    assert_eq!(code(other.open("d").await), Code::QuotaExceeded);
+    let schema = stored(Arc::default(), &[]);
+    assert_eq!(code(store.put_schema("d", schema).await), Code::QuotaExceeded);
+    let everybody = query(&serde_json::json!({}), 1);
+    assert_eq!(code(other.find("d", &everybody).await), Code::UnknownNamespace);
+    for namespace in ["a", "b", "c"] {
+        other.register(namespace, somebody("bob")).await.unwrap();
+        store.open(namespace).await.unwrap();
+        store.put_schema(namespace, stored(Arc::default(), &[])).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_memory() {
+    let settings = Settings { namespaces: MOST, ..Settings::default() };
+    let store = Arc::new(Embedded::open(settings).unwrap());
+    there_may_be_so_many([store.clone(), store]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_file() {
+    let place = Place::new("namespaces");
+    let file = Some(place.path("file"));
+    let settings = Settings { file, namespaces: MOST, ..Settings::default() };
+    let store = Arc::new(Embedded::open(settings.clone()).unwrap());
+    there_may_be_so_many([store.clone(), store]).await;
+    // Those of the file count.
+    let again = Embedded::open(settings).unwrap();
+    assert_eq!(again.counts().len() as u64, MOST);
+    assert_eq!(code(again.open("one-more").await), Code::QuotaExceeded);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_redis() {
+    let server = Server::start();
+    let (one, other) = (server.store().await, server.store().await);
+    there_may_be_so_many([one, other].map(|store| Arc::new(store.with_at_most(MOST)))).await;
+    assert_eq!(server.tell::<u64>(&["SCARD", "registry:namespaces"]), MOST);
+    // Whoever has another bound keeps to its own.
+    server.store().await.open("one-more").await.unwrap();
+}
