@@ -4,9 +4,10 @@
 Server and generator are pinned to a processor each. Generators alternate, so that a drift of the
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
-What concerns the registry stands in registry.py and is not pinned.
+What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry] [--peer wrk]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail]
+                 [--peer wrk]
 """
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 
+import mail
 import registry
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -31,6 +33,7 @@ PROOFLOAD = HERE.parent / "target" / "release" / "proofload"
 PROCESSORS = sorted(os.sched_getaffinity(0))
 SERVER, GENERATOR = PROCESSORS[0], PROCESSORS[-1]
 CONNECTIONS = 50
+MESSAGES = 20_000
 
 NGINX = """
 daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log {dir}/error.log crit;
@@ -240,6 +243,7 @@ def machine():
         "nginx": version([shutil.which("nginx") or "/usr/sbin/nginx", "-v"], r"nginx/[\d.]+"),
         "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"]),
         "ab": version(["ab", "-V"], r"Version [\d.]+"),
+        "postfix": version([shutil.which("postconf") or "/usr/sbin/postconf", "-h", "mail_version"], r"[\d.]+\d"),
         "nats-server": version([shutil.which("nats-server") or "/usr/sbin/nats-server", "--version"], r"[\d.]+\d"),
     }
 
@@ -266,6 +270,8 @@ def page(results):
         lines += [f"| {count} | {memory / 2**20:.1f} |" for count, memory in results["memory"].items()]
     if "registry" in results:
         lines += registry.page(results["registry"])
+    if "mail" in results:
+        lines += mail.page(results["mail"])
     return "\n".join(lines) + "\n"
 
 
@@ -279,7 +285,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
@@ -294,6 +300,8 @@ def main():
         results["memory"] = measure_memory([100_000, 10_000_000])
     if asked.only in (None, "registry"):
         results["registry"] = registry.measure(asked.rounds)
+    if asked.only in (None, "mail"):
+        results["mail"] = mail.measure(sys.modules[__name__], asked.rounds, MESSAGES)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
