@@ -146,25 +146,33 @@ pub const STRAGGLERS: Row = Row {
     code: "stragglers",
     severity: Severity::Warning,
     title: "a few slow operations set the throughput",
-    explain: "N connections whose answers take the median time would do N over that median. Much less was done, \
-              and the slowest answer took a tenth of the run or more (rule R14): a few connections were \
-              waiting for stragglers, and the throughput says more about those than about the rest.",
+    explain: "N connections or users whose operations take the median time, connecting and thinking included, would do \
+              N over that time. Much less was done, and the slowest operation took a tenth of the run or more (rule \
+              R14): a few were waiting for stragglers, which set the duration of the run, and the throughput says \
+              more about those than about the rest.",
     check: |case| {
         let trial = case.trial;
-        if trial.load.model != Model::Closed || trial.phases.measure_ns == 0 {
+        let (actors, think) = match trial.load.model {
+            Model::Closed => (trial.load.connections, 0),
+            Model::Users => (trial.load.users?, case.facts.think_mean_ns?),
+            Model::Open => return None,
+        };
+        if trial.phases.measure_ns == 0 {
             return None;
         }
-        let times = &trial.total.service_time;
-        let ceiling = f64::from(trial.load.connections) * 1e9 / at(times, 0.5)?.max(1) as f64;
+        // From one answer to the next, with whatever it takes to connect.
+        let times = &trial.total.response_time;
+        let ceiling = f64::from(actors) * 1e9 / (at(times, 0.5)? + think).max(1) as f64;
         let seen = trial.rates.completed;
         let slowest = times.max_ns as f64 / trial.phases.measure_ns as f64;
         if seen > 0.5 * ceiling || slowest < 0.1 || case.trial.generator.cpu_ratio > 0.9 {
             return None;
         }
         let claim = format!(
-            "{} connections at the median of {} would do {}, and {} were completed; the slowest answer took {} \
-             of the run",
-            trial.load.connections,
+            "stalls set the duration: {} {} at the median of {} would do {}, and {} were completed; the slowest \
+             operation took {} of the run",
+            count(u64::from(actors)),
+            if think == 0 { "connections" } else { "users" },
             duration(at(times, 0.5)?),
             rate(ceiling),
             rate(seen),

@@ -137,6 +137,18 @@ fn stragglers_hold_a_closed_loop_up() {
     assert!(claim(&closed(6_000, 1_000), "stragglers").contains("would do 9,9"));
     assert!(!has(&closed(500, 1_000), "stragglers"), "nothing that long");
     assert!(!has(&closed(6_000, 9_000), "stragglers"), "nearly what the median promises");
+    // 20 users who think for 18 ms and wait for 2 would do 1,000/s.
+    let users = |rate: u64| {
+        let load = "users = 20\nthink = \"18ms\"\nduration = \"10s\"";
+        simulate(&file(load, &[]), rate, rate * 10, |index| {
+            One::answered(if index == 5 { 6_000 * MS } else { 2 * MS })
+        })
+        .summary()
+    };
+    let summary = users(400);
+    let said = claim(&summary, "stragglers");
+    assert!(said.contains("20 users at the median of") && said.contains("would do 99"), "{said}");
+    assert!(!has(&users(900), "stragglers"), "nearly what they promise");
 }
 
 #[test]
