@@ -166,10 +166,28 @@ impl Line {
         let mut slices = parts.map(IoSlice::new);
         let mut unsent = slices.as_mut_slice();
         IoSlice::advance_slices(&mut unsent, 0);
-        match poll_fn(|context| self.poll_send(&mut unsent, exchange, context)).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.last_words(&error, exchange).await),
+        loop {
+            match poll_fn(|context| self.poll_talk(&mut unsent, exchange, context)).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.heard_enough()?,
+                Err(error) => return Err(self.last_words(&error, exchange).await),
+            }
         }
+    }
+
+    /// A server may say in the midst of a content that it wants no more of it, and then read no more.
+    ///
+    /// Errors: its refusal, or the first rule that its reply breaks
+    fn heard_enough(&mut self) -> Result<(), Failure> {
+        let Some(reply) = reply::parse(self.unread())? else { return Ok(()) };
+        if reply.class() < Class::Transient {
+            return Ok(());
+        }
+        self.taken += reply.length;
+        Err(Failure {
+            in_step: false,
+            ..Failure::refusal("while sending", reply, self.text(reply))
+        })
     }
 
     fn unread(&self) -> &[u8] {
@@ -206,6 +224,25 @@ impl Line {
             }
             _ => Failure::of_stream(error),
         }
+    }
+
+    /// Sends, and listens while the stream takes no more. Gives whether all is sent; `false`: something was heard.
+    fn poll_talk<C: Clock>(
+        &mut self,
+        unsent: &mut &mut [IoSlice<'_>],
+        exchange: &mut Exchange<C>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<bool>> {
+        if let Poll::Ready(sent) = self.poll_send(unsent, exchange, context) {
+            return Poll::Ready(sent.map(|()| true));
+        }
+        let read = ready!(self.poll_fill(context))?;
+        if read == 0 {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        exchange.note_read();
+        exchange.bytes_received += read as u64;
+        Poll::Ready(Ok(false))
     }
 
     fn poll_send<C: Clock>(

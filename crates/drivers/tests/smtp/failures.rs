@@ -2,7 +2,9 @@
 
 use record::{FailureKind, Outcome};
 
-use crate::stand::{HearBytes, Linger, PLAIN, Step, Talk, accepted, hear, say, talk, welcome};
+use crate::stand::{
+    HearBytes, HearContent, Linger, PLAIN, Step, Talk, Wait, accepted, hear, say, talk, welcome,
+};
 
 const TWO: &str = "smtp = { to = [\"a@b.example\", \"c@d.example\"] }\n\
                    items = { taken = \"recipients.accepted\", not = \"recipients.refused\" }";
@@ -145,6 +147,21 @@ fn a_server_that_closes_in_the_midst_of_the_content_has_the_last_word() {
         after_welcome(text, &[begun, &[HearBytes(1000), say("552 5.3.4 too long")]].concat());
     told.failed(FailureKind::Permanent, "while sending: 552 5.3.4 too long");
     assert_eq!((told.exchange.status, told.exchange.reusable), (552, false));
+}
+
+#[test]
+fn a_server_that_has_heard_enough_is_heard_though_it_reads_no_more() {
+    let text = "smtp = { to = \"a@b.example\", size = \"1MiB\" }";
+    let begun = &accepted()[..6];
+    let enough = [HearBytes(1000), say("552 5.3.4 too long"), Wait(1_000_000_000)];
+    let talk = after_welcome(text, &[begun, &enough].concat());
+    talk.failed(FailureKind::Permanent, "while sending: 552 5.3.4 too long");
+    assert_eq!((talk.exchange.status, talk.exchange.reusable), (552, false));
+    assert!(talk.service_ns < 1_000_000_000, "not waited for");
+    // A reply that refuses nothing changes nothing: it is read in its turn.
+    let early = [HearBytes(1000), say("250 kept already"), HearContent];
+    let talk = after_welcome(text, &[begun, &early, &[hear("QUIT"), say("221 bye")]].concat());
+    assert_eq!(talk.only_outcome(), Outcome::Succeeded, "{:?}", talk.exchange.detail);
 }
 
 #[test]
