@@ -169,12 +169,13 @@ fn policy(
 fn users(settings: &serving::settings::Settings<'_>) -> BTreeMap<String, String> {
     let read = match settings.value("users") {
         None => return BTreeMap::new(),
+        // A table in an experiment file comes as text, because it comes by the command line.
+        Some(Value::String(text)) if text.starts_with('{') => serde_json::from_str(text)
+            .map_err(|_| "expected a table of names and passwords".to_owned()),
         Some(Value::String(path)) => from_file(path),
-        Some(Value::Object(table)) => table
-            .iter()
-            .map(|(name, password)| Some((name.clone(), password.as_str()?.to_owned())))
-            .collect::<Option<_>>()
-            .ok_or_else(|| "a password is no text".to_owned()),
+        Some(table @ Value::Object(_)) => {
+            serde_json::from_value(table.clone()).map_err(|_| "a password is no text".to_owned())
+        }
         Some(_) => Err("expected a table of names and passwords, or a file".to_owned()),
     };
     read.unwrap_or_else(|problem| {
@@ -211,7 +212,10 @@ mod tests {
 
     #[test]
     fn everything_has_a_default_and_a_name() {
-        assert_eq!(read(&Options::default()).unwrap(), Settings::default());
+        assert_eq!(
+            read(&Options::default().with("auth_in_clear", "true")).unwrap(),
+            Settings::default()
+        );
         let options = Options::default()
             .with("hostname", "sink.example")
             .with("tls", "required")
@@ -224,6 +228,11 @@ mod tests {
             .with("seed", 7);
         let read = read(&options).unwrap();
         assert_eq!((read.tls, read.auth), (Policy::Required, Policy::Optional));
+        let text = Options::default()
+            .with("auth", "optional")
+            .with("auth_in_clear", true)
+            .with("users", "{\"alice\":\"secret\"}");
+        assert_eq!(super::tests::read(&text).unwrap().users, read.users);
         assert_eq!((read.max_message, read.command_timeout_ns), (1_024, 2 * SECOND));
         assert_eq!((read.knobs.refuse_rcpt, read.knobs.refuse_with), (0.05, 550));
         let told = serde_json::to_value(&read).unwrap();
@@ -242,6 +251,12 @@ mod tests {
             .with("users", json!({"a": 1}))
             .with("refuse_with", 250);
         assert_eq!(read(&options).unwrap_err().len(), 8);
+        let broken = Options::default()
+            .with("auth_in_clear", "true")
+            .with("auth", "optional")
+            .with("users", "{\"a\":1}");
+        let problems = read(&broken).unwrap_err();
+        assert!(problems[0].contains("expected a table of names and passwords"), "{problems:?}");
         let idle = Options::default().with("users", json!({"a": "b"}));
         assert_eq!(read(&idle).unwrap_err().len(), 1);
     }
