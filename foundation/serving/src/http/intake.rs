@@ -67,12 +67,11 @@ impl Intake {
             return Err(Refused::Large);
         }
         let mut held: Option<SemaphorePermit<'_>> = None;
-        let mut pieces: Vec<Bytes> = Vec::new();
-        let mut length = 0;
+        // Copied, as a piece of a single byte may hold on to all that was received with it.
+        let mut whole: Vec<u8> = Vec::new();
         while let Some(frame) = body.frame().await {
             let Ok(piece) = frame.map_err(|_| Refused::Broken)?.into_data() else { continue };
-            length += piece.len() as u64;
-            if length > self.most {
+            if (whole.len() + piece.len()) as u64 > self.most {
                 return Err(Refused::Large);
             }
             let room = self.take(piece.len())?;
@@ -80,13 +79,9 @@ impl Intake {
                 Some(held) => held.merge(room),
                 None => held = Some(room),
             }
-            pieces.push(piece);
+            whole.extend_from_slice(&piece);
         }
-        let whole = match pieces.len() {
-            1 => pieces.remove(0),
-            _ => pieces.concat().into(),
-        };
-        Ok((whole, held))
+        Ok((whole.into(), held))
     }
 
     fn take(&self, bytes: usize) -> Result<SemaphorePermit<'_>, Refused> {
@@ -95,5 +90,72 @@ impl Intake {
             self.refused.one();
             Refused::Full
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll};
+
+    use hyper::body::Frame;
+
+    use super::*;
+
+    /// Something received, of which a piece is one byte.
+    struct Received(Arc<AtomicUsize>);
+
+    impl AsRef<[u8]> for Received {
+        fn as_ref(&self) -> &[u8] {
+            b"x"
+        }
+    }
+
+    impl Drop for Received {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A body in pieces of one byte; how many of them somebody holds, and did at most.
+    struct Crumbs {
+        left: usize,
+        held: Arc<AtomicUsize>,
+        most: Arc<AtomicUsize>,
+    }
+
+    impl Body for Crumbs {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+            if self.left == 0 {
+                return Poll::Ready(None);
+            }
+            self.left -= 1;
+            let held = self.held.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(held, Ordering::SeqCst);
+            let piece = Bytes::from_owner(Received(Arc::clone(&self.held)));
+            Poll::Ready(Some(Ok(Frame::data(piece))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_holds_no_more_than_its_bytes() {
+        let limits = Limits { max_bodies_bytes: Some(1_000), ..Limits::default() };
+        let intake = Intake::new(&limits, &Registry::default());
+        let (held, most) = (Arc::default(), Arc::<AtomicUsize>::default());
+        let body = Crumbs { left: 1_000, held, most: Arc::clone(&most) };
+        let (whole, room) = intake.read(body).await.unwrap();
+        assert_eq!(whole.len(), 1_000);
+        assert!(most.load(Ordering::SeqCst) <= 2, "{most:?} pieces were kept beside");
+        assert_eq!(intake.room.available_permits(), 0);
+        drop(room);
+        assert_eq!(intake.room.available_permits(), 1_000);
     }
 }

@@ -28,8 +28,43 @@ pub(super) struct Subscription {
 /// The sending end of a queue. Dropped, the receiver gets what is in the queue, and then the end.
 #[derive(Debug)]
 struct Line {
-    frames: mpsc::Sender<Bytes>,
-    waiting: Arc<AtomicUsize>,
+    frames: mpsc::Sender<Queued>,
+    waiting: Arc<Waiting>,
+}
+
+/// Bytes that wait in queues.
+#[derive(Debug, Default)]
+struct Waiting {
+    own: AtomicUsize,
+    /// In the queues of all connections.
+    all: Arc<AtomicUsize>,
+}
+
+/// A delivery in a queue; counted as waiting until it is dropped, with its queue at the latest.
+#[derive(Debug)]
+struct Queued {
+    bytes: Bytes,
+    waiting: Arc<Waiting>,
+}
+
+impl Waiting {
+    /// Counts a delivery, if it fits. Where nothing waits one fits always: whoever reads what comes
+    /// is not held up by others who do not.
+    fn take(self: &Arc<Self>, bytes: Bytes, settings: &Settings) -> Option<Queued> {
+        let own = self.own.fetch_add(bytes.len(), Ordering::Relaxed);
+        let all = self.all.fetch_add(bytes.len(), Ordering::Relaxed);
+        let queued = Queued { waiting: Arc::clone(self), bytes };
+        let length = queued.bytes.len();
+        let fits = own + length <= settings.queue_bytes && all + length <= settings.all_queue_bytes;
+        (own == 0 || fits).then_some(queued)
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.waiting.own.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+        self.waiting.all.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+    }
 }
 
 impl Subscriber for Subscription {
@@ -59,25 +94,16 @@ impl Subscription {
     pub(super) fn offer(&self, bytes: Bytes, settings: &Settings) -> Result<(), Why> {
         let line = self.line();
         let line = line.as_ref().ok_or(Why::SubscriberGone)?;
-        let length = bytes.len();
-        let before = line.waiting.fetch_add(length, Ordering::Relaxed);
-        let sent = if before > 0 && before + length > settings.queue_bytes {
-            Err(Why::SlowSubscriber)
-        } else {
-            line.frames.try_send(bytes).map_err(|error| match error {
-                TrySendError::Full(_) => Why::SlowSubscriber,
-                TrySendError::Closed(_) => Why::SubscriberGone,
-            })
-        };
-        if sent.is_err() {
-            line.waiting.fetch_sub(length, Ordering::Relaxed);
-        }
-        sent
+        let queued = line.waiting.take(bytes, settings).ok_or(Why::SlowSubscriber)?;
+        line.frames.try_send(queued).map_err(|error| match error {
+            TrySendError::Full(_) => Why::SlowSubscriber,
+            TrySendError::Closed(_) => Why::SubscriberGone,
+        })
     }
 
     /// Whether its receiver has not yet taken all that is in its queue.
     pub(super) fn is_behind(&self) -> bool {
-        self.line().as_ref().is_some_and(|line| line.waiting.load(Ordering::Relaxed) > 0)
+        self.line().as_ref().is_some_and(|line| line.waiting.own.load(Ordering::Relaxed) > 0)
     }
 
     /// Ends it: its receiver gets what is in its queue and is told that there is no more; what is
@@ -151,8 +177,7 @@ impl Places {
 pub struct Listener {
     room: Arc<Room>,
     subscription: Arc<Subscription>,
-    frames: mpsc::Receiver<Bytes>,
-    waiting: Arc<AtomicUsize>,
+    frames: mpsc::Receiver<Queued>,
 }
 
 impl Listener {
@@ -163,8 +188,8 @@ impl Listener {
         name: Option<&str>,
     ) -> Self {
         let (sender, frames) = mpsc::channel(room.settings.queue_frames.max(1));
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let line = Line { frames: sender, waiting: Arc::clone(&waiting) };
+        let waiting = Waiting { all: Arc::clone(&room.queued), ..Waiting::default() };
+        let line = Line { frames: sender, waiting: Arc::new(waiting) };
         let known = name.map(|name| Known {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
@@ -193,23 +218,21 @@ impl Listener {
         }
         drop(places);
         room.counts.subscriptions.add(1);
-        Self { room: Arc::clone(room), subscription, frames, waiting }
+        Self { room: Arc::clone(room), subscription, frames }
     }
 
     /// The next delivery, in the form of [`crate::message`]; `None` when the subscription has ended.
     /// Cancel-safe.
     pub async fn next(&mut self) -> Option<Bytes> {
-        let bytes = tokio::select! {
-            bytes = self.frames.recv() => bytes?,
-            bytes = due(&self.room, &self.subscription) => return Some(bytes),
-        };
-        Some(self.taken(bytes))
+        tokio::select! {
+            queued = self.frames.recv() => Some(queued?.bytes.clone()),
+            bytes = due(&self.room, &self.subscription) => Some(bytes),
+        }
     }
 
     /// A delivery that is in the queue already.
     pub fn next_now(&mut self) -> Option<Bytes> {
-        let bytes = self.frames.try_recv().ok()?;
-        Some(self.taken(bytes))
+        Some(self.frames.try_recv().ok()?.bytes.clone())
     }
 
     /// Says that deliveries have arrived; how many of them were under way to this receiver.
@@ -229,11 +252,6 @@ impl Listener {
     /// Takes acknowledgements while another part waits for deliveries.
     pub(super) fn ear(&self) -> Ear {
         Ear { room: Arc::clone(&self.room), subscription: Arc::clone(&self.subscription) }
-    }
-
-    fn taken(&self, bytes: Bytes) -> Bytes {
-        self.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
-        bytes
     }
 }
 

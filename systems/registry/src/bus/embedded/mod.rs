@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -46,6 +46,8 @@ pub struct Settings {
     pub queue_frames: usize,
     /// Bytes that may wait for one connection; one delivery may always.
     pub queue_bytes: usize,
+    /// Bytes that may wait for all connections together; one delivery may always for each.
+    pub all_queue_bytes: usize,
     /// A connection that takes nothing for this long is closed.
     pub stall: Duration,
     /// How often a connection is asked whether it is still there; after three in vain it is closed.
@@ -71,6 +73,7 @@ impl Default for Settings {
         Self {
             queue_frames: 4_096,
             queue_bytes: 16 << 20,
+            all_queue_bytes: 1 << 30,
             stall: Duration::from_secs(10),
             ping: Duration::from_secs(15),
             retry: Duration::from_secs(1),
@@ -98,6 +101,8 @@ struct Room {
     outbox: Option<Arc<Outbox>>,
     places: RwLock<Places>,
     next_key: AtomicU64,
+    /// Bytes in the queues of all connections.
+    queued: Arc<AtomicUsize>,
     stop: Stop,
 }
 
@@ -282,6 +287,7 @@ impl Room {
             outbox: None,
             places: RwLock::default(),
             next_key: AtomicU64::new(1),
+            queued: Arc::default(),
             stop,
         }
     }
@@ -448,6 +454,7 @@ impl Bus for Embedded {
             "durable": self.room.outbox.is_some(),
             "queue_frames": settings.queue_frames,
             "queue_bytes": settings.queue_bytes,
+            "all_queue_bytes": settings.all_queue_bytes,
             "stored_receivers": settings.stored_receivers,
             "stored_deliveries": settings.stored_deliveries,
             "stored_bytes": settings.stored_bytes,

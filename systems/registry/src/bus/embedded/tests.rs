@@ -298,3 +298,27 @@ async fn ten_thousand_share_ten_connections() {
         assert_eq!(seen[0].1.len(), 1_000);
     }
 }
+
+/// Queues that nobody reads take no more than there is for all; whoever reads gets on beside them.
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_all_connections_is_bounded() {
+    const MOST: usize = 2_000;
+    let (bus, _stopper) = bus(Settings { all_queue_bytes: MOST, ..Settings::default() });
+    let dead: Vec<Listener> = ["d1", "d2"].map(|name| listen(&bus, name)).into();
+    let mut live = listen(&bus, "live");
+    let mut refused = 0;
+    for _ in 0..MOST {
+        let to = ["d1", "d2", "live"];
+        let told = send(&bus, &to, Semantics::AtMostOnce, SECOND).await;
+        assert_eq!(told[2].status, Status::Delivered);
+        live.next_now().unwrap();
+        refused += told.iter().filter(|one| one.reason == Some("slow subscriber")).count();
+        assert!(bus.room.queued.load(Ordering::Relaxed) <= MOST);
+        if refused > 10 {
+            break;
+        }
+    }
+    assert!(refused > 10);
+    drop(dead);
+    assert_eq!(bus.room.queued.load(Ordering::Relaxed), 0, "their queues went with them");
+}
