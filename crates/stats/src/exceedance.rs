@@ -33,6 +33,9 @@ pub struct Exceedances {
     carried: Dispersion,
     /// What extrapolates beyond the bound.
     anchor: Option<Anchor>,
+    /// What shows a bound to be far above a drift as a whole: where nearly all operations of a time are above a threshold,
+    /// nothing can be extrapolated from it.
+    whole: Option<Anchor>,
 }
 
 /// A threshold of which enough events are known.
@@ -60,6 +63,7 @@ impl Exceedances {
     ) -> Self {
         let below = lower.iter().filter(|level| level.value < bound.value);
         let windows: Vec<&[WindowCount]> = below.clone().map(|level| level.windows).collect();
+        let lowest = below.clone().next().filter(|_| matches!(around, Around::Drift(_)));
         let anchors = below.rev().filter_map(|level| Anchor::of(*level, bound.value, around));
         let anchor =
             anchors.reduce(|higher, lower| if higher.is_known_well() { higher } else { lower });
@@ -69,6 +73,7 @@ impl Exceedances {
             own: Dispersion::around(bound.windows, around),
             carried: Dispersion::of_tail_at(&windows, bound.windows, limit, around),
             anchor,
+            whole: lowest.and_then(|level| Anchor::of(*level, bound.value, Around::Mean)),
         }
     }
 
@@ -98,7 +103,9 @@ impl Exceedances {
         };
         with(self.carried.phi).or_else(|| {
             let falls = |anchor: &Anchor| anchor.falls(factor, limit, confidence);
-            let falls = self.anchor.as_ref().is_some_and(falls);
+            let is_far = |whole: &Anchor| whole.beyond(factor, confidence) < limit.powi(3);
+            let falls =
+                self.anchor.as_ref().is_some_and(falls) || self.whole.as_ref().is_some_and(is_far);
             with(self.own.phi).filter(|side| falls && *side == Side::Below)
         })
     }

@@ -99,3 +99,22 @@ fn what_grows_by_design_is_not_missed() {
     assert_eq!(grown(1, 40, 0.05), [Some(Side::Above); 2]);
     assert_eq!(grown(1, 40, 0.4)[1], None);
 }
+
+/// 60 windows of 20 operations, none beyond the bound, whose share above the median grows from none to all of them, in
+/// blocks of four windows that lie far above their drift or below it.
+fn uneven(bound: u64) -> Side {
+    let swing = |window: u32| if window / 4 % 2 == 1 { 12 } else { 0 };
+    let above = (0..60).map(|window| (window / 3 + swing(window)).saturating_sub(6).min(20));
+    let body: Vec<WindowCount> = above.map(|above| WindowCount { total: 20, above }).collect();
+    let none = vec![WindowCount { total: 20, above: 0 }; 60];
+    let lower = [Level { value: 100, windows: &body }];
+    let level = Level { value: bound, windows: &none };
+    Exceedances::new((0, 1_200), &lower, level, 0.01, Around::Drift(&[60])).judge(0.01, 0.95)
+}
+
+#[test]
+fn a_far_bound_is_not_missed_whatever_the_drift_was() {
+    // Of the late ones all are above the median, so that nothing can be said from there at that time.
+    assert!(matches!(uneven(2_500), Side::Undecided { .. }));
+    assert_eq!(uneven(2_600), Side::Below);
+}
