@@ -7,8 +7,11 @@
 //! The short form has few seeds and shows that neither is frequent. `PROOFLOAD_PROOF=1` has seeds 1 – 1,000 and
 //! prints the table of docs/concepts/intervals.md.
 
+mod answers;
+
 use std::fmt;
 
+use answers::{ALLOWED, BOUNDS, Tally, runs, slack};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -16,11 +19,6 @@ use stats::dispersion::{Around, WindowCount};
 use stats::exceedance::{Exceedances, LOWER, LOWER_OF_DRIFT, Level};
 use stats::proportion::Side;
 use stats::quantile::{CONFIDENCE, rank};
-
-/// Bounds, in multiples of the true quantile.
-const BOUNDS: [f64; 5] = [1.0, 1.5, 3.0, 10.0, 0.5];
-/// Wrong answers of each kind that are allowed.
-const ALLOWED: f64 = 0.05;
 
 /// What changes through a run, in seconds of work, from its beginning to its end.
 #[derive(Clone, Copy)]
@@ -86,11 +84,6 @@ const CASES: [Case; 9] = [
         ..case(System::Bursts { rate: 100.0, still: 40.0 }, [0.99, 0.99])
     },
 ];
-
-fn runs() -> u64 {
-    let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    if is_proof { 1_000 } else { 60 }
-}
 
 /// The second of its intended start, and its response time in nanoseconds.
 type Draw = (usize, u64);
@@ -179,42 +172,18 @@ fn judged(case: &Case, seed: u64, truth: u64) -> [[Side; 2]; BOUNDS.len()] {
     })
 }
 
-/// Shares of runs.
-#[derive(Default, Clone, Copy)]
-struct Tally {
-    wrong_pass: f64,
-    wrong_fail: f64,
-    /// By multiple: passes above the true quantile, a fail below it.
-    right: [f64; BOUNDS.len() - 1],
-}
-
-impl Tally {
-    fn add(&mut self, sides: [Side; BOUNDS.len()], weight: f64) {
-        let add = |share: &mut f64, is: bool| *share += if is { weight } else { 0.0 };
-        add(&mut self.wrong_pass, sides[0] == Side::Below);
-        add(&mut self.wrong_fail, sides[0] == Side::Above);
-        for ((share, side), multiple) in self.right.iter_mut().zip(&sides[1..]).zip(&BOUNDS[1..]) {
-            let right = if *multiple > 1.0 { Side::Below } else { Side::Above };
-            add(share, *side == right);
-        }
-    }
-}
-
 /// Around the drift, and around the mean.
 fn tallies(case: &Case) -> [Tally; 2] {
     let truth = truth(case);
     let mut tallies = [Tally::default(); 2];
     for seed in 1..=runs() {
         let judged = judged(case, seed, truth);
-        let weight = 1.0 / runs() as f64;
         for (at, tally) in tallies.iter_mut().enumerate() {
-            tally.add(judged.map(|sides| sides[at]), weight);
+            tally.add(judged.map(|sides| sides[at]));
         }
     }
     for (tally, name) in tallies.iter().zip(["drift", "mean"]) {
-        let shares = [tally.wrong_pass, tally.wrong_fail].into_iter().chain(tally.right);
-        let shares: Vec<String> = shares.map(|share| format!("{:.1} %", 100.0 * share)).collect();
-        println!("| {} | {} s | {name} | {} |", case.system, case.seconds, shares.join(" | "));
+        tally.print(&format!("{} | {} s", case.system, case.seconds), name);
     }
     tallies
 }
@@ -225,7 +194,6 @@ fn criteria_on_a_drifting_system_are_rarely_wrong_and_mostly_right() {
         "| system | length | around | wrong passes | wrong fails | 1.5× | 3× | 10× | fails at 0.5× |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let slack = |share: f64| 3.0 * (share * (1.0 - share) / runs() as f64).sqrt();
     let mut off = Vec::new();
     for case in &CASES {
         let [seen, _] = tallies(case);

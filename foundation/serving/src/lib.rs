@@ -10,7 +10,8 @@
 //!
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
 //! is kept to ([`limits`], [`listener`], [`stop`]), what is told ([`ready`], [`metrics`],
-//! [`observed`], after the [`nonce`] of what arrived), and a plain HTTP/1.1 server over all of it ([`http`]).
+//! [`observed`], after the [`nonce`] of what arrived), and a plain HTTP/1.1 server over all of it ([`http`]),
+//! with paths as they were meant ([`percent`]).
 
 pub mod error;
 pub mod http;
@@ -20,6 +21,7 @@ pub mod metrics;
 pub mod nonce;
 pub mod observed;
 pub mod options;
+pub mod percent;
 pub mod quantity;
 pub mod ready;
 pub mod settings;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use serving::quantity;
+use serving::{percent, quantity};
 
 use super::Fault;
 
@@ -91,18 +91,7 @@ fn bad(what: String) -> Fault {
 /// Errors: 400
 pub(super) fn unescape(text: &str) -> Result<String, Fault> {
     let broken = || bad(format!("\"{text}\" is not properly percent-encoded UTF-8"));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-        let (high, low) = (digit().ok_or_else(broken)?, digit().ok_or_else(broken)?);
-        bytes.push((16 * high + low) as u8);
-    }
-    String::from_utf8(bytes).map_err(|_| broken())
+    percent::decode(text).ok_or_else(broken)
 }
 
 #[cfg(test)]

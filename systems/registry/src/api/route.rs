@@ -1,6 +1,7 @@
 //! From method and path to what is asked for.
 
 use hyper::Method;
+use serving::percent;
 
 use crate::fault::{Code, Fault};
 
@@ -81,18 +82,7 @@ pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, Fa
 /// Percent-encoding undone.
 fn unescape(text: &str) -> Result<String, Fault> {
     let bad = || Fault::new(Code::InvalidRequest, "the path is not properly percent-encoded UTF-8");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-        let (high, low) = (digit().ok_or_else(bad)?, digit().ok_or_else(bad)?);
-        bytes.push((16 * high + low) as u8);
-    }
-    String::from_utf8(bytes).map_err(|_| bad())
+    percent::decode(text).ok_or_else(bad)
 }
 
 #[cfg(test)]
