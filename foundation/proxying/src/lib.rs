@@ -1,0 +1,1 @@
+//! A reverse proxy's core: what comes in on one side goes out on the other, within bounds.

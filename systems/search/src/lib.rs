@@ -1,0 +1,10 @@
+//! Vector search as a service: a text is embedded, its nearest rows are found, and their metadata joined.
+//!
+//! Not here: anything about the instrument, language understanding (the embedding hashes words; it is deterministic,
+//! not semantic), distribution over machines.
+//!
+//! In reading order: what can go wrong ([`fault`]); text to vector ([`embed`]); vector to rows ([`index`]).
+
+pub mod embed;
+pub mod fault;
+pub mod index;
