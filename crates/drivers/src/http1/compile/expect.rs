@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use plan::diagnostic::{Diagnostic, Span};
-use plan::document::{Entry, Reader, Value};
+use plan::document::{Entry, Node, Reader, Value};
 use plan::operation::Operation;
 use plan::rows::Rows;
 use plan::units::parse_size;
@@ -67,7 +67,7 @@ fn read_rules(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
     }
     for entry in entries(reader, "json") {
         match Path::compile(&entry.key) {
-            Ok(path) => rules.push(Rule::Json(path, entry.node.to_json())),
+            Ok(path) => rules.extend(json(reader, path, &entry.node, rows)),
             Err(error) => reader.problem(not_a_path(&entry.key, entry.key_span, &error)),
         }
     }
@@ -81,6 +81,18 @@ fn entries<'a>(reader: &mut Reader<'a>, key: &'static str) -> &'a [Entry] {
 fn not_a_path(text: &str, span: Span, error: &str) -> Diagnostic {
     let what = format!("JSON path {text:?}: {error}");
     Diagnostic::new(span, what, "expected a path such as $.results[0].id")
+}
+
+/// A value as it stands, or a text with placeholders in it.
+fn json(reader: &mut Reader<'_>, path: Path, node: &Node, rows: Option<&Rows>) -> Option<Rule> {
+    if let Value::String(text) = &node.value {
+        let template = template(reader, text, node.span, rows)?;
+        return Some(match template.literal() {
+            Some(literal) => Rule::Json(path, literal.into()),
+            None => Rule::JsonReads(path, text.clone(), template),
+        });
+    }
+    Some(Rule::Json(path, node.to_json()))
 }
 
 /// `name = "value"`, or `name = { contains = "text" }`.

@@ -167,6 +167,7 @@ etag = 5
 vary = { is = "x" }
 [expect.json]
 "results" = 1
+"$.a" = "{{nonse}}"
 [items]
 total = "$.["
 "#;
@@ -191,6 +192,7 @@ total = "$.["
         "expected text or { contains",
         "unknown key `is`",
         "JSON path \"results\"",
+        "nonse",
         "JSON path \"$.[\"",
     ] {
         assert!(found.iter().any(|message| message.contains(expected)), "{expected}\n{found:#?}");

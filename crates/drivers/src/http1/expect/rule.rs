@@ -1,5 +1,6 @@
 //! One thing that a complete answer must be.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -28,6 +29,8 @@ pub enum Rule {
     Matches(Regex),
     /// The JSON value at the path is this.
     Json(Path, Value),
+    /// What stands at the path reads like this; the text is as written.
+    JsonReads(Path, String, Template),
 }
 
 impl Rule {
@@ -38,7 +41,7 @@ impl Rule {
 
     /// Whether it looks at the body.
     pub fn needs_body(&self) -> bool {
-        matches!(self, Self::Contains(..) | Self::Matches(_) | Self::Json(..))
+        matches!(self, Self::Contains(..) | Self::Matches(_) | Self::Json(..) | Self::JsonReads(..))
     }
 
     /// Holds the answer against the rule.
@@ -64,6 +67,10 @@ impl Rule {
                 let value = evidence.json().and_then(|body| path.value(body))?;
                 verdict(json::same(&value, wanted), shown(&value.to_string()))
             }
+            Self::JsonReads(path, _, template) => {
+                let value = evidence.json().and_then(|body| path.value(body))?;
+                verdict(reads(&value, &rendered(evidence, template)), shown(&value.to_string()))
+            }
         }
     }
 }
@@ -87,6 +94,7 @@ impl fmt::Display for Rule {
             Self::Contains(text, _) => write!(formatter, "body contains {text:?}"),
             Self::Matches(regex) => write!(formatter, "body matches {:?}", regex.as_str()),
             Self::Json(path, wanted) => write!(formatter, "{} is {wanted}", path.text()),
+            Self::JsonReads(path, text, _) => write!(formatter, "{} is {text:?}", path.text()),
         }
     }
 }
@@ -107,10 +115,23 @@ fn field(
 }
 
 fn contains(evidence: &Evidence<'_>, template: &Template) -> Result<String, String> {
-    let mut wanted = Vec::new();
-    template.render(evidence.context.call, evidence.context.rows, &mut wanted);
     let body = String::from_utf8_lossy(evidence.body);
-    verdict(body.contains(String::from_utf8_lossy(&wanted).as_ref()), shown(&body))
+    verdict(body.contains(&rendered(evidence, template)), shown(&body))
+}
+
+fn rendered(evidence: &Evidence<'_>, template: &Template) -> String {
+    let mut text = Vec::new();
+    template.render(evidence.context.call, evidence.context.rows, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Whether a value is this text, or is written so as JSON.
+fn reads(value: &Value, text: &str) -> bool {
+    let written: Cow<'_, str> = match value {
+        Value::String(value) => value.into(),
+        value => value.to_string().into(),
+    };
+    written == text
 }
 
 /// A value as a message shows it: its beginning.

@@ -73,6 +73,23 @@ fn texts_are_found_templates_included() {
 }
 
 #[test]
+fn json_values_read_like_a_template() {
+    let reads = |path: &str, text: &str| {
+        let template = Template::compile(text, Span::default(), None).unwrap();
+        Rule::JsonReads(Path::compile(path).unwrap(), text.to_owned(), template)
+    };
+    check(&reads("$.name", "x{{sequence}}"), "$.name is \"x{{sequence}}\"", Ok("\"x7\""));
+    check(&reads("$.name", "{{sequence}}"), "$.name is \"{{sequence}}\"", Err("\"x7\""));
+    check(&reads("$.total", "1{{random 0..0}}"), "$.total is \"1{{random 0..0}}\"", Ok("10"));
+    check(
+        &reads("$.results", "{{sequence}}"),
+        "$.results is \"{{sequence}}\"",
+        Err(r#"[{"id":1},{"id":2}]"#),
+    );
+    check(&reads("$.none", "{{sequence}}"), "$.none is \"{{sequence}}\"", Err("absent"));
+}
+
+#[test]
 fn json_values_are_found_by_path() {
     check(&json_rule("$.total", json!(10)), "$.total is 10", Ok("10"));
     check(&json_rule("$.total", json!(10.0)), "$.total is 10.0", Ok("10"));
