@@ -1,6 +1,7 @@
 //! Processes that a trial starts: services, the system, observers.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,6 +15,9 @@ pub struct Service {
     pub command: Vec<String>,
     /// When it counts as ready.
     pub ready: Ready,
+    /// How long that may take; the launcher's own bound where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_within: Option<Duration>,
 }
 
 /// When a process counts as ready.
@@ -37,6 +41,9 @@ pub struct System {
     pub set: BTreeMap<String, Value>,
     /// When it counts as ready; a bundled one always by its line.
     pub ready: Ready,
+    /// How long that may take; the launcher's own bound where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_within: Option<Duration>,
 }
 
 /// What to start.
@@ -60,4 +67,10 @@ pub struct Observer {
     pub set: BTreeMap<String, Value>,
     /// What must hold after the drain, such as `received == multicast.delivered`.
     pub expect: Option<String>,
+    /// How long it may take to be ready; the launcher's own bound where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_within: Option<Duration>,
+    /// How long its answer after the drain may take; the engine's own bound where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers_within: Option<Duration>,
 }

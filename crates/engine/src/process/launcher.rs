@@ -29,7 +29,7 @@ pub struct Launcher {
     pub scratch_root: PathBuf,
     /// Processors that they may use; any, if empty.
     pub cores: Vec<usize>,
-    /// Bound of the wait for each to be ready.
+    /// Bound of the wait for each to be ready, where the plan says nothing.
     pub ready_within: Duration,
     /// Bound of the wait for each to end when asked to, before it is killed.
     pub stop_within: Duration,
@@ -45,6 +45,7 @@ struct Order<'a> {
     start: &'a Start,
     set: &'a BTreeMap<String, Value>,
     ready: &'a Ready,
+    within: Duration,
 }
 
 impl Launcher {
@@ -87,20 +88,23 @@ impl Launcher {
         for (service, start) in arm.services.iter().zip(&commands) {
             let name = service.name.as_str();
             let (set, ready, role) = (&none, &service.ready, Role::Service);
-            orders.push(Order { name, place: name, role, start, set, ready });
+            let within = self.bound(service.ready_within);
+            orders.push(Order { name, place: name, role, start, set, ready, within });
         }
         if let Some(system) = &arm.system {
             let (name, ready) = match &system.start {
                 Start::Serve(name) => (name.as_str(), &line),
                 Start::Command(_) => ("system", &system.ready),
             };
-            let (start, set) = (&system.start, &system.set);
-            orders.push(Order { name, place: "system", role: Role::System, start, set, ready });
+            let (start, set, place, role) = (&system.start, &system.set, "system", Role::System);
+            let within = self.bound(system.ready_within);
+            orders.push(Order { name, place, role, start, set, ready, within });
         }
         for observer in &arm.observers {
             if let Some(start) = &observer.start {
                 let (name, set, role) = (observer.name.as_str(), &observer.set, Role::Observer);
-                orders.push(Order { name, place: name, role, start, set, ready: &line });
+                let within = self.bound(observer.ready_within);
+                orders.push(Order { name, place: name, role, start, set, ready: &line, within });
             }
         }
         let mut processes = Processes::new(&arm.observers);
@@ -112,6 +116,10 @@ impl Launcher {
             processes.add(order.place, running);
         }
         Ok(processes)
+    }
+
+    fn bound(&self, asked: Option<Duration>) -> Duration {
+        asked.unwrap_or(self.ready_within)
     }
 
     fn start_one(
@@ -164,7 +172,7 @@ impl Launcher {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Option<ReadyLine>, ProcessError> {
         let name = order.name.to_owned();
-        let deadline = Instant::now() + self.ready_within;
+        let deadline = Instant::now() + order.within;
         loop {
             let seen = is_ready(order.ready, child, port);
             // Looked at afterwards, so that a stranger at the port is not taken for a dead child.
@@ -180,7 +188,7 @@ impl Launcher {
             if Instant::now() >= deadline {
                 return Err(ProcessError::NotReady {
                     name,
-                    within: self.ready_within,
+                    within: order.within,
                     waited_for: waited_for(order.ready, port),
                     output: child.output(),
                 });

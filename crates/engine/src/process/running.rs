@@ -183,15 +183,17 @@ impl Processes {
     ///
     /// One that the system itself keeps is asked at the address that the system's ready line lists
     /// under the observer's name, or else at its `http` address.
+    ///
+    /// Each is given the time that the plan says, or else this.
     pub fn observe(&self, within: Duration) -> Vec<Observation> {
         self.observers
             .iter()
             .map(|observer| Observation {
                 name: observer.name.clone(),
                 expect: observer.expect.clone(),
-                answer: self
-                    .address_of(observer)
-                    .and_then(|address| Observed::read(&address, within)),
+                answer: self.address_of(observer).and_then(|address| {
+                    Observed::read(&address, observer.answers_within.unwrap_or(within))
+                }),
             })
             .collect()
     }

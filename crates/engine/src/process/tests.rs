@@ -74,7 +74,7 @@ fn shell(script: &str) -> Vec<String> {
 }
 
 fn service(name: &str, script: &str) -> Service {
-    Service { name: name.into(), command: shell(script), ready: Ready::Line }
+    Service { name: name.into(), command: shell(script), ready: Ready::Line, ready_within: None }
 }
 
 fn never() -> bool {
@@ -134,7 +134,8 @@ fn a_child_that_dies_is_quoted() {
 fn a_program_that_is_not_there_is_named() {
     let folder = Folder::new();
     let command = vec!["/no/such/program".to_owned()];
-    let arm = arm(vec![Service { name: "x".into(), command, ready: Ready::Line }]);
+    let arm =
+        arm(vec![Service { name: "x".into(), command, ready: Ready::Line, ready_within: None }]);
     let error = folder.launcher().start(&arm, &never).unwrap_err();
     assert!(matches!(&error, ProcessError::Spawn { command, .. } if command == "/no/such/program"));
 }
@@ -144,10 +145,17 @@ fn a_child_that_never_gets_ready_is_given_up_and_ended() {
     let folder = Folder::new();
     let pid_file = folder.0.join("pid");
     let script = format!("echo $$ > {}; echo waiting; exec sleep 1000", pid_file.display());
-    let launcher = Launcher { ready_within: Duration::from_millis(300), ..folder.launcher() };
-    let error = launcher.start(&arm(vec![service("slow", &script)]), &never).unwrap_err();
-    assert!(matches!(&error, ProcessError::NotReady { name, .. } if name == "slow"), "{error}");
-    assert!(!lives(read_pid(&pid_file)));
+    let short = Duration::from_millis(300);
+    let by_default = Launcher { ready_within: short, ..folder.launcher() };
+    let as_planned = Service { ready_within: Some(short), ..service("slow", &script) };
+    for (launcher, service) in
+        [(by_default, service("slow", &script)), (folder.launcher(), as_planned)]
+    {
+        let error = launcher.start(&arm(vec![service]), &never).unwrap_err();
+        let given_up = matches!(&error, ProcessError::NotReady { name, within, .. } if name == "slow" && *within == short);
+        assert!(given_up, "{error}");
+        assert!(!lives(read_pid(&pid_file)));
+    }
 }
 
 #[test]
@@ -297,6 +305,7 @@ fn a_bundled_system_gets_its_settings_with_addresses_filled_in() {
             ("workers".into(), json!(200)),
         ]),
         ready: Ready::Line,
+        ready_within: None,
     });
     let processes = launcher.start(&arm, &never).unwrap();
     assert_eq!(
@@ -310,7 +319,12 @@ fn a_bundled_system_gets_its_settings_with_addresses_filled_in() {
 fn readiness_at_a_port_needs_a_port() {
     let folder = Folder::new();
     let ready = Ready::Tcp;
-    let arm = arm(vec![Service { name: "x".into(), command: shell("sleep 1000"), ready }]);
+    let arm = arm(vec![Service {
+        name: "x".into(),
+        command: shell("sleep 1000"),
+        ready,
+        ready_within: None,
+    }]);
     let error = folder.launcher().start(&arm, &never).unwrap_err();
     assert!(matches!(error, ProcessError::Placeholder { .. }), "{error}");
 }
@@ -330,18 +344,25 @@ fn a_service_is_ready_when_its_port_answers_and_an_observer_is_asked() {
         eprintln!("python3 is not installed: nothing was tested here");
         return;
     }
-    let mut arm =
-        arm(vec![Service { name: "tcp".into(), command: command.clone(), ready: Ready::Tcp }]);
+    let mut arm = arm(vec![Service {
+        name: "tcp".into(),
+        command: command.clone(),
+        ready: Ready::Tcp,
+        ready_within: None,
+    }]);
     arm.system = Some(System {
         start: Start::Command(command),
         set: BTreeMap::new(),
         ready: Ready::Http("/observed".into()),
+        ready_within: None,
     });
     arm.observers = vec![Observer {
         name: "monitor".into(),
         start: None,
         set: BTreeMap::new(),
         expect: Some("received == 7".into()),
+        ready_within: None,
+        answers_within: None,
     }];
     let processes = folder.launcher().start(&arm, &never).unwrap();
     let observations = processes.observe(LONG);
@@ -369,10 +390,12 @@ fn a_death_says_what_the_process_was_there_for() {
     let script = format!("{READY}; while [ ! -e {} ]; do :; done", go.display());
     let mut arm = arm(vec![service("db", &script)]);
     let start = Start::Command(shell(&script));
-    arm.system = Some(System { start, set: BTreeMap::new(), ready: Ready::Line });
+    arm.system =
+        Some(System { start, set: BTreeMap::new(), ready: Ready::Line, ready_within: None });
     let start = Some(Start::Command(shell(&script)));
     let (name, set) = ("counter".to_owned(), BTreeMap::new());
-    arm.observers = vec![Observer { name, start, set, expect: None }];
+    arm.observers =
+        vec![Observer { name, start, set, expect: None, ready_within: None, answers_within: None }];
     let mut processes = folder.launcher().start(&arm, &never).unwrap();
     fs::write(&go, "").unwrap();
     let mut deaths = Vec::new();

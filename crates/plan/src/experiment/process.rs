@@ -1,6 +1,7 @@
 //! `[[service]]`, `[system]`, `[[observer]]`: what a trial starts.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
@@ -8,6 +9,7 @@ use super::request::Known;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Table};
 use crate::process::{Observer, Ready, Service, Start, System};
+use crate::units::parse_duration;
 
 /// Reads the `[[service]]` tables.
 pub(super) fn services(tables: &[&Table], problems: &mut Vec<Diagnostic>) -> Vec<Service> {
@@ -20,6 +22,7 @@ pub(super) fn services(tables: &[&Table], problems: &mut Vec<Diagnostic>) -> Vec
             reader.missing("command", "command = \"redis-server --port {port}\"");
         }
         let ready = ready(&mut reader).unwrap_or(Ready::Tcp);
+        let ready_within = bound(&mut reader, "ready_within");
         if let Some((name, span)) = &name
             && (services.iter().any(|known| known.name == *name) || name == "system")
         {
@@ -28,7 +31,7 @@ pub(super) fn services(tables: &[&Table], problems: &mut Vec<Diagnostic>) -> Vec
         }
         problems.extend(reader.finish());
         if let (Some((name, _)), Some(command)) = (name, command) {
-            services.push(Service { name, command, ready });
+            services.push(Service { name, command, ready, ready_within });
         }
     }
     services
@@ -44,6 +47,7 @@ pub(super) fn system(
     let start = start(&mut reader, table, known);
     let set = settings(&mut reader);
     let ready = ready(&mut reader);
+    let ready_within = bound(&mut reader, "ready_within");
     if start.is_none() && table.get("serve").is_none() && table.get("command").is_none() {
         reader.missing("serve", "serve = \"truth\" or command = \"…\"");
     }
@@ -53,7 +57,7 @@ pub(super) fn system(
         Start::Serve(_) => Ready::Line,
         Start::Command(_) => ready.unwrap_or(Ready::Tcp),
     };
-    Some(System { start, set, ready })
+    Some(System { start, set, ready, ready_within })
 }
 
 /// Reads the `[[observer]]` tables.
@@ -69,6 +73,8 @@ pub(super) fn observers(
         let start = start(&mut reader, table, known);
         let set = settings(&mut reader);
         let expect = reader.string("expect").map(|(text, _)| text.to_owned());
+        let ready_within = bound(&mut reader, "ready_within");
+        let answers_within = bound(&mut reader, "answers_within");
         if let Some((name, span)) = &name
             && observers.iter().any(|known| known.name == *name)
         {
@@ -77,7 +83,8 @@ pub(super) fn observers(
         }
         problems.extend(reader.finish());
         if let Some((name, _)) = name {
-            observers.push(Observer { name, start, set, expect });
+            let observer = Observer { name, start, set, expect, ready_within, answers_within };
+            observers.push(observer);
         }
     }
     observers
@@ -150,6 +157,12 @@ fn split_command(text: &str) -> Option<Vec<String>> {
     }
     words.extend(word);
     quote.is_none().then_some(words)
+}
+
+/// A length of time that something may take.
+fn bound(reader: &mut Reader<'_>, key: &str) -> Option<Duration> {
+    let parse = |text: &str| parse_duration(text).filter(|bound| !bound.is_zero());
+    reader.parsed(key, "a time above zero such as \"30s\"", parse).map(|(bound, _)| bound)
 }
 
 fn settings(reader: &mut Reader<'_>) -> BTreeMap<String, Json> {

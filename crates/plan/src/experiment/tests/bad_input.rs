@@ -44,6 +44,25 @@ error: operation `home` has no target
 }
 
 #[test]
+fn a_process_is_given_some_time() {
+    let text = format!(
+        "{HOME}\n[system]\nserve = \"truth\"\nready_within = \"0s\"\n[[observer]]\nname = \"sink\"\nanswers_within = 5\n"
+    );
+    let message = refused(&text);
+    assert!(
+        message.contains("expected a time above zero such as \"30s\", got \"0s\""),
+        "{message}"
+    );
+    assert!(message.contains("expected a time above zero such as \"30s\", got 5"), "{message}");
+    let text = text.replace("\"0s\"", "\"5m\"").replace("= 5\n", "= \"1m\"\n");
+    let plan = read(&text, &Options { fresh_seed: 1, ..Options::default() }).unwrap();
+    let arm = &plan.arms[0];
+    let minutes = |count: u64| Some(Duration::from_secs(60 * count));
+    assert_eq!(arm.system.as_ref().unwrap().ready_within, minutes(5));
+    assert_eq!(arm.observers[0].answers_within, minutes(1));
+}
+
+#[test]
 fn a_missing_unit_is_not_guessed() {
     assert_eq!(
         refused(&with_load("rate = \"500\"\nduration = 60")),

@@ -253,6 +253,7 @@ fn a_setting_that_did_not_take_is_an_error() {
             start: plan::process::Start::Serve("shop".into()),
             set: [("backlog".to_owned(), json!(4_096))].into(),
             ready: plan::process::Ready::Line,
+            ready_within: None,
         });
         made.summary()
     };
