@@ -20,6 +20,7 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
+use serving::start;
 use serving::stop::Stop;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -42,14 +43,10 @@ struct Configuration {
 ///
 /// Errors: bad settings (exit code 2); a session that the server does not take, no listener (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let configuration = read(options)?;
-    let listener = listener::bind(options.listen)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(hold(configuration, listener, announce))
+    let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        hold(configuration, (listener, stop), announce).await
+    })
 }
 
 fn read(options: &Options) -> Result<Configuration, BadOptions> {
@@ -71,10 +68,9 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
 
 async fn hold(
     configuration: Configuration,
-    listener: std::net::TcpListener,
+    (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
     let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
     let opened = tokio::time::timeout(STANDING_WITHIN, open(&configuration)).await;
     let late = |_| Err(std::io::Error::other("not every session stood within thirty seconds"));

@@ -13,6 +13,7 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start;
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
@@ -31,22 +32,17 @@ pub(super) type Shared = Arc<Mutex<Ledger>>;
 ///
 /// Errors: bad settings (exit code 2); no registry or bus where told, no listener (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let configuration = settings::read(options)?;
-    let listener = listener::bind(options.listen)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(receive(configuration, listener, announce))
+    let prepare = || Ok((1, (settings::read(options)?, listener::bind(options.listen)?)));
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        receive(configuration, (listener, stop), announce).await
+    })
 }
 
 async fn receive(
     configuration: Configuration,
-    listener: std::net::TcpListener,
+    (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
     let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
     let ledger = Shared::default();
     let (tell, told) = mpsc::unbounded_channel();
