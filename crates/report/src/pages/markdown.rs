@@ -32,6 +32,7 @@ pub fn render(summary: &Summary) -> String {
     let of_run = [
         tables::run::criteria,
         tables::accounting::by_arm,
+        tables::phases::by_arm,
         tables::run::findings,
         tables::run::trials,
     ];

@@ -19,8 +19,7 @@ pub enum Colour {
 }
 
 const WIDTH: usize = 100;
-/// Characters of the longest text in a cell, and of the shortest to which it is cut where the page is full.
-const CELL: usize = 44;
+/// Characters to which a text in a cell is cut at the most where the page is full.
 const LEAST_CELL: usize = 16;
 /// Trials up to which each is printed whole; the other pages show all of them.
 const DETAILED: usize = 3;
@@ -36,9 +35,13 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     head(&mut page, summary, colour);
     push_tables(&mut page, tables::comparison::comparisons(summary).into_iter().map(Some));
     push_tables(&mut page, tables::capacity::all(summary).into_iter().map(Some));
-    let of_run = [tables::run::criteria, tables::accounting::by_arm, tables::run::trials]
-        .map(|of| of(summary));
-    push_tables(&mut page, of_run);
+    let of_run = [
+        tables::run::criteria,
+        tables::accounting::by_arm,
+        tables::phases::by_arm,
+        tables::run::trials,
+    ];
+    push_tables(&mut page, of_run.map(|table| table(summary)));
     let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
     for arm in &summary.arms {
         for trial in &arm.trials {
@@ -130,7 +133,7 @@ fn fitted(table: &Table) -> (Vec<Vec<String>>, Vec<usize>) {
     let fits = |(_, widths): &(_, Vec<usize>)| {
         widths.iter().map(|width| width + 2).sum::<usize>() <= WIDTH
     };
-    (LEAST_CELL..=CELL).rev().map(at_most).find(fits).unwrap_or_else(|| at_most(LEAST_CELL))
+    (LEAST_CELL..=WIDTH).rev().map(at_most).find(fits).unwrap_or_else(|| at_most(LEAST_CELL))
 }
 
 /// The rows, where a first cell that is the one above is left out.
@@ -156,7 +159,9 @@ fn shortened(cell: &str, at_most: usize) -> String {
         return text;
     }
     let kept: String = text.chars().take(at_most - 1).collect();
-    format!("{kept}…")
+    // Half a figure would be another figure.
+    let whole = kept.rfind(", ").filter(|place| *place > 0);
+    format!("{}…", whole.map_or(kept.as_str(), |place| &kept[..place + 2]))
 }
 
 fn widths(lines: &[Vec<String>]) -> Vec<usize> {

@@ -2,12 +2,13 @@
 //! the same ones.
 //!
 //! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
-//! the whole run; [`accounting`] what became of everything, arm by arm; [`trial`] tables of one trial; `times` what may
-//! be said of response and service time.
+//! the whole run; [`accounting`] what became of everything, arm by arm, and [`phases`] where its time went; [`trial`]
+//! tables of one trial; `times` what may be said of response and service time.
 
 pub mod accounting;
 pub mod capacity;
 pub mod comparison;
+pub mod phases;
 pub mod run;
 pub mod times;
 pub mod trial;
