@@ -8,11 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 use serving::error::{BadOptions, ServeError};
-use serving::http::{self, Answer};
+use serving::http;
 use serving::limits::{self, Limits};
 use serving::listener;
 use serving::metrics::Registry;
@@ -84,10 +82,11 @@ async fn hold(
     let asked = configuration.sessions;
     let effective = json!({ "smtp": configuration.smtp, "sessions": asked, "open_files": limits::open_files() });
     announce(&Ready::new("mail-crowd", effective).listening("http", address));
-    let answers = move |request: Request<Bytes>| {
-        std::future::ready(answer(&request, asked, lost.load(Ordering::Relaxed)))
+    let observed = move || {
+        let lost = lost.load(Ordering::Relaxed);
+        Observed { received: asked, lost, ..Observed::default() }
     };
-    http::serve(listener, answers, configuration.limits, Registry::default(), stop)
+    http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await
         .map_err(ServeError::while_doing("serve"))
 }
@@ -135,16 +134,6 @@ async fn watch(mut session: TcpStream, lost: Arc<AtomicU64>) {
     // Whatever comes, silence was agreed upon.
     let _ = session.read(&mut byte).await;
     lost.fetch_add(1, Ordering::Relaxed);
-}
-
-fn answer(request: &Request<Bytes>, asked: u64, lost: u64) -> Answer {
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/observed") => {
-            let observed = Observed { received: asked, lost, ..Observed::default() };
-            http::json(StatusCode::OK, observed.body())
-        }
-        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
-    }
 }
 
 #[cfg(test)]

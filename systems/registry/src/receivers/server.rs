@@ -3,11 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 use serving::error::ServeError;
-use serving::http::{self, Answer};
+use serving::http;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
@@ -53,8 +51,8 @@ async fn receive(
     announce(
         &Ready::new("registry-receivers", effective(&configuration)).listening("http", address),
     );
-    let answers = move |request| answer(request, Arc::clone(&ledger));
-    http::serve(listener, answers, configuration.limits, Registry::default(), stop)
+    let observed = move || ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
+    http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await
         .map_err(ServeError::while_doing("serve"))
 }
@@ -132,16 +130,6 @@ async fn register(configuration: &Configuration) -> Result<(), ServeError> {
         called.map_err(ServeError::while_doing("register identities"))?;
     }
     Ok(())
-}
-
-async fn answer(request: Request<Bytes>, ledger: Shared) -> Answer {
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/observed") => {
-            let observed = ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
-            http::json(StatusCode::OK, observed.body())
-        }
-        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
-    }
 }
 
 fn effective(configuration: &Configuration) -> serde_json::Value {
