@@ -21,6 +21,8 @@ pub enum Colour {
 const WIDTH: usize = 100;
 /// Characters to which a text in a cell is cut at the most where the page is full.
 const LEAST_CELL: usize = 16;
+/// Of the width, what a long text in the last column has at least.
+const LAST_CELL: usize = 32;
 /// Trials up to which each is printed whole; the other pages show all of them.
 const DETAILED: usize = 3;
 
@@ -120,20 +122,29 @@ pub(super) fn push_table(page: &mut String, table: &Table) {
     });
 }
 
-/// Headings and rows, with the widths of the columns: texts are as long as the page allows.
+/// Headings and rows, with the widths of the columns: texts are as long as the page allows. One in the last column goes on
+/// below itself, so that it wants no more than some of the width.
 fn fitted(table: &Table) -> (Vec<Vec<String>>, Vec<usize>) {
     let headings = table.columns.iter().map(|column| column.title.to_owned()).collect();
     let lines: Vec<Vec<String>> = std::iter::once(headings).chain(without_repeats(table)).collect();
+    let cut = if ends_in_text(table) { table.columns.len() - 1 } else { table.columns.len() };
     let at_most = |cell: usize| {
-        let short = |line: &Vec<String>| line.iter().map(|text| shortened(text, cell)).collect();
-        let lines: Vec<Vec<String>> = lines.iter().map(short).collect();
-        let widths = widths(&lines);
+        let mut lines = lines.clone();
+        for text in lines.iter_mut().flat_map(|line| &mut line[..cut]) {
+            *text = shortened(text, cell);
+        }
+        let mut widths = widths(&lines);
+        widths[cut..].iter_mut().for_each(|last| *last = LAST_CELL.min(*last));
         (lines, widths)
     };
     let fits = |(_, widths): &(_, Vec<usize>)| {
         widths.iter().map(|width| width + 2).sum::<usize>() <= WIDTH
     };
     (LEAST_CELL..=WIDTH).rev().map(at_most).find(fits).unwrap_or_else(|| at_most(LEAST_CELL))
+}
+
+fn ends_in_text(table: &Table) -> bool {
+    table.columns.last().is_some_and(|column| !column.figures)
 }
 
 /// The rows, where a first cell that is the one above is left out.
@@ -159,9 +170,7 @@ fn shortened(cell: &str, at_most: usize) -> String {
         return text;
     }
     let kept: String = text.chars().take(at_most - 1).collect();
-    // Half a figure would be another figure.
-    let whole = kept.rfind(", ").filter(|place| *place > 0);
-    format!("{}…", whole.map_or(kept.as_str(), |place| &kept[..place + 2]))
+    format!("{kept}…")
 }
 
 fn widths(lines: &[Vec<String>]) -> Vec<usize> {
@@ -172,13 +181,20 @@ fn widths(lines: &[Vec<String>]) -> Vec<usize> {
 
 fn push_row(page: &mut String, table: &Table, cells: &[String], widths: &[usize]) {
     let mut line = String::new();
-    for ((cell, column), &width) in cells.iter().zip(&table.columns).zip(widths) {
+    let cut = if ends_in_text(table) { cells.len() - 1 } else { cells.len() };
+    for ((cell, column), &width) in cells[..cut].iter().zip(&table.columns).zip(widths) {
         line.push_str("  ");
         if column.figures {
             line.push_str(&format!("{cell:>width$}"));
         } else {
             line.push_str(&format!("{cell:<width$}"));
         }
+    }
+    for text in &cells[cut..] {
+        line.push_str("  ");
+        let mut last = String::new();
+        wrap(&mut last, text, &" ".repeat(line.chars().count()));
+        line.push_str(last.trim());
     }
     page.push_str(line.trim_end());
     page.push('\n');

@@ -93,3 +93,17 @@ fn one_arm_that_nobody_observed_has_it_all_in_its_trial() {
     searched.capacity = Some(example::capacity());
     assert_eq!(by_arm(&searched), None);
 }
+
+#[test]
+fn a_long_text_at_the_end_goes_on_below_itself_on_a_terminal() {
+    let mut summary = matrix(&ARMS);
+    let kinds = ["connect_timeout", "greeting_timeout", "permanent", "timeout", "transient"];
+    let operation = &mut summary.arms[0].trials[0].operations[0];
+    operation.failures = kinds.map(|kind| (kind.to_owned(), 1_234)).into();
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    let widest = page.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 100, "{page}");
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let all = "connect_timeout 1,234, greeting_timeout 1,234, permanent 1,234, timeout 1,239";
+    assert!(words.join(" ").contains(all), "{page}");
+}
