@@ -60,7 +60,7 @@ fn fold(page: &mut String, title: &str, tables: &[Table]) {
 pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
     page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
     let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    page.push_str(&cells(table.columns.iter().map(|column| column.title.to_owned()).collect()));
+    page.push_str(&cells(table.columns.iter().map(|column| text(&column.title)).collect()));
     let rule = table.columns.iter().map(|column| if column.figures { "---:" } else { "---" });
     page.push_str(&cells(rule.map(str::to_owned).collect()));
     for row in &table.rows {

@@ -4,6 +4,7 @@
 //! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
 //! the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
 
+mod arms;
 pub mod capacity;
 pub mod comparison;
 pub mod run;
@@ -32,7 +33,7 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// Its heading.
-    pub title: &'static str,
+    pub title: String,
     /// Whether its cells are figures, which stand on the right.
     pub figures: bool,
 }
@@ -45,7 +46,7 @@ impl Table {
         columns: &[&'static str],
     ) -> Self {
         let column = |title: &&'static str| Column {
-            title: title.strip_prefix('#').unwrap_or(title),
+            title: title.strip_prefix('#').unwrap_or(title).to_owned(),
             figures: title.starts_with('#'),
         };
         Self {

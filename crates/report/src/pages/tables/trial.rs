@@ -141,13 +141,35 @@ fn statuses(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
+/// Spans in the order in which they come; those of other names follow, by name.
+const COURSE: [&str; 15] = [
+    "connect",
+    "greeting",
+    "ehlo",
+    "starttls",
+    "tls",
+    "ehlo_tls",
+    "auth",
+    "reset",
+    "mail",
+    "rcpt",
+    "data",
+    "content",
+    "accepted",
+    "quit",
+    "first_byte",
+];
+
 fn spans(trial: &Trial) -> Option<Table> {
     let columns = ["operation", "span", "#count", "#least", "#mean", "#greatest"];
     let mut table = Table::new("spans", "Spans", &columns)
         .note("Facts about this sample. Means add up, quantiles do not.");
     for operation in &trial.operations {
-        let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
-        for (name, span) in spans.chain([("queue_wait", &operation.queue_wait)]) {
+        let mut spans: Vec<_> =
+            operation.spans.iter().map(|(name, span)| (name.as_str(), span)).collect();
+        let place = |name: &str| COURSE.iter().position(|one| *one == name).unwrap_or(COURSE.len());
+        spans.sort_by_key(|(name, _)| place(name));
+        for (name, span) in spans.into_iter().chain([("queue_wait", &operation.queue_wait)]) {
             if span.count > 0 && span.max_ns > 0 {
                 table.row([
                     operation.name.clone(),
