@@ -8,6 +8,7 @@ use record::event::{Event, EventKind, Phase, Progress};
 use record::{Batch, EarlyEnd, FailureKind, Layout, Trial, Window, WindowAssembler, WindowSpan};
 use stats::{COARSE, Histogram};
 
+use super::pace::Pace;
 use super::{Output, facts};
 use crate::driver::Driver;
 use crate::worker::{Backlog, Brief, Message, Timeline};
@@ -28,6 +29,7 @@ pub(super) struct Desk<'a> {
     in_flight: Vec<u64>,
     backlog: Option<Backlog>,
     progress: Progress,
+    pace: Pace,
     /// Times of the windows that closed since the last progress event.
     times: Histogram,
     limits: BTreeSet<&'static str>,
@@ -55,6 +57,7 @@ impl<'a> Desk<'a> {
             in_flight: vec![0; brief.workers],
             backlog: brief.samples.clone(),
             progress: Progress::default(),
+            pace: Pace::new(brief.workers, &brief.timeline),
             times: Histogram::new(COARSE),
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
@@ -114,6 +117,7 @@ impl<'a> Desk<'a> {
     pub(super) fn tell_progress(&mut self, now: u64) {
         let progress = Progress {
             phase: Some(self.phase),
+            finished_rate: self.pace.take(),
             in_flight: self.in_flight.iter().sum(),
             p50_ns: self.times.quantile(0.5),
             p99_ns: self.times.quantile(0.99),
@@ -165,6 +169,7 @@ impl<'a> Desk<'a> {
         self.progress.succeeded += batch.succeeded;
         self.progress.failed += batch.failed;
         self.in_flight[batch.worker] = batch.in_flight;
+        self.pace.add(&batch);
         let now = self.instant_of(batch.closed_below);
         for (operation, kind, detail) in std::mem::take(&mut batch.first_failures) {
             if self.failures.insert((operation, kind)) {
