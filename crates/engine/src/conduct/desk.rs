@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
+use record::summary::FirstFailure;
 use record::{Batch, EarlyEnd, FailureKind, Layout, Trial, Window, WindowAssembler, WindowSpan};
 use stats::{COARSE, Histogram};
 
@@ -34,6 +35,7 @@ pub(super) struct Desk<'a> {
     times: Histogram,
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
+    first_failures: Vec<FirstFailure>,
     interrupted: bool,
     /// Why the measure phase ended before the plan did, if it did.
     ended_early: Option<EarlyEnd>,
@@ -61,6 +63,7 @@ impl<'a> Desk<'a> {
             times: Histogram::new(COARSE),
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
+            first_failures: Vec::new(),
             interrupted: false,
             ended_early: None,
         }
@@ -140,8 +143,9 @@ impl<'a> Desk<'a> {
     }
 
     /// Everything has ended, and this is what was left: gives out the last windows, and then that it ended.
-    pub(super) fn finish(&mut self, trial: Trial, now: u64) -> Trial {
+    pub(super) fn finish(&mut self, mut trial: Trial, now: u64) -> Trial {
         self.close();
+        trial.first_failures = std::mem::take(&mut self.first_failures);
         let accounting = facts::accounting(&trial.totals.total());
         self.event(now, EventKind::TrialFinished { accounting });
         trial
@@ -175,6 +179,13 @@ impl<'a> Desk<'a> {
             if self.failures.insert((operation, kind)) {
                 let operation = self.layout.operations[operation].clone();
                 let kind = kind.name().to_owned();
+                if !detail.is_empty() {
+                    self.first_failures.push(FirstFailure {
+                        operation: operation.clone(),
+                        kind: kind.clone(),
+                        seen: detail.clone(),
+                    });
+                }
                 self.event(now, EventKind::FailureSeen { operation, kind, detail });
             }
         }

@@ -48,8 +48,15 @@ pub fn render(summary: &Summary) -> String {
 }
 
 /// Tables that a reader of a pull request wants to see at once.
-const READ: [&str; 6] =
-    ["accounting", "rates", "response-time", "outcome-time", "failures", "observers"];
+const READ: [&str; 7] = [
+    "accounting",
+    "rates",
+    "response-time",
+    "outcome-time",
+    "failures",
+    "first-failures",
+    "observers",
+];
 
 fn fold(page: &mut String, title: &str, tables: &[Table]) {
     page.push_str(&format!("\n<details>\n<summary>{title}</summary>\n"));

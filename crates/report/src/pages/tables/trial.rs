@@ -15,6 +15,7 @@ pub fn all(trial: &Trial) -> Vec<Table> {
         times::service(trial),
         times::outcome(trial),
         failures(trial),
+        first_failures(trial),
         statuses(trial),
         spans(trial),
         items(trial),
@@ -127,6 +128,15 @@ fn failures(trial: &Trial) -> Option<Table> {
                 "Unfinished at the drain deadline.".to_owned(),
             ]);
         }
+    }
+    table.unless_empty()
+}
+
+fn first_failures(trial: &Trial) -> Option<Table> {
+    let columns = ["operation", "kind", "seen"];
+    let mut table = Table::new("first-failures", "The first failure of each kind", &columns);
+    for first in &trial.first_failures {
+        table.row([first.operation.clone(), first.kind.clone(), first.seen.clone()]);
     }
     table.unless_empty()
 }
