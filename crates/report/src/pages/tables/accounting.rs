@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::summary::{Arm, CountsFor, Operation, Summary, Trial};
 
 use super::Table;
+use super::arms::Arms;
 use crate::number;
 
 /// Every arm and operation over all trials that count, where there is more than one arm or anybody who observes.
@@ -37,7 +38,8 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     if !observers.is_empty() {
         table = table.note(note(&observers));
     }
-    arms.iter().for_each(|arm| arm.push(&mut table));
+    let names = Arms::head(summary, &mut table, 0);
+    arms.iter().for_each(|arm| arm.push(&names, &mut table));
     Some(match (has_arms, observers.len()) {
         (true, 0) => table.without(4..8),
         (true, 1) => table.without(4..5),
@@ -115,7 +117,7 @@ impl<'a> Counted<'a> {
         &mut self.lines[place]
     }
 
-    fn push(&self, table: &mut Table) {
+    fn push(&self, names: &Arms, table: &mut Table) {
         let last = self.lines.len().max(1) - 1;
         let mut observers = self.observers.iter();
         for place in 0..last + self.observers.len().max(1) {
@@ -125,7 +127,7 @@ impl<'a> Counted<'a> {
             let [observer, received, missing, damaged] =
                 seen.map_or_else(blank, |(name, seen)| seen.cells(name));
             table.row([
-                self.arm.to_owned(),
+                names.cell(self.arm),
                 operation,
                 planned,
                 succeeded,

@@ -6,6 +6,7 @@
 //! tables of one trial; `times` what may be said of response and service time.
 
 pub mod accounting;
+mod arms;
 pub mod capacity;
 pub mod comparison;
 pub mod phases;
@@ -37,7 +38,7 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// Its heading.
-    pub title: &'static str,
+    pub title: String,
     /// Whether its cells are figures, which stand on the right.
     pub figures: bool,
 }
@@ -50,7 +51,7 @@ impl Table {
         columns: &[&'static str],
     ) -> Self {
         let column = |title: &&'static str| Column {
-            title: title.strip_prefix('#').unwrap_or(title),
+            title: title.strip_prefix('#').unwrap_or(title).to_owned(),
             figures: title.starts_with('#'),
         };
         Self {

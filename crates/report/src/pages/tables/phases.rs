@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::summary::{Arm, CountsFor, Operation, Summary};
 
 use super::Table;
+use super::arms::Arms;
 use crate::number;
 
 /// Spans of each arm and operation over all trials that count, where there is more than one arm.
@@ -20,11 +21,12 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
         .note(
             "Over all operations, greatest first: what opens a connection is shared by all that it carried.",
         );
+    let names = Arms::head(summary, &mut table, 0);
     for arm in &summary.arms {
         for (operation, spent) in spent(arm) {
             let spans = spent.told();
             if !spans.is_empty() {
-                table.row([arm.name.clone(), operation.to_owned(), spans]);
+                table.row([names.cell(&arm.name), operation.to_owned(), spans]);
             }
         }
     }

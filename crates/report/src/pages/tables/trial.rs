@@ -15,6 +15,7 @@ pub fn all(trial: &Trial) -> Vec<Table> {
         times::service(trial),
         times::outcome(trial),
         failures(trial),
+        first_failures(trial),
         statuses(trial),
         spans(trial),
         items(trial),
@@ -131,6 +132,15 @@ fn failures(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
+fn first_failures(trial: &Trial) -> Option<Table> {
+    let columns = ["operation", "kind", "seen"];
+    let mut table = Table::new("first-failures", "The first failure of each kind", &columns);
+    for first in &trial.first_failures {
+        table.row([first.operation.clone(), first.kind.clone(), first.seen.clone()]);
+    }
+    table.unless_empty()
+}
+
 fn statuses(trial: &Trial) -> Option<Table> {
     let mut table = Table::new("statuses", "Answers by status", &["operation", "status", "#count"]);
     for operation in &trial.operations {
@@ -141,13 +151,35 @@ fn statuses(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
+/// Spans in the order in which they come; those of other names follow, by name.
+const COURSE: [&str; 15] = [
+    "connect",
+    "greeting",
+    "ehlo",
+    "starttls",
+    "tls",
+    "ehlo_tls",
+    "auth",
+    "reset",
+    "mail",
+    "rcpt",
+    "data",
+    "content",
+    "accepted",
+    "quit",
+    "first_byte",
+];
+
 fn spans(trial: &Trial) -> Option<Table> {
     let columns = ["operation", "span", "#count", "#least", "#mean", "#greatest"];
     let mut table = Table::new("spans", "Spans", &columns)
         .note("Facts about this sample. Means add up, quantiles do not.");
     for operation in &trial.operations {
-        let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
-        for (name, span) in spans.chain([("queue_wait", &operation.queue_wait)]) {
+        let mut spans: Vec<_> =
+            operation.spans.iter().map(|(name, span)| (name.as_str(), span)).collect();
+        let place = |name: &str| COURSE.iter().position(|one| *one == name).unwrap_or(COURSE.len());
+        spans.sort_by_key(|(name, _)| place(name));
+        for (name, span) in spans.into_iter().chain([("queue_wait", &operation.queue_wait)]) {
             if span.count > 0 && span.max_ns > 0 {
                 table.row([
                     operation.name.clone(),
