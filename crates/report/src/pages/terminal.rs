@@ -19,10 +19,9 @@ pub enum Colour {
 }
 
 const WIDTH: usize = 100;
-/// Characters to which a text in a cell is cut at the most where the page is full.
-const LEAST_CELL: usize = 16;
-/// Of the width, what a long text in the last column has at least.
-const LAST_CELL: usize = 32;
+/// Characters that texts keep where the page is full: in a cell, and in the last column, where a text goes on below itself.
+/// The first that fit.
+const LEAST: [(usize, usize); 2] = [(24, 56), (16, 32)];
 /// Trials up to which each is printed whole; the other pages show all of them.
 const DETAILED: usize = 3;
 
@@ -128,19 +127,22 @@ fn fitted(table: &Table) -> (Vec<Vec<String>>, Vec<usize>) {
     let headings = table.columns.iter().map(|column| column.title.to_owned()).collect();
     let lines: Vec<Vec<String>> = std::iter::once(headings).chain(without_repeats(table)).collect();
     let cut = if ends_in_text(table) { table.columns.len() - 1 } else { table.columns.len() };
-    let at_most = |cell: usize| {
+    let at_most = |cell: usize, least: usize| {
         let mut lines = lines.clone();
         for text in lines.iter_mut().flat_map(|line| &mut line[..cut]) {
             *text = shortened(text, cell);
         }
         let mut widths = widths(&lines);
-        widths[cut..].iter_mut().for_each(|last| *last = LAST_CELL.min(*last));
+        widths[cut..].iter_mut().for_each(|last| *last = least.min(*last));
         (lines, widths)
     };
     let fits = |(_, widths): &(_, Vec<usize>)| {
         widths.iter().map(|width| width + 2).sum::<usize>() <= WIDTH
     };
-    (LEAST_CELL..=WIDTH).rev().map(at_most).find(fits).unwrap_or_else(|| at_most(LEAST_CELL))
+    let mut tries =
+        LEAST.iter().flat_map(|&(cell, last)| (cell..=WIDTH).rev().map(move |cell| (cell, last)));
+    let found = tries.find_map(|(cell, last)| Some(at_most(cell, last)).filter(fits));
+    found.unwrap_or_else(|| at_most(LEAST[1].0, LEAST[1].1))
 }
 
 fn ends_in_text(table: &Table) -> bool {
