@@ -12,6 +12,11 @@ use crate::store::shelf::{Shelved, Slip};
 
 /// Parts beyond which a message is not taken apart: each may hold the next one, and the library keeps them so.
 const PARTS: usize = 500;
+/// Lines with two dashes, without which no part begins, beyond which a message is not taken apart either.
+const DASHES: usize = 20_000;
+/// Bytes of a header that are read; and of all fields together that say what parts are, since the library's time grows
+/// with the square of their parameters.
+const HEADER: usize = 256 << 10;
 
 /// What `GET /messages/{id}` answers.
 #[derive(Debug, Serialize)]
@@ -32,7 +37,8 @@ pub(super) struct Shown {
     text: Option<String>,
     html: Option<String>,
     attachments: Vec<Attachment>,
-    /// False where the message has too many parts: then text, html and attachments are left out.
+    /// False where the message is too much to be taken apart: then text, html, attachments, and what of the header is
+    /// beyond [`HEADER`] are left out.
     is_whole: bool,
 }
 
@@ -66,10 +72,12 @@ pub(super) fn whole(message: &Shelved) -> Result<Shown, Fault> {
 }
 
 fn shown(message: &Shelved, content: &[u8]) -> Shown {
+    let header = header(content);
     // The library's accessors want at least the part that is the message itself.
-    let head = MessageParser::new().parse_headers(content);
+    let head = MessageParser::new().parse_headers(header);
     let head = head.as_ref().filter(|head| !head.parts.is_empty());
-    let parts = if marks(content) <= PARTS { Parts::of(content) } else { None };
+    let is_modest = header.len() <= HEADER && is_modest(content);
+    let parts = if is_modest { Parts::of(content) } else { None };
     let is_whole = parts.is_some();
     let parts = parts.unwrap_or_default();
     Shown {
@@ -84,12 +92,38 @@ fn shown(message: &Shelved, content: &[u8]) -> Shown {
         reply_to: mailboxes(head.and_then(Message::reply_to)),
         date: head.and_then(Message::date).map(mail_parser::DateTime::to_rfc3339),
         message_id: head.and_then(Message::message_id).map(str::to_owned),
-        headers: fields(content),
+        headers: fields(header),
         text: parts.text,
         html: parts.html,
         attachments: parts.attachments,
         is_whole,
     }
+}
+
+/// The header, one byte more than [`HEADER`] at most.
+fn header(content: &[u8]) -> &[u8] {
+    let start = &content[..content.len().min(HEADER + 1)];
+    let mut length = 0;
+    for line in start.split_inclusive(|byte| *byte == b'\n') {
+        length += line.len();
+        if matches!(line, b"\r\n" | b"\n") {
+            break;
+        }
+    }
+    &start[..length]
+}
+
+/// Whether taking it apart stays within bounds of time and memory.
+fn is_modest(content: &[u8]) -> bool {
+    let (mut fields, mut dashes, mut is_field) = (0, 0, false);
+    for line in content.split_inclusive(|byte| *byte == b'\n') {
+        if !line.starts_with(b" ") && !line.starts_with(b"\t") {
+            is_field = line.get(..8).is_some_and(|name| name.eq_ignore_ascii_case(b"content-"));
+        }
+        fields += if is_field { line.len() } else { 0 };
+        dashes += usize::from(memchr::memmem::find(line, b"--").is_some());
+    }
+    fields <= HEADER && dashes <= DASHES && marks(content) <= PARTS
 }
 
 /// How many parts there may be: each but the first has a field `Content-Type` before it, or has no parts itself.
@@ -109,9 +143,9 @@ fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {
 }
 
 /// The header field by field, in its order, with encoded words decoded.
-fn fields(content: &[u8]) -> Vec<Field> {
+fn fields(header: &[u8]) -> Vec<Field> {
     let parser = MessageParser::new().header_text(HeaderName::Subject).default_header_text();
-    let parsed = parser.parse_headers(content).unwrap_or_default();
+    let parsed = parser.parse_headers(header).unwrap_or_default();
     let headers = parsed.parts.first().map_or(&[][..], |root| root.headers());
     let field = |header: &mail_parser::Header<'_>| Field {
         name: header.name().to_owned(),
@@ -181,7 +215,8 @@ fn alone<'c>(part: &MessagePart<'_>, content: &'c [u8]) -> Option<Message<'c>> {
         return None;
     }
     let (from, to) = (part.raw_header_offset() as usize, part.raw_end_offset() as usize);
-    MessageParser::new().parse(content.get(from..to)?)
+    let parser = MessageParser::new().with_mime_headers().default_header_ignore();
+    parser.parse(content.get(from..to)?)
 }
 
 #[cfg(test)]
