@@ -10,13 +10,16 @@ use serde::Serialize;
 use super::Fault;
 use crate::store::shelf::{Shelved, Slip};
 
-/// Parts beyond which a message is not taken apart: each may hold the next one, and the library keeps them so.
+/// Lines that may say what a part is, beyond which a message is not taken apart: each part may hold the next one, and the
+/// library keeps them so.
 const PARTS: usize = 500;
-/// Lines with two dashes, without which no part begins, beyond which a message is not taken apart either.
+/// Lines with two dashes, without which no part begins.
 const DASHES: usize = 20_000;
+/// Lines with a colon, without which there is no field.
+const FIELDS: usize = 200_000;
 /// Bytes of a header that are read; and of all fields together that say what parts are, since the library's time grows
 /// with the square of their parameters.
-const HEADER: usize = 256 << 10;
+const HEADER: usize = 512 << 10;
 
 /// What `GET /messages/{id}` answers.
 #[derive(Debug, Serialize)]
@@ -113,24 +116,34 @@ fn header(content: &[u8]) -> &[u8] {
     &start[..length]
 }
 
-/// Whether taking it apart stays within bounds of time and memory.
+/// Whether taking it apart stays within bounds of time and memory. Counted are all lines that could be those of a header:
+/// where headers begin is known only when it is done.
 fn is_modest(content: &[u8]) -> bool {
-    let (mut fields, mut dashes, mut is_field) = (0, 0, false);
+    let (mut parts, mut dashes, mut fields, mut bytes) = (0, 0, 0, 0);
+    let mut is_of_part = false;
     for line in content.split_inclusive(|byte| *byte == b'\n') {
-        if !line.starts_with(b" ") && !line.starts_with(b"\t") {
-            is_field = line.get(..8).is_some_and(|name| name.eq_ignore_ascii_case(b"content-"));
-        }
-        fields += if is_field { line.len() } else { 0 };
+        let is_folded = line.starts_with(b" ") || line.starts_with(b"\t");
+        is_of_part = has_word(line, b"content-") || is_of_part && is_folded;
+        bytes += if is_of_part { line.len() } else { 0 };
+        parts += usize::from(has_word(line, b"content-type"));
         dashes += usize::from(memchr::memmem::find(line, b"--").is_some());
+        fields += usize::from(memchr::memchr(b':', line).is_some());
     }
-    fields <= HEADER && dashes <= DASHES && marks(content) <= PARTS
+    parts <= PARTS && dashes <= DASHES && fields <= FIELDS && bytes <= HEADER
 }
 
-/// How many parts there may be: each but the first has a field `Content-Type` before it, or has no parts itself.
-fn marks(content: &[u8]) -> usize {
-    const MARK: &[u8] = b"content-type";
-    let is_mark = |window: &&[u8]| window.eq_ignore_ascii_case(MARK);
-    content.windows(MARK.len()).filter(is_mark).take(PARTS + 1).count()
+/// Whether a line has this word, whose first letter it has only once, as the library reads names of fields: in whichever
+/// case, with white space anywhere.
+fn has_word(line: &[u8], word: &[u8]) -> bool {
+    let mut found = 0;
+    for byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {
+        let is_next = byte.eq_ignore_ascii_case(&word[found]);
+        found = if is_next { found + 1 } else { usize::from(byte.eq_ignore_ascii_case(&word[0])) };
+        if found == word.len() {
+            return true;
+        }
+    }
+    false
 }
 
 fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {

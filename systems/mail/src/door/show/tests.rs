@@ -84,6 +84,21 @@ fn messages_within_messages_do_not_go_deep() {
     let deep = level.repeat(PARTS + 1);
     assert_eq!(show(&deep)["is_whole"], false);
     assert_eq!(show(&level.repeat(300_000))["is_whole"], false);
+    // Names that are the same for the library.
+    for name in
+        ["C ontent-Type", "Content\t-Type", ":Content-Type", "content\r-TYPE", "\x0cContent-Type"]
+    {
+        let odd = format!("{name}: message/rfc822\r\n\r\n");
+        assert_eq!(show(&odd.repeat(100_000))["is_whole"], false, "{name:?}");
+    }
+    let joined = format!("--b{}", level.replace('-', " - "));
+    assert_eq!(
+        show(
+            &(level.replace("message/rfc822", "multipart/digest; boundary=b")
+                + &joined.repeat(100_000))
+        )["is_whole"],
+        false
+    );
     assert_eq!(show(&level.repeat(PARTS))["is_whole"], true);
     let mut digest = String::new();
     for number in 0..PARTS - 1 {
@@ -126,17 +141,19 @@ fn parts_and_parameters_without_number_are_not_taken_apart() {
         let inner = format!("--b\r\n{name}: text/plain;\r\n{words}\r\nhello\r\n--b--\r\n");
         show(&format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{inner}"))
     };
-    for name in ["Content-Type", "content-disposition"] {
+    for name in ["Content-Type", "content-disposition", " Con tent-Type"] {
         assert_eq!(parameters(name, 1_000)["is_whole"], true);
         assert_eq!(parameters(name, 100_000)["is_whole"], false);
     }
     // A long text is no parameter.
     let text = "Content-Type: text/plain\r\n\r\n".to_owned() + &"a -- b\r\n".repeat(DASHES);
     assert_eq!(show(&text)["is_whole"], true);
-    let fields = "a:\r\n".repeat(HEADER);
+    let fields = "a:\r\n".repeat(FIELDS - 2);
     let odd = show(&format!(
         "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: a/x\r\n{fields}\r\nx\r\n--b--\r\n"
     ));
+    assert_eq!(show(&"a\r\n\r\nb:\r\n".repeat(FIELDS))["is_whole"], true);
+    assert_eq!(show(&"a\r\n\r\nb:\r\n".repeat(FIELDS + 1))["is_whole"], false);
     assert_eq!(odd["attachments"][0], json!({ "name": null, "type": "a/x", "size": 1 }));
 }
 
