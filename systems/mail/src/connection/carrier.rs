@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serving::stop::Stop;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep_until, timeout, timeout_at};
 
 use super::buffer::Buffer;
 use super::listener::Smtp;
@@ -272,7 +272,8 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
             return Err(Over);
         };
         let limit = Duration::from_nanos(self.how.settings.command_timeout_ns);
-        if let Ok(Ok(version)) = timeout(limit, self.wire.secure(tls)).await {
+        let limit = self.ends_at.min(Instant::now() + limit);
+        if let Ok(Ok(version)) = timeout_at(limit, self.wire.secure(tls)).await {
             self.how.counts.handshakes.one();
             self.session.secured(version);
             return Ok(());

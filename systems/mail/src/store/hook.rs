@@ -4,7 +4,7 @@
 //! A message that breaks off breaks the request off, so that it is never taken for a whole one.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -97,8 +97,10 @@ impl Store for Hook {
             Some(sender) => sender,
             None => within(target.within, target.connect()).await?.map_err(|_| DOWN)?,
         };
-        let answer = tokio::spawn(Arc::clone(&target).ask(sender, request));
-        Ok(Posting { target, content: Some(content), answer, is_cut: false })
+        let has_spoken = Arc::default();
+        let answer = Arc::clone(&target).ask((sender, request), Arc::clone(&has_spoken));
+        let answer = tokio::spawn(answer);
+        Ok(Posting { target, content: Some(content), answer, has_spoken, is_cut: false })
     }
 
     fn effective(&self) -> Value {
@@ -154,13 +156,14 @@ impl Target {
         Ok(sender)
     }
 
-    /// Sends a request while its body comes, and gives the status of the answer.
+    /// Sends a request while its body comes, and gives the status of the answer; that there is one is told at once.
     async fn ask(
         self: Arc<Self>,
-        mut sender: SendRequest<Body>,
-        request: Request<Body>,
+        (mut sender, request): (SendRequest<Body>, Request<Body>),
+        has_spoken: Arc<AtomicBool>,
     ) -> Option<StatusCode> {
         let answer = sender.send_request(request).await.ok()?;
+        has_spoken.store(true, Ordering::Relaxed);
         let status = answer.status();
         // What it says beside is thrown away; where that takes long the connection is, too.
         let mut said = answer.into_body();
@@ -186,6 +189,8 @@ pub struct Posting {
     target: Arc<Target>,
     content: Option<Sender<Bytes, BrokenOff>>,
     answer: JoinHandle<Option<StatusCode>>,
+    /// The hook has begun to answer.
+    has_spoken: Arc<AtomicBool>,
     /// The hook did not want the rest.
     is_cut: bool,
 }
@@ -201,7 +206,7 @@ impl Draft for Posting {
 
     async fn commit(mut self) -> Result<String, Refusal> {
         // An answer that came before the end is not about the whole message.
-        let is_early = self.is_cut || self.answer.is_finished();
+        let is_early = self.is_cut || self.has_spoken.load(Ordering::Relaxed);
         drop(self.content.take());
         let answer = within(self.target.within, &mut self.answer).await?;
         match answer.ok().flatten() {

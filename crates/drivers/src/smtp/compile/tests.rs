@@ -131,6 +131,15 @@ fn every_problem_points_at_its_place() {
         "to = \"a@b\"\nauth = { user = \"{{sequence}}\", password = \"p\" }",
         "differs from message to message",
     );
+    for key in ["user", "password"] {
+        let other = if key == "user" { "password" } else { "user" };
+        let auth = format!("auth = {{ {key} = \"a\\u0000b\", {other} = \"c\" }}");
+        check(&format!("to = \"a@b\"\n{auth}"), &format!("`{key}` holds a NUL"));
+    }
+    for beside in ["subject = \"x\"", "header = { x = \"y\" }", "eight_bit = true"] {
+        let table = format!("to = \"a@b\"\nmessage = \"a: b\\n\\nc\"\n{beside}");
+        check(&table, "beside `message`, which is sent as it is");
+    }
     let line = "x".repeat(999);
     check(&format!("to = \"a@b\"\nbody = \"a\\n{line}\""), "line 2 of the text has 999 bytes");
     let seen = problems(

@@ -5,6 +5,7 @@ use hyper::header::CONNECTION;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper::{Method, Response};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -124,6 +125,33 @@ async fn an_answer_before_the_end_is_no_promise() {
     let (url, _told, _) = hook(Manner::Early(413)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     assert_eq!(send(&store, &vec![b'x'; 5_000_000]).await.unwrap_err().code, 554);
+}
+
+/// A hook that says yes before it has read the message may keep the connection and read on.
+#[tokio::test]
+async fn a_yes_before_the_end_is_none_however_the_answer_goes_on() {
+    let nothing = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsaid\r\n";
+    for said in [nothing, endless] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let reading = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut waste = [0; 4_096];
+            assert!(stream.read(&mut waste).await.unwrap() > 0);
+            stream.write_all(said.as_bytes()).await.unwrap();
+            while !matches!(stream.read(&mut waste).await, Ok(0) | Err(_)) {}
+        });
+        let store = Hook::new(&url, PATIENCE).unwrap();
+        let mut draft = store.begin(envelope(&["b@y"])).await.unwrap();
+        draft.write(b"hello").await.unwrap();
+        while !draft.has_spoken.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(draft.commit().await.unwrap_err().code, 451, "{said}");
+        drop(store);
+        reading.await.unwrap();
+    }
 }
 
 #[tokio::test]
