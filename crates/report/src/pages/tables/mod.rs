@@ -2,14 +2,19 @@
 //! the same ones.
 //!
 //! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
-//! the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
+//! the whole run; [`accounting`] what became of everything, arm by arm, and [`phases`] where its time went; [`trial`]
+//! tables of one trial; `times` what may be said of response and service time.
 
+pub mod accounting;
 mod arms;
 pub mod capacity;
 pub mod comparison;
+pub mod phases;
 pub mod run;
 pub mod times;
 pub mod trial;
+
+use std::ops::Range;
 
 use plan::printable::printable;
 use serde::Serialize;
@@ -66,6 +71,13 @@ impl Table {
     pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
         self.rows.push(cells.map(|cell| printable(&cell).into_owned()).into());
+    }
+
+    /// Without these columns.
+    fn without(mut self, columns: Range<usize>) -> Self {
+        self.columns.drain(columns.clone());
+        self.rows.iter_mut().for_each(|row| drop(row.drain(columns.clone())));
+        self
     }
 
     /// Itself, unless it has no rows.
