@@ -38,8 +38,12 @@ pub fn planned(text: &str) -> plan::operation::Operation {
         path: entry.node.as_str().expect("a path").to_owned(),
         span: entry.node.span,
     });
+    let table = inner("http").unwrap_or_default();
+    let mut parts = drivers::parts("http", &table);
+    (0..).zip(&mut parts).for_each(|(place, part)| part.place = place);
     plan::operation::Operation {
-        table: inner("http").unwrap_or_default(),
+        table,
+        parts,
         expect: inner("expect"),
         items: items.collect(),
         ..plan::operation::Operation::named("test")
@@ -59,6 +63,7 @@ pub fn call(sequence: u64) -> Call {
 /// An exchange ready for an operation.
 pub fn exchange(operation: &Operation) -> Exchange<Ticks> {
     let mut exchange = Exchange::new(Ticks::default());
+    exchange.parts_after(1);
     exchange.clear(operation.items.len());
     exchange
 }
