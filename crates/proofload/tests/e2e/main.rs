@@ -16,6 +16,7 @@ mod loads;
 mod mail;
 mod mail_server;
 mod page;
+mod parts;
 mod peers;
 mod registry;
 mod resumption;

@@ -5,6 +5,7 @@ use crate::simulated::{One, Simulated, file, simulate};
 
 mod causes;
 mod course;
+mod parts;
 mod runs;
 
 const MS: u64 = 1_000_000;

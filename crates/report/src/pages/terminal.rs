@@ -34,6 +34,7 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     head(&mut page, summary, colour);
     push_tables(&mut page, tables::comparison::comparisons(summary).into_iter().map(Some));
     push_tables(&mut page, tables::capacity::all(summary).into_iter().map(Some));
+    push_tables(&mut page, tables::scaling::all(summary).into_iter().map(Some));
     push_tables(&mut page, [tables::run::criteria(summary), tables::run::trials(summary)]);
     let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
     for arm in &summary.arms {

@@ -6,6 +6,7 @@
 mod data;
 mod forest;
 mod key;
+mod scaling;
 
 use std::io::{self, Write};
 
@@ -39,6 +40,8 @@ struct Page<'a> {
     forest: Option<forest::Forest>,
     comparisons: Vec<Table>,
     capacity: Vec<Table>,
+    scalings: Vec<scaling::Chart>,
+    scaling_tables: Vec<Table>,
     criteria: Option<Table>,
     findings: Option<Table>,
     links: Vec<Option<u32>>,
@@ -85,6 +88,8 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         forest: forest::plot(summary),
         comparisons: tables::comparison::comparisons(summary),
         capacity: tables::capacity::all(summary),
+        scalings: scaling::charts(summary),
+        scaling_tables: tables::scaling::all(summary),
         criteria: tables::run::criteria(summary),
         findings: tables::run::findings(summary),
         links: links(summary),

@@ -1,12 +1,13 @@
 //! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
 //! the same ones.
 //!
-//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
-//! the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
+//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads
+//! of different sizes; [`run`] tables of the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
 
 pub mod capacity;
 pub mod comparison;
 pub mod run;
+pub mod scaling;
 pub mod times;
 pub mod trial;
 
