@@ -155,6 +155,7 @@ pub const TABLE: &[Row] = &[
     parts::IN_ONE,
     scaling::NO_SCALING,
     distribution::ALONE,
+    work::FEW_REQUESTS,
     under_test::SHARED_MACHINE,
     of_run::RACE,
     of_run::FEW_TRIALS,
