@@ -30,9 +30,16 @@ pub fn render(summary: &Summary) -> String {
     }
     let wholes = tables::capacity::all(summary).into_iter().chain(tables::scaling::all(summary));
     wholes.for_each(|table| push_table(&mut page, &table, 2));
-    [tables::run::criteria(summary), tables::run::findings(summary), tables::run::trials(summary)]
+    let of_run = [
+        tables::run::criteria,
+        tables::accounting::by_arm,
+        tables::phases::by_arm,
+        tables::run::findings,
+        tables::run::trials,
+    ];
+    of_run
         .into_iter()
-        .flatten()
+        .filter_map(|table| table(summary))
         .for_each(|table| push_table(&mut page, &table, 2));
     for arm in &summary.arms {
         for trial in arm.trials.iter().filter(|one| tables::capacity::shows(summary, one)) {

@@ -19,7 +19,10 @@ pub enum Colour {
 }
 
 const WIDTH: usize = 100;
-const CELL: usize = 44;
+/// Characters to which a text in a cell is cut at the most where the page is full.
+const LEAST_CELL: usize = 16;
+/// Of the width, what a long text in the last column has at least.
+const LAST_CELL: usize = 32;
 /// Trials up to which each is printed whole; the other pages show all of them.
 const DETAILED: usize = 3;
 
@@ -35,7 +38,13 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     push_tables(&mut page, tables::comparison::comparisons(summary).into_iter().map(Some));
     push_tables(&mut page, tables::capacity::all(summary).into_iter().map(Some));
     push_tables(&mut page, tables::scaling::all(summary).into_iter().map(Some));
-    push_tables(&mut page, [tables::run::criteria(summary), tables::run::trials(summary)]);
+    let of_run = [
+        tables::run::criteria,
+        tables::accounting::by_arm,
+        tables::phases::by_arm,
+        tables::run::trials,
+    ];
+    push_tables(&mut page, of_run.map(|table| table(summary)));
     let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
     for arm in &summary.arms {
         for trial in &arm.trials {
@@ -103,59 +112,90 @@ pub(super) fn push_table(page: &mut String, table: &Table) {
     if let Some(note) = &table.note {
         wrap(page, note, "  ");
     }
-    let headings: Vec<String> =
-        table.columns.iter().map(|column| column.title.to_owned()).collect();
-    let shown: Vec<Vec<String>> =
-        table.rows.iter().map(|row| without_repeats(table, row)).collect();
     if table.columns.len() == 2 && !table.columns[1].figures {
-        return shown.iter().for_each(|row| named_line(page, &shown, row));
+        return table.rows.iter().for_each(|row| named_line(page, &table.rows, row));
     }
-    let widths = widths(&headings, &shown);
-    if headings.iter().any(|heading| !heading.is_empty()) {
-        push_row(page, table, &headings, &widths);
-    }
-    shown.iter().for_each(|row| push_row(page, table, row, &widths));
+    let (lines, widths) = fitted(table);
+    let (headings, rows) = lines.split_first().expect("headings stand above every table");
+    let is_headed = headings.iter().any(|heading| !heading.is_empty());
+    is_headed.then_some(headings).into_iter().chain(rows).for_each(|line| {
+        push_row(page, table, line, &widths);
+    });
 }
 
-fn without_repeats(table: &Table, row: &[String]) -> Vec<String> {
-    let place =
-        table.rows.iter().position(|other| std::ptr::eq(other.as_slice(), row)).unwrap_or(0);
-    let repeated = table.columns.len() > 2 && place > 0 && table.rows[place - 1][0] == row[0];
-    let mut cells: Vec<String> = row.iter().map(|cell| shortened(cell)).collect();
-    if table.columns.len() == 2 {
-        cells = row.to_vec();
-    }
-    if repeated {
-        cells[0].clear();
-    }
-    cells
+/// Headings and rows, with the widths of the columns: texts are as long as the page allows. One in the last column goes on
+/// below itself, so that it wants no more than some of the width.
+fn fitted(table: &Table) -> (Vec<Vec<String>>, Vec<usize>) {
+    let headings = table.columns.iter().map(|column| column.title.to_owned()).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(headings).chain(without_repeats(table)).collect();
+    let cut = if ends_in_text(table) { table.columns.len() - 1 } else { table.columns.len() };
+    let at_most = |cell: usize| {
+        let mut lines = lines.clone();
+        for text in lines.iter_mut().flat_map(|line| &mut line[..cut]) {
+            *text = shortened(text, cell);
+        }
+        let mut widths = widths(&lines);
+        widths[cut..].iter_mut().for_each(|last| *last = LAST_CELL.min(*last));
+        (lines, widths)
+    };
+    let fits = |(_, widths): &(_, Vec<usize>)| {
+        widths.iter().map(|width| width + 2).sum::<usize>() <= WIDTH
+    };
+    (LEAST_CELL..=WIDTH).rev().map(at_most).find(fits).unwrap_or_else(|| at_most(LEAST_CELL))
 }
 
-fn shortened(cell: &str) -> String {
-    if cell.chars().count() <= CELL {
+fn ends_in_text(table: &Table) -> bool {
+    table.columns.last().is_some_and(|column| !column.figures)
+}
+
+/// The rows, where a first cell that is the one above is left out.
+fn without_repeats(table: &Table) -> impl Iterator<Item = Vec<String>> {
+    table.rows.iter().enumerate().map(|(place, row)| {
+        let mut cells = row.clone();
+        if place > 0 && table.rows[place - 1][0] == row[0] {
+            cells[0].clear();
+        }
+        cells
+    })
+}
+
+/// A cell of at most this many characters. The levels of an arm say more than the first half of its name does.
+fn shortened(cell: &str, at_most: usize) -> String {
+    if cell.chars().count() <= at_most {
         return cell.to_owned();
     }
-    let kept: String = cell.chars().take(CELL - 1).collect();
+    let levels: Option<Vec<&str>> =
+        cell.split(',').map(|part| part.split_once('=').map(|(_, level)| level)).collect();
+    let text = levels.map_or_else(|| cell.to_owned(), |levels| levels.join(","));
+    if text.chars().count() <= at_most {
+        return text;
+    }
+    let kept: String = text.chars().take(at_most - 1).collect();
     format!("{kept}…")
 }
 
-fn widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
-    let width = |place: usize| {
-        let cells = rows.iter().map(|row| &row[place]).chain([&headings[place]]);
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    (0..headings.len()).map(width).collect()
+fn widths(lines: &[Vec<String>]) -> Vec<usize> {
+    let width =
+        |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
+    (0..lines[0].len()).map(width).collect()
 }
 
 fn push_row(page: &mut String, table: &Table, cells: &[String], widths: &[usize]) {
     let mut line = String::new();
-    for ((cell, column), &width) in cells.iter().zip(&table.columns).zip(widths) {
+    let cut = if ends_in_text(table) { cells.len() - 1 } else { cells.len() };
+    for ((cell, column), &width) in cells[..cut].iter().zip(&table.columns).zip(widths) {
         line.push_str("  ");
         if column.figures {
             line.push_str(&format!("{cell:>width$}"));
         } else {
             line.push_str(&format!("{cell:<width$}"));
         }
+    }
+    for text in &cells[cut..] {
+        line.push_str("  ");
+        let mut last = String::new();
+        wrap(&mut last, text, &" ".repeat(line.chars().count()));
+        line.push_str(last.trim());
     }
     page.push_str(line.trim_end());
     page.push('\n');

@@ -48,7 +48,7 @@ struct Carrier<'h, S: Store, T> {
     ends_at: Instant,
     /// When the present command was begun to be waited for, and the step of the session at that time.
     since: (Instant, u64),
-    /// When the present message began.
+    /// When the present message began to be waited for.
     content_since: Option<Instant>,
     /// Bytes taken for addresses.
     paid: u64,
@@ -142,6 +142,8 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
     }
 
     async fn begin(&mut self) {
+        // Commands of this message may have come in one piece with the end of the one before.
+        self.content_since = None;
         let envelope = self.session.envelope();
         let begun = self.how.store.begin(envelope).await;
         self.session.begun(begun.map(|draft| self.draft = Some(draft)));

@@ -61,17 +61,28 @@ impl Hook {
     /// Errors: a sentence that says why this is no URL for a hook
     pub fn new(url: &str, within: Duration) -> Result<Self, String> {
         let parsed: Uri = url.parse().map_err(|error| format!("\"{url}\" is no URL: {error}"))?;
-        let authority = parsed.authority().filter(|_| parsed.scheme_str() == Some("http"));
-        let Some(authority) = authority else {
-            return Err(format!(
-                "expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\""
-            ));
-        };
-        let port = authority.port_u16().unwrap_or(80);
-        let authority = format!("{}:{port}", authority.host());
+        let authority = authority(&parsed)?;
         let (accepted, idle) = (AtomicU64::new(0), Mutex::default());
         let target = Target { url: parsed, authority, within, accepted, idle };
         Ok(Self { target: Arc::new(target) })
+    }
+}
+
+/// Host and port of a URL that can be a hook's.
+fn authority(url: &Uri) -> Result<String, String> {
+    let authority = url.authority();
+    // The configuration in force would show them to everybody, and this text does not, either.
+    if authority.is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err("a name and a password in a URL are not sent: leave them out".to_owned());
+    }
+    match (url.scheme_str(), authority) {
+        (Some("http"), Some(host)) => {
+            Ok(format!("{}:{}", host.host(), host.port_u16().unwrap_or(80)))
+        }
+        (Some("https"), _) => Err(format!(
+            "only http is spoken to a hook, got \"{url}\": name a proxy on this machine that speaks TLS to it"
+        )),
+        _ => Err(format!("expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\"")),
     }
 }
 

@@ -1,15 +1,20 @@
 //! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
 //! the same ones.
 //!
-//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads
-//! of different sizes; [`run`] tables of the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
+//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads of
+//! different sizes; [`run`] tables of the whole run; [`accounting`] what became of everything, arm by arm, and
+//! [`phases`] where its time went; [`trial`] tables of one trial; `times` what may be said of response and service time.
 
+pub mod accounting;
 pub mod capacity;
 pub mod comparison;
+pub mod phases;
 pub mod run;
 pub mod scaling;
 pub mod times;
 pub mod trial;
+
+use std::ops::Range;
 
 use plan::printable::printable;
 use serde::Serialize;
@@ -66,6 +71,13 @@ impl Table {
     pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
         self.rows.push(cells.map(|cell| printable(&cell).into_owned()).into());
+    }
+
+    /// Without these columns.
+    fn without(mut self, columns: Range<usize>) -> Self {
+        self.columns.drain(columns.clone());
+        self.rows.iter_mut().for_each(|row| drop(row.drain(columns.clone())));
+        self
     }
 
     /// Itself, unless it has no rows.

@@ -251,10 +251,11 @@ fn observers(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The expectation with what its sides came to, as `12 >= 9`.
+/// The first comparison of an expectation with what its sides came to, as `12 >= 9`.
 fn in_figures(expect: &Expectation) -> Option<String> {
     let [left, right] = expect.sides?.map(number::significant);
-    let sign = ["==", "<=", ">="].into_iter().find(|sign| expect.text.contains(sign))?;
+    let first = expect.text.split(" and ").next()?;
+    let sign = ["==", "<=", ">="].into_iter().find(|sign| first.contains(sign))?;
     Some(format!("{left} {sign} {right}"))
 }
 
@@ -341,4 +342,20 @@ fn kernel(trial: &Trial) -> Option<Table> {
         table.row([name.clone(), delta.to_string()]);
     }
     table.unless_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_stands_in_figures_by_its_first_comparison() {
+        for (text, figures) in [
+            ("received >= sent", "12.0 >= 9.00"),
+            ("received >= sent and damaged == 0", "12.0 >= 9.00"),
+        ] {
+            let expect = Expectation { text: text.into(), holds: true, sides: Some([12.0, 9.0]) };
+            assert_eq!(in_figures(&expect).unwrap(), figures, "{text}");
+        }
+    }
 }

@@ -75,6 +75,23 @@ async fn a_message_must_end_in_time_however_it_trickles() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_message_has_its_time_anew_though_commands_come_with_the_content_before() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&how).await;
+    client.holds(&BEGIN).await;
+    // RFC 2920, 3.1: the content may be the first of a group of commands.
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        let group = "x\r\n.\r\nMAIL FROM:<a@b>\r\nRCPT TO:<a@b>\r\nDATA\r\n";
+        assert!(client.say(group).await.starts_with("250"));
+        for code in ["250", "250", "354"] {
+            assert!(client.reply().await.starts_with(code), "{code}");
+        }
+    }
+    assert_eq!(how.store.contents().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_ends_in_time_however_busy() {
     let how = Arc::new(smtp(Settings::default()));
     let (mut client, _task) = greeted(&how).await;

@@ -157,12 +157,28 @@ async fn a_message_that_breaks_off_never_looks_whole() {
 }
 
 #[tokio::test]
-async fn what_is_no_header_field_is_refused_and_what_is_no_url_as_well() {
+async fn what_is_no_header_field_is_refused() {
     let (url, _told, _) = hook(Manner::Answers(200)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     assert_eq!(send_to(&store, &["b\n@y"], b"").await.unwrap_err().code, 553);
     send_to(&store, &["böb@y"], b"").await.unwrap();
-    for bad in ["", "/x", "https://h/x", "h:1", "http://", "http:///x"] {
-        assert!(Hook::new(bad, PATIENCE).is_err(), "{bad}");
+}
+
+#[test]
+fn what_cannot_be_a_hook_is_told_why() {
+    for (url, why) in [
+        ("https://127.0.0.1/x", "only http is spoken to a hook"),
+        ("ftp://127.0.0.1/x", "expected a URL such as http://127.0.0.1:8080/mail"),
+        ("/x", "expected a URL such as"),
+        ("h:1", "expected a URL such as"),
+        ("", "is no URL"),
+        ("http://", "is no URL"),
+        ("http:///x", "is no URL"),
+        ("http://127.0.0.1:1:2/x", "is no URL"),
+        ("http://tim:tanstaaf@127.0.0.1/x", "leave them out"),
+        ("https://tim:tanstaaf@127.0.0.1/x", "leave them out"),
+    ] {
+        let said = Hook::new(url, PATIENCE).unwrap_err();
+        assert!(said.contains(why) && !said.contains("tanstaaf"), "{url}: {said}");
     }
 }
