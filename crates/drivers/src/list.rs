@@ -12,7 +12,8 @@ macro_rules! drivers {
             use engine::driver::{Call, Compile, Connected, Driver, Exchange};
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
-            use plan::operation::CONNECTING;
+            use plan::document::Table;
+            use plan::operation::{CONNECTING, PARTS_LIMIT, Part};
             use record::{FailureKind, Outcome, SPANS_LIMIT};
 
             use super::*;
@@ -30,6 +31,14 @@ macro_rules! drivers {
                 }
             }
 
+            /// Parts of the target that an operation of this protocol reads the times of.
+            pub fn parts(protocol: &str, table: &Table) -> Vec<Part> {
+                match protocol {
+                    $($name => <$driver>::default().parts(table),)+
+                    _ => Vec::new(),
+                }
+            }
+
             /// The schemes of addresses, and who speaks there.
             const SCHEMES: &[(&str, &str)] = &[$($(($scheme, $name)),+),+];
 
@@ -39,7 +48,9 @@ macro_rules! drivers {
 
             const PROTOCOLS: usize = [$(Place::$variant),+].len();
 
-            const _: () = assert!(CONNECTING.len() $(+ <$driver>::SPANS.len())+ <= SPANS_LIMIT);
+            const _: () = assert!(
+                CONNECTING.len() $(+ <$driver>::SPANS.len())+ + PARTS_LIMIT <= SPANS_LIMIT
+            );
 
             /// A driver of several protocols: each operation, and the connection made for it, is handled by its own.
             #[derive(Debug, Clone)]
@@ -127,6 +138,12 @@ macro_rules! drivers {
                     }
                 }
 
+                fn note(&self, operation: &AnyOperation) -> Option<String> {
+                    match operation {
+                        $(AnyOperation::$variant(operation) => <$driver>::default().note(operation),)+
+                    }
+                }
+
                 async fn connect<C: Clock>(
                     &self,
                     operation: &AnyOperation,
@@ -198,7 +215,7 @@ macro_rules! drivers {
         }
 
         pub use any::{
-            AnyConnection, AnyDriver, AnyOperation, AnyStream, protocol_names, span_names,
+            AnyConnection, AnyDriver, AnyOperation, AnyStream, parts, protocol_names, span_names,
         };
     };
 }

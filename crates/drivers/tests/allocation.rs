@@ -58,7 +58,8 @@ static ALLOCATOR: Counting = Counting;
 const ANSWERS: [&[u8]; 3] = [
     b"HTTP/1.1 200 OK\r\nserver: test\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\nhello",
     b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-    b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+    b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\
+      server-timing: embed;dur=0.012;desc=\"a, b\", gateway;dur=0.17, oops;dur=x\r\n\r\n",
 ];
 
 /// Answers every request of a connection with the next of the answers; allocates only at first.
@@ -232,8 +233,16 @@ fn a_warm_operation_allocates_nothing() {
         "http = { method = \"POST\", path = \"/a-{{sequence}}\", header = { x-id = \"{{nonce}}\" }, \
          body = \"{{random 0..99}} {{uuid}} end\" }\nexpect = { status = \"2xx\" }",
     );
+    let timed = operation(
+        "http = { path = \"/a\", body = \"end\", server_timing = [\"gateway\", [\"embed\", \"search\"]] }",
+    );
     run(async {
         assert_eq!(allocations(&literal, 30, 300).await, 0, "literal request");
+        assert_eq!(allocations(&timed, 30, 300).await, 0, "request whose answer tells its times");
+        assert_eq!(
+            timed.told.note().as_deref(),
+            Some("110 metrics of `Server-Timing`, warm-up included, could not be understood")
+        );
         assert_eq!(allocations(&templates, 30, 300).await, 0, "request with templates");
         let mail =
             "to = [\"a-{{sequence}}@b.example\", \"c@d.example\"]\nsubject = \"{{nonce}}\"\n";

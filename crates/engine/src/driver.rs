@@ -7,6 +7,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use plan::diagnostic::Diagnostic;
+use plan::document::Table;
+use plan::operation::Part;
 pub use plan::template::Call;
 use record::{FailureKind, Outcome, Spans};
 
@@ -47,6 +49,8 @@ pub struct Exchange<C: Clock> {
     pub dialogue: Option<Vec<Turn>>,
     /// Index of the first span of the protocol at hand.
     pub(crate) own_spans: usize,
+    /// Index of the first span of a part of the target.
+    pub(crate) part_spans: usize,
     /// What exactly failed, said once for each kind. Set only on failure.
     pub detail: Option<String>,
 }
@@ -76,6 +80,7 @@ impl<C: Clock> Exchange<C> {
             settled: None,
             dialogue: None,
             own_spans: Self::FIRST_SPAN,
+            part_spans: Self::FIRST_SPAN,
             detail: None,
         }
     }
@@ -110,6 +115,16 @@ impl<C: Clock> Exchange<C> {
     /// Where several protocols share a list of spans: those of the one at hand come after so many of others.
     pub fn own_spans_after(&mut self, others: usize) {
         self.own_spans = Self::FIRST_SPAN + others;
+    }
+
+    /// Notes that the part of the target with this place says that it took so many nanoseconds.
+    pub fn stamp_part(&mut self, place: usize, nanoseconds: u64) {
+        self.spans.set(self.part_spans + place, nanoseconds);
+    }
+
+    /// Parts of the target come after so many spans of all protocols.
+    pub fn parts_after(&mut self, spans: usize) {
+        self.part_spans = Self::FIRST_SPAN + spans;
     }
 
     /// Adds to the dialogue, if anybody wants to read it.
@@ -191,6 +206,16 @@ pub trait Driver: Sized + Send + Sync + 'static {
         stream: Stream,
         exchange: &mut Exchange<C>,
     ) -> Result<Connected<Self::Connection>, (FailureKind, String)>;
+
+    /// Parts of the target that an operation with this table reads the times of, as far as it can be read.
+    fn parts(&self, _table: &Table) -> Vec<Part> {
+        Vec::new()
+    }
+
+    /// What it has to say of an operation once the trial is over.
+    fn note(&self, _operation: &Self::Operation) -> Option<String> {
+        None
+    }
 
     /// A stream on this connection; `None` when it carries as many as it can.
     fn open_stream(&self, connection: &mut Self::Connection) -> Option<Self::Stream>;

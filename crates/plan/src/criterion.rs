@@ -6,7 +6,7 @@
 //!           | [operation] count                                         bound: a whole number
 //!           | [operation] rate                                          bound: a rate such as 500/s
 //!           | [operation] part "/" [operation] part                     bound: a percentage or a number
-//! time      = service | queue_wait | connect | tls | a span of the operation's protocol
+//! time      = service | queue_wait | connect | tls | a span of the operation's protocol | a part that it names
 //! count     = planned | started | missed | succeeded | failed | abandoned
 //! rate      = offered | started | completed | goodput
 //! part      = count | an item of the operation
@@ -212,7 +212,8 @@ const RATES: [(&str, Rate); 4] = [
 ];
 
 /// Times that every protocol has, by name. Connecting is stamped by the engine, whatever is spoken.
-const TIMES: [(&str, Time); 2] = [("service", Time::Service), ("queue_wait", Time::QueueWait)];
+pub(crate) const TIMES: [(&str, Time); 2] =
+    [("service", Time::Service), ("queue_wait", Time::QueueWait)];
 
 impl Time {
     fn is_response(&self) -> bool {
@@ -308,10 +309,11 @@ impl Names {
         for operation in operations {
             if !names.operations.iter().any(|known| known.name == operation.name) {
                 let spans = crate::operation::CONNECTING.iter().chain(spans(&operation.protocol));
+                let parts = operation.parts.iter().map(|part| part.name.clone());
                 names.operations.push(OperationNames {
                     name: operation.name.clone(),
                     items: operation.items.iter().map(|item| item.name.clone()).collect(),
-                    spans: spans.map(|span| (*span).to_owned()).collect(),
+                    spans: spans.map(|span| (*span).to_owned()).chain(parts).collect(),
                 });
             }
         }

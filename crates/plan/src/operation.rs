@@ -7,11 +7,14 @@ use std::sync::Arc;
 use serde::ser::{Error as _, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use crate::diagnostic::{Diagnostic, Span};
 use crate::document::Table;
 use crate::rows::Rows;
 
 /// Spans of connecting, which the engine stamps whatever is spoken; those of the protocol come after them.
 pub const CONNECTING: [&str; 2] = ["connect", "tls"];
+/// Parts that the operations of an arm may name, all together.
+pub const PARTS_LIMIT: usize = 8;
 
 /// An operation of the mix.
 #[derive(Debug, Clone, Serialize)]
@@ -29,6 +32,9 @@ pub struct Operation {
     pub table: Table,
     /// The `expect` table, if any; the driver compiles it.
     pub expect: Option<Table>,
+    /// Parts of the target whose own times are read from the answer: whatever lies inside another comes after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Item name and path of each number to be read from the answer.
     pub items: Vec<Item>,
     /// Data that `{{row.column}}` refers to.
@@ -50,6 +56,7 @@ impl Operation {
             target: TargetOf::Fixed(0),
             table: Table::default(),
             expect: None,
+            parts: Vec::new(),
             items: Vec::new(),
             rows: None,
             requests: None,
@@ -110,6 +117,60 @@ impl TargetOf {
     }
 }
 
+/// A part of the target that says in each answer how long it took.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Part {
+    /// What the target calls it; also the name of the span that it becomes.
+    pub name: String,
+    /// The part that it lies inside of, whose time holds its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// Its place among those of the arm.
+    #[serde(skip)]
+    pub place: usize,
+    /// For diagnostics.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// Gives the parts of these operations their places, those of one name the same.
+///
+/// Errors: names that `own` says are spans already; more than [`PARTS_LIMIT`] names
+pub(crate) fn place_parts(
+    operations: &mut [Operation],
+    own: impl Fn(&str) -> bool,
+) -> Vec<Diagnostic> {
+    let (mut names, mut problems): (Vec<String>, _) = (Vec::new(), Vec::new());
+    for part in operations.iter_mut().flat_map(|operation| &mut operation.parts) {
+        if own(&part.name) {
+            let message = format!("`{}` is a span that the instrument stamps itself", part.name);
+            let problem = Diagnostic::new(part.span, message, "the target must call it otherwise");
+            problems.push(problem);
+        }
+        let known = names.iter().position(|name| *name == part.name);
+        part.place = known.unwrap_or(names.len());
+        if known.is_none() {
+            names.push(part.name.clone());
+            if names.len() == PARTS_LIMIT + 1 {
+                let message = format!("more than {PARTS_LIMIT} parts in one arm");
+                problems.push(Diagnostic::new(part.span, message, "this is one too many"));
+            }
+        }
+    }
+    problems
+}
+
+/// Names of the parts of these operations, by place.
+pub fn part_names(operations: &[Operation]) -> Vec<String> {
+    let mut names = Vec::new();
+    for part in operations.iter().flat_map(|operation| &operation.parts) {
+        if part.place == names.len() {
+            names.push(part.name.clone());
+        }
+    }
+    names
+}
+
 /// A number read from the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Item {
@@ -119,7 +180,7 @@ pub struct Item {
     pub path: String,
     /// For diagnostics.
     #[serde(skip)]
-    pub span: crate::diagnostic::Span,
+    pub span: Span,
 }
 
 /// How rows are taken.

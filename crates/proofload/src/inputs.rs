@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use drivers::AnyDriver;
 use engine::driver::{Compile, Driver};
 use plan::diagnostic::Diagnostic;
+use plan::document::Table;
 use plan::experiment::{Inputs, Known};
-use plan::operation::Operation;
+use plan::operation::{Operation, Part};
 use plan::target::Target;
 
 use crate::commands::serve;
@@ -82,6 +83,10 @@ impl Known for Bundled {
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {
         drivers::span_names(protocol)
+    }
+
+    fn parts(&self, protocol: &str, table: &Table) -> Vec<Part> {
+        drivers::parts(protocol, table)
     }
 
     fn check(&self, operation: &Operation, targets: &[Target]) -> Vec<Diagnostic> {

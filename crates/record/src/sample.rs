@@ -4,8 +4,9 @@
 
 use crate::FailureKind;
 
-/// Spans a sample can carry beside its five instants (`connect`, `tls`, and each protocol's own).
-pub const SPANS_LIMIT: usize = 16;
+/// Spans a sample can carry beside its five instants (`connect`, `tls`, each protocol's own, and the parts that a
+/// target tells of).
+pub const SPANS_LIMIT: usize = 24;
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,8 @@
 mod capacity;
 mod comparison;
 mod counted;
+mod part;
+mod scaling;
 mod system;
 
 use std::collections::BTreeMap;
@@ -16,6 +18,8 @@ use serde_json::Value;
 pub use capacity::*;
 pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
 pub use counted::CountsFor;
+pub use part::Part;
+pub use scaling::{Scaling, ScalingPoint};
 pub use system::{Expectation, Observer, Process, System};
 
 /// The `format` field of a summary written by this version.
@@ -38,6 +42,9 @@ pub struct Summary {
     pub criteria: Vec<Criterion>,
     /// Comparisons between levels.
     pub comparisons: Vec<Comparison>,
+    /// Throughput against the size of closed loads, for each factor that sets it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scalings: Vec<Scaling>,
     /// Result of a search for capacity.
     pub capacity: Option<Capacity>,
     /// What the analysis noticed.
@@ -310,8 +317,11 @@ pub struct Operation {
     pub queue_wait: Distribution,
     /// Response time with failed, abandoned and missed as slower than all others.
     pub outcome_time: Distribution,
-    /// Connect, TLS, first byte, and the protocol's own.
+    /// Connect, TLS, first byte, the protocol's own, and what parts of the target say of theirs.
     pub spans: BTreeMap<String, Distribution>,
+    /// Which of the spans are the word of parts of the target: whatever lies inside another comes after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Numbers read from answers.
     pub items: BTreeMap<String, Item>,
     /// Bytes written to the wire.

@@ -194,6 +194,7 @@ fn summary_of(drawn: &[Drawn]) -> Summary {
             criterion("failed / planned < 1%", "all", 0.000_45, (0.000_2, 0.000_9)),
         ],
         comparisons: Vec::new(),
+        scalings: Vec::new(),
         capacity: None,
         findings: vec![finding()],
     }
@@ -352,17 +353,16 @@ fn operation(name: &str, drawn: &[Drawn], keep: fn(&Drawn) -> bool) -> Operation
         planned,
         succeeded,
         failed: planned - succeeded,
-        abandoned: 0,
         statuses: BTreeMap::from([("200".to_owned(), succeeded)]),
         outcome_time: outcome(&response_time, planned),
         response_time,
         service_time: distribution(good.iter().map(|one| one.service).collect()),
         queue_wait: distribution(kept.iter().map(|_| 0).collect()),
         spans: BTreeMap::from([("first_byte".to_owned(), first_byte)]),
-        items: BTreeMap::new(),
         bytes_sent: planned * 96,
         bytes_received: succeeded * 2_312,
         failures,
+        ..Operation::default()
     }
 }
 

@@ -196,6 +196,10 @@ pub const GLOSSARY: &[Entry] = &[
         "scalability",
         "The Universal Scalability Law: serial share (σ) and crosstalk (κ) from throughput against operations in flight; with crosstalk there is a peak, N*.",
     ),
+    entry(
+        "part",
+        "Something in the target that says in its answers how long it took (`Server-Timing`): the span of its name is the target's word and not the instrument's.",
+    ),
     entry("finding", "Something that the analysis noticed, with evidence and one piece of advice."),
     entry(
         "contradiction",

@@ -5,7 +5,8 @@
 //!
 //! In reading order: [`summarize`] makes the summary of each trial; [`findings`], [`criteria`],
 //! [`comparison`] and [`verdict`] judge it; [`audit`] checks its arithmetic, and that of reports of
-//! other tools, which [`imports`] reads; [`capacity`] puts the trials of a search together;
+//! other tools, which [`imports`] reads; [`capacity`] puts the trials of a search together, [`scaling`] closed loads
+//! of different sizes;
 //! [`run_record`] is what a page is made from; [`pages`] are the pages; [`explain`] says what their
 //! words mean.
 
@@ -19,6 +20,7 @@ pub mod imports;
 pub mod number;
 pub mod pages;
 pub mod run_record;
+pub mod scaling;
 pub mod summarize;
 pub mod verdict;
 

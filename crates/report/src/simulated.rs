@@ -19,7 +19,7 @@ use crate::summarize::{Input, Summariser};
 /// Start of the measure phase on the trial's clock.
 const START: u64 = 1_000_000_000_000;
 /// Spans of its layout; no operation carries one, so that tests fill in their own.
-pub const SPANS: [&str; 2] = ["connect", "first_byte"];
+pub const SPANS: [&str; 5] = ["connect", "first_byte", "front", "gateway", "embed"];
 const SECOND: u64 = 1_000_000_000;
 
 /// One operation, due at a whole multiple of the gap.

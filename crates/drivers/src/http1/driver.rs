@@ -4,6 +4,8 @@ use engine::clock::Clock;
 use engine::driver::{Call, Compile, Connected, Driver, Exchange};
 use engine::transport::{Endpoint, Stream};
 use plan::diagnostic::Diagnostic;
+use plan::document::Table;
+use plan::operation::Part;
 use record::{FailureKind, Outcome};
 
 use super::compile;
@@ -13,7 +15,8 @@ use super::operation::Operation;
 /// HTTP/1.1 over any stream, one operation at a time on a connection.
 ///
 /// Stamps: `first_byte` is the time from the start of sending to the first byte of the answer
-/// (interim answers included). Sizes are bytes of the conversation, heads and framing included; on
+/// (interim answers included); and what the answer's `Server-Timing` says of the parts that the operation names.
+/// Sizes are bytes of the conversation, heads and framing included; on
 /// TLS that is the plaintext.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Http1;
@@ -38,6 +41,14 @@ impl Driver for Http1 {
 
     fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
         compile::operation(compile.operation)
+    }
+
+    fn parts(&self, table: &Table) -> Vec<Part> {
+        compile::parts::named(table)
+    }
+
+    fn note(&self, operation: &Operation) -> Option<String> {
+        operation.told.note()
     }
 
     async fn connect<C: Clock>(

@@ -15,6 +15,7 @@ pub mod expect;
 pub mod operation;
 pub mod probe;
 pub mod request;
+pub mod told;
 
 /// Index of the `first_byte` span among this driver's own.
 const FIRST_BYTE: usize = 0;

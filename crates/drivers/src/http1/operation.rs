@@ -1,4 +1,4 @@
-//! A compiled operation: its requests, and what their answers are held against.
+//! A compiled operation: its requests, what their answers are held against, and what is read from them.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use super::expect::evidence::{self, Evidence, Undecodable};
 use super::expect::json::Path;
 use super::expect::rule::Rule;
 use super::request::{Context, Request};
+use super::told::Told;
 use crate::statuses::Statuses;
 
 /// A compiled operation.
@@ -28,6 +29,8 @@ pub struct Operation {
     pub rules: Vec<Rule>,
     /// Where each declared number stands in the answer.
     pub items: Vec<Path>,
+    /// Parts of the target whose times are read from the head.
+    pub told: Told,
 }
 
 impl Operation {
@@ -71,6 +74,7 @@ impl Operation {
         conversation: &Conversation,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
+        self.told.read(&conversation.kept_head, exchange);
         let outcome = match self.failure(answer, conversation, &mut exchange.items) {
             Some((kind, detail)) => exchange.fail(kind, || detail),
             None => Outcome::Succeeded,
@@ -145,7 +149,7 @@ impl Operation {
     fn keep(&self) -> Keep {
         let body = !self.items.is_empty() || self.rules.iter().any(Rule::needs_body);
         Keep {
-            head: self.rules.iter().any(Rule::needs_head),
+            head: self.told.is_wanted() || self.rules.iter().any(Rule::needs_head),
             body: if body { KeepBody::All } else { KeepBody::Nothing },
         }
     }

@@ -64,6 +64,14 @@ fn checks(operation: &Operation, answer: &Answer, conversation: &Conversation) -
         let seen = seen.unwrap_or_else(|seen| seen);
         checks.push(Check { text: rule.to_string(), holds, seen });
     }
+    for (name, time) in operation.told.by_name(&conversation.kept_head) {
+        let seen = time.map_or("no time".to_owned(), |time| format!("{} ms", time as f64 / 1e6));
+        checks.push(Check {
+            text: format!("Server-Timing tells of {name}"),
+            holds: time.is_some(),
+            seen,
+        });
+    }
     for path in &operation.items {
         let value = evidence.json().and_then(|body| path.value(body));
         let holds = value.as_ref().is_ok_and(serde_json::Value::is_number);

@@ -9,3 +9,4 @@ mod beside_hyper;
 mod exchange;
 mod probe;
 mod sockets;
+mod told;

@@ -28,7 +28,10 @@ impl Clock for Ticks {
 
 /// An operation as planned, from the text of its table in an experiment file.
 pub fn planned(text: &str) -> plan::operation::Operation {
-    planned::planned("http", text)
+    let mut planned = planned::planned("http", text);
+    planned.parts = drivers::parts("http", &planned.table);
+    (0..).zip(&mut planned.parts).for_each(|(place, part)| part.place = place);
+    planned
 }
 
 /// A compiled operation.
@@ -44,6 +47,7 @@ pub fn call(sequence: u64) -> Call {
 /// An exchange ready for an operation.
 pub fn exchange(operation: &Operation) -> Exchange<Ticks> {
     let mut exchange = Exchange::new(Ticks::default());
+    exchange.parts_after(1);
     exchange.clear(operation.items.len());
     exchange
 }

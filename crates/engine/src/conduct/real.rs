@@ -109,6 +109,7 @@ impl Seen {
             (trial.generator, trial.kernel) = (generator.clone(), kernel.clone());
         }
         trial.generator.notes.extend_from_slice(&self.harvest.notes);
+        trial.generator.notes.extend(brief.notes());
         add_processes(&mut trial, processes, &brief.layout.items);
         trial
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plan::load::{Model, Stop};
-use plan::operation::CONNECTING;
+use plan::operation::{CONNECTING, part_names};
 use plan::plan::{Arm, TrialPlan};
 use plan::schedule::Schedule;
 use plan::target::Target;
@@ -194,7 +194,7 @@ pub fn layout<D: Driver>(arm: &Arm, driver: &D) -> Layout {
             .iter()
             .map(|operation| operation.items.iter().map(|item| item.name.clone()).collect())
             .collect(),
-        spans: spans.map(|name| (*name).to_owned()).collect(),
+        spans: spans.map(|name| (*name).to_owned()).chain(part_names(&arm.operations)).collect(),
     }
 }
 

@@ -63,7 +63,8 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     let died = died.map(|why| (Some(Role::Worker), why));
     let sides = setups.iter().zip(&briefs).zip(&reports);
     let trials = sides.zip(&mut desks).map(|(((setup, brief), reports), desk)| {
-        let trial = facts::join(setup, brief, reports, (died.clone(), desk.ended_early()));
+        let mut trial = facts::join(setup, brief, reports, (died.clone(), desk.ended_early()));
+        trial.generator.notes.extend(brief.notes());
         desk.finish(trial, clock.now())
     });
     Ok(trials.collect())

@@ -102,6 +102,15 @@ impl<D: crate::driver::Driver> Brief<D> {
         whole / workers + u64::from(worker < whole % workers)
     }
 
+    /// What its driver has to say of the operations once the trial is over.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let compiled = self.prepared.iter().zip(&self.operations);
+        compiled.filter_map(|(prepared, operation)| {
+            let note = self.driver.note(&prepared.operation)?;
+            Some(format!("operation {}: {note}", operation.name))
+        })
+    }
+
     /// Seed of the warm-up: other draws than those of the measure phase.
     pub(crate) fn warm_seed(&self) -> u64 {
         // The fractional part of the golden ratio: any constant would do that is not zero.

@@ -70,7 +70,8 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
     pub(super) fn new(room: Rc<Room<C, N, D>>, seat: Rc<Seat>) -> Self {
         let number = room.watchdog.adopt(Rc::clone(&seat));
         let lines = room.brief.endpoints.iter().map(|_| None).collect();
-        let exchange = Exchange::new(room.clock.clone());
+        let mut exchange = Exchange::new(room.clock.clone());
+        exchange.parts_after(room.brief.driver.span_names().len());
         Self { room, seat, number, lines, last: 0, checked: false, exchange, detail: None }
     }
 

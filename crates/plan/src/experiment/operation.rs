@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::factor::{Combination, Factor};
 use super::request::World;
 use super::target;
-use crate::criterion::TOTAL;
+use crate::criterion::{TIMES, TOTAL};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
-use crate::operation::{Item, Operation, RowOrder, TargetOf};
+use crate::operation::{self, CONNECTING, Item, Operation, RowOrder, TargetOf};
 use crate::request_list::{self, Format};
 use crate::rows::Rows;
 use crate::target::Target;
@@ -41,6 +41,15 @@ impl Reading<'_> {
         for (place, table) in (1..).zip(tables) {
             operations.extend(self.operation(place, table));
         }
+        let spoken: Vec<String> =
+            operations.iter().map(|operation| operation.protocol.clone()).collect();
+        let own = |name: &str| {
+            let mut spans = spoken.iter().flat_map(|protocol| self.world.known.spans(protocol));
+            let times = TIMES.iter().map(|(time, _)| time);
+            CONNECTING.iter().chain(times).any(|one| *one == name) || spans.any(|one| *one == name)
+        };
+        let problems = operation::place_parts(&mut operations, own);
+        self.problems.extend(problems);
         operations
     }
 
@@ -69,6 +78,7 @@ impl Reading<'_> {
         }
         let mut operation =
             Operation { weight, rows, order, expect, items, ..Operation::named(&name) };
+        operation.parts = self.world.known.parts(&protocol, &inner);
         operation.protocol = protocol;
         operation.table = inner;
         match listed {

@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Colour, Diagnostic, Sources};
-use crate::operation::Operation;
+use crate::document::Table;
+use crate::operation::{Operation, Part};
 use crate::plan::Plan;
 use crate::secret::Secrets;
 use crate::target::Target;
@@ -38,6 +39,11 @@ pub trait Known {
     /// Names of the spans that a protocol stamps by itself, after those of connecting.
     fn spans(&self, _protocol: &str) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The parts of the target that an operation of this protocol reads the times of, without their places.
+    fn parts(&self, _protocol: &str, _table: &Table) -> Vec<Part> {
+        Vec::new()
     }
 
     /// Everything that the driver finds wrong with an operation, so that its problems are

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::diagnostic::Colour;
+use crate::document::{self, Value};
 use crate::load::{ArrivalProcess, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
-use crate::operation::{RowOrder, TargetOf};
+use crate::operation::{Part, RowOrder, TargetOf, part_names};
 use crate::plan::Plan;
 use crate::process::{Ready, Start};
 use crate::template::Template;
@@ -15,6 +16,7 @@ mod bad_input;
 mod design;
 mod examples;
 mod fault;
+mod parts;
 mod schema;
 
 /// Files and environment in memory.
@@ -55,6 +57,21 @@ struct Build;
 impl Known for Build {
     fn protocols(&self) -> &[&str] {
         &["http", "smtp"]
+    }
+
+    fn spans(&self, protocol: &str) -> &'static [&'static str] {
+        if protocol == "http" { &["first_byte"] } else { &[] }
+    }
+
+    fn parts(&self, _: &str, table: &document::Table) -> Vec<Part> {
+        let Some(Value::Array(nodes)) = table.get("told").map(|entry| &entry.node.value) else {
+            return Vec::new();
+        };
+        let part = |node: &document::Node| {
+            let name = node.as_str().unwrap_or_default().to_owned();
+            Part { name, span: node.span, ..Part::default() }
+        };
+        nodes.iter().map(part).collect()
     }
 
     fn systems(&self) -> Option<&[&str]> {

@@ -17,6 +17,7 @@ mod mail;
 mod mail_burst;
 mod mail_server;
 mod page;
+mod parts;
 mod peers;
 mod registry;
 mod resumption;

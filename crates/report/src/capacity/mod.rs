@@ -16,12 +16,13 @@ use std::collections::BTreeMap;
 use plan::units::format_rate;
 use record::summary::{
     Arm, Capacity, CapacityEnding, Confirmation, FORMAT, Finding, Judgement, Run, Scalability,
-    ScalabilityPeak, Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
+    Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
 };
-use stats::capacity::scalability::{Fit, Point};
+use stats::capacity::scalability::Point;
 use stats::capacity::search::{Bracket, Ending, Purpose, Search, Step};
 
 use crate::findings::{self, INTERRUPTED, NOT_EXECUTED};
+use crate::scaling;
 
 pub use step::result;
 
@@ -107,6 +108,7 @@ pub fn summary(run: Run, course: &Course<'_>) -> Summary {
         criteria: at(course.tried, capacity.low, StepResult::Pass)
             .map_or_else(Vec::new, |one| one.summary.criteria.clone()),
         comparisons: Vec::new(),
+        scalings: Vec::new(),
         capacity: Some(capacity),
         findings,
     }
@@ -211,21 +213,7 @@ fn scalability(tried: &[Tried]) -> Option<Scalability> {
             throughput: trial.rates.completed,
         })
         .collect();
-    let fit = Fit::of(&points, 1)?;
-    let peak = fit.peak();
-    Some(Scalability {
-        sigma: fit.model.sigma,
-        sigma_low: fit.sigma.0,
-        sigma_high: fit.sigma.1,
-        kappa: fit.model.kappa,
-        kappa_low: fit.kappa.0,
-        kappa_high: fit.kappa.1,
-        lambda: fit.model.lambda,
-        peak: peak.map(|peak| ScalabilityPeak {
-            concurrency: peak.concurrency,
-            throughput: peak.throughput,
-        }),
-    })
+    scaling::law(&points, 1)
 }
 
 fn power_point(tried: &[Tried]) -> Option<f64> {

@@ -54,6 +54,8 @@ pub struct Facts {
     pub confidence: f64,
     /// Operations whose answers are judged by their status alone.
     pub status_only: Vec<String>,
+    /// Operations that take few rows in turn and hold nothing else that differs, with the number of rows.
+    pub few_requests: Vec<(String, usize)>,
     /// Whether there was a steady state.
     pub steady: Steady,
     /// Whether targets are on this machine, so that its kernel's counters hold both sides.
@@ -90,6 +92,7 @@ impl Facts {
             early_end: trial.early_end.clone(),
             confidence: trial.confidence,
             status_only: status_only(&arm.operations),
+            few_requests: few_requests(&arm.operations),
             steady: Steady::default(),
             target_is_local: arm.targets.iter().all(is_local),
             system_cores: trial.generator.placement.systems.len(),
@@ -123,6 +126,18 @@ fn status_only(operations: &[Operation]) -> Vec<String> {
         entries.all(|entry| entry.key == "status")
     });
     unchecked.map(|operation| operation.name.clone()).collect()
+}
+
+/// Operations that take so few rows in turn that whatever remembers answers remembers all of them. One that holds a
+/// placeholder for anything else asks something new each time; one without rows is meant to ask the same.
+fn few_requests(operations: &[Operation]) -> Vec<(String, usize)> {
+    const MANY: usize = 100;
+    let few = operations.iter().filter(|one| (1..MANY).contains(&one.row_count()));
+    let alike = few.filter(|one| {
+        let text = one.table.to_json().to_string().replace("{{{{", "");
+        text.split("{{").skip(1).all(|rest| rest.trim_start().starts_with("row."))
+    });
+    alike.map(|one| (one.name.clone(), one.row_count())).collect()
 }
 
 /// Placeholders stand for processes that we start, which are here.

@@ -83,7 +83,7 @@ pub(super) fn of_run(row: &Row, noticed: Noticed) -> Finding {
         severity: row.severity,
         arm: None,
         trial: None,
-        operation: None,
+        operation: noticed.operation,
         claim: noticed.claim,
         evidence: noticed.evidence,
         advice: noticed.advice,

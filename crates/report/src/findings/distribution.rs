@@ -80,6 +80,40 @@ pub const MEAN: Row = Row {
     },
 };
 
+/// A tail that nobody queued for.
+pub const ALONE: Row = Row {
+    code: "tail-without-company",
+    severity: Severity::Info,
+    title: "operations are slow though none waits for another",
+    explain: "One operation at a time was under way, and a hundredth of them took ten times the median or more, and \
+              milliseconds longer. They cannot have waited for each other: whatever makes them slow is in what each \
+              one goes through by itself (pauses, timers, background work, caches), and explaining the tail at more \
+              connections by queueing alone would contradict this.",
+    check: |case| {
+        let trial = case.trial;
+        let alone = match trial.load.model {
+            Model::Closed => trial.load.connections == 1,
+            Model::Users => trial.load.users == Some(1),
+            Model::Open => false,
+        };
+        let times = &trial.total.service_time;
+        let (median, p99) = (at(times, 0.5)?, at(times, 0.99)?);
+        let far = p99 > median.saturating_mul(10) && p99 - median > noticeable(case);
+        if !alone || !far || is_spoiled(case) {
+            return None;
+        }
+        let claim = format!(
+            "with one operation under way at a time the p99 of the service time ({}) is {} times its median ({}): \
+             none of them waited for another",
+            duration(p99),
+            significant(p99 as f64 / median.max(1) as f64),
+            duration(median)
+        );
+        let advice = "look for pauses and background work in the target; queueing is not the cause";
+        Some(Noticed::new(claim, advice).with("p99_ns", p99).with("median_ns", median))
+    },
+};
+
 /// Percentiles of survivors.
 pub const SURVIVORS: Row = Row {
     code: "failures-have-no-time",

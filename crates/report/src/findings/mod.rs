@@ -6,8 +6,8 @@
 //!
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
-//! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures` and `under_test` (causes),
-//! `of_run` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
+//! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
+//! (causes and places), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
 //! search) and `course` (how the run went).
 
 mod capacity;
@@ -23,6 +23,8 @@ mod load;
 pub(crate) mod noise;
 mod of_run;
 pub mod over_time;
+mod parts;
+mod scaling;
 pub mod shape;
 mod signatures;
 mod steady;
@@ -37,9 +39,11 @@ use serde_json::Value;
 
 pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
+pub(crate) use design::plain;
 pub(crate) use load::waited_share;
 pub(crate) use of_run::of_run;
 pub use over_time::OverTime;
+pub(crate) use scaling::of_scaling;
 pub use shape::Shape;
 pub(crate) use steady::departure;
 
@@ -132,6 +136,9 @@ pub const TABLE: &[Row] = &[
     distribution::SURVIVORS,
     distribution::GOODPUT,
     distribution::STRAGGLERS,
+    scaling::CLIFF,
+    parts::OUTSIDE,
+    parts::LEVEL_ADDS,
     work::ZERO_WORK,
     work::NOT_ARRIVED,
     of_run::MEMORY,
@@ -145,6 +152,10 @@ pub const TABLE: &[Row] = &[
     work::GROWS,
     under_test::PLANNED_FAULTS,
     under_test::CPU_BOUND,
+    parts::IN_ONE,
+    scaling::NO_SCALING,
+    distribution::ALONE,
+    work::FEW_REQUESTS,
     under_test::SHARED_MACHINE,
     of_run::RACE,
     of_run::FEW_TRIALS,
@@ -178,16 +189,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
     )
     .with("executed", executed)
     .with("planned", planned);
-    (executed < planned).then(|| Finding {
-        code: row.code.to_owned(),
-        severity: row.severity,
-        arm: None,
-        trial: None,
-        operation: None,
-        claim: noticed.claim,
-        evidence: noticed.evidence,
-        advice: noticed.advice,
-    })
+    (executed < planned).then(|| course::of_run(&row, noticed))
 }
 
 impl Row {

@@ -3,36 +3,25 @@
 use record::summary::{Arm, Finding, Machine, Severity, Trial};
 use stats::race::{Dose, Race};
 
-use super::{Noticed, Row};
+use super::parts::{LEVEL_ADDS, level_adds};
+use super::{Noticed, Row, course};
 use crate::number::{bytes, count, duration, percent, rate};
 
 /// A finding about a whole run.
 type Look = fn(&[Arm], &Machine) -> Option<Noticed>;
 
 /// What looks at a whole run, with its row.
-const LOOKS: [(&Row, Look); 4] = [
+const LOOKS: [(&Row, Look); 5] = [
     (&MEMORY, memory),
     (&CONSTANT_FAILURES, constant_failures),
     (&RACE, race),
+    (&LEVEL_ADDS, level_adds),
     (&FEW_TRIALS, few_trials),
 ];
 
 /// Everything that the table notices about all trials together.
 pub fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
-    let found = LOOKS.iter().filter_map(|(row, look)| {
-        let noticed = look(arms, machine)?;
-        Some(Finding {
-            code: row.code.to_owned(),
-            severity: row.severity,
-            arm: None,
-            trial: None,
-            operation: noticed.operation,
-            claim: noticed.claim,
-            evidence: noticed.evidence,
-            advice: noticed.advice,
-        })
-    });
-    found.collect()
+    LOOKS.iter().filter_map(|(row, look)| Some(course::of_run(row, look(arms, machine)?))).collect()
 }
 
 /// Memory nearly full.

@@ -5,6 +5,7 @@ use crate::simulated::{One, Simulated, file, simulate};
 
 mod causes;
 mod course;
+mod parts;
 mod runs;
 
 const MS: u64 = 1_000_000;
@@ -31,6 +32,28 @@ fn a_plain_run_is_short_and_unchecked_and_nothing_else() {
 fn an_answer_that_is_a_status_and_no_more_was_looked_at_whole() {
     let summary = open(|made| made.plan.arms[0].operations[0].protocol = "smtp".to_owned());
     assert!(!has(&summary, "status-only"));
+}
+
+#[test]
+fn six_rows_sent_thousands_of_times_are_told() {
+    let with = |rows: u64, path: &str| {
+        open(|made| {
+            let objects =
+                (0..rows).map(|row| (row, serde_json::json!({ "query": row.to_string() })));
+            let rows = plan::rows::Rows::from_objects("rows", objects).unwrap();
+            let operation = &mut made.plan.arms[0].operations[0];
+            operation.rows = Some(std::sync::Arc::new(rows));
+            operation.table = plan::document::parse(&format!("path = {path:?}")).0;
+        })
+    };
+    let summary = with(6, "/?q={{row.query}}");
+    let finding = summary.findings.iter().find(|one| one.code == "few-distinct-requests").unwrap();
+    assert_eq!(
+        finding.claim,
+        "home is 6 distinct requests, sent 10,000 times: whatever remembers answers remembers all of them"
+    );
+    assert!(!has(&with(100, "/?q={{row.query}}"), "few-distinct-requests"));
+    assert!(!has(&with(6, "/?q={{row.query}}-{{sequence}}"), "few-distinct-requests"));
 }
 
 #[test]

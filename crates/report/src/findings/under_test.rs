@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use plan::units;
-use record::summary::Severity;
+use record::summary::{Process, Severity};
 use serde_json::Value;
 
-use super::{Noticed, Row};
+use super::{Case, Noticed, Row};
 use crate::number::{duration, percent, significant};
 
 /// A process had no processor time left.
@@ -18,16 +18,9 @@ pub const CPU_BOUND: Row = Row {
               That is what limits it: more of the same load can only wait longer. A process at one core that may \
               use several does its work on one thread.",
     check: |case| {
-        let wall = case.trial.phases.measure_ns as f64;
-        let systems = case.trial.systems.iter();
-        let processes = systems.flat_map(|system| &system.processes);
-        let busiest = processes.max_by_key(|process| process.cpu_ns)?;
+        let (busiest, used) = busy(case)?;
         let cores = case.facts.system_cores.max(1) as f64;
-        let used = busiest.cpu_ns as f64 / wall.max(1.0);
-        let on_one = (0.9..1.1).contains(&used);
-        if !on_one && used < 0.9 * cores {
-            return None;
-        }
+        let on_one = is_on_one(used);
         let claim = format!(
             "{} (process {}) used {} of {} cores: its processor time is what limits it",
             busiest.name,
@@ -42,6 +35,22 @@ pub const CPU_BOUND: Row = Row {
         Some(Noticed::new(claim, advice).with("cores_used", used).with("cores", cores))
     },
 };
+
+/// Whether so many cores are one, so that the work is done by one thread.
+fn is_on_one(used: f64) -> bool {
+    (0.9..1.1).contains(&used)
+}
+
+/// The process with no processor time left that used most of it, and how many cores it used: all there are, or the
+/// one that its only busy thread can use, whatever others used beside it.
+pub(super) fn busy<'c>(case: &Case<'c>) -> Option<(&'c Process, f64)> {
+    let wall = (case.trial.phases.measure_ns as f64).max(1.0);
+    let cores = case.facts.system_cores.max(1) as f64;
+    let processes = case.trial.systems.iter().flat_map(|system| &system.processes);
+    let used = processes.map(|process| (process, process.cpu_ns as f64 / wall));
+    let full = used.filter(|(_, used)| is_on_one(*used) || *used >= 0.9 * cores);
+    full.max_by(|a, b| a.1.total_cmp(&b.1))
+}
 
 /// What the experiment did to its own processes.
 pub const PLANNED_FAULTS: Row = Row {

@@ -39,6 +39,37 @@ pub const ZERO_WORK: Row = Row {
     },
 };
 
+/// The same few requests over and over.
+pub const FEW_REQUESTS: Row = Row {
+    code: "few-distinct-requests",
+    severity: Severity::Info,
+    title: "the same few requests were sent over and over",
+    explain: "An operation takes fewer than a hundred rows in turn, differs in nothing else, and was sent a hundred times \
+              as often (rule R26): after its first round whatever remembers answers remembers all of them. Such times \
+              are those of a warm cache, and of as little data as those rows touch. Take as many rows as there are in \
+              use, or say that the cache is what is measured.",
+    check: |case| {
+        const ROUNDS: u64 = 100;
+        let few = case.facts.few_requests.iter();
+        let mut sent = few.filter_map(|(name, rows)| {
+            let found = case.trial.operations.iter().find(|one| one.name == *name)?;
+            Some((found, *rows as u64))
+        });
+        let (operation, rows) = sent.find(|(one, rows)| one.planned >= ROUNDS * rows)?;
+        let distinct = if rows == 1 { "request" } else { "distinct requests" };
+        let claim = format!(
+            "{} is {rows} {distinct}, sent {} times: whatever remembers answers remembers all of them",
+            operation.name,
+            count(operation.planned)
+        );
+        let noticed = Noticed::new(claim, "take as many different rows as are in use")
+            .about(&operation.name)
+            .with("distinct", rows)
+            .with("planned", operation.planned);
+        Some(noticed)
+    },
+};
+
 /// What operations were made for did not happen.
 pub const NOT_ARRIVED: Row = Row {
     code: "not-all-arrived",

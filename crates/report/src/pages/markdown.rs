@@ -28,7 +28,8 @@ pub fn render(summary: &Summary) -> String {
     for table in tables::comparison::comparisons(summary) {
         push_table(&mut page, &table, 2);
     }
-    tables::capacity::all(summary).iter().for_each(|table| push_table(&mut page, table, 2));
+    let wholes = tables::capacity::all(summary).into_iter().chain(tables::scaling::all(summary));
+    wholes.for_each(|table| push_table(&mut page, &table, 2));
     let of_run = [
         tables::run::criteria,
         tables::accounting::by_arm,

@@ -36,6 +36,7 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     head(&mut page, summary, colour);
     push_tables(&mut page, tables::comparison::comparisons(summary).into_iter().map(Some));
     push_tables(&mut page, tables::capacity::all(summary).into_iter().map(Some));
+    push_tables(&mut page, tables::scaling::all(summary).into_iter().map(Some));
     let of_run = [
         tables::run::criteria,
         tables::accounting::by_arm,

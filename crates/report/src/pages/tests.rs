@@ -392,3 +392,30 @@ fn a_killed_run_yields_its_closed_windows_and_nothing_that_was_judged() {
     assert!(spectrum.contains("Total count    =            2"), "{spectrum}");
     assert_eq!(made("text").unwrap_err().kind(), io::ErrorKind::Unsupported);
 }
+
+#[test]
+fn what_the_target_says_of_its_own_time_stands_apart_and_outermost_first() {
+    let mut summary = example::summary();
+    let operation = &mut summary.arms[0].trials[0].operations[0];
+    let first = operation.spans["first_byte"].clone();
+    for (name, within) in [("gateway", None), ("embed", Some("gateway"))] {
+        operation.spans.insert(name.to_owned(), first.clone());
+        let within = within.map(str::to_owned);
+        operation.parts.push(record::summary::Part { name: name.to_owned(), within });
+    }
+    let spans = |summary: &Summary| {
+        let tables = tables::trial::all(&summary.arms[0].trials[0]);
+        tables.into_iter().find(|table| table.id == "spans").unwrap()
+    };
+    let table = spans(&summary);
+    let named: Vec<_> = table.rows.iter().map(|row| row[..3].join(" ")).collect();
+    let home = [
+        "home first byte instrument",
+        "home gateway target",
+        "home embed target",
+        "search first byte instrument",
+    ];
+    assert_eq!(named, home);
+    assert!(table.note.unwrap().contains("its own word"));
+    assert_eq!(spans(&example::summary()).columns[2].title, "count", "where nobody tells");
+}

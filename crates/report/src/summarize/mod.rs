@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{
-    Arm, CountsFor, FORMAT, Finding, Judgement, Run, Severity, Summary, Validity, Verdict,
+    Arm, CountsFor, FORMAT, Finding, Judgement, Part, Run, Severity, Summary, Validity, Verdict,
 };
 use record::{RecordError, Window};
 
@@ -31,7 +31,7 @@ use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
 use crate::findings::{Case, Facts, OverTime, Shape, course, design, noise};
-use crate::{audit, criteria, findings, verdict};
+use crate::{audit, criteria, findings, scaling, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
 /// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
@@ -148,6 +148,7 @@ impl<'p> Summariser<'p> {
             None => steady,
         };
         name_items(&mut trial, input.trial, arm);
+        name_parts(&mut trial, arm);
         self.deciles.add(input.trial);
         (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
         let context = Context {
@@ -194,6 +195,8 @@ impl<'p> Summariser<'p> {
         findings.extend(noise::of_pairs(&self.plan.comparisons, &self.arms));
         findings.extend(duet(&self.arms));
         findings.extend(findings::of_run(&self.arms, &run.machine));
+        let scalings = scaling::of(&self.arms, self.plan.seed);
+        findings.extend(scalings.iter().flat_map(findings::of_scaling));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
@@ -206,6 +209,7 @@ impl<'p> Summariser<'p> {
             arms: self.arms,
             criteria: judged.into_iter().map(|one| one.criterion).collect(),
             comparisons,
+            scalings,
             capacity: None,
             findings,
         };
@@ -228,6 +232,19 @@ fn name_items(trial: &mut record::summary::Trial, facts: &record::Trial, arm: &p
         let names = planned.iter().flat_map(|planned| &planned.items);
         let names: Vec<String> = names.map(|item| item.name.clone()).collect();
         trial::name_items(operation, totals, &names);
+    }
+}
+
+/// Which spans are the target's own word stands in the plan only.
+fn name_parts(trial: &mut record::summary::Trial, arm: &plan::plan::Arm) {
+    for operation in &mut trial.operations {
+        let planned = arm.operations.iter().find(|planned| planned.name == operation.name);
+        let parts = planned.iter().flat_map(|planned| &planned.parts);
+        let part = |part: &plan::operation::Part| Part {
+            name: part.name.clone(),
+            within: part.within.clone(),
+        };
+        operation.parts = parts.map(part).collect();
     }
 }
 

@@ -175,6 +175,7 @@ fn operation(input: &Input<'_>, totals: &OperationTotals, followed: &Followed) -
         queue_wait: borrowed(&totals.queue_wait, &service, level),
         outcome_time: outcome.describe(&dispersions(&followed.outcome)),
         spans: named.map(|(name, span)| (name.clone(), borrowed(span, &service, level))).collect(),
+        parts: Vec::new(),
         items: BTreeMap::new(),
         bytes_sent: totals.bytes_sent,
         bytes_received: totals.bytes_received,

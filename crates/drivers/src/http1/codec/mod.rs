@@ -8,6 +8,7 @@ pub mod chunked;
 pub mod fault;
 pub mod field;
 pub mod head;
+pub mod server_timing;
 
 #[cfg(test)]
 mod tests;

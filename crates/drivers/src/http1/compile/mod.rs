@@ -5,6 +5,7 @@
 
 pub mod expect;
 pub mod fields;
+pub mod parts;
 pub mod payload;
 pub mod request;
 

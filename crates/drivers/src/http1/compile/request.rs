@@ -7,10 +7,12 @@ use plan::template::Template;
 
 use super::expect;
 use super::fields::{self, Field, Fields};
+use super::parts;
 use super::payload::{self, Content};
 use crate::http1::codec::field::is_token;
 use crate::http1::operation::Operation;
 use crate::http1::request::{self, Payload, Piece, Request};
+use crate::http1::told::Told;
 use crate::table::template;
 
 /// Compiles an operation of the plan.
@@ -20,6 +22,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let rows = planned.rows.as_deref();
     let mut reader = Reader::new(&planned.table);
     let draft = Draft::read(&mut reader, planned.table.span, rows);
+    parts::check(&mut reader);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
     if !problems.is_empty() {
@@ -35,6 +38,7 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
         statuses: expectation.statuses,
         rules: expectation.rules,
         items: expectation.items,
+        told: Told::of(&planned.parts),
     })
 }
 

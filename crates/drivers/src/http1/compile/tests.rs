@@ -184,6 +184,46 @@ total = "$.["
 }
 
 #[test]
+fn parts_lie_inside_each_other_and_those_of_the_last_list_side_by_side() {
+    let planned =
+        planned("[http]\nserver_timing = [\"front\", \"gateway\", [\"embed\", \"search\"]]");
+    assert!(operation(&planned).is_ok());
+    let parts = super::parts::named(&planned.table);
+    let named: Vec<_> =
+        parts.iter().map(|part| (part.name.as_str(), part.within.as_deref())).collect();
+    let expected = [
+        ("front", None),
+        ("gateway", Some("front")),
+        ("embed", Some("gateway")),
+        ("search", Some("gateway")),
+    ];
+    assert_eq!(named, expected);
+}
+
+#[test]
+fn parts_that_cannot_be_read_are_told_one_by_one() {
+    let text = "[http]\nserver_timing = [[\"a b\", \"c\"], \"c\", 5, [], [\"\", 1]]";
+    assert_eq!(
+        problems(text),
+        [
+            "names after a list of parts that lie side by side",
+            "expected the name of a metric, got 5",
+            "expected the name of a metric, got a list",
+            "name \"\" of a metric is not a token",
+            "expected the name of a metric, got 1",
+        ]
+    );
+    assert_eq!(
+        problems("[http]\nserver_timing = [\"a b\", \"c\", [\"d\", \"c\"]]"),
+        ["name \"a b\" of a metric is not a token", "`c` is named twice"]
+    );
+    let expected =
+        "expected a list such as [\"front\", \"gateway\", [\"embed\", \"search\"]], got ";
+    assert_eq!(problems("[http]\nserver_timing = []"), [format!("{expected}a list")]);
+    assert_eq!(problems("[http]\nserver_timing = \"a\""), [format!("{expected}\"a\"")]);
+}
+
+#[test]
 fn a_problem_points_at_its_place() {
     let text = "[http]\npath = \"/\"\nmethod = \"CONNECT\"\n";
     let problems = operation(&planned(text)).expect_err("it has a problem");

@@ -6,6 +6,7 @@
 mod data;
 mod forest;
 mod key;
+mod scaling;
 
 use std::io::{self, Write};
 
@@ -39,6 +40,8 @@ struct Page<'a> {
     forest: Option<forest::Forest>,
     comparisons: Vec<Table>,
     capacity: Vec<Table>,
+    scalings: Vec<scaling::Chart>,
+    scaling_tables: Vec<Table>,
     criteria: Option<Table>,
     accounting: Option<Table>,
     phases: Option<Table>,
@@ -87,6 +90,8 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         forest: forest::plot(summary),
         comparisons: tables::comparison::comparisons(summary),
         capacity: tables::capacity::all(summary),
+        scalings: scaling::charts(summary),
+        scaling_tables: tables::scaling::all(summary),
         criteria: tables::run::criteria(summary),
         accounting: tables::accounting::by_arm(summary),
         phases: tables::phases::by_arm(summary),

@@ -229,3 +229,50 @@ fn arms_that_differ_in_a_number_share_a_chart_of_it() {
     run.summary.arms.truncate(2);
     assert_eq!(data_of(&run)["against"], serde_json::json!([]), "two points are no chart");
 }
+
+#[test]
+fn sizes_of_a_closed_load_are_a_chart_without_scripts() {
+    let mut run = example::record();
+    let point = |(concurrency, goodput): (u32, f64)| record::summary::ScalingPoint {
+        concurrency,
+        trials: 2,
+        goodput,
+        least: goodput - 10.0,
+        greatest: goodput,
+        service_mean_ns: 1_000_000,
+        generator_bound: false,
+    };
+    let law = record::summary::Scalability {
+        sigma: 1.0,
+        sigma_low: 0.9,
+        sigma_high: 1.0,
+        kappa: 0.0,
+        kappa_low: 0.0,
+        kappa_high: 0.0,
+        lambda: 500.0,
+        peak: None,
+    };
+    run.summary.scalings = vec![record::summary::Scaling {
+        factor: "connections".to_owned(),
+        stratum: [("path".to_owned(), "<front>".into())].into(),
+        actors: "connections".to_owned(),
+        points: [(1, 100.0), (2, 200.0), (4, 400.0), (16, 1_000.0)].map(point).into(),
+        law: Some(law),
+    }];
+    let page = render(&run).unwrap();
+    assert_well_formed(&page);
+    assert!(page.contains("Throughput against connections, path = &lt;front&gt;"));
+    // From 2 to 98 % by the logarithm, and 1,000 of 1,080 up. With a serial share of 1 the law is flat, at 500.
+    for place in
+        ["left:2.0%;bottom:9.26%\"", "left:26.0%;", "left:50.0%;", "left:98.0%;bottom:92.59%\""]
+    {
+        assert!(page.contains(place), "{place}");
+    }
+    assert!(page.contains("points=\"2,53.7 3.6,53.7 "), "the line of the law");
+    assert!(page.contains("serial share 100 % (90.0 % – 100 %)"));
+    run.summary.scalings[0].points.pop();
+    assert!(
+        !render(&run).unwrap().contains("<section class=\"sizes\">"),
+        "three sizes are no course"
+    );
+}

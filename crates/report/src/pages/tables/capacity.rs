@@ -56,7 +56,7 @@ fn answer(capacity: &Capacity) -> Table {
         line("power point", format!("{}: most throughput per response time", offered(power)));
     }
     if let Some(law) = &capacity.scalability {
-        line("scalability", scalability(law));
+        line("scalability", self::law(law));
     }
     table
 }
@@ -74,8 +74,8 @@ fn interval(capacity: &Capacity) -> String {
     }
 }
 
-/// Words, and a peak only where it may be told.
-fn scalability(law: &Scalability) -> String {
+/// The law in words, with a peak only where it may be told.
+pub(super) fn law(law: &Scalability) -> String {
     let share = |value: f64, low: f64, high: f64| {
         format!("{} ({} – {})", percent(value), percent(low), percent(high))
     };

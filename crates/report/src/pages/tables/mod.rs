@@ -1,9 +1,9 @@
 //! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
 //! the same ones.
 //!
-//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
-//! the whole run; [`accounting`] what became of everything, arm by arm, and [`phases`] where its time went; [`trial`]
-//! tables of one trial; `times` what may be said of response and service time.
+//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads of
+//! different sizes; [`run`] tables of the whole run; [`accounting`] what became of everything, arm by arm, and
+//! [`phases`] where its time went; [`trial`] tables of one trial; `times` what may be said of response and service time.
 
 pub mod accounting;
 mod arms;
@@ -11,6 +11,7 @@ pub mod capacity;
 pub mod comparison;
 pub mod phases;
 pub mod run;
+pub mod scaling;
 pub mod times;
 pub mod trial;
 

@@ -1,6 +1,6 @@
 //! Where the time of operations went: the spans of every arm in one table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::summary::{Arm, CountsFor, Operation, Summary};
 
@@ -17,10 +17,14 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
         return None;
     }
     let columns = ["arm", "operation", "mean of each span"];
-    let mut table = Table::new("phases-by-arm", "Where the time went", &columns)
-        .note(
-            "Over all operations, greatest first: what opens a connection is shared by all that it carried.",
-        );
+    let mut note =
+        "Over all operations, greatest first: what opens a connection is shared by all that it carried."
+            .to_owned();
+    let mut operations = summary.counted().flat_map(|trial| &trial.operations);
+    if operations.any(|operation| !operation.parts.is_empty()) {
+        note.push_str(" What says (target) is the target's own word, and lies inside of others.");
+    }
+    let mut table = Table::new("phases-by-arm", "Where the time went", &columns).note(note);
     let names = Arms::head(summary, &mut table, 0);
     for arm in &summary.arms {
         for (operation, spent) in spent(arm) {
@@ -48,11 +52,14 @@ struct Spent<'a> {
     operations: u64,
     /// Nanoseconds of all operations together.
     spans: BTreeMap<&'a str, u64>,
+    /// Spans that are the target's own word.
+    parts: BTreeSet<&'a str>,
 }
 
 impl<'a> Spent<'a> {
     fn add(&mut self, operation: &'a Operation) {
         self.operations += operation.succeeded + operation.failed;
+        self.parts.extend(operation.parts.iter().map(|part| part.name.as_str()));
         let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
         for (name, span) in spans.chain([("queue_wait", &operation.queue_wait)]) {
             *self.spans.entry(name).or_default() += span.mean_ns.saturating_mul(span.count);
@@ -64,9 +71,13 @@ impl<'a> Spent<'a> {
         let mut means: Vec<(u64, &str)> =
             self.spans.iter().map(each).filter(|(mean, _)| *mean > 0).collect();
         means.sort_by(|one, other| other.cmp(one));
-        let told = means
-            .iter()
-            .map(|(mean, name)| format!("{} {}", name.replace('_', " "), number::duration(*mean)));
+        let told = means.iter().map(|(mean, name)| {
+            let (by, name) = match self.parts.contains(name) {
+                true => (" (target)", (*name).to_owned()),
+                false => ("", name.replace('_', " ")),
+            };
+            format!("{name}{by} {}", number::duration(*mean))
+        });
         told.collect::<Vec<_>>().join(", ")
     }
 }
@@ -107,6 +118,17 @@ mod tests {
         let table = by_arm(&summary).unwrap();
         assert_eq!(table.rows[0], ["size=1KiB", "home", "accepted 1.00 ms, connect 500 µs"]);
         assert_eq!(table.rows.len(), 2);
+    }
+
+    #[test]
+    fn what_the_target_said_itself_says_so() {
+        let mut summary = arms(&[("first_byte", 100, 5_000_000), ("a_b", 100, 1_000_000)]);
+        let part = record::summary::Part { name: "a_b".to_owned(), within: None };
+        summary.arms[0].trials[0].operations[0].parts.push(part);
+        let table = by_arm(&summary).unwrap();
+        assert_eq!(table.rows[0][2], "first byte 5.00 ms, a_b (target) 1.00 ms");
+        assert_eq!(table.rows[1][2], "first byte 5.00 ms, a b 1.00 ms");
+        assert!(table.note.unwrap().ends_with("lies inside of others."));
     }
 
     #[test]

@@ -171,19 +171,32 @@ const COURSE: [&str; 15] = [
 ];
 
 fn spans(trial: &Trial) -> Option<Table> {
-    let columns = ["operation", "span", "#count", "#least", "#mean", "#greatest"];
-    let mut table = Table::new("spans", "Spans", &columns)
-        .note("Facts about this sample. Means add up, quantiles do not.");
+    let columns = ["operation", "span", "stamped by", "#count", "#least", "#mean", "#greatest"];
+    let told = trial.operations.iter().any(|operation| !operation.parts.is_empty());
+    let mut note = "Facts about this sample. Means add up, quantiles do not.".to_owned();
+    if told {
+        note.push_str(
+            " What the target stamped is its own word (`Server-Timing`); whatever lies inside another comes after it.",
+        );
+    }
+    let mut table = Table::new("spans", "Spans", &columns).note(note);
     for operation in &trial.operations {
-        let mut spans: Vec<_> =
-            operation.spans.iter().map(|(name, span)| (name.as_str(), span)).collect();
+        let own = |name: &str| !operation.parts.iter().any(|part| part.name == name);
         let place = |name: &str| COURSE.iter().position(|one| *one == name).unwrap_or(COURSE.len());
+        let mut spans: Vec<_> = operation.spans.iter().filter(|(name, _)| own(name)).collect();
         spans.sort_by_key(|(name, _)| place(name));
-        for (name, span) in spans.into_iter().chain([("queue_wait", &operation.queue_wait)]) {
+        let spans =
+            spans.into_iter().map(|(name, span)| (name.replace('_', " "), "instrument", span));
+        let told = operation.parts.iter().filter_map(|part| {
+            Some((part.name.clone(), "target", operation.spans.get(&part.name)?))
+        });
+        let wait = ("queue wait".to_owned(), "instrument", &operation.queue_wait);
+        for (name, by, span) in spans.chain([wait]).chain(told) {
             if span.count > 0 && span.max_ns > 0 {
                 table.row([
                     operation.name.clone(),
-                    name.replace('_', " "),
+                    name,
+                    by.to_owned(),
                     number::count(span.count),
                     number::duration(span.min_ns),
                     number::duration(span.mean_ns),
@@ -191,6 +204,10 @@ fn spans(trial: &Trial) -> Option<Table> {
                 ]);
             }
         }
+    }
+    if !told {
+        table.columns.remove(2);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(2)));
     }
     table.unless_empty()
 }

@@ -1,0 +1,107 @@
+//! What a target says of its own time, from its answers to criteria, spans and findings.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use crate::lab::{Lab, assert_accounting, finding};
+
+const FILE: &str = r#"title = "what lies between"
+criteria = ["gateway max < 1ms", "search embed p50 < 1ms", "search failed == 0"]
+[target]
+url = "URL"
+[factors]
+path = ["direct", "front"]
+[load]
+connections = 2
+operations = 200
+warm_up = "0s"
+[[operation]]
+name = "search"
+http = { path = "/{{factor.path}}", server_timing = ["gateway", ["embed", "join"]] }
+"#;
+
+/// Says of every answer that it took 0.4 ms, of one in ten something that nobody understands; what goes by way of the
+/// front takes 5 ms longer.
+fn target() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || serve(&stream));
+        }
+    });
+    url
+}
+
+fn serve(mut stream: &TcpStream) {
+    stream.set_nodelay(true).expect("an option");
+    let mut reader = BufReader::new(stream);
+    for number in 0_u32.. {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        if head.starts_with("GET /front") {
+            // The length is the known answer, not a way to wait for something.
+            thread::sleep(Duration::from_millis(5));
+        }
+        let join = if number % 10 == 0 { "x" } else { "0.02" };
+        let told = format!("embed;dur=0.012, join;dur={join}, gateway;desc=\"all, of it\";dur=0.4");
+        let answer =
+            format!("HTTP/1.1 200 OK\r\nserver-timing: {told}\r\ncontent-length: 0\r\n\r\n");
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn parts_are_spans_and_the_level_that_adds_time_around_them_is_named() {
+    let lab = Lab::new();
+    lab.write("between.toml", &FILE.replace("URL", &target()));
+    let (_, summary) = lab.run(&["between.toml"]);
+    for trial in summary.arms.iter().flat_map(|arm| &arm.trials) {
+        assert_accounting(trial);
+        let search = &trial.operations[0];
+        let told = |name: &str| {
+            let span = &search.spans[name];
+            (span.count, span.min_ns, span.max_ns)
+        };
+        assert_eq!(told("gateway"), (200, 400_000, 400_000));
+        assert_eq!(told("embed"), (200, 12_000, 12_000));
+        assert_eq!(told("join"), (180, 20_000, 20_000));
+        assert_eq!(search.parts[2].within.as_deref(), Some("gateway"));
+        let note = "operation search: 20 metrics of `Server-Timing`, warm-up included, could not be understood";
+        assert!(trial.generator.notes.iter().any(|one| one == note), "{:?}", trial.generator.notes);
+    }
+    assert!(summary.criteria.iter().all(|one| one.observed.is_some()), "{:?}", summary.criteria);
+    let outside = finding(&summary, "time-outside-parts").expect("5 ms are in no part");
+    assert!(outside.contains("that search takes on average `gateway` took 400 µs"), "{outside}");
+    let adds = finding(&summary, "level-adds-time-outside").expect("one level adds them");
+    assert!(adds.starts_with("path = front adds "), "{adds}");
+    let itself = "outside of `gateway` (search), which itself took 400 µs as against 400 µs with path = direct";
+    assert!(adds.ends_with(itself), "{adds}");
+    let page = lab.read("run/report.html");
+    assert!(page.contains("<td>target</td>"), "whose word it is stands beside the span");
+}
+
+#[test]
+fn a_served_system_is_called_what_it_serves() {
+    let _lab = Lab::new();
+    let (served, _) = crate::lab::server::bundled("truth", &["mode=none"]);
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", served.child.id()));
+    assert_eq!(name.expect("it runs").trim(), "truth");
+}
+
+#[test]
+fn trying_shows_what_the_answer_tells() {
+    let lab = Lab::new();
+    lab.write("between.toml", &FILE.replace("URL", &target()));
+    let ran = lab.proofload(&["check", "--try", "between.toml"]);
+    assert!(ran.stdout.contains("holds: Server-Timing tells of gateway (seen: 0.4 ms)"), "{ran:?}");
+    assert!(ran.stdout.contains("DOES NOT HOLD: Server-Timing tells of join (seen: no time)"));
+}
