@@ -1,4 +1,8 @@
-//! Text to vector.
+//! Text to vector: [`hashed`] by its words and their pieces; [`cache`] in front of any other.
+
+pub mod cache;
+pub mod hashed;
+pub mod words;
 
 use std::future::Future;
 
@@ -29,4 +33,22 @@ pub struct Embedded {
     pub vectors: Vec<Vec<f32>>,
     /// How many of the texts the cache knew.
     pub hits: u64,
+}
+
+/// Makes a vector one of length 1, in place.
+///
+/// Shape: → whether it has a direction; if not, it is left as it is
+pub fn normalize(vector: &mut [f32]) -> bool {
+    let length = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+    if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {
+        return false;
+    }
+    vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    true
+}
+
+/// Cosine of the angle between two vectors of length 1.
+pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    let sum: f64 = one.iter().zip(other).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+    (sum as f32).clamp(-1.0, 1.0)
 }
