@@ -108,3 +108,6 @@ fn renumbered(mut fault: Fault, asked: &[usize]) -> Fault {
     }
     fault
 }
+
+#[cfg(test)]
+mod tests;
