@@ -3,8 +3,14 @@
 //! Not here: anything about the instrument, language understanding (the embedding hashes words; it is deterministic,
 //! not semantic), distribution over machines.
 //!
-//! In reading order: what can go wrong ([`fault`]); text to vector ([`embed`]); vector to rows ([`index`]).
+//! In reading order: what can go wrong ([`fault`]); what is searched ([`row`]); text to vector ([`embed`]); vector to
+//! rows ([`index`]); what is known about rows ([`metadata`]); what was learned about queries ([`playbook`]); rows and
+//! queries made from a seed ([`staffing`]).
 
 pub mod embed;
 pub mod fault;
 pub mod index;
+pub mod metadata;
+pub mod playbook;
+pub mod row;
+pub mod staffing;

@@ -1,10 +1,17 @@
-//! Text to vector.
+//! Text to vector: [`hashed`] by its words and their pieces, or by a [`model`] from a folder; [`local`] is either of
+//! them, and [`cache`] stands in front of any.
+
+pub mod cache;
+pub mod hashed;
+pub mod local;
+pub mod model;
+pub mod words;
 
 use std::future::Future;
 
 use serde_json::Value;
 
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 
 /// Turns texts into vectors. The same text gives the same vector in every process that was given the same settings.
 pub trait Embed: Send + Sync + 'static {
@@ -30,3 +37,43 @@ pub struct Embedded {
     /// How many of the texts the cache knew.
     pub hits: u64,
 }
+
+/// Makes a vector one of length 1, in place.
+///
+/// Shape: → whether it has a direction; if not, it is left as it is
+pub fn normalize(vector: &mut [f32]) -> bool {
+    let length = length(vector);
+    let has_direction = is_length(length);
+    if has_direction {
+        vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    }
+    has_direction
+}
+
+/// Whether a vector can be made one of length 1: its numbers are finite, and not all of them as good as 0.
+pub fn has_direction(vector: &[f32]) -> bool {
+    is_length(length(vector))
+}
+
+fn length(vector: &[f32]) -> f64 {
+    vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt()
+}
+
+fn is_length(length: f64) -> bool {
+    length.is_finite() && length >= f64::from(f32::MIN_POSITIVE)
+}
+
+/// Cosine of the angle between two vectors of length 1.
+pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    let sum: f64 = one.iter().zip(other).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+    (sum as f32).clamp(-1.0, 1.0)
+}
+
+/// A text, by its number, in which there is nothing to go by.
+fn no_direction(number: usize) -> Fault {
+    let message = "there is no word to go by in this text";
+    Fault::new(Code::InvalidQuery, message).at(format!("/{number}"))
+}
+
+#[cfg(test)]
+mod tests;

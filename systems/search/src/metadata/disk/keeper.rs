@@ -1,0 +1,199 @@
+//! The thread that alone writes to the file.
+//!
+//! Whatever is to be written while one commit is under way goes into the next one together, so that the disk is waited
+//! for once and not once for each writer. A write is answered when it is on the disk.
+
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use redb::{Database, DatabaseError};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{LEARNED, ROWS, Write};
+use crate::fault::Fault;
+
+/// How many bytes share a commit; the write that exceeds it is the last in it.
+const MOST: usize = 8 << 20;
+
+/// Writes that may wait; beyond that, whoever has one waits before it is taken.
+const QUEUE: usize = 1_024;
+
+/// When another try makes sense after the disk failed.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How the file is opened, the first time and again.
+pub(super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
+
+/// None after a write failed: the file is opened again, as nobody can say how far the write went.
+type Shared = Arc<RwLock<Option<Database>>>;
+
+/// A write on its way to the file; without one, the file is only to be opened again.
+struct Job {
+    write: Option<Write>,
+    answer: oneshot::Sender<Result<(), Fault>>,
+}
+
+/// Where writes go, and where is read.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    database: Shared,
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    commits: Arc<AtomicU64>,
+}
+
+impl Keeper {
+    /// Opens the file.
+    pub(super) fn begin(open: Open) -> Result<Self, Fault> {
+        let database: Shared = Arc::default();
+        let (jobs, waiting) = mpsc::channel(QUEUE);
+        let commits = Arc::<AtomicU64>::default();
+        let writer = Writer { open, database: database.clone(), commits: commits.clone() };
+        writer.open()?;
+        let thread = std::thread::Builder::new()
+            .name("search-file".into())
+            .spawn(move || writer.serve(waiting))
+            .map_err(unusable)?;
+        Ok(Self { database, jobs: Some(jobs), thread: Some(thread), commits })
+    }
+
+    /// How often the disk was waited for, each time for all that waited.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Returns when it is on the disk.
+    pub(super) async fn write(&self, write: Write) -> Result<(), Fault> {
+        let (answer, waiting) = oneshot::channel();
+        let jobs = self.jobs.as_ref().ok_or_else(closed)?;
+        jobs.send(Job { write: Some(write), answer }).await.map_err(|_| closed())?;
+        waiting.await.map_err(|_| closed())?
+    }
+
+    /// Reads.
+    pub(super) fn with<T>(
+        &self,
+        look: impl FnOnce(&Database) -> Result<T, redb::Error>,
+    ) -> Result<T, Fault> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        match &*database {
+            Some(database) => look(database).map_err(unusable),
+            None => {
+                if let Some(jobs) = &self.jobs {
+                    // If so many writes wait, one of them has the file opened.
+                    let _ = jobs.try_send(Job { write: None, answer: oneshot::channel().0 });
+                }
+                Err(unusable("a write failed, and it is opened again"))
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    /// Writes what waits, and lets go of the file.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there was told to all that waited; there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's own.
+struct Writer {
+    open: Open,
+    database: Shared,
+    commits: Arc<AtomicU64>,
+}
+
+impl Writer {
+    fn shared(&self) -> RwLockWriteGuard<'_, Option<Database>> {
+        self.database.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the file if it is not.
+    fn open(&self) -> Result<(), Fault> {
+        let mut shared = self.shared();
+        if shared.is_none() {
+            let database = (self.open)().map_err(unusable)?;
+            // Makes the tables of a new file.
+            commit(&database, &[]).map_err(unusable)?;
+            *shared = Some(database);
+        }
+        Ok(())
+    }
+
+    fn serve(self, mut waiting: mpsc::Receiver<Job>) {
+        while let Some(first) = waiting.blocking_recv() {
+            let (mut writes, mut answers, mut bytes) = (Vec::new(), Vec::new(), 0);
+            let mut take = |job: Job| {
+                answers.push(job.answer);
+                bytes += job.write.as_ref().map_or(0, size);
+                writes.extend(job.write);
+                bytes < MOST
+            };
+            let mut is_room = take(first);
+            while is_room && let Ok(job) = waiting.try_recv() {
+                is_room = take(job);
+            }
+            let written = self.write(&writes);
+            // Whoever gave up waiting is not told.
+            answers.into_iter().for_each(|answer| drop(answer.send(written.clone())));
+        }
+    }
+
+    fn write(&self, writes: &[Write]) -> Result<(), Fault> {
+        self.open()?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let written = {
+            let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+            database.as_ref().ok_or_else(closed).and_then(|it| commit(it, writes).map_err(unusable))
+        };
+        match written {
+            Ok(()) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
+            Err(_) => *self.shared() = None,
+        }
+        written
+    }
+}
+
+fn size(write: &Write) -> usize {
+    write.put.iter().map(|(name, value)| name.len() + value.len()).sum()
+}
+
+/// Writes changes to the disk: all of them, or none.
+fn commit(database: &Database, writes: &[Write]) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    [ROWS, LEARNED].iter().try_for_each(|&table| transaction.open_table(table).map(drop))?;
+    for write in writes {
+        if write.drop {
+            transaction.delete_table(write.table)?;
+        }
+        let mut table = transaction.open_table(write.table)?;
+        for (name, value) in &write.put {
+            table.insert(name.as_str(), value.as_slice())?;
+        }
+        for name in &write.delete {
+            table.remove(name.as_str())?;
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+pub(super) fn unusable(error: impl Display) -> Fault {
+    Fault::unavailable(format!("the file of rows cannot be used: {error}"), RETRY)
+}
+
+fn closed() -> Fault {
+    unusable("it is closed")
+}
+
+#[cfg(test)]
+mod tests;
