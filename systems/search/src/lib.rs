@@ -9,8 +9,10 @@
 
 pub mod embed;
 pub mod fault;
+pub mod gateway;
 pub mod index;
 pub mod metadata;
+pub mod parts;
 pub mod playbook;
 pub mod row;
 pub mod staffing;
