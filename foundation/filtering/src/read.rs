@@ -2,13 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::Bounds;
-use super::node::Node;
-use super::path::{self, Path};
-use super::test::{OPERATORS, Operator};
-use super::value::is_nested_within;
-use super::words::{self, below, clip};
-use crate::fault::{Code, Fault};
+use crate::node::Node;
+use crate::path::{self, Path};
+use crate::test::{OPERATORS, Operator};
+use crate::value::is_nested_within;
+use crate::words::{self, below, clip};
+use crate::{Bounds, Refusal};
 
 /// Where the filter stands in a request.
 const PLACE: &str = "/filter";
@@ -20,7 +19,7 @@ const DEEPEST: usize = 32;
 const LOGICAL: &[&str] = &["$and", "$or", "$not", "not"];
 
 /// Reads a filter.
-pub fn read(filter: &Value, bounds: Bounds) -> Result<Node, Fault> {
+pub fn read(filter: &Value, bounds: Bounds) -> Result<Node, Refusal> {
     if !is_nested_within(filter, DEEPEST) {
         return Err(refuse(PLACE, format!("nested deeper than {DEEPEST} levels")));
     }
@@ -32,8 +31,8 @@ pub fn read(filter: &Value, bounds: Bounds) -> Result<Node, Fault> {
     }
 }
 
-fn refuse(at: &str, message: String) -> Fault {
-    Fault::new(Code::InvalidFilter, message).at(at)
+fn refuse(at: &str, message: String) -> Refusal {
+    Refusal { at: at.to_owned(), message }
 }
 
 /// Reads with a count of what it has read.
@@ -49,7 +48,7 @@ impl Reader {
         members: &Map<String, Value>,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Refusal> {
         let mut parts = Vec::with_capacity(members.len().min(self.bounds.clauses));
         for (key, value) in members {
             parts.push(self.member(key, value, at, depth)?);
@@ -57,7 +56,13 @@ impl Reader {
         Ok(Node::all(parts))
     }
 
-    fn member(&mut self, key: &str, value: &Value, at: &str, depth: usize) -> Result<Node, Fault> {
+    fn member(
+        &mut self,
+        key: &str,
+        value: &Value,
+        at: &str,
+        depth: usize,
+    ) -> Result<Node, Refusal> {
         let at = below(at, key);
         match (key, value) {
             ("$and", _) => self.list(value, &at, depth + 1).map(Node::All),
@@ -76,7 +81,7 @@ impl Reader {
         }
     }
 
-    fn list(&mut self, value: &Value, at: &str, depth: usize) -> Result<Vec<Node>, Fault> {
+    fn list(&mut self, value: &Value, at: &str, depth: usize) -> Result<Vec<Node>, Refusal> {
         self.descend(at, depth)?;
         let Some(parts) = value.as_array().filter(|parts| !parts.is_empty()) else {
             return Err(refuse(at, "takes an array of at least one filter".to_owned()));
@@ -89,13 +94,13 @@ impl Reader {
         Ok(nodes)
     }
 
-    fn negated(&mut self, value: &Value, at: &str, depth: usize) -> Result<Node, Fault> {
+    fn negated(&mut self, value: &Value, at: &str, depth: usize) -> Result<Node, Refusal> {
         self.descend(at, depth)?;
         self.part(value, at, depth).map(|part| Node::Not(Box::new(part)))
     }
 
     /// A filter within a logical form; an empty one counts as a clause.
-    fn part(&mut self, part: &Value, at: &str, depth: usize) -> Result<Node, Fault> {
+    fn part(&mut self, part: &Value, at: &str, depth: usize) -> Result<Node, Refusal> {
         match part {
             Value::Object(members) if members.is_empty() => {
                 self.count(at)?;
@@ -106,7 +111,7 @@ impl Reader {
         }
     }
 
-    fn descend(&self, at: &str, depth: usize) -> Result<(), Fault> {
+    fn descend(&self, at: &str, depth: usize) -> Result<(), Refusal> {
         let deepest = self.bounds.depth;
         match depth > deepest {
             true => Err(refuse(at, format!("logical forms nest at most {deepest} deep"))),
@@ -114,7 +119,7 @@ impl Reader {
         }
     }
 
-    fn count(&mut self, at: &str) -> Result<(), Fault> {
+    fn count(&mut self, at: &str) -> Result<(), Refusal> {
         self.clauses += 1;
         let most = self.bounds.clauses;
         match self.clauses > most {
@@ -130,7 +135,7 @@ impl Reader {
         value: &Value,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Refusal> {
         if let Value::Object(operators) = value
             && operators.keys().any(|key| key.starts_with('$'))
         {
@@ -156,7 +161,7 @@ impl Reader {
         operators: &Map<String, Value>,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Refusal> {
         let mut parts = Vec::new();
         for (key, operand) in operators {
             let at = below(at, key);
@@ -184,7 +189,7 @@ impl Reader {
         operator: Operator,
         operand: &Value,
         at: &str,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Refusal> {
         self.count(at)?;
         let test = operator.with(operand).map_err(|(message, element)| match element {
             Some(element) => refuse(&below(at, element.to_string()), message),
@@ -200,7 +205,7 @@ fn known(word: &str) -> Option<Operator> {
 
 /// The operator that a key's last name is, if it is one. A name that is nearly one is refused:
 /// taken as a field, it would match nobody and say nothing.
-fn operator(word: &str, key: &str, at: &str) -> Result<Option<Operator>, Fault> {
+fn operator(word: &str, key: &str, at: &str) -> Result<Option<Operator>, Refusal> {
     if let Some(operator) = known(word) {
         return Ok(Some(operator));
     }
@@ -227,7 +232,7 @@ fn nearly(word: &str) -> Option<&'static str> {
 }
 
 /// A word with a dollar where a field has its operators.
-fn unknown_operator(key: &str, at: &str) -> Fault {
+fn unknown_operator(key: &str, at: &str) -> Refusal {
     if !key.starts_with('$') {
         let message = "beside operators stand only operators, each with a `$`; an object is \
                        compared as a whole with `$eq`";
@@ -238,7 +243,7 @@ fn unknown_operator(key: &str, at: &str) -> Fault {
 }
 
 /// A word with a dollar where filters are joined.
-fn unknown_form(key: &str, at: &str) -> Fault {
+fn unknown_form(key: &str, at: &str) -> Refusal {
     if key.strip_prefix('$').and_then(known).is_some() {
         let message = format!("`{key}` stands below a field: {{\"field\": {{\"{key}\": …}}}}");
         return refuse(at, message);

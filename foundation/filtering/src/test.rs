@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::value::{Number, Scalar, is_same};
+use crate::value::{Number, Scalar, is_same};
 
 /// Longest regular expression, in bytes.
 const LONGEST_REGEX: usize = 256;

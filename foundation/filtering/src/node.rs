@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::path::Path;
-use super::test::Test;
+use crate::path::Path;
+use crate::test::Test;
 
 /// A filter that is evaluated. Its depth is bounded where it is read.
 #[derive(Debug)]

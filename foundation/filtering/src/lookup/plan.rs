@@ -1,8 +1,8 @@
-//! Which identities to evaluate a filter on: the smallest indexed set that holds all its matches.
+//! Which documents to evaluate a filter on: the smallest indexed set that holds all its matches.
 
 use super::Slot;
-use super::index::{Index, Range, ranges};
-use crate::filter::node::Node;
+use super::field::{Index, Range, ranges};
+use crate::node::Node;
 
 /// The first size that a set is looked for within; each further one is so many times larger.
 const FIRST: usize = 64;

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use serde_json::{Map, Value};
+
 use super::Slot;
-use crate::filter::path::Path;
-use crate::filter::test::{Comparison, Test};
-use crate::filter::value::{Number, Scalar};
-use crate::identity::Identity;
+use crate::path::Path;
+use crate::test::{Comparison, Test};
+use crate::value::{Number, Scalar};
 
 /// So many bytes of a text tell it from others.
 const PREFIX: usize = 48;
@@ -101,17 +102,17 @@ impl Index {
         &self.field
     }
 
-    /// Takes an identity up. Who has no scalar in the field is not held: no range is about them.
-    pub fn insert(&mut self, identity: &Identity, slot: Slot) {
-        if let Some(key) = self.key(identity) {
+    /// Takes a document up. One without a scalar in the field is not held: no range is about it.
+    pub fn insert(&mut self, document: &Map<String, Value>, slot: Slot) {
+        if let Some(key) = self.key(document) {
             let holders = self.holders.entry(key);
             holders.and_modify(|holders| holders.add(slot)).or_insert_with(|| Holders::One(slot));
         }
     }
 
-    /// Takes an identity out, with the same metadata as it was taken up.
-    pub fn remove(&mut self, identity: &Identity, slot: Slot) {
-        if let Some(key) = self.key(identity)
+    /// Takes a document out, the same as it was taken up.
+    pub fn remove(&mut self, document: &Map<String, Value>, slot: Slot) {
+        if let Some(key) = self.key(document)
             && self.holders.get_mut(&key).is_some_and(|holders| holders.take(slot))
         {
             self.holders.remove(&key);
@@ -134,8 +135,8 @@ impl Index {
         }
     }
 
-    fn key(&self, identity: &Identity) -> Option<Key> {
-        self.field.find(&identity.metadata).and_then(Scalar::of).map(Key::of)
+    fn key(&self, document: &Map<String, Value>) -> Option<Key> {
+        self.field.find(document).and_then(Scalar::of).map(Key::of)
     }
 }
 

@@ -1,22 +1,23 @@
-//! Which identities: the filter language, read once and evaluated often.
+//! Which documents: a filter language over JSON, read once and evaluated often.
 //!
 //! A filter is a JSON object, and each of its members a condition that must hold. `FILTERS.md`
-//! beside this crate's README is the language's description; its examples are tested. In reading
+//! beside the registry's README is the language's description; its examples are tested. In reading
 //! order: [`value`] compares, [`path`] finds a field, [`mod@test`] is what a field is held against,
-//! [`node`] joins tests, [`read`] makes all that from JSON within [`Bounds`].
+//! [`node`] joins tests, [`read`] makes all that from JSON within [`Bounds`], [`lookup`] finds
+//! candidates among many documents without reading each; [`words`] is how messages name places.
 
-pub(crate) mod node;
-pub(crate) mod path;
+pub mod lookup;
+pub mod node;
+pub mod path;
 mod read;
-pub(crate) mod test;
-pub(crate) mod value;
-pub(crate) mod words;
+pub mod test;
+pub mod value;
+pub mod words;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
 use node::Node;
 
 /// A filter that was read and is within the bounds. Cheap to clone.
@@ -25,6 +26,16 @@ pub struct Filter {
     root: Arc<Node>,
     /// The filter as JSON: what tells it from others.
     text: Arc<str>,
+}
+
+/// Why a filter is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {message}")]
+pub struct Refusal {
+    /// Where in the request, as a JSON pointer (RFC 6901).
+    pub at: String,
+    /// What is wrong and what was expected, in a sentence.
+    pub message: String,
 }
 
 /// Bounds on what a filter may ask for.
@@ -45,8 +56,8 @@ impl Default for Bounds {
 impl Filter {
     /// Reads a filter; `null` and `{}` match everybody.
     ///
-    /// Errors: `INVALID_FILTER` with the place below `/filter`
-    pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, Fault> {
+    /// Errors: what cannot be read or is beyond the bounds, with its place below `/filter`
+    pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, Refusal> {
         let root = read::read(filter, bounds)?;
         let text = if filter.is_null() { "{}".into() } else { filter.to_string().into() };
         Ok(Self { root: Arc::new(root), text })
@@ -58,17 +69,17 @@ impl Filter {
     }
 
     /// The filter as JSON, which tells it from others.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// What is evaluated.
-    pub(crate) fn root(&self) -> &Node {
+    pub fn root(&self) -> &Node {
         &self.root
     }
 
     /// Whether it asks for nothing.
-    pub(crate) fn is_everybody(&self) -> bool {
+    pub fn is_everybody(&self) -> bool {
         matches!(&*self.root, Node::All(parts) if parts.is_empty())
     }
 }
