@@ -22,7 +22,7 @@ use crate::fault::{Code, Fault};
 use crate::index::{Batch, Entry, Index, Written};
 use crate::metadata::Changes;
 use crate::row::{Refused, Row};
-use intended::{Form, Intended, Placed};
+use intended::{Form, Intended};
 
 /// Bytes of a body, above which it is a bulk and has to wait for its turn.
 const BULK: usize = 64 << 10;
@@ -126,7 +126,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         while vectors.len() < intended.rows.len() {
             let begin = vectors.len();
             let end = intended.rows.len().min(begin + AT_ONCE);
-            match self.some_vectors(&intended.rows[begin..end]).await {
+            match self.some_vectors(intended.rows[begin..end].iter().map(|placed| &placed.row)).await {
                 Ok(some) => vectors.extend(some),
                 Err((place, fault)) => match place {
                     Some(place) => intended.refuse(begin + place, fault),
@@ -138,10 +138,15 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     }
 
     /// Errors: what is wrong, and with which of the rows if it is one of them
-    async fn some_vectors(&self, rows: &[Placed]) -> Result<Vec<Vec<f32>>, (Option<usize>, Fault)> {
-        let without: Vec<usize> =
-            (0..rows.len()).filter(|&n| rows[n].row.vector.is_none()).collect();
-        let texts: Vec<&str> = without.iter().map(|&place| &*rows[place].row.text).collect();
+    async fn some_vectors<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a Row> + Clone + Send,
+    ) -> Result<Vec<Vec<f32>>, (Option<usize>, Fault)> {
+        let (mut without, mut texts) = (Vec::new(), Vec::new());
+        for (place, row) in rows.clone().enumerate().filter(|(_, row)| row.vector.is_none()) {
+            without.push(place);
+            texts.push(&*row.text);
+        }
         let mut embedded = Vec::new();
         if !texts.is_empty() {
             // Past the cache, which is for queries.
@@ -149,11 +154,22 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             embedded = asked.map_err(|fault| misfit(fault, &without))?.vectors;
         }
         let mut embedded = embedded.into_iter();
-        let vector = |placed: &Placed| match &placed.row.vector {
+        let vector = |row: &Row| match &row.vector {
             Some(vector) => vector.clone(),
             None => embedded.next().expect("a vector for each text"),
         };
-        Ok(rows.iter().map(vector).collect())
+        Ok(rows.map(vector).collect())
+    }
+
+    /// The vectors of rows that were taken before.
+    ///
+    /// Errors: `Unavailable` where the embedder is another process
+    pub(crate) async fn embed_rows(&self, rows: &[Row]) -> Result<Vec<Vec<f32>>, Fault> {
+        let mut vectors = Vec::with_capacity(rows.len());
+        for some in rows.chunks(AT_ONCE) {
+            vectors.extend(self.some_vectors(some.iter()).await.map_err(|(_, fault)| fault)?);
+        }
+        Ok(vectors)
     }
 
     /// Writes rows and what is known about them.

@@ -100,6 +100,11 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         }))
     }
 
+    /// What it stands on.
+    pub fn parts(&self) -> &Parts<E, I> {
+        &self.0.parts
+    }
+
     async fn answer(&self, operation: Operation, request: &Request<Bytes>) -> Answer {
         let ended = match operation {
             Operation::Search => return self.search(request.body()).await,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use filtering::{Bounds, Filter};
 use hyper::StatusCode;
 use hyper::header::HeaderName;
 use serde_json::Value;
@@ -116,9 +117,13 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let has = |id: &str| found.nearest.iter().any(|near| &*near.id == id);
         let missing: Vec<Arc<str>> = boosts.keys().filter(|id| !has(id)).cloned().collect();
         let records = self.parts.metadata.get(&missing)?;
+        let filter = filter.map(|filter| Filter::parse(filter, Bounds::default())).transpose();
+        let filter = filter.map_err(|refusal| {
+            Fault::new(Code::InvalidFilter, refusal.message).at(refusal.at)
+        })?;
         let mut near = found.nearest.clone();
         for (id, record) in missing.into_iter().zip(records) {
-            let Some(record) = record.filter(|record| admits(filter, record)) else { continue };
+            let Some(record) = record.filter(|record| admits(filter.as_ref(), record)) else { continue };
             let own = match &record.vector {
                 Some(given) => {
                     let mut own = given.to_vec();
@@ -152,6 +157,8 @@ fn plain(near: &Near) -> Ranked {
 }
 
 /// Whether a filter that the index has taken admits a row.
-fn admits(filter: Option<&Value>, _record: &Record) -> bool {
-    filter.is_none()
+fn admits(filter: Option<&Filter>, record: &Record) -> bool {
+    filter.is_none_or(|filter| {
+        serde_json::from_str(record.metadata.get()).is_ok_and(|metadata| filter.matches(&metadata))
+    })
 }
