@@ -112,3 +112,6 @@ fn renumbered(mut fault: Fault, asked: &[usize]) -> Fault {
     }
     fault
 }
+
+#[cfg(test)]
+mod tests;

@@ -158,3 +158,6 @@ impl Hash {
         bits ^ (bits >> 31)
     }
 }
+
+#[cfg(test)]
+mod tests;
