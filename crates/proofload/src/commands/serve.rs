@@ -18,6 +18,7 @@ const TABLE: &[(&str, Serve)] = &[
     ("registry", |options| registry::serve(options, announce)),
     ("mail", |options| mail::serve(options, announce)),
     ("mail-crowd", |options| mail::crowd::serve(options, announce)),
+    ("search-front", |options| search::front::serve(options, announce)),
     ("registry-receivers", |options| registry::receivers::serve(options, announce)),
 ];
 
