@@ -50,10 +50,13 @@ impl Row {
     ///
     /// Errors: `InvalidRow` with the place within the row (`/metadata/skills/0`)
     pub fn read(json: &[u8]) -> Result<Self, Fault> {
+        if !json.trim_ascii_start().starts_with(b"{") {
+            return Err(no_object());
+        }
         let mut reader = serde_json::Deserializer::from_slice(json);
         let given =
             serde_path_to_error::deserialize(&mut reader).map_err(|error| misread(&error))?;
-        reader.end().map_err(|error| Fault::new(Code::InvalidRow, error.to_string()))?;
+        reader.end().map_err(|error| Fault::new(Code::InvalidRow, said(&error)))?;
         Self::checked(given)
     }
 
@@ -61,6 +64,9 @@ impl Row {
     ///
     /// Errors: as [`Self::read`]
     pub fn from_value(value: Value) -> Result<Self, Fault> {
+        if !value.is_object() {
+            return Err(no_object());
+        }
         let given = serde_path_to_error::deserialize(value).map_err(|error| misread(&error))?;
         Self::checked(given)
     }
@@ -167,6 +173,7 @@ fn say(key: &str, value: &Value, text: &mut String) {
         said.iter().for_each(|part| text.push_str(part));
     };
     match value {
+        Value::String(value) if value.is_empty() => {}
         Value::String(value) => part(&[value]),
         Value::Number(number) => part(&[key, " ", &number.to_string()]),
         Value::Bool(true) => part(&[key]),
@@ -181,9 +188,19 @@ fn invalid(message: impl Into<String>, at: impl Into<String>) -> Fault {
 }
 
 fn misread(error: &serde_path_to_error::Error<serde_json::Error>) -> Fault {
-    let fault = Fault::new(Code::InvalidRow, error.inner().to_string());
+    let fault = Fault::new(Code::InvalidRow, said(error.inner()));
     let at = pointer(error.path());
     if at.is_empty() { fault } else { fault.at(at) }
+}
+
+/// Serde would take a list for the fields in their order.
+fn no_object() -> Fault {
+    Fault::new(Code::InvalidRow, "a row is a JSON object")
+}
+
+/// The error, without the line: a row is on one, and which it is in the body is told apart.
+fn said(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
 }
 
 /// A path of serde as a JSON pointer.
@@ -208,7 +225,7 @@ pub(crate) fn check_id(id: &str) -> Result<(), Fault> {
         let message = format!("a row's id has 1 to {LONGEST_ID} characters; this one has {length}");
         return Err(invalid(message, "/id"));
     }
-    match id.chars().find(|character| character.is_control()) {
+    match id.chars().find(|&character| !is_printable(character)) {
         None => Ok(()),
         Some(character) => {
             let message =
@@ -216,6 +233,17 @@ pub(crate) fn check_id(id: &str) -> Result<(), Fault> {
             Err(invalid(message, "/id"))
         }
     }
+}
+
+/// Neither a control nor something that shows nothing or turns what stands around it; a combining mark is printable.
+fn is_printable(character: char) -> bool {
+    if character.is_ascii() {
+        return !character.is_ascii_control();
+    }
+    // The standard library knows, but says so of strings only: what is printable is not escaped behind another one.
+    let mut pair = [b'x'; 5];
+    let length = 1 + character.encode_utf8(&mut pair[1..]).len();
+    str::from_utf8(&pair[..length]).is_ok_and(|pair| pair.escape_debug().count() == 2)
 }
 
 fn check_text(text: &str) -> Result<(), Fault> {

@@ -69,6 +69,11 @@ impl Disk {
         &self.path
     }
 
+    /// How often the disk was waited for.
+    pub(super) fn commits(&self) -> u64 {
+        self.keeper.commits()
+    }
+
     /// Returns when the changes are on the disk.
     pub(crate) async fn write(&self, write: Write) -> Result<(), Fault> {
         self.keeper.write(write).await

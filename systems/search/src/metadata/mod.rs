@@ -105,6 +105,11 @@ impl Metadata {
         }
     }
 
+    /// How often the disk was waited for, each time for all who were writing; 0 in memory.
+    pub fn commits(&self) -> u64 {
+        self.disk().map_or(0, Disk::commits)
+    }
+
     /// The configuration in force, for the ready line.
     pub fn effective(&self) -> Value {
         match &*self.0 {
@@ -125,3 +130,6 @@ impl Metadata {
 fn json(metadata: &Map<String, Value>) -> Box<RawValue> {
     serde_json::value::to_raw_value(metadata).expect("JSON values always serialize")
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

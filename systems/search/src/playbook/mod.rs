@@ -228,3 +228,6 @@ pub fn rank(found: impl IntoIterator<Item = Near>, boosts: &Boosts, k: usize) ->
     ranked.truncate(k);
     ranked
 }
+
+#[cfg(test)]
+mod tests;

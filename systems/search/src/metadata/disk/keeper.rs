@@ -4,6 +4,7 @@
 //! for once and not once for each writer. A write is answered when it is on the disk.
 
 use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub(super) struct Keeper {
     database: Shared,
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    commits: Arc<AtomicU64>,
 }
 
 impl Keeper {
@@ -48,13 +50,19 @@ impl Keeper {
     pub(super) fn begin(open: Open) -> Result<Self, Fault> {
         let database: Shared = Arc::default();
         let (jobs, waiting) = mpsc::channel(QUEUE);
-        let writer = Writer { open, database: database.clone() };
+        let commits = Arc::<AtomicU64>::default();
+        let writer = Writer { open, database: database.clone(), commits: commits.clone() };
         writer.open()?;
         let thread = std::thread::Builder::new()
             .name("search-file".into())
             .spawn(move || writer.serve(waiting))
             .map_err(unusable)?;
-        Ok(Self { database, jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { database, jobs: Some(jobs), thread: Some(thread), commits })
+    }
+
+    /// How often the disk was waited for, each time for all that waited.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 
     /// Returns when it is on the disk.
@@ -99,6 +107,7 @@ impl Drop for Keeper {
 struct Writer {
     open: Open,
     database: Shared,
+    commits: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -146,8 +155,9 @@ impl Writer {
             let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
             database.as_ref().ok_or_else(closed).and_then(|it| commit(it, writes).map_err(unusable))
         };
-        if written.is_err() {
-            *self.shared() = None;
+        match written {
+            Ok(()) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
+            Err(_) => *self.shared() = None,
         }
         written
     }
@@ -184,3 +194,6 @@ pub(super) fn unusable(error: impl Display) -> Fault {
 fn closed() -> Fault {
     unusable("it is closed")
 }
+
+#[cfg(test)]
+mod tests;

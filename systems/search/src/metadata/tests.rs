@@ -1,0 +1,176 @@
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::json;
+
+use super::*;
+
+/// A folder of a test's own, gone with it.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("search-rows-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn row(id: &str, years: u64) -> Row {
+    let metadata = json!({ "years": years, "city": "Łódź" });
+    let row = json!({ "id": id, "text": format!("text of {id}"), "metadata": metadata });
+    Row::from_value(row).unwrap()
+}
+
+fn put(ids: &[&str]) -> Changes {
+    Changes { rows: ids.iter().map(|id| row(id, 1)).collect(), ..Changes::default() }
+}
+
+fn names(metadata: &Metadata) -> Vec<String> {
+    let records = metadata.after("", usize::MAX).unwrap();
+    records.into_iter().map(|(id, _)| id.into()).collect()
+}
+
+/// What holds wherever records are.
+async fn keeps(metadata: &Metadata) {
+    metadata.write(put(&["b", "a", "ä"])).await.unwrap();
+    let given = Row { vector: Some(vec![0.5, -2.0]), ..row("c", 9) };
+    metadata.write(Changes { rows: vec![given], ..Changes::default() }).await.unwrap();
+    assert_eq!(names(metadata), ["a", "b", "c", "ä"]);
+
+    let found = metadata.get(&["c", "none", "a"]).unwrap();
+    let c = found[0].as_ref().unwrap();
+    assert_eq!((&*c.text, c.metadata.get()), ("text of c", r#"{"city":"Łódź","years":9}"#));
+    assert_eq!(c.vector.as_deref(), Some(&[0.5, -2.0][..]));
+    assert!(found[1].is_none());
+    assert_eq!(found[2].as_ref().unwrap().vector, None);
+
+    metadata.write(Changes { rows: vec![row("a", 2)], ..Changes::default() }).await.unwrap();
+    let a = metadata.get(&["a"]).unwrap().remove(0).unwrap();
+    assert_eq!(a.metadata.get(), r#"{"city":"Łódź","years":2}"#, "replaced");
+
+    let some: Vec<_> = metadata.after("a", 2).unwrap().into_iter().map(|(id, _)| id).collect();
+    assert_eq!(some, ["b".into(), "c".into()]);
+    let delete = vec!["b".into(), "none".into()];
+    metadata.write(Changes { delete, ..put(&["d"]) }).await.unwrap();
+    assert_eq!(names(metadata), ["a", "c", "d", "ä"]);
+
+    metadata.write(Changes { drop: true, ..put(&["e"]) }).await.unwrap();
+    assert_eq!((names(metadata), metadata.size().unwrap()), (vec!["e".into()], 1));
+}
+
+#[tokio::test]
+async fn records_are_kept_in_memory() {
+    keeps(&Metadata::open(None).unwrap()).await;
+}
+
+#[tokio::test]
+async fn records_are_kept_on_the_disk_and_found_again() {
+    let folder = Folder::new();
+    let metadata = Metadata::open(Some(&folder.0)).unwrap();
+    keeps(&metadata).await;
+    assert!(Metadata::open(Some(&folder.0)).is_err(), "two that write to one file");
+    drop(metadata);
+    assert_eq!(names(&Metadata::open(Some(&folder.0)).unwrap()), ["e"]);
+}
+
+#[tokio::test]
+async fn many_rows_are_read_in_pieces() {
+    let folder = Folder::new();
+    for metadata in [Metadata::open(None).unwrap(), Metadata::open(Some(&folder.0)).unwrap()] {
+        let rows = crate::staffing::rows(1, 0..1_000).collect();
+        metadata.write(Changes { rows, ..Changes::default() }).await.unwrap();
+        let (mut count, mut last) = (0, Box::<str>::default());
+        loop {
+            let some = metadata.after(&last, 64).unwrap();
+            let Some((id, _)) = some.last() else { break };
+            last = id.clone();
+            count += some.len();
+        }
+        assert_eq!(count, 1_000);
+    }
+}
+
+#[test]
+fn a_file_of_something_else_is_refused_and_left_alone() {
+    let folder = Folder::new();
+    let path = folder.0.join("rows.redb");
+    std::fs::write(&path, "no database of ours").unwrap();
+    let fault = Metadata::open(Some(&folder.0)).unwrap_err();
+    assert!(fault.message.starts_with("the file of rows cannot be used"), "{fault}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"no database of ours");
+    assert!(Metadata::open(Some(Path::new("/proc/none"))).is_err());
+}
+
+/// Where the process that is killed writes; the test starts itself again with it.
+const VICTIM: &str = "SEARCH_ROWS_VICTIM";
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    if let Some(folder) = std::env::var_os(VICTIM) {
+        return write_for_ever(Path::new(&folder));
+    }
+    let kills = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 20 } else { 3 };
+    let folder = Folder::new();
+    let mut acknowledged = Vec::new();
+    for kill in 1..=kills {
+        let told = kill_after(&folder.0, 50 * kill);
+        assert!(told.len() >= 50 * kill, "it wrote too little to be killed while writing");
+        acknowledged.extend(told);
+        let metadata = Metadata::open(Some(&folder.0)).unwrap();
+        let found = metadata.get(&acknowledged).unwrap();
+        let lost = found.iter().filter(|record| record.is_none()).count();
+        assert_eq!(lost, 0, "of {} acknowledged, after kill {kill}", acknowledged.len());
+    }
+}
+
+/// Starts a process that writes, and kills it when it has told so many names; gives all that it told.
+fn kill_after(folder: &Path, names: usize) -> Vec<String> {
+    let this = "metadata::tests::what_was_acknowledged_survives_a_kill";
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args([this, "--exact", "--nocapture"])
+        .env(VICTIM, folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(victim.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut told = lines.filter_map(|line| line.strip_prefix("row ").map(str::to_owned));
+    let mut all: Vec<String> = told.by_ref().take(names).collect();
+    victim.kill().unwrap();
+    all.extend(told);
+    victim.wait().unwrap();
+    // The last line may be cut.
+    all.retain(|name| name.ends_with('.'));
+    all
+}
+
+/// Eight writers at once; each tells a name when it was acknowledged.
+fn write_for_ever(folder: &Path) {
+    let metadata = Metadata::open(Some(folder)).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let before = metadata.size().unwrap();
+    let writers = (0..8).map(|writer| {
+        let metadata = metadata.clone();
+        runtime.spawn(async move {
+            for number in 0.. {
+                let id = format!("{before}-{writer}-{number}.");
+                metadata.write(put(&[&id])).await.unwrap();
+                writeln!(std::io::stdout().lock(), "row {id}").unwrap();
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        runtime.block_on(writer).unwrap();
+    }
+}
