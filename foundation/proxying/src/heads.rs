@@ -179,6 +179,3 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
     let names = words.filter_map(|word| HeaderName::try_from(word).ok());
     names.filter(|name| *name != CONTENT_LENGTH && *name != HOST).collect()
 }
-
-#[cfg(test)]
-mod tests;
