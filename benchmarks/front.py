@@ -40,7 +40,8 @@ ORIGIN = """server {{ listen 127.0.0.1:{port}; root {dir};
 PROXY = """upstream behind {{ server 127.0.0.1:{upstream}; keepalive 256; keepalive_requests 1000000000; }}
   server {{ listen 127.0.0.1:{port};
     location / {{ proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection "";
-      proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Proto $scheme;
       proxy_set_header X-Forwarded-Host $http_host; proxy_set_header Forwarded "for=$remote_addr;proto=$scheme";
       proxy_set_header Via "1.1 nginx"; add_header Via "1.1 nginx"; }} }}"""
 

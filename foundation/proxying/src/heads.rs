@@ -33,7 +33,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 /// What stays the same for every head.
 #[derive(Debug, Clone)]
 pub(crate) struct Middle {
-    /// The upstream's name for `Host`.
+    /// The upstream's name, for `Host` where a client names none.
     pub host: HeaderValue,
     /// `Via`, for what came in HTTP/1.1.
     pub via: HeaderValue,
@@ -96,11 +96,14 @@ pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Mid
     if is_chunked {
         headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
-    let named = headers.insert(HOST, middle.host.clone());
     let host = match parts.uri.authority() {
         Some(authority) => HeaderValue::try_from(authority.as_str()).ok(),
-        None => named,
+        None => headers.get(HOST).cloned(),
     };
+    // What the client means goes on, so that the upstream's links lead back here (RFC 9112 3.2.2).
+    if parts.uri.authority().is_some() || host.is_none() {
+        headers.insert(HOST, host.clone().unwrap_or_else(|| middle.host.clone()));
+    }
     if middle.trusts_clients {
         append(headers, FORWARDED_FOR, &client.address);
         append(headers, FORWARDED, &client.forwarded);
@@ -179,6 +182,3 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
     let names = words.filter_map(|word| HeaderName::try_from(word).ok());
     names.filter(|name| *name != CONTENT_LENGTH && *name != HOST).collect()
 }
-
-#[cfg(test)]
-mod tests;
