@@ -1,5 +1,10 @@
 //! Vector to rows: the nearest by cosine, among those that a filter admits.
 
+mod dot;
+mod graph;
+pub mod local;
+mod shelf;
+
 use std::future::Future;
 use std::sync::Arc;
 
