@@ -19,6 +19,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use node::Node;
+use path::Path;
 
 /// A filter that was read and is within the bounds. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -76,6 +77,13 @@ impl Filter {
     /// What is evaluated.
     pub fn root(&self) -> &Node {
         &self.root
+    }
+
+    /// Each field that it asks about, in the order in which it does.
+    pub fn fields(&self) -> Vec<&Path> {
+        let mut fields = Vec::new();
+        self.root.add_fields(&mut fields);
+        fields
     }
 
     /// Whether it asks for nothing.

@@ -33,6 +33,11 @@ impl Path {
         }
     }
 
+    /// Its names, the outermost first.
+    pub fn steps(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|step| &**step)
+    }
+
     /// What stands there.
     pub fn find<'v>(&self, metadata: &'v Map<String, Value>) -> Option<&'v Value> {
         let (first, rest) = self.0.split_first()?;

@@ -162,6 +162,18 @@ fn any_field_can_be_named() {
 }
 
 #[test]
+fn a_filter_names_its_fields() {
+    let json = json!({"a": 1, "$or": [{"b.c.lt": 2}, {"not": {"d": {"$gt": 1, "$lt": 2}}}]});
+    let filter = parse(&json).unwrap();
+    let mut fields: Vec<String> = filter.fields().iter().map(|path| path.to_string()).collect();
+    fields.sort();
+    assert_eq!(fields, ["a", "b.c", "d", "d"]);
+    assert!(Filter::default().fields().is_empty());
+    let path = path::Path::read("b.c").unwrap();
+    assert_eq!(path.steps().collect::<Vec<_>>(), ["b", "c"]);
+}
+
+#[test]
 fn bounds_are_kept() {
     let nested = |depth: usize| {
         (0..depth).fold(json!({"a": 1}), |inner, level| match level % 3 {

@@ -1,5 +1,11 @@
 //! Vector to rows: the nearest by cosine, among those that a filter admits.
 
+mod dot;
+mod graph;
+pub mod local;
+pub mod remote;
+mod shelf;
+
 use std::future::Future;
 use std::sync::Arc;
 
@@ -8,8 +14,6 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 use crate::parts::packed;
-
-pub mod remote;
 
 /// Keeps vectors, and finds the nearest. Writes are acknowledged when they are where the index promises them to be:
 /// on the disk if it has a folder.
