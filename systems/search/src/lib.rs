@@ -18,4 +18,6 @@ pub mod metadata;
 pub mod parts;
 pub mod playbook;
 pub mod row;
+pub mod server;
+mod settings;
 pub mod staffing;

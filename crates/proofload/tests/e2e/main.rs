@@ -19,6 +19,7 @@ mod page;
 mod peers;
 mod registry;
 mod resumption;
+mod search;
 mod secrets;
 mod stalls;
 mod steadiness;

@@ -35,7 +35,8 @@ impl Embed for Remote {
 
     async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
         let asked = Texts { texts: texts.iter().map(|text| (*text).to_owned()).collect() };
-        let Vectors { vectors, hits } = self.client.post("/v1/embed", &asked, Kind::Read).await?;
+        let told = self.client.post("/v1/embed", &asked, Kind::Read, texts.len()).await;
+        let Vectors { vectors, hits } = told?;
         let fits = |vector: &Vec<f32>| vector.len() == self.is.dimension;
         let vectors: Vec<Vec<f32>> = vectors.into_iter().map(|packed| packed.0).collect();
         if vectors.len() == texts.len() && vectors.iter().all(fits) {

@@ -126,7 +126,10 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         while vectors.len() < intended.rows.len() {
             let begin = vectors.len();
             let end = intended.rows.len().min(begin + AT_ONCE);
-            match self.some_vectors(intended.rows[begin..end].iter().map(|placed| &placed.row)).await {
+            match self
+                .some_vectors(intended.rows[begin..end].iter().map(|placed| &placed.row))
+                .await
+            {
                 Ok(some) => vectors.extend(some),
                 Err((place, fault)) => match place {
                     Some(place) => intended.refuse(begin + place, fault),

@@ -118,12 +118,13 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let missing: Vec<Arc<str>> = boosts.keys().filter(|id| !has(id)).cloned().collect();
         let records = self.parts.metadata.get(&missing)?;
         let filter = filter.map(|filter| Filter::parse(filter, Bounds::default())).transpose();
-        let filter = filter.map_err(|refusal| {
-            Fault::new(Code::InvalidFilter, refusal.message).at(refusal.at)
-        })?;
+        let filter = filter
+            .map_err(|refusal| Fault::new(Code::InvalidFilter, refusal.message).at(refusal.at))?;
         let mut near = found.nearest.clone();
         for (id, record) in missing.into_iter().zip(records) {
-            let Some(record) = record.filter(|record| admits(filter.as_ref(), record)) else { continue };
+            let Some(record) = record.filter(|record| admits(filter.as_ref(), record)) else {
+                continue;
+            };
             let own = match &record.vector {
                 Some(given) => {
                     let mut own = given.to_vec();

@@ -20,10 +20,13 @@ mod search;
 /// An index without a thought; it can be told to be away.
 #[derive(Debug, Default)]
 pub(crate) struct Naive {
-    rows: Mutex<BTreeMap<String, (u64, Vec<f32>, Map<String, Value>)>>,
+    rows: Mutex<BTreeMap<String, Kept>>,
     writes: Mutex<u64>,
     pub(crate) is_away: Mutex<bool>,
 }
+
+/// The write that put a row there, where it is, and what filters may ask about.
+type Kept = (u64, Vec<f32>, Map<String, Value>);
 
 impl Naive {
     fn look(&self) -> Result<(), Fault> {

@@ -34,15 +34,17 @@ impl Remote {
 
 impl Index for Remote {
     async fn search(&self, query: Query) -> Result<Found, Fault> {
-        self.client.post("/v1/search", &query, Kind::Read).await
+        self.client.post("/v1/search", &query, Kind::Read, 0).await
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, Fault> {
-        self.client.post("/v1/write", &batch, Kind::Write).await
+        let rows = batch.rows.len() + batch.delete.len();
+        self.client.post("/v1/write", &batch, Kind::Write, rows).await
     }
 
     async fn snapshot(&self) -> Result<Value, Fault> {
-        self.client.post("/v1/snapshot", &json!({}), Kind::Write).await
+        let rows = self.status().await?.size as usize;
+        self.client.post("/v1/snapshot", &json!({}), Kind::Write, rows).await
     }
 
     async fn status(&self) -> Result<Status, Fault> {

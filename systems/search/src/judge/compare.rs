@@ -27,13 +27,13 @@ pub(super) fn compare(sample: &Sample, exact: &[Near]) -> Judged {
     // Whatever is nearer than the furthest of a full answer would be in it, if it were there.
     let is_full = exact.len() >= sample.k;
     let last = exact.last().map_or(f32::NEG_INFINITY, |near| near.score);
-    let is_gone = |near: &&Near| {
-        !own.contains_key(&*near.id) && (!is_full || near.score > last + TIE)
-    };
+    let is_gone =
+        |near: &&Near| !own.contains_key(&*near.id) && (!is_full || near.score > last + TIE);
     let gone = sample.nearest.iter().filter(is_gone).count();
-    let misscored = sample.nearest.iter().filter(|near| {
-        own.get(&*near.id).is_some_and(|own| (own - near.score).abs() > MISSCORED)
-    });
+    let misscored = sample
+        .nearest
+        .iter()
+        .filter(|near| own.get(&*near.id).is_some_and(|own| (own - near.score).abs() > MISSCORED));
     let wanted = sample.k.saturating_sub(gone).min(exact.len());
     let recall = exact.get(wanted.wrapping_sub(1)).map(|furthest| {
         let near_enough = |near: &&Near| {

@@ -56,7 +56,8 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let search = settings.text("search", "");
     if search.is_empty() {
-        settings.refuse("search: the address of the gateway is wanted, such as http://127.0.0.1:8080");
+        settings
+            .refuse("search: the address of the gateway is wanted, such as http://127.0.0.1:8080");
     }
     let queries = settings.text("queries", "");
     let planted = Planted::open(&queries).unwrap_or_else(|problem| {
@@ -169,7 +170,7 @@ async fn exact(client: Arc<Client>, sample: Sample) -> Result<(Sample, Vec<Near>
         as_of: sample.sequence,
         include_metadata: false,
     };
-    let told: Told = client.post("/v1/matrix/search", &asked, Kind::Read).await?;
+    let told: Told = client.post("/v1/matrix/search", &asked, Kind::Read, 0).await?;
     Ok((sample, told.results))
 }
 

@@ -41,7 +41,10 @@ fn shares_are_told_only_where_there_are_any() {
     verdict.add(&answer, &[near("c", 0.9), near("b", 0.8)], &Planted::default());
     let told = verdict.told(&[]);
     assert_eq!((told.received, &told.detail["recall"]), (2, &json!(0.75)));
-    assert_eq!((&told.detail["recall_at_worst"], &told.detail["below_1"]), (&json!(0.5), &json!(1)));
+    assert_eq!(
+        (&told.detail["recall_at_worst"], &told.detail["below_1"]),
+        (&json!(0.5), &json!(1))
+    );
 }
 
 #[test]

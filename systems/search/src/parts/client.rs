@@ -21,6 +21,9 @@ const MOST_IDLE: usize = 64;
 /// When a client may try again while a part does not answer.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// What a part gets beyond its deadline for each row of a bulk.
+const FOR_A_ROW: Duration = Duration::from_millis(2);
+
 /// Whether a request may be sent twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -60,10 +63,10 @@ impl Client {
     ///
     /// Errors: what the part refuses; `Unavailable` where it does not answer in time
     pub async fn get<T: DeserializeOwned>(&self, path: &'static str) -> Result<T, Fault> {
-        self.ask(Method::GET, path, Bytes::new(), Kind::Read).await
+        self.ask(Method::GET, path, Bytes::new(), (Kind::Read, self.deadline)).await
     }
 
-    /// Asks with a body.
+    /// Asks with a body that is about so many rows, for which it waits longer.
     ///
     /// Errors: as [`Self::get`]
     pub async fn post<T: DeserializeOwned>(
@@ -71,9 +74,12 @@ impl Client {
         path: &'static str,
         body: &impl Serialize,
         kind: Kind,
+        rows: usize,
     ) -> Result<T, Fault> {
         let body = serde_json::to_vec(body).expect("numbers, strings and JSON always serialize");
-        self.ask(Method::POST, path, body.into(), kind).await
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+        let within = self.deadline.saturating_add(FOR_A_ROW.saturating_mul(rows));
+        self.ask(Method::POST, path, body.into(), (kind, within)).await
     }
 
     async fn ask<T: DeserializeOwned>(
@@ -81,14 +87,14 @@ impl Client {
         method: Method,
         path: &'static str,
         body: Bytes,
-        kind: Kind,
+        (kind, within): (Kind, Duration),
     ) -> Result<T, Fault> {
         let asking = self.exchange(method, path, body, kind);
-        let (status, body) = match tokio::time::timeout(self.deadline, asking).await {
+        let (status, body) = match tokio::time::timeout(within, asking).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(broken)) => return Err(self.unavailable(&broken.why)),
             Err(_) => {
-                let why = format!("no answer within {} ms", self.deadline.as_millis());
+                let why = format!("no answer within {} ms", within.as_millis());
                 return Err(self.unavailable(&why));
             }
         };

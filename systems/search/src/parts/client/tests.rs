@@ -74,7 +74,7 @@ async fn a_read_over_a_broken_connection_is_sent_once_more_and_a_write_is_not() 
     assert!(client.get::<bool>("/v1/status").await.unwrap());
     assert!(client.get::<bool>("/v1/status").await.unwrap(), "over a new connection");
     assert_eq!(counted(&counts), [3, 2]);
-    let fault = client.post::<Value>("/v1/write", &json!({}), Kind::Write).await.unwrap_err();
+    let fault = client.post::<Value>("/v1/write", &json!({}), Kind::Write, 1).await.unwrap_err();
     assert_eq!((fault.code, fault.retry_after), (Code::Unavailable, Some(RETRY_AFTER)));
     assert!(fault.message.starts_with(&format!("the index at {address}: ")), "{fault}");
     assert_eq!(counted(&counts), [4, 2], "it was not sent again");

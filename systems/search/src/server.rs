@@ -1,0 +1,255 @@
+//! Puts the service together and serves it; likewise each part of it on its own.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use serving::error::ServeError;
+use serving::http;
+use serving::limits::{self, Limits};
+use serving::listener;
+use serving::metrics::Registry;
+use serving::options::Options;
+use serving::ready::{Process, Ready};
+use serving::stop::Stop;
+
+use crate::embed::cache::Cached;
+use crate::embed::hashed::Hashed;
+use crate::embed::{self, Embed};
+use crate::fault::{Code, Fault};
+use crate::front::child::Running;
+use crate::gateway::{Gateway, Parts};
+use crate::index::local::{self, Local};
+use crate::index::{self, Index};
+use crate::metadata::Metadata;
+use crate::parts::embedder::Embedder;
+use crate::parts::index::Served;
+use crate::playbook::Playbook;
+use crate::settings::{self, Configuration};
+
+mod filling;
+
+/// Serves a search service until SIGTERM or SIGINT; `announce` is given the ready line's contents.
+///
+/// Errors: bad settings (exit code 2); a folder, part, front or listener that cannot be had (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let configuration = settings::service(options)?;
+    let is_direct = configuration.front == crate::front::child::Front::Direct;
+    // Clients are told where the front is; what is behind it takes what port there is.
+    let own = if is_direct { options.listen } else { SocketAddr::new(options.listen.ip(), 0) };
+    start(configuration.threads, own, async |room| {
+        open(configuration, options.listen, room, announce).await
+    })
+}
+
+/// Serves an embedder on its own, likewise.
+///
+/// Errors: as [`serve`]
+pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let part = settings::embedder(options)?;
+    start(part.threads, options.listen, async |room| {
+        let hashed = Hashed::new(part.dimension, part.seed).map_err(failed);
+        let hashed = hashed.map_err(ServeError::while_doing("make the embedder"))?;
+        let embed = Cached::new(hashed, part.cache);
+        let effective =
+            room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
+        room.serve(("search-embedder", effective), Embedder::new(embed), part.limits, announce)
+            .await
+    })
+}
+
+/// Serves an index on its own, likewise.
+///
+/// Errors: as [`serve`]
+pub fn serve_index(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let part = settings::index(options)?;
+    start(part.threads, options.listen, async |room| {
+        let dimension = part.index.dimension;
+        let index = local(part.index)?;
+        let effective =
+            room.effective(json!({ "index": index.effective() }), &part.limits, part.threads);
+        let served = Served::new(Arc::new(index), dimension);
+        room.serve(("search-index", effective), served, part.limits, announce).await
+    })
+}
+
+/// Where requests come in, whatever answers them.
+struct Room {
+    listener: TcpListener,
+    address: SocketAddr,
+    stop: Stop,
+    metrics: Registry,
+}
+
+fn start(
+    threads: usize,
+    listen: SocketAddr,
+    work: impl AsyncFnOnce(Room) -> Result<(), ServeError>,
+) -> Result<(), ServeError> {
+    limits::raise_open_files();
+    let listener = listener::bind(listen)?;
+    let address = listener.local_addr();
+    let address = address.map_err(ServeError::while_doing("read an address back"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .map_err(ServeError::while_doing("make a runtime"))?;
+    runtime.block_on(async {
+        let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
+        work(Room { listener, address, stop, metrics: Registry::default() }).await
+    })
+}
+
+impl Room {
+    /// What a part tells of itself, with what holds for all of them.
+    fn effective(&self, mut own: Value, limits: &Limits, threads: usize) -> Value {
+        own["limits"] = json!(limits);
+        own["threads"] = json!(threads);
+        own["backlog"] = json!(listener::backlog(&self.listener).ok());
+        own["open_files"] = json!(limits::open_files());
+        own
+    }
+
+    async fn serve(
+        self,
+        (system, effective): (&str, Value),
+        handler: impl http::Handler,
+        limits: Limits,
+        announce: impl FnOnce(&Ready),
+    ) -> Result<(), ServeError> {
+        announce(&Ready::new(system, effective).listening("http", self.address));
+        let served = http::serve(self.listener, handler, limits, self.metrics, self.stop).await;
+        served.map_err(ServeError::while_doing("serve"))
+    }
+}
+
+/// A fault at the start, as the environment's.
+fn failed(fault: Fault) -> std::io::Error {
+    std::io::Error::other(fault.to_string())
+}
+
+fn local(settings: local::Settings) -> Result<Local, ServeError> {
+    Local::open(settings).map_err(failed).map_err(ServeError::while_doing("open the index"))
+}
+
+async fn open(
+    mut configuration: Configuration,
+    listen: SocketAddr,
+    room: Room,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let within = configuration.part_timeout;
+    match configuration.embedder.clone() {
+        settings::Embedder::Hashed { dimension, seed } => {
+            let embed = Hashed::new(dimension, seed).map_err(failed);
+            let embed = embed.map_err(ServeError::while_doing("make the embedder"))?;
+            with_embedder(configuration, embed, (listen, room), announce).await
+        }
+        settings::Embedder::Remote(url) => {
+            let embed = embed::remote::Remote::connect(&url, within).await.map_err(failed);
+            let embed = embed.map_err(ServeError::while_doing("reach the embedder"))?;
+            if let settings::Index::Local(local) = &mut configuration.index {
+                local.dimension = embed.dimension();
+            }
+            with_embedder(configuration, embed, (listen, room), announce).await
+        }
+    }
+}
+
+async fn with_embedder<E: Embed>(
+    configuration: Configuration,
+    embed: E,
+    (listen, room): (SocketAddr, Room),
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    if let Some(folder) = &configuration.folder {
+        let make = ServeError::while_doing("make the folder of `path`");
+        std::fs::create_dir_all(folder).map_err(make)?;
+    }
+    let open = ServeError::while_doing("open the metadata");
+    let metadata = Metadata::open(configuration.folder.as_deref()).map_err(failed).map_err(open)?;
+    let playbook = Playbook::open(&metadata).map_err(failed);
+    let playbook = playbook.map_err(ServeError::while_doing("open the playbook"))?;
+    let embed = Cached::new(embed, configuration.cache);
+    match configuration.index.clone() {
+        settings::Index::Local(settings) => {
+            let index = local(settings)?;
+            let parts = Parts { embed, index, metadata, playbook };
+            with_parts(configuration, parts, (listen, room), announce).await
+        }
+        settings::Index::Remote(url) => {
+            let reach = ServeError::while_doing("reach the index");
+            let index = index::remote::Remote::connect(&url, configuration.part_timeout).await;
+            let index = index.and_then(|index| fitting(index, embed.dimension())).map_err(failed);
+            let parts = Parts { embed, index: index.map_err(reach)?, metadata, playbook };
+            with_parts(configuration, parts, (listen, room), announce).await
+        }
+    }
+}
+
+fn fitting(index: index::remote::Remote, dimension: usize) -> Result<index::remote::Remote, Fault> {
+    if index.dimension() == dimension {
+        return Ok(index);
+    }
+    let what =
+        format!("its vectors have {} numbers, the embedder's {dimension}", index.dimension());
+    Err(Fault::new(Code::InvalidVector, what))
+}
+
+async fn with_parts<E: Embed, I: Index>(
+    configuration: Configuration,
+    parts: Parts<E, I>,
+    (listen, room): (SocketAddr, Room),
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let Configuration { tuning, limits, threads, workers, seed, front, .. } = configuration;
+    let effective = json!({
+        "embedder": parts.embed.effective(),
+        "index": parts.index.effective(),
+        "metadata": parts.metadata.effective()["metadata"],
+        "sample_every": tuning.sample_every,
+        "front": front.name(),
+    });
+    let mut effective = room.effective(effective, &limits, threads);
+    let gateway = Gateway::new(parts, tuning, &room.metrics);
+    let filled = filling::fill(&gateway, (workers, seed), threads).await.map_err(failed);
+    effective["rows"] = json!(filled.map_err(ServeError::while_doing("fill the index"))?);
+    let Room { listener, address, stop, metrics } = room;
+    // Behind a front it stops after the front, which may still have to answer.
+    let (stopper, behind) = Stop::pair();
+    let serving = tokio::spawn(http::serve(listener, gateway, limits, metrics, behind));
+    let front = front.start(listen, address).await?;
+    announce(&ready(effective, address, front.as_ref()));
+    let ended = wait(stop, front).await;
+    stopper.stop();
+    let served = serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+    ended.and(served.map_err(ServeError::while_doing("serve")))
+}
+
+fn ready(mut effective: Value, address: SocketAddr, front: Option<&Running>) -> Ready {
+    let Some(front) = front else {
+        let ready = Ready::new("search", effective).listening("http", address);
+        return ready.listening("gateway", address);
+    };
+    effective["front_settings"] = front.effective().clone();
+    let ready = Ready::new("search", effective).listening("http", front.address());
+    let mut ready = ready.listening("gateway", address);
+    ready.processes.push(Process { name: "front".to_owned(), pid: front.pid() });
+    ready
+}
+
+/// Waits for the wish to stop, and ends the front before all else; its death is an error.
+async fn wait(mut stop: Stop, front: Option<Running>) -> Result<(), ServeError> {
+    let Some(mut front) = front else {
+        stop.pulled().await;
+        return Ok(());
+    };
+    tokio::select! {
+        () = stop.pulled() => {
+            front.stop().await;
+            Ok(())
+        }
+        error = front.died() => Err(error),
+    }
+}
