@@ -2,6 +2,7 @@
 //! and recall is judged by somebody else.
 
 mod asking;
+mod fronts;
 mod judged;
 mod kills;
 

@@ -6,6 +6,7 @@
 mod intended;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
@@ -24,8 +25,10 @@ use crate::metadata::Changes;
 use crate::row::{Refused, Row};
 use intended::{Form, Intended};
 
-/// Bytes of a body, above which it is a bulk and has to wait for its turn.
-const BULK: usize = 64 << 10;
+/// Bytes of a body, above which it is a bulk: it waits for its turn, and keeps no searches waiting.
+const BULK: usize = 8 << 10;
+/// Bytes of a body, above which its turn lasts until it is written: its rows take many times the room.
+const LARGE: usize = 1 << 20;
 /// Texts that are embedded at a time.
 const AT_ONCE: usize = 256;
 /// Records looked at at a time when those of a dropped index are forgotten.
@@ -63,16 +66,26 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         };
         let body = request.body().clone();
         if body.len() <= BULK {
-            return self.take(Intended::read(&body, form)?).await;
+            return self.take(&body, form, ()).await;
         }
-        let _turn = self.0.bulks.acquire().await.expect("it is never closed");
+        let turn = Arc::clone(&self.0.bulks).acquire_owned().await.expect("it is never closed");
         let gateway = self.clone();
-        // Reading, embedding and inserting for seconds, beside which searches go on.
-        apart(async move { gateway.take(Intended::read(&body, form)?).await }).await
+        apart(async move {
+            if body.len() > LARGE {
+                let answer = gateway.take(&body, form, ()).await;
+                drop(turn);
+                return answer;
+            }
+            gateway.take(&body, form, turn).await
+        })
+        .await
     }
 
-    async fn take(&self, mut intended: Intended) -> Result<Answer, Fault> {
+    /// Reads and embeds in its turn, and writes after it.
+    async fn take<T: Send>(&self, body: &[u8], form: Form, turn: T) -> Result<Answer, Fault> {
+        let mut intended = Intended::read(body, form)?;
         let vectors = self.vectors(&mut intended).await?;
+        drop(turn);
         let accepted = intended.rows.len();
         let figures = &self.0.figures;
         figures.refused.add(intended.refused_count);

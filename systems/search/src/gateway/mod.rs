@@ -85,7 +85,7 @@ struct Inner<E, I> {
     samples: Samples,
     figures: Figures,
     turns: Turns,
-    bulks: Semaphore,
+    bulks: Arc<Semaphore>,
 }
 
 impl<E: Embed, I: Index> Gateway<E, I> {
@@ -96,7 +96,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             samples: Samples::new(tuning.sample_every, tuning.samples),
             figures: Figures::new(registry),
             turns: Turns::default(),
-            bulks: Semaphore::new(tuning.bulks.max(1)),
+            bulks: Arc::new(Semaphore::new(tuning.bulks.max(1))),
         }))
     }
 
