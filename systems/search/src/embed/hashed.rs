@@ -12,7 +12,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Embed, Embedded, normalize, words};
+use super::{Embed, Embedded, no_direction, normalize, words};
 use crate::fault::{Code, Fault};
 
 /// What this way of embedding is called.
@@ -106,12 +106,8 @@ impl Embed for Hashed {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
-        let vector = |(number, text): (usize, &&str)| {
-            self.vector(text).ok_or_else(|| {
-                let message = "there is no word in this text, only spaces and marks";
-                Fault::new(Code::InvalidQuery, message).at(format!("/{number}"))
-            })
-        };
+        let vector =
+            |(number, text): (usize, &&str)| self.vector(text).ok_or_else(|| no_direction(number));
         let vectors = texts.iter().enumerate().map(vector).collect::<Result<_, _>>()?;
         Ok(Embedded { vectors, hits: 0 })
     }

@@ -1,14 +1,17 @@
-//! Text to vector: [`hashed`] by its words and their pieces; [`cache`] in front of any other.
+//! Text to vector: [`hashed`] by its words and their pieces, or by a [`model`] from a folder; [`local`] is either of
+//! them, and [`cache`] stands in front of any.
 
 pub mod cache;
 pub mod hashed;
+pub mod local;
+pub mod model;
 pub mod words;
 
 use std::future::Future;
 
 use serde_json::Value;
 
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 
 pub mod remote;
 
@@ -60,4 +63,10 @@ pub fn normalize(vector: &mut [f32]) -> bool {
 pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
     let sum: f64 = one.iter().zip(other).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
     (sum as f32).clamp(-1.0, 1.0)
+}
+
+/// A text, by its number, in which there is nothing to go by.
+fn no_direction(number: usize) -> Fault {
+    let message = "there is no word to go by in this text";
+    Fault::new(Code::InvalidQuery, message).at(format!("/{number}"))
 }

@@ -65,6 +65,8 @@ impl Metadata {
 
     /// Makes changes; returns when they are where they are to be, on the disk if there is a folder.
     ///
+    /// All but the waiting for the disk is done on the thread that calls, some microseconds a row.
+    ///
     /// Errors: `Unavailable` if the disk does not take them; then all of them were made or none
     pub async fn write(&self, changes: Changes) -> Result<(), Fault> {
         match &*self.0 {
