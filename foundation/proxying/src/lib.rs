@@ -18,7 +18,7 @@
 //!
 //! In reading order: [`bounds`], [`failure`], [`counts`]; who asks ([`client`]) and what the middle does to heads
 //! (`heads`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
-//! and a client's stream that can be broken ([`socket`]).
+//! and a client's stream ([`socket`], `scan`).
 
 pub mod answer;
 pub mod bounds;
@@ -28,6 +28,7 @@ pub mod failure;
 mod heads;
 mod pool;
 pub mod proxy;
+mod scan;
 pub mod socket;
 mod upload;
 mod wire;

@@ -94,7 +94,7 @@ impl<B> Proxy<B>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {
-    /// A proxy that opens its first connection with its first request.
+    /// A proxy that opens its first connection with its first request, and its `counts`: its alone.
     pub fn new(upstream: &Upstream, bounds: Bounds, counts: Arc<Counts>) -> Self {
         let pool = Pool::new(upstream.host.clone(), upstream.port, bounds, Arc::clone(&counts));
         Self { pool: Arc::new(pool), middle: upstream.middle.clone(), bounds, counts }

@@ -1,25 +1,37 @@
-//! A client's stream, which can be broken instead of closed.
+//! A client's stream, as whoever stands in the middle needs it.
 //!
-//! hyper leaves an answer that broke off unfinished and closes the stream. Where the framing has a length or chunks,
-//! the client sees that something is missing; where the end of the stream is the end of the answer, as for clients of
-//! HTTP/1.0, it must see a reset.
+//! - It can be broken instead of closed. hyper leaves an answer that broke off unfinished and closes the stream. Where
+//!   the framing has a length or chunks, the client sees that something is missing; where the end of the stream is the
+//!   end of the answer, as for clients of HTTP/1.0, it must see a reset.
+//! - Closed with bytes on their way to it, the kernel would reset it, and an answer given before the request's end
+//!   might be lost: it takes in what comes for a while after its last word.
+//! - Requests that can be read in two ways are spoilt (see `scan`).
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+use crate::scan::Scan;
+
+/// How long what comes after the last word is taken in.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// A stream and whether it ends with a reset.
 #[derive(Debug)]
 pub struct Socket {
     stream: TcpStream,
     is_broken: Arc<AtomicBool>,
+    scan: Scan,
+    /// Set after the last word: how long to go on reading.
+    linger: Option<Pin<Box<Sleep>>>,
 }
 
 /// Breaks a [`Socket`] that somebody else holds, as soon as that is dropped.
@@ -30,7 +42,8 @@ impl Socket {
     /// A stream and its breaker.
     pub fn new(stream: TcpStream) -> (Self, Breaker) {
         let is_broken = Arc::new(AtomicBool::new(false));
-        (Self { stream, is_broken: Arc::clone(&is_broken) }, Breaker(is_broken))
+        let breaker = Breaker(Arc::clone(&is_broken));
+        (Self { stream, is_broken, scan: Scan::default(), linger: None }, breaker)
     }
 }
 
@@ -56,7 +69,10 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.scan.follow(&mut buffer.filled_mut()[before..]);
+        read
     }
 }
 
@@ -73,8 +89,25 @@ impl AsyncWrite for Socket {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { stream, linger, .. } = self.get_mut();
+        let end = match linger {
+            Some(end) => end,
+            None => {
+                ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+                linger.insert(Box::pin(sleep(LINGER)))
+            }
+        };
+        loop {
+            let mut bytes = [0; 4096];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut *stream).poll_read(context, &mut buffer) {
+                Poll::Pending => return end.as_mut().poll(context).map(Ok),
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                // The client has said its last word, too, or is gone.
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+            }
+        }
     }
 
     fn poll_write_vectored(

@@ -9,6 +9,7 @@ mod duets;
 mod early_end;
 mod faults;
 mod formats;
+mod front;
 mod hostile;
 mod interruptions;
 mod lab;

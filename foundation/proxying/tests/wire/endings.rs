@@ -1,6 +1,6 @@
 //! What breaks off on one side breaks off on the other.
 
-use crate::house::{House, until};
+use crate::house::{House, status, until};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -73,4 +73,20 @@ async fn a_short_body_that_breaks_off_reaches_nobody() {
     drop(house.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhello").await);
     until(|| house.counts.body_broken.get() + house.counts.cancelled.get() == 1).await;
     assert_eq!(house.counts.connected.get(), 0);
+}
+
+/// A client that is still sending sees the answer, and no reset.
+#[tokio::test]
+async fn an_answer_before_the_end_of_the_request_is_seen() {
+    let house = House::open().await;
+    let mut client =
+        house.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n").await;
+    let mut upstream = house.hear().await;
+    upstream.head().await;
+    client.say(vec![b'x'; 1 << 20]).await;
+    upstream.say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n").await;
+    // Not read before all of this was said to whoever has answered already.
+    client.say(vec![b'x'; 4 << 20]).await;
+    assert_eq!(status(&client.head().await), 413);
+    assert!(client.end().await.is_clean);
 }
