@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use filtering::lookup::Slot;
 use filtering::words::below;
@@ -10,7 +11,7 @@ use filtering::{Bounds, Filter};
 
 use super::generation::{Published, Row};
 use super::intake::direction;
-use super::settings::Settings;
+use super::writer::Shared;
 use crate::fault::{Code, Fault};
 use crate::index::{Found, Near, Query};
 
@@ -46,11 +47,8 @@ pub(super) struct Search {
 
 impl Search {
     /// Errors: a vector or filter that does not fit
-    pub(super) fn plan(
-        query: &Query,
-        published: Arc<Published>,
-        settings: &Settings,
-    ) -> Result<Self, Fault> {
+    pub(super) fn plan(query: &Query, shared: &Shared) -> Result<Self, Fault> {
+        let (settings, published) = (&shared.settings, shared.front.now());
         let vector = direction(&query.vector, settings.dimension, "/vector")?;
         if query.k == 0 {
             return Err(Fault::new(Code::InvalidQuery, "nothing is asked for").at("/k"));
@@ -59,7 +57,10 @@ impl Search {
         let mut search = Self {
             vector,
             k: query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX)),
-            width: settings.ef.saturating_add(query.k.saturating_sub(USUAL_K)),
+            width: shared
+                .ef
+                .load(Ordering::Relaxed)
+                .saturating_add(query.k.saturating_sub(USUAL_K)),
             filter: filter.filter(|filter| !filter.is_everybody()),
             newest: query.as_of.unwrap_or(u64::MAX).min(published.sequence),
             way: Way::All,
