@@ -101,12 +101,12 @@ impl Search {
 
     /// About how many rows a filter admits, from some of them.
     fn admitted(&self, filter: &Filter) -> usize {
-        let slots = self.published.slots;
-        let sample = SAMPLE.min(slots);
-        let step = (slots / sample.max(1)).max(1);
-        let rows = (0..sample).filter_map(|turn| self.published.generation.row(turn * step));
-        let count = rows.filter(|row| filter.matches(&row.attributes)).count();
-        count * step as usize
+        let slots = u64::from(self.published.slots);
+        // Evenly spread whatever order the rows came in: multiples of the golden ratio.
+        let place = |turn: u32| (u64::from(turn.wrapping_mul(0x9e37_79b1)) * slots) >> 32;
+        let rows = (0..SAMPLE).filter_map(|turn| self.published.generation.row(place(turn) as u32));
+        let count = rows.filter(|row| filter.matches(&row.attributes)).count() as u64;
+        usize::try_from(count * slots / u64::from(SAMPLE)).unwrap_or(usize::MAX)
     }
 
     /// Goes the way.
@@ -147,22 +147,29 @@ impl Search {
         true
     }
 
-    /// A walk that ends with too few looks at all.
+    /// Walks; one that is narrower than what is asked for and ends with too few is widened. Where
+    /// even a wide one does, links lead no further, and all rows are looked at.
     fn walk<'s>(&'s self, top: &mut Top<'s>) -> bool {
         let generation = &self.published.generation;
         let mut is_admitted = |node| generation.rows_of(node).any(|row| self.admits(row));
-        let found = generation.graph.nearest(&self.vector, self.k, self.width, &mut is_admitted);
-        for near in found.iter().filter(|near| near.node < self.published.nodes) {
-            if !top.may_take(near.score) {
-                break;
+        let mut width = self.width;
+        loop {
+            let found = generation.graph.nearest(&self.vector, self.k, width, &mut is_admitted);
+            for near in found {
+                if !top.may_take(near.score) {
+                    break;
+                }
+                self.offer(near.node, near.score, top);
             }
-            self.offer(near.node, near.score, top);
+            if top.heap.len() >= self.k {
+                return false;
+            }
+            top.heap.clear();
+            if width >= self.k {
+                return self.look_at_all(top);
+            }
+            width = (2 * width).min(self.k);
         }
-        if top.heap.len() >= self.k {
-            return false;
-        }
-        top.heap.clear();
-        self.look_at_all(top)
     }
 
     /// All rows with a node's vector.
