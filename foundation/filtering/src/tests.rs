@@ -169,7 +169,7 @@ fn a_filter_names_its_fields() {
     fields.sort();
     assert_eq!(fields, ["a", "b.c", "d", "d"]);
     assert!(Filter::default().fields().is_empty());
-    let path = path::Path::read("b.c").unwrap();
+    let path = Path::read("b.c").unwrap();
     assert_eq!(path.steps().collect::<Vec<_>>(), ["b", "c"]);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::node::{Node, room};
+use super::node::room;
 use super::walk::Aim;
 use super::{Graph, Near};
 
@@ -55,38 +55,23 @@ impl Graph {
             .rev()
             .fold(begin, |near, level| self.descend(&node.vector, near, level));
         let mut begin = vec![near];
+        let mut levels = Vec::with_capacity(highest + 1);
         let mut visits = self.visits();
         for level in (0..=highest).rev() {
             let width = self.shape.ef_construction;
             let aim = Aim { vector: &node.vector, level, width, notes_all: false };
-            // A node may be met by its own walk: once it is linked above, others link to it.
-            let mut is_other = |near: Near| near.node != number;
-            let mut found = self.walk(aim, &begin, &mut visits, &mut is_other);
+            let mut found = self.walk(aim, &begin, &mut visits, &mut |_| true);
             found.sort_unstable_by(|one, other| other.cmp(one));
-            self.join(number, node, level, &found);
-            if !found.is_empty() {
-                begin = found;
-            }
+            levels.push((level, self.select(&found, self.shape.m)));
+            begin = found;
         }
         self.put_back(visits);
-    }
-
-    /// Links a node with the best of those found, in both directions.
-    fn join(&self, number: u32, node: &Node, level: usize, found: &[Near]) {
-        let m = self.shape.m;
-        let kept = self.select(found, m);
-        {
-            let _changing = node.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            // Others that are being added may have linked to it already.
-            let links: Vec<u32> = node.links(m, level).collect();
-            let new = kept.iter().map(|near| near.node);
-            let others =
-                links.into_iter().filter(|link| kept.iter().all(|near| near.node != *link));
-            let all: Vec<u32> = new.chain(others).collect();
-            node.set(m, level, all.into_iter());
-        }
-        for near in &kept {
-            self.link_back(near, level, number);
+        // The lowest level first: whoever comes down through this node finds a way on.
+        for (level, kept) in levels.into_iter().rev() {
+            node.set(self.shape.m, level, kept.iter().map(|near| near.node));
+            for near in &kept {
+                self.link_back(near, level, number);
+            }
         }
     }
 
@@ -94,7 +79,7 @@ impl Graph {
         let m = self.shape.m;
         let node = self.at(from.node);
         let _changing = node.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        if node.links(m, level).any(|link| link == to) || node.add(m, level, to) {
+        if node.add(m, level, to) {
             return;
         }
         let links = node.links(m, level);

@@ -73,6 +73,15 @@ impl Local {
         Ok(Self { shared, jobs: Some(jobs), writer: Some(writer), loaded, large })
     }
 
+    /// Changes how wide walks are from now on; see [`Settings::ef`].
+    ///
+    /// Errors: 0
+    pub fn set_ef(&self, ef: usize) -> Result<(), Fault> {
+        Settings { ef, ..self.shared.settings.clone() }.check()?;
+        self.shared.ef.store(ef, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// How many rows there are.
     pub fn size(&self) -> u64 {
         self.shared.front.now().size
@@ -119,7 +128,7 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
 
 impl Index for Local {
     async fn search(&self, query: Query) -> Result<Found, Fault> {
-        let search = Search::plan(&query, self.shared.front.now(), &self.shared.settings)?;
+        let search = Search::plan(&query, &self.shared)?;
         if search.cost() <= AT_ONCE {
             return Ok(search.find());
         }
@@ -154,6 +163,7 @@ impl Index for Local {
     fn effective(&self) -> Value {
         let published = self.shared.front.now();
         let mut effective = json!(self.shared.settings);
+        effective["ef"] = self.shared.ef.load(Ordering::Relaxed).into();
         effective["kind"] = "local".into();
         effective["loaded"] = json!(self.loaded);
         effective["loaded"]["rows"] = published.size.into();

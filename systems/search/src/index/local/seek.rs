@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use filtering::lookup::Slot;
 use filtering::words::below;
@@ -10,7 +11,7 @@ use filtering::{Bounds, Filter};
 
 use super::generation::{Published, Row};
 use super::intake::direction;
-use super::settings::Settings;
+use super::writer::Shared;
 use crate::fault::{Code, Fault};
 use crate::index::{Found, Near, Query};
 
@@ -46,11 +47,8 @@ pub(super) struct Search {
 
 impl Search {
     /// Errors: a vector or filter that does not fit
-    pub(super) fn plan(
-        query: &Query,
-        published: Arc<Published>,
-        settings: &Settings,
-    ) -> Result<Self, Fault> {
+    pub(super) fn plan(query: &Query, shared: &Shared) -> Result<Self, Fault> {
+        let (settings, published) = (&shared.settings, shared.front.now());
         let vector = direction(&query.vector, settings.dimension, "/vector")?;
         if query.k == 0 {
             return Err(Fault::new(Code::InvalidQuery, "nothing is asked for").at("/k"));
@@ -59,7 +57,10 @@ impl Search {
         let mut search = Self {
             vector,
             k: query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX)),
-            width: settings.ef.saturating_add(query.k.saturating_sub(USUAL_K)),
+            width: shared
+                .ef
+                .load(Ordering::Relaxed)
+                .saturating_add(query.k.saturating_sub(USUAL_K)),
             filter: filter.filter(|filter| !filter.is_everybody()),
             newest: query.as_of.unwrap_or(u64::MAX).min(published.sequence),
             way: Way::All,
@@ -100,12 +101,12 @@ impl Search {
 
     /// About how many rows a filter admits, from some of them.
     fn admitted(&self, filter: &Filter) -> usize {
-        let slots = self.published.slots;
-        let sample = SAMPLE.min(slots);
-        let step = (slots / sample.max(1)).max(1);
-        let rows = (0..sample).filter_map(|turn| self.published.generation.row(turn * step));
-        let count = rows.filter(|row| filter.matches(&row.attributes)).count();
-        count * step as usize
+        let slots = u64::from(self.published.slots);
+        // Evenly spread whatever order the rows came in: multiples of the golden ratio.
+        let place = |turn: u32| (u64::from(turn.wrapping_mul(0x9e37_79b1)) * slots) >> 32;
+        let rows = (0..SAMPLE).filter_map(|turn| self.published.generation.row(place(turn) as u32));
+        let count = rows.filter(|row| filter.matches(&row.attributes)).count() as u64;
+        usize::try_from(count * slots / u64::from(SAMPLE)).unwrap_or(usize::MAX)
     }
 
     /// Goes the way.
@@ -146,22 +147,29 @@ impl Search {
         true
     }
 
-    /// A walk that ends with too few looks at all.
+    /// Walks; one that is narrower than what is asked for and ends with too few is widened. Where
+    /// even a wide one does, links lead no further, and all rows are looked at.
     fn walk<'s>(&'s self, top: &mut Top<'s>) -> bool {
         let generation = &self.published.generation;
         let mut is_admitted = |node| generation.rows_of(node).any(|row| self.admits(row));
-        let found = generation.graph.nearest(&self.vector, self.k, self.width, &mut is_admitted);
-        for near in found.iter().filter(|near| near.node < self.published.nodes) {
-            if !top.may_take(near.score) {
-                break;
+        let mut width = self.width;
+        loop {
+            let found = generation.graph.nearest(&self.vector, self.k, width, &mut is_admitted);
+            for near in found {
+                if !top.may_take(near.score) {
+                    break;
+                }
+                self.offer(near.node, near.score, top);
             }
-            self.offer(near.node, near.score, top);
+            if top.heap.len() >= self.k {
+                return false;
+            }
+            top.heap.clear();
+            if width >= self.k {
+                return self.look_at_all(top);
+            }
+            width = (2 * width).min(self.k);
         }
-        if top.heap.len() >= self.k {
-            return false;
-        }
-        top.heap.clear();
-        self.look_at_all(top)
     }
 
     /// All rows with a node's vector.

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +55,8 @@ pub(super) enum Job {
 pub(super) struct Shared {
     pub(super) settings: Settings,
     pub(super) front: Front,
+    /// What walks keep on their way: at first what the settings say.
+    pub(super) ef: AtomicUsize,
     /// Held by whoever writes a snapshot.
     saving: Mutex<()>,
     /// Set when the index is dropped: a rebuild need not be finished.
@@ -63,8 +65,13 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(settings: Settings, published: Published) -> Self {
-        let front = Front::new(published);
-        Self { settings, front, saving: Mutex::default(), is_closed: AtomicBool::new(false) }
+        Self {
+            front: Front::new(published),
+            ef: AtomicUsize::new(settings.ef),
+            saving: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            settings,
+        }
     }
 
     /// Writes a snapshot of what there is now.

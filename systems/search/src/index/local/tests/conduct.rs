@@ -182,6 +182,29 @@ fn a_batch_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_broken_index_is_one_that_walks_without_width() {
+    let index = Local::open(settings(0)).unwrap();
+    write(&index, some(3_000, 1));
+    let recall = || {
+        let mut source = source(2);
+        let questions = (0..50).map(|_| query(vector(&mut source), 10));
+        let hits = questions.map(|question| {
+            let exact = find(&index, Query { exact: true, ..question.clone() });
+            let found = find(&index, question);
+            assert!(!found.exact);
+            found.nearest.iter().filter(|near| exact.nearest.contains(near)).count()
+        });
+        hits.sum::<usize>()
+    };
+    assert!(recall() >= 475);
+    index.set_ef(1).unwrap();
+    assert_eq!(index.effective()["ef"], 1);
+    let broken = recall();
+    assert!(broken < 400, "{broken} of 500");
+    assert!(index.set_ef(0).is_err());
+}
+
+#[test]
 fn settings_out_of_range_are_refused() {
     for bad in [
         Settings { m: 1, ..settings(0) },

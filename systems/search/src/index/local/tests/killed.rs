@@ -21,7 +21,8 @@ fn writes_until_it_is_killed() {
     for turn in index.shared.front.now().sequence.. {
         let row = entry(&format!("r-{}", turn % 50), vector(&mut source(turn)), json!({"n": turn}));
         write(&index, rows(vec![row]));
-        writeln!(std::io::stdout(), "{MARK}{turn}").unwrap();
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{MARK}{turn}").unwrap();
     }
 }
 
