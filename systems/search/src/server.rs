@@ -1,6 +1,7 @@
 //! Puts the service together and serves it; likewise each part of it on its own.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use serving::ready::{Process, Ready};
 use serving::stop::Stop;
 
 use crate::embed::cache::Cached;
-use crate::embed::hashed::Hashed;
 use crate::embed::{self, Embed};
 use crate::fault::{Code, Fault};
 use crate::front::child::Running;
@@ -48,9 +48,8 @@ pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), Ser
 pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
     let part = settings::embedder(options)?;
     start(part.threads, options.listen, async |room| {
-        let hashed = Hashed::new(part.dimension, part.seed).map_err(failed);
-        let hashed = hashed.map_err(ServeError::while_doing("make the embedder"))?;
-        let embed = Cached::new(hashed, part.cache);
+        let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
+        let embed = Cached::new(embed, part.cache);
         let effective =
             room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
         room.serve(("search-embedder", effective), Embedder::new(embed), part.limits, announce)
@@ -129,29 +128,34 @@ fn failed(fault: Fault) -> std::io::Error {
     std::io::Error::other(fault.to_string())
 }
 
+fn embedder(
+    model: Option<&Path>,
+    dimension: usize,
+    seed: u64,
+) -> Result<embed::local::Local, ServeError> {
+    let embed = embed::local::Local::open(model, dimension, seed).map_err(failed);
+    embed.map_err(ServeError::while_doing("open the embedder"))
+}
+
 fn local(settings: local::Settings) -> Result<Local, ServeError> {
     Local::open(settings).map_err(failed).map_err(ServeError::while_doing("open the index"))
 }
 
 async fn open(
-    mut configuration: Configuration,
+    configuration: Configuration,
     listen: SocketAddr,
     room: Room,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let within = configuration.part_timeout;
     match configuration.embedder.clone() {
-        settings::Embedder::Hashed { dimension, seed } => {
-            let embed = Hashed::new(dimension, seed).map_err(failed);
-            let embed = embed.map_err(ServeError::while_doing("make the embedder"))?;
+        settings::Embedder::Local { model, dimension, seed } => {
+            let embed = embedder(model.as_deref(), dimension, seed)?;
             with_embedder(configuration, embed, (listen, room), announce).await
         }
         settings::Embedder::Remote(url) => {
             let embed = embed::remote::Remote::connect(&url, within).await.map_err(failed);
             let embed = embed.map_err(ServeError::while_doing("reach the embedder"))?;
-            if let settings::Index::Local(local) = &mut configuration.index {
-                local.dimension = embed.dimension();
-            }
             with_embedder(configuration, embed, (listen, room), announce).await
         }
     }
@@ -174,7 +178,8 @@ async fn with_embedder<E: Embed>(
     let embed = Cached::new(embed, configuration.cache);
     match configuration.index.clone() {
         settings::Index::Local(settings) => {
-            let index = local(settings)?;
+            let dimension = embed.dimension();
+            let index = local(local::Settings { dimension, ..settings })?;
             let parts = Parts { embed, index, metadata, playbook };
             with_parts(configuration, parts, (listen, room), announce).await
         }

@@ -15,7 +15,7 @@ use crate::index::local;
 use crate::staffing;
 
 /// Length of vectors unless told otherwise.
-const DIMENSION: u64 = 256;
+const DIMENSION: usize = 256;
 /// Vectors that the cache keeps unless told otherwise.
 const CACHE: u64 = 10_000;
 /// Answers of a part come within this time unless told otherwise.
@@ -28,8 +28,8 @@ const SAMPLES: u64 = 1_000;
 /// Text to vector: in this process, or asked for elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Embedder {
-    /// By hashing.
-    Hashed { dimension: usize, seed: u64 },
+    /// By the model of a folder, or by hashing.
+    Local { model: Option<PathBuf>, dimension: usize, seed: u64 },
     /// At this URL.
     Remote(String),
 }
@@ -37,7 +37,7 @@ pub(crate) enum Embedder {
 /// Vector to rows: in this process, or asked for elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) enum Index {
-    /// Here.
+    /// Here; of the embedder's dimension, which only the embedder knows.
     Local(local::Settings),
     /// At this URL.
     Remote(String),
@@ -67,6 +67,7 @@ pub(crate) struct Configuration {
 /// The settings of `search-embedder`.
 #[derive(Debug)]
 pub(crate) struct EmbedderPart {
+    pub model: Option<PathBuf>,
     pub dimension: usize,
     pub seed: u64,
     pub cache: usize,
@@ -92,18 +93,16 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
     let folder = folder(&settings);
     let embedder = match url(&settings, "embedder") {
         Some(url) => Embedder::Remote(url),
-        None => Embedder::Hashed { dimension: dimension(&settings), seed },
+        None => {
+            let (model, dimension) = shape(&settings);
+            Embedder::Local { model, dimension, seed }
+        }
     };
     let index = match url(&settings, "index") {
         Some(url) => Index::Remote(url),
         None => {
-            // An embedder elsewhere says its dimension when it is asked.
-            let dimension = match &embedder {
-                Embedder::Hashed { dimension, .. } => *dimension,
-                Embedder::Remote(_) => 0,
-            };
             let below = folder.as_ref().map(|folder| folder.join("index"));
-            Index::Local(local(&settings, dimension, (threads, below)))
+            Index::Local(local(&settings, DIMENSION, (threads, below)))
         }
     };
     let configuration = Configuration {
@@ -128,8 +127,10 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
 /// Errors: every problem at once
 pub(crate) fn embedder(options: &Options) -> Result<EmbedderPart, BadOptions> {
     let settings = Settings::new(&options.settings);
+    let (model, dimension) = shape(&settings);
     let part = EmbedderPart {
-        dimension: dimension(&settings),
+        model,
+        dimension,
         seed: seed(&settings),
         cache: cache(&settings),
         threads: threads(&settings),
@@ -189,9 +190,18 @@ fn threads(settings: &Settings<'_>) -> usize {
     settings.count("threads", processors, 1..=1_024) as usize
 }
 
+/// The folder of a model, which decides the dimension, or the dimension of hashing.
+fn shape(settings: &Settings<'_>) -> (Option<PathBuf>, usize) {
+    let model = settings.text("model", "");
+    if model.is_empty() {
+        return (None, dimension(settings));
+    }
+    (Some(model.into()), DIMENSION)
+}
+
 fn dimension(settings: &Settings<'_>) -> usize {
     let (least, most) = (*DIMENSIONS.start() as u64, *DIMENSIONS.end() as u64);
-    settings.count("dimension", DIMENSION, least..=most) as usize
+    settings.count("dimension", DIMENSION as u64, least..=most) as usize
 }
 
 fn seed(settings: &Settings<'_>) -> u64 {
@@ -237,7 +247,7 @@ mod tests {
     #[test]
     fn everything_has_a_default() {
         let plain = service(&Options::default()).unwrap();
-        assert_eq!(plain.embedder, Embedder::Hashed { dimension: 256, seed: 1 });
+        assert_eq!(plain.embedder, Embedder::Local { model: None, dimension: 256, seed: 1 });
         assert_eq!((plain.cache, plain.workers, plain.tuning.sample_every), (10_000, 0, 100));
         assert!(plain.folder.is_none() && matches!(plain.index, Index::Local(_)));
         assert_eq!(plain.front, Front::Direct);
@@ -265,6 +275,8 @@ mod tests {
     fn a_part_elsewhere_has_settings_of_its_own() {
         let remote = Options::default().with("embedder", "http://h:1").with("index", "http://h:2/");
         assert!(service(&remote).is_ok());
+        let model = Options::default().with("model", "/m").with("dimension", 64);
+        assert_eq!(service(&model).unwrap_err().problems.len(), 1);
         let both = remote.with("dimension", 64).with("ef", 10);
         let problems = service(&both).unwrap_err().problems;
         assert_eq!(problems.len(), 2, "{problems:?}");
