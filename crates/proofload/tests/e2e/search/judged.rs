@@ -42,8 +42,7 @@ fn recall_is_measured_in_the_run_and_can_be_asked_for() {
 #[test]
 fn a_broken_index_fails_the_run() {
     let lab = Lab::new();
-    let set =
-        "workers = 3000, brute_force_below = 0, m = 2, ef_construction = 2, ef = 1, dimension = 64";
+    let set = "workers = 3000, brute_force_below = 0, ef = 1, dimension = 64";
     lab.write("broken.toml", &experiment(set, "recall >= 0.95"));
     let (ran, summary) = lab.run(&["broken.toml"]);
     let judge = &only_trial(&summary).observers[0];
