@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::hint::black_box;
+use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -26,7 +27,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn measure(folder: Option<&Path>) -> Result<(), Box<dyn Error>> {
-    println!("{}", if folder.is_some() { "in a file" } else { "in memory" });
+    let place = if folder.is_some() { "in a file" } else { "in memory" };
+    writeln!(stdout(), "{place}")?;
     let metadata = Metadata::open(folder)?;
     let begin = Instant::now();
     let mut made = rows(SEED, 0..ROWS);
@@ -37,11 +39,11 @@ async fn measure(folder: Option<&Path>) -> Result<(), Box<dyn Error>> {
         }
         metadata.write(Changes { rows, ..Changes::default() }).await?;
     }
-    tell("rows/s, 5,000 at once", ROWS as f64 / begin.elapsed().as_secs_f64());
+    tell("rows/s, 5,000 at once", ROWS as f64 / begin.elapsed().as_secs_f64())?;
     for writers in [1, 64] {
         let (rate, commits) = write(&metadata, writers).await?;
-        tell(&format!("rows/s, {writers} writers"), rate);
-        tell("  of them in a commit", commits);
+        tell(&format!("rows/s, {writers} writers"), rate)?;
+        tell("  of them in a commit", commits)?;
     }
     let names = |number: u64| -> Vec<String> {
         (0..10).map(|place| format!("w-{:07}", (number * 10 + place) * 7_919 % ROWS)).collect()
@@ -51,7 +53,7 @@ async fn measure(folder: Option<&Path>) -> Result<(), Box<dyn Error>> {
     for names in &asked {
         black_box(metadata.get(names)?);
     }
-    tell("µs a row, 10 at once", begin.elapsed().as_secs_f64() * 1e6 / READS as f64);
+    tell("µs a row, 10 at once", begin.elapsed().as_secs_f64() * 1e6 / READS as f64)?;
     if let Some(folder) = folder {
         // The file as a kill would leave it: it was not closed.
         let killed = folder.join("killed");
@@ -61,7 +63,7 @@ async fn measure(folder: Option<&Path>) -> Result<(), Box<dyn Error>> {
         for (how, folder) in [("closed", folder), ("killed", &killed)] {
             let begin = Instant::now();
             let there = Metadata::open(Some(folder))?.size()?;
-            tell(&format!("ms to open {there}, {how}"), begin.elapsed().as_secs_f64() * 1e3);
+            tell(&format!("ms to open {there}, {how}"), begin.elapsed().as_secs_f64() * 1e3)?;
         }
     }
     Ok(())
@@ -90,6 +92,6 @@ async fn write(metadata: &Metadata, writers: u64) -> Result<(f64, f64), Box<dyn 
     Ok((written / begin.elapsed().as_secs_f64(), written / commits as f64))
 }
 
-fn tell(what: &str, number: f64) {
-    println!("  {what:<26} {number:12.2}");
+fn tell(what: &str, number: f64) -> io::Result<()> {
+    writeln!(stdout(), "  {what:<26} {number:12.2}")
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::embed::has_direction;
 use crate::fault::{Code, Fault};
 
 /// Longest text of a row, and of a query, in bytes.
@@ -261,8 +262,8 @@ fn check_vector(vector: &[f32]) -> Result<(), Fault> {
     if let Some(number) = vector.iter().position(|value| !value.is_finite()) {
         return Err(invalid("this number is too large for a vector", format!("/vector/{number}")));
     }
-    if vector.iter().all(|&value| value == 0.0) {
-        return Err(invalid("a vector of zeros has no direction", "/vector"));
+    if !has_direction(vector) {
+        return Err(invalid("a vector whose numbers are all 0 has no direction", "/vector"));
     }
     Ok(())
 }

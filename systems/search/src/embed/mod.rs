@@ -51,12 +51,25 @@ pub struct Embedded {
 ///
 /// Shape: → whether it has a direction; if not, it is left as it is
 pub fn normalize(vector: &mut [f32]) -> bool {
-    let length = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
-    if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {
-        return false;
+    let length = length(vector);
+    let has_direction = is_length(length);
+    if has_direction {
+        vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
     }
-    vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
-    true
+    has_direction
+}
+
+/// Whether a vector can be made one of length 1: its numbers are finite, and not all of them as good as 0.
+pub fn has_direction(vector: &[f32]) -> bool {
+    is_length(length(vector))
+}
+
+fn length(vector: &[f32]) -> f64 {
+    vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt()
+}
+
+fn is_length(length: f64) -> bool {
+    length.is_finite() && length >= f64::from(f32::MIN_POSITIVE)
 }
 
 /// Cosine of the angle between two vectors of length 1.
@@ -70,3 +83,6 @@ fn no_direction(number: usize) -> Fault {
     let message = "there is no word to go by in this text";
     Fault::new(Code::InvalidQuery, message).at(format!("/{number}"))
 }
+
+#[cfg(test)]
+mod tests;
