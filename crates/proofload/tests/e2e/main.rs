@@ -15,6 +15,7 @@ mod interruptions;
 mod lab;
 mod loads;
 mod mail;
+mod mail_burst;
 mod mail_server;
 mod page;
 mod peers;
