@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, JoinHandle};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::bounds::Bounds;
 use crate::counts::Counts;
@@ -77,8 +77,8 @@ impl<B: Send + 'static> Pool<B> {
         Self { host, port, bounds, counts, idle, places, is_swept }
     }
 
-    /// Waits for the right to use a connection, within bounds.
-    pub async fn place(&self) -> Result<OwnedSemaphorePermit, Failure> {
+    /// Waits for the right to use a connection, within bounds and until the deadline.
+    pub async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Failure> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(place);
         }
@@ -87,7 +87,7 @@ impl<B: Send + 'static> Pool<B> {
         }
         let _waiting = Waiting::begin(&self.counts);
         let place = Arc::clone(&self.places).acquire_owned();
-        match timeout(self.bounds.queue_wait, place).await {
+        match timeout_at(deadline.min(Instant::now() + self.bounds.queue_wait), place).await {
             Ok(Ok(place)) => Ok(place),
             // The places are never closed.
             Ok(Err(_)) | Err(_) => Err(Failure::QueueSlow),
@@ -146,10 +146,10 @@ impl<B> Pool<B>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {
-    /// Opens a connection.
-    pub async fn connect(self: &Arc<Self>) -> Result<Connection<B>, Failure> {
+    /// Opens a connection, in its time and until the deadline.
+    pub async fn connect(self: &Arc<Self>, deadline: Instant) -> Result<Connection<B>, Failure> {
         let stream = TcpStream::connect((self.host.as_str(), self.port));
-        let stream = timeout(self.bounds.connect, stream).await;
+        let stream = timeout_at(deadline.min(Instant::now() + self.bounds.connect), stream).await;
         let stream = stream.map_err(|_| Failure::ConnectSlow)?.map_err(Failure::Connect)?;
         // Without it a small request may wait for a delayed acknowledgement; no reason to fail.
         let _ = stream.set_nodelay(true);

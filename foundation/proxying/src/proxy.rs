@@ -9,7 +9,7 @@ use hyper::header::{EXPECT, HeaderValue};
 use hyper::http::request;
 use hyper::{Request, Response};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::answer::Answer;
 use crate::bounds::Bounds;
@@ -127,16 +127,16 @@ where
         request: Request<B>,
     ) -> Result<Response<Answer<B>>, Failure> {
         let begun = Instant::now();
+        let deadline = begun + self.bounds.whole;
         heads::check(&request)?;
         let mut request = self.prepare(begun, client, request).await?;
-        let place = self.pool.place().await?;
+        let place = self.pool.place(deadline).await?;
         let mut kept = self.pool.take();
-        let deadline = begun + self.bounds.whole;
         loop {
             let was_kept = kept.is_some();
             let mut connection = match kept.take() {
                 Some(connection) => connection,
-                None => self.pool.connect().await?,
+                None => self.pool.connect(deadline).await?,
             };
             let spare = if was_kept { spare(&request) } else { None };
             match self.ask(&mut connection, request, deadline).await {
@@ -179,8 +179,9 @@ where
             parts.headers.remove(EXPECT);
             Upload::Whole(None)
         } else if !expects && length.is_some_and(|bytes| bytes <= self.bounds.gathered as u64) {
-            let gathered = timeout(self.bounds.first_byte, upload::gather(body, &self.counts));
-            Upload::Whole(gathered.await.map_err(|_| Failure::BodySlow)??)
+            let end = begun + self.bounds.first_byte.min(self.bounds.whole);
+            let gathered = timeout_at(end, upload::gather(body, &self.counts)).await;
+            Upload::Whole(gathered.map_err(|_| Failure::BodySlow)??)
         } else {
             let gate = expects.then(|| gate(&mut parts));
             let (progress, counts) = (Arc::new(Progress::new(begun)), Arc::clone(&self.counts));

@@ -169,7 +169,7 @@ async fn a_connection_whose_peer_closes_it_is_not_kept() {
 
 #[tokio::test]
 async fn a_connection_is_kept_for_its_time_only() {
-    let house = House::with(Bounds { idle: Duration::from_millis(30), ..bounds() }).await;
+    let house = House::with(Bounds { idle: Duration::from_millis(500), ..bounds() }).await;
     let (_client, mut upstream) = kept(&house).await;
     assert!(upstream.end().await.is_clean);
     until(|| house.counts.idle.get() == 0 && house.counts.open.get() == 0).await;

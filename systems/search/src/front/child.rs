@@ -37,18 +37,24 @@ const LINE_LIMIT: u64 = 64 << 10;
 const PREFIX: &str = "front_";
 /// Those that it has (see [`super::settings`]), prefixed.
 const PASSED: &[&str] = &[
+    "front_threads",
+    "front_connections",
+    "front_queue",
+    "front_queue_wait",
+    "front_upstream_idle",
+    "front_connect",
+    "front_first_byte",
+    "front_whole",
+    "front_max_connections",
+    "front_max_head",
+    "front_idle",
+    "front_drain",
+    "front_trust_forwarded",
     "front_serial",
     "front_cost",
     "front_slow_share",
     "front_slow_cost",
     "front_seed",
-    "front_threads",
-    "front_connections",
-    "front_queue",
-    "front_queue_wait",
-    "front_connect",
-    "front_first_byte",
-    "front_whole",
 ];
 
 /// Leaves a watcher of fd 0 behind and becomes the command. The watcher is no child of the command,

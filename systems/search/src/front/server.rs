@@ -3,24 +3,24 @@
 use std::io;
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use proxying::Proxy;
 use serving::error::ServeError;
-use serving::limits;
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start;
 use serving::stop::Stop;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::cost::Burner;
 use super::desk::Desk;
 use super::lane::{Accepted, Lane};
-use super::settings;
+use super::settings::{self, Configuration};
 use super::tally::Tally;
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
@@ -30,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 ///
 /// Errors: bad settings (exit code 2); a listener or threads that cannot be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    start(options, Stop::on_signals, announce)
+    start(options, None, announce)
 }
 
 /// The same until this is pulled.
@@ -41,60 +41,67 @@ pub fn serve_until(
     stop: Stop,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    start(options, || Ok(stop), announce)
+    start(options, Some(stop), announce)
 }
 
 fn start(
     options: &Options,
-    stop: impl FnOnce() -> io::Result<Stop>,
+    stop: Option<Stop>,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let configuration = settings::read(options)?;
-    let listener = listener::bind(options.listen)?;
-    let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
-    let ready = Ready::new("search-front", configuration.effective()).listening("http", address);
-    let tally = Arc::new(Tally::new(configuration.threads));
-    let burner = Arc::new(Burner::new(configuration.cost));
-    let runtime = runtime()?;
-    // Within the runtime, whose drivers signals need.
-    let stop = runtime.block_on(async { stop() });
-    let stop = stop.map_err(ServeError::while_doing("handle signals"))?;
-    let (lanes, hands): (Vec<Lane>, Vec<_>) = (0..configuration.threads)
-        .map(|number| {
-            let (hand, accepted) = unbounded_channel();
-            let counts = tally.of(number);
-            let proxy = Proxy::new(&configuration.upstream, configuration.bounds, counts);
-            let desk = Desk::new(proxy, Arc::clone(&tally), Arc::clone(&burner));
-            (Lane::new(desk, configuration.limits, accepted, stop.clone()), hand)
-        })
-        .unzip();
-    let others =
-        (1..configuration.threads).map(|_| self::runtime()).collect::<Result<Vec<_>, _>>()?;
-    thread::scope(|scope| {
-        let mut lanes = lanes.into_iter();
-        let own = lanes.next();
-        for (lane, runtime) in lanes.zip(others) {
-            scope.spawn(move || runtime.block_on(lane.serve()));
-        }
+    let prepare = || {
+        let configuration = settings::read(options)?;
+        let listener = listener::bind(options.listen)?;
+        // The others' threads are not those of the runtime on which it begins.
+        Ok((1, (configuration, listener)))
+    };
+    start::run(stop, prepare, async |(configuration, listener), stop| {
+        let address = listener.local_addr();
+        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let ready =
+            Ready::new("search-front", configuration.effective()).listening("http", address);
+        let tally = Arc::new(Tally::new(configuration.threads));
+        let (mut lanes, hands) = lanes(&configuration, &tally, &stop);
+        let own = lanes.pop().map(Lane::serve);
+        let others = elsewhere(lanes)?;
         announce(&ready);
+        let own = own.map(tokio::spawn);
         let most = configuration.limits.max_connections;
-        runtime.block_on(async {
-            let own = own.map(|lane| tokio::spawn(lane.serve()));
-            let dealt = deal(listener, hands, most, &tally, stop).await;
-            if let Some(own) = own {
-                own.await.map_err(io::Error::other)?;
-            }
-            dealt
-        })
+        let dealt = deal(listener, hands, most, &tally, stop).await;
+        if let Some(own) = own {
+            own.await.map_err(io::Error::other).map_err(ServeError::while_doing("serve"))?;
+        }
+        for other in others {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        dealt.map_err(ServeError::while_doing("accept"))
     })
-    .map_err(ServeError::while_doing("serve"))
 }
 
-/// A thread's own: nothing is handed from one to another but what was just accepted.
-fn runtime() -> Result<Runtime, ServeError> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(ServeError::while_doing("make a runtime"))
+/// A lane for each thread, and what hands connections to it.
+fn lanes(
+    configuration: &Configuration,
+    tally: &Arc<Tally>,
+    stop: &Stop,
+) -> (Vec<Lane>, Vec<UnboundedSender<Accepted>>) {
+    let burner = Arc::new(Burner::new(configuration.cost));
+    let lane = |number| {
+        let (hand, accepted) = unbounded_channel();
+        let proxy = Proxy::new(&configuration.upstream, configuration.bounds, tally.of(number));
+        let desk = Desk::new(proxy, Arc::clone(tally), Arc::clone(&burner));
+        (Lane::new(desk, configuration.limits, accepted, stop.clone()), hand)
+    };
+    (0..configuration.threads).map(lane).unzip()
+}
+
+/// Serves each lane on a thread of its own, where nothing is handed to another.
+fn elsewhere(lanes: Vec<Lane>) -> Result<Vec<JoinHandle<()>>, ServeError> {
+    let serve = |lane: Lane| {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        thread::Builder::new().name("lane".to_owned()).spawn(move || runtime.block_on(lane.serve()))
+    };
+    let threads: io::Result<_> = lanes.into_iter().map(serve).collect();
+    threads.map_err(ServeError::while_doing("start a thread"))
 }
 
 /// Accepts until stopped, and deals connections out in turn; beyond the most they are closed at once.

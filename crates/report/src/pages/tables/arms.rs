@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plan::printable::printable;
 use record::summary::{Arm, Summary};
 
 use super::Table;
@@ -17,7 +18,7 @@ impl Arms {
         let joined = |texts: Vec<&str>| texts.join(", ");
         let factors = parts.first().map(|parts| parts.iter().map(|(factor, _)| *factor).collect());
         let Some(factors) = factors else { return Self(BTreeMap::new()) };
-        table.columns[column].title = joined(factors);
+        table.columns[column].title = printable(&joined(factors)).into_owned();
         let levels = parts.iter().map(|parts| parts.iter().map(|(_, level)| *level).collect());
         let names = summary.arms.iter().map(|arm| arm.name.clone());
         Self(names.zip(levels.map(joined)).collect())

@@ -127,3 +127,64 @@ async fn it_ends_when_this_process_is_gone() {
     let told = running.died().await.to_string();
     assert!(told.contains("signal: 15"), "{told}");
 }
+
+/// A program that says this when it is told to serve a front, and stays.
+struct Program(PathBuf);
+
+impl Program {
+    fn saying(name: &str, line: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("front-{name}-{}", std::process::id()));
+        std::fs::write(
+            &path,
+            format!("#!/bin/sh\necho \"$@\" >&2\necho '{line}'\nexec sleep 1000\n"),
+        )
+        .unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        Self(path)
+    }
+
+    fn front(&self) -> Front {
+        Front::Ours { program: self.0.clone(), settings: BTreeMap::new() }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn ours_says_where_it_listens_and_what_is_in_force() {
+    let line = r#"{"ready":true,"listening":{"http":"127.0.0.1:9"},"effective":{"serial":true}}"#;
+    let program = Program::saying("ready", line);
+    let running = start(&program.front()).await.unwrap();
+    assert_eq!(running.address(), ([127, 0, 0, 1], 9).into());
+    assert_eq!(running.effective(), &serde_json::json!({"serial": true}));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn ours_that_says_something_else_is_not_taken_for_ready() {
+    for line in ["hello", "{}", r#"{"listening":{"http":"here"}}"#] {
+        let program = Program::saying(&format!("line-{}", line.len()), line);
+        assert!(start(&program.front()).await.is_err(), "{line}");
+    }
+}
+
+/// Every setting of the front of ours can be given where it is a child, and none that it does not have.
+#[test]
+fn the_settings_passed_on_are_those_that_there_are() {
+    let mut options = Options::default().with("colour", "red");
+    for key in PASSED {
+        options = options.with(key.trim_start_matches(PREFIX), "\0");
+    }
+    let told = crate::front::settings::read(&options).unwrap_err().to_string();
+    let unknown = told.split("; ").filter(|problem| problem.contains("no setting of")).count();
+    assert_eq!(unknown, 1, "{told}");
+    let exist =
+        told.rsplit("which has ").next().unwrap().split(", ").filter(|key| *key != "upstream");
+    let passed = PASSED.iter().map(|key| key.trim_start_matches(PREFIX));
+    assert_eq!(exist.collect::<std::collections::BTreeSet<_>>(), passed.collect());
+}
