@@ -61,3 +61,6 @@ impl Lookup {
         plan::candidates(&self.indexes, filter.root(), all)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,12 +12,13 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
+use serving::start;
 use serving::stop::Stop;
 
 use crate::embed::cache::Cached;
 use crate::embed::{self, Embed};
 use crate::fault::{Code, Fault};
-use crate::front::child::Running;
+use crate::front::child::{Front, Running};
 use crate::gateway::{Gateway, Parts};
 use crate::index::local::{self, Local};
 use crate::index::{self, Index};
@@ -33,12 +34,15 @@ mod filling;
 ///
 /// Errors: bad settings (exit code 2); a folder, part, front or listener that cannot be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    let configuration = settings::service(options)?;
-    let is_direct = configuration.front == crate::front::child::Front::Direct;
-    // Clients are told where the front is; what is behind it takes what port there is.
-    let own = if is_direct { options.listen } else { SocketAddr::new(options.listen.ip(), 0) };
-    start(configuration.threads, own, async |room| {
-        open(configuration, options.listen, room, announce).await
+    let prepare = || {
+        let configuration = settings::service(options)?;
+        let is_direct = configuration.front == Front::Direct;
+        // Clients are told where the front is; what is behind it takes what port there is.
+        let own = if is_direct { options.listen } else { SocketAddr::new(options.listen.ip(), 0) };
+        Ok((configuration.threads, (configuration, listener::bind(own)?)))
+    };
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        open(configuration, options.listen, Room::new(listener, stop)?, announce).await
     })
 }
 
@@ -46,8 +50,12 @@ pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), Ser
 ///
 /// Errors: as [`serve`]
 pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    let part = settings::embedder(options)?;
-    start(part.threads, options.listen, async |room| {
+    let prepare = || {
+        let part = settings::embedder(options)?;
+        Ok((part.threads, (part, listener::bind(options.listen)?)))
+    };
+    start::run(None, prepare, async |(part, listener), stop| {
+        let room = Room::new(listener, stop)?;
         let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
         let embed = Cached::new(embed, part.cache);
         let effective =
@@ -61,8 +69,12 @@ pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Resul
 ///
 /// Errors: as [`serve`]
 pub fn serve_index(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    let part = settings::index(options)?;
-    start(part.threads, options.listen, async |room| {
+    let prepare = || {
+        let part = settings::index(options)?;
+        Ok((part.threads, (part, listener::bind(options.listen)?)))
+    };
+    start::run(None, prepare, async |(part, listener), stop| {
+        let room = Room::new(listener, stop)?;
         let dimension = part.index.dimension;
         let index = local(part.index)?;
         let effective =
@@ -80,27 +92,13 @@ struct Room {
     metrics: Registry,
 }
 
-fn start(
-    threads: usize,
-    listen: SocketAddr,
-    work: impl AsyncFnOnce(Room) -> Result<(), ServeError>,
-) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let listener = listener::bind(listen)?;
-    let address = listener.local_addr();
-    let address = address.map_err(ServeError::while_doing("read an address back"))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(async {
-        let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
-        work(Room { listener, address, stop, metrics: Registry::default() }).await
-    })
-}
-
 impl Room {
+    fn new(listener: TcpListener, stop: Stop) -> Result<Self, ServeError> {
+        let address = listener.local_addr();
+        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        Ok(Self { listener, address, stop, metrics: Registry::default() })
+    }
+
     /// What a part tells of itself, with what holds for all of them.
     fn effective(&self, mut own: Value, limits: &Limits, threads: usize) -> Value {
         own["limits"] = json!(limits);

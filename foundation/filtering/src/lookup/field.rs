@@ -30,6 +30,8 @@ pub enum Key {
     Number(Number),
     /// The first bytes: bytes and not text, because cutting at characters would change the order.
     Text(Box<[u8]>),
+    /// A scalar within an array.
+    Element(Box<Key>),
 }
 
 /// Who has one value. Most values of a field are had by one, or by very many.
@@ -59,6 +61,10 @@ impl Key {
     fn text(text: &str) -> Self {
         let bytes = text.as_bytes();
         Self::Text(bytes[..bytes.len().min(PREFIX)].into())
+    }
+
+    fn element(scalar: Scalar<'_>) -> Self {
+        Self::Element(Box::new(Self::of(scalar)))
     }
 }
 
@@ -102,9 +108,9 @@ impl Index {
         &self.field
     }
 
-    /// Takes a document up. One without a scalar in the field is not held: no range is about it.
+    /// Takes a document up. One without scalars in the field is not held: no range is about it.
     pub fn insert(&mut self, document: &Map<String, Value>, slot: Slot) {
-        if let Some(key) = self.key(document) {
+        for key in keys(self.field.find(document)) {
             let holders = self.holders.entry(key);
             holders.and_modify(|holders| holders.add(slot)).or_insert_with(|| Holders::One(slot));
         }
@@ -112,10 +118,10 @@ impl Index {
 
     /// Takes a document out, the same as it was taken up.
     pub fn remove(&mut self, document: &Map<String, Value>, slot: Slot) {
-        if let Some(key) = self.key(document)
-            && self.holders.get_mut(&key).is_some_and(|holders| holders.take(slot))
-        {
-            self.holders.remove(&key);
+        for key in keys(self.field.find(document)) {
+            if self.holders.get_mut(&key).is_some_and(|holders| holders.take(slot)) {
+                self.holders.remove(&key);
+            }
         }
     }
 
@@ -134,21 +140,29 @@ impl Index {
             }
         }
     }
+}
 
-    fn key(&self, document: &Map<String, Value>) -> Option<Key> {
-        self.field.find(document).and_then(Scalar::of).map(Key::of)
-    }
+/// What a value is found by: itself, or the scalars in it.
+fn keys(value: Option<&Value>) -> impl Iterator<Item = Key> {
+    let elements = value.and_then(Value::as_array).into_iter().flatten().filter_map(Scalar::of);
+    let itself = value.and_then(Scalar::of).map(Key::of);
+    itself.into_iter().chain(elements.map(Key::element))
 }
 
 /// Ranges that hold every value for which a test holds; `None` if there are no such.
 pub fn ranges(test: &Test) -> Option<Vec<Range>> {
-    let point = |scalar| {
-        let key = Key::of(scalar);
-        (Bound::Included(key.clone()), Bound::Included(key))
-    };
+    let point = |key: Key| (Bound::Included(key.clone()), Bound::Included(key));
     match test {
-        Test::Equal(value) => Scalar::of(value).map(|scalar| vec![point(scalar)]),
-        Test::In(values) => Some(values.iter().filter_map(Scalar::of).map(point).collect()),
+        Test::Equal(value) => Scalar::of(value).map(|scalar| vec![point(Key::of(scalar))]),
+        Test::In(values) => {
+            let scalars = values.iter().filter_map(Scalar::of);
+            Some(scalars.map(|scalar| point(Key::of(scalar))).collect())
+        }
+        Test::Contains(part) => {
+            let element = Scalar::of(part).map(|scalar| point(Key::element(scalar)))?;
+            // A text is contained in texts, too, and any may be one of them.
+            Some(std::iter::once(element).chain(part.is_string().then(|| beginning(""))).collect())
+        }
         Test::Compare(side, value) => Scalar::of(value).map(|scalar| vec![side_of(*side, scalar)]),
         Test::StartsWith(start) => Some(vec![beginning(start)]),
         _ => None,
@@ -159,7 +173,7 @@ pub fn ranges(test: &Test) -> Option<Vec<Range>> {
 /// seen when the test is evaluated.
 fn side_of(side: Comparison, bound: Scalar<'_>) -> Range {
     let (least, most) = match bound {
-        Scalar::Text(_) => (Bound::Included(Key::text("")), Bound::Unbounded),
+        Scalar::Text(_) => beginning(""),
         _ => (infinity(f64::NEG_INFINITY), infinity(f64::INFINITY)),
     };
     let bound = Bound::Included(Key::of(bound));
@@ -183,7 +197,7 @@ fn beginning(start: &str) -> Range {
             *last += 1;
             Bound::Excluded(Key::Text(above))
         }
-        None => Bound::Unbounded,
+        None => Bound::Excluded(Key::element(Scalar::Null)),
     };
     (Bound::Included(Key::Text(least)), end)
 }

@@ -23,7 +23,7 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
-use serving::stop::Stop;
+use serving::start;
 use tokio::task::JoinSet;
 
 use crate::fault::Fault;
@@ -74,12 +74,11 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
 ///
 /// Errors: bad settings (exit code 2); a listener that cannot be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    let configuration = read(options)?;
-    let listener = listener::bind(options.listen)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(async {
-        let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
+    let prepare = || {
+        let configuration = read(options)?;
+        Ok((1, (configuration, listener::bind(options.listen)?)))
+    };
+    start::run(None, prepare, async |(configuration, listener), stop| {
         let address = listener.local_addr();
         let address = address.map_err(ServeError::while_doing("read an address back"))?;
         let effective = json!({

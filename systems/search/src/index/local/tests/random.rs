@@ -21,6 +21,7 @@ fn admits(number: usize, row: &Map<String, Value>) -> bool {
         0 => true,
         1 => row["city"] == 3,
         2 => row["odd"] == true,
+        3 => row["skills"].as_array().unwrap().contains(&json!("s-4")),
         _ => row["city"].as_u64().unwrap() >= 8 && row["odd"] == false,
     }
 }
@@ -30,6 +31,7 @@ fn filter(number: usize) -> Option<Value> {
         None,
         Some(json!({"city": 3})),
         Some(json!({"odd": true})),
+        Some(json!({"skills.contains": "s-4"})),
         Some(json!({"city.gte": 8, "not": {"odd": true}})),
     ][number]
         .clone()
@@ -71,8 +73,10 @@ fn change(source: &mut Xoshiro256PlusPlus, model: &mut Model, names: u64) -> Bat
     }
     for _ in 0..source.next_u64() % 8 {
         let id = format!("i-{}", source.next_u64() % names);
-        let attributes =
-            json!({"city": source.next_u64() % 10, "odd": source.next_u64().is_multiple_of(2)});
+        let (city, skill) = (source.next_u64() % 10, source.next_u64() % 12);
+        let skills = [format!("s-{skill}"), format!("s-{}", skill / 2)];
+        let odd = source.next_u64().is_multiple_of(2);
+        let attributes = json!({"city": city, "odd": odd, "skills": skills});
         let vector = match (source.next_u64() % 5, model.values().next()) {
             (0, Some((vector, _))) => vector.clone(),
             _ => vector(source),
@@ -104,7 +108,7 @@ fn answers_are_those_of_a_naive_loop() {
             let batch = change(&mut source, &mut model, 900);
             let written = write(&index, batch);
             assert_eq!((written.size, written.sequence), (model.len() as u64, turn));
-            let number = source.next_u64() as usize % 4;
+            let number = source.next_u64() as usize % 5;
             let k = 1 + source.next_u64() as usize % 30;
             let mut question = query(vector(&mut source), k);
             question.exact = source.next_u64().is_multiple_of(4);
