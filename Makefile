@@ -37,7 +37,8 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e accepted_is_there
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters
-	PROOFLOAD_PROOF=1 cargo test --quiet -p search --lib -- kill planted
+	PROOFLOAD_PROOF=1 cargo test --quiet -p search --lib -- index kill planted
+	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e acknowledged_is_found
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
 
 bench: ## the instrument beside its peers (installs what it needs)

@@ -4,9 +4,10 @@
 Server and generator are pinned to a processor each. Generators alternate, so that a drift of the
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
-What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py.
+What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
+the front beside nginx in front.py, the search service in search.py, not pinned either.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search]
                  [--peer wrk]
 """
 
@@ -25,8 +26,10 @@ import sys
 import tempfile
 import time
 
+import front
 import mail
 import registry
+import search
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROOFLOAD = HERE.parent / "target" / "release" / "proofload"
@@ -272,6 +275,10 @@ def page(results):
         lines += registry.page(results["registry"])
     if "mail" in results:
         lines += mail.page(results["mail"])
+    if "front" in results:
+        lines += front.page(results["front"])
+    if "search" in results:
+        lines += search.page(results["search"])
     return "\n".join(lines) + "\n"
 
 
@@ -285,7 +292,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail", "front", "search"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
@@ -302,6 +309,10 @@ def main():
         results["registry"] = registry.measure(asked.rounds)
     if asked.only in (None, "mail"):
         results["mail"] = mail.measure(sys.modules[__name__], asked.rounds, MESSAGES)
+    if asked.only in (None, "front"):
+        results["front"] = front.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "search"):
+        results["search"] = search.measure(sys.modules[__name__], asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

@@ -1,1 +1,42 @@
 //! A reverse proxy's core: what comes in on one side goes out on the other, within bounds.
+//!
+//! The caller has the server side, on hyper, and hands each request with its streaming body to
+//! [`Proxy::forward`]; it gets an answer with a streaming body, or the [`Failure`] to answer with. Between the
+//! two lie a pool of kept connections, a bounded queue before it, deadlines, and the rules of RFC 9110 for
+//! whoever stands in the middle.
+//!
+//! What is promised:
+//!
+//! - nothing is held but a bounded piece of either body: whoever reads slowly slows the other side down;
+//! - what breaks off on one side breaks off on the other, and never looks like an end;
+//! - a request is sent a second time only if the first connection had been idle and was closed by its peer before
+//!   a byte of the answer, and only if it was never written or is idempotent and without a body.
+//!
+//! What is not passed on, knowingly: trailers, interim answers other than `100 Continue`, and upgrades.
+//!
+//! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
+//!
+//! In reading order: [`bounds`], [`failure`], [`counts`]; who asks ([`client`]) and what the middle does to heads
+//! (`heads`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
+//! and a client's stream ([`socket`], `scan`).
+
+pub mod answer;
+pub mod bounds;
+pub mod client;
+pub mod counts;
+pub mod failure;
+mod heads;
+mod pool;
+pub mod proxy;
+mod scan;
+pub mod socket;
+mod upload;
+mod wire;
+
+pub use answer::Answer;
+pub use bounds::Bounds;
+pub use client::Client;
+pub use counts::Counts;
+pub use failure::Failure;
+pub use proxy::{Proxy, Upstream};
+pub use socket::Socket;

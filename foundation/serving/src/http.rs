@@ -55,6 +55,17 @@ pub trait Handler: Send + Sync + 'static {
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
         text(status, format!("{reason}\n"))
     }
+
+    /// Answers `GET /healthz`: 200 unless the system can do no work, for want of a part of it.
+    fn health(&self) -> impl Future<Output = Answer> + Send {
+        async { text(StatusCode::OK, "ok\n") }
+    }
+
+    /// Brings those figures up to date that are known only to whoever looks; asked before
+    /// `GET /metrics` is answered.
+    fn measure(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 }
 
 impl<F, Fut> Handler for F
@@ -211,8 +222,9 @@ async fn answer<H: Handler>(
     room: &Room<H>,
 ) -> Result<Answer, Infallible> {
     match (request.method(), request.uri().path()) {
-        (&Method::GET, "/healthz") => return Ok(text(StatusCode::OK, "ok\n")),
+        (&Method::GET, "/healthz") => return Ok(room.handler.health().await),
         (&Method::GET, "/metrics") => {
+            room.handler.measure().await;
             return Ok(typed(StatusCode::OK, metrics::CONTENT_TYPE, room.registry.render()));
         }
         _ => {}

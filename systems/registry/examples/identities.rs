@@ -15,7 +15,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use registry::filter::{Bounds, Filter};
+use filtering::{Bounds, Filter};
 use registry::query::Query;
 use registry::store::embedded::Embedded;
 use registry::store::{Registration, Store, StoredSchema};

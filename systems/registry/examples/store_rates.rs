@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use registry::filter::{Bounds, Filter};
+use filtering::{Bounds, Filter};
 use registry::query::Query;
 use registry::store::embedded::Embedded;
 use registry::store::redis::Redis;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use filtering::Refusal;
 use serde::Serialize;
 
 /// The closed set of codes; each stands for one HTTP status.
@@ -93,6 +94,12 @@ impl Fault {
     /// A part behind the registry is away: 503, worth another try after a second.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self { retry_after: Some(Duration::from_secs(1)), ..Self::new(Code::Unavailable, message) }
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(Code::InvalidFilter, refusal.message).at(refusal.at)
     }
 }
 

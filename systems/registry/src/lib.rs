@@ -8,8 +8,8 @@
 //! Not here: the instrument (nothing of it is known), servers of other protocols (Redis and NATS
 //! are driven through their clients), durable queues beyond what the bus keeps.
 //!
-//! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`filter`] and
-//! [`query`] say whom, [`schema`] what metadata look like, [`store`] keeps them by its [`clock`]. Who
+//! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`query`]
+//! says whom (with the filters of `filtering`), [`schema`] what metadata look like, [`store`] keeps them by its [`clock`]. Who
 //! gets what:
 //! [`subscription`] knows who listens, [`bus`] carries messages there, with [`fanout`] to keep
 //! account of them. Over both: [`service`] holds the operations, [`access`] says who may, [`api`]
@@ -23,7 +23,6 @@ pub mod clock;
 mod disk;
 pub mod fanout;
 pub mod fault;
-pub mod filter;
 pub mod identity;
 pub mod message;
 pub mod metrics;

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::fault::{Code, Fault};
-use crate::filter::Filter;
 use crate::identity::Identity;
+use filtering::Filter;
 
 /// Whom to list, in which order, from where on.
 #[derive(Debug, Clone, PartialEq)]

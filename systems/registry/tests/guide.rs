@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use filtering::{Bounds, Filter};
 use registry::fault::{Code, Fault};
-use registry::filter::{Bounds, Filter};
 use registry::identity::Identity;
 use registry::schema::Schema;
 use registry::store::view::View;
@@ -87,8 +87,8 @@ fn faults_are_those_of_the_page() {
     let filters = rows("| filter | refused at | because |");
     assert!(filters.len() >= 4);
     for row in filters {
-        let fault = Filter::parse(&json(&row[0]), Bounds::default()).expect_err(&row[0]);
-        assert_told(&fault, Code::InvalidFilter, &row);
+        let refusal = Filter::parse(&json(&row[0]), Bounds::default()).expect_err(&row[0]);
+        assert_told(&refusal.into(), Code::InvalidFilter, &row);
     }
     let schema = Schema::parse(&block("schema")).unwrap();
     let metadata = rows("| metadata | refused at | because |");

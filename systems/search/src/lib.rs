@@ -4,13 +4,20 @@
 //! not semantic), distribution over machines.
 //!
 //! In reading order: what can go wrong ([`fault`]); what is searched ([`row`]); text to vector ([`embed`]); vector to
-//! rows ([`index`]); what is known about rows ([`metadata`]); what was learned about queries ([`playbook`]); rows and
-//! queries made from a seed ([`staffing`]).
+//! rows ([`index`]); what is known about rows ([`metadata`]); what was learned about queries ([`playbook`]); the public
+//! HTTP over all of it ([`gateway`]); embedder and index as processes of their own ([`parts`]); what may stand before
+//! it ([`front`]); who judges what was found ([`judge`]); rows and queries made from a seed ([`staffing`]).
 
 pub mod embed;
 pub mod fault;
+pub mod front;
+pub mod gateway;
 pub mod index;
+pub mod judge;
 pub mod metadata;
+pub mod parts;
 pub mod playbook;
 pub mod row;
+pub mod server;
+mod settings;
 pub mod staffing;

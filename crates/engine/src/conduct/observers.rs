@@ -210,6 +210,26 @@ mod tests {
         }
     }
 
+    /// An observer may judge what was answered, and tell a share of it.
+    #[test]
+    fn shares_that_an_observer_tells_by_name_can_be_asked_for() {
+        let totals = Totals::new(&Layout { operations: vec![], items: vec![], spans: Vec::new() });
+        for (expect, holds) in [
+            ("recall >= 0.95", true),
+            ("recall >= 0.96", false),
+            ("0.9 <= recall", true),
+            ("planted_first == 1", true),
+        ] {
+            let detail = [("recall", 0.953.into()), ("planted_first", 1.0.into())];
+            let detail = detail.map(|(name, share)| (name.to_owned(), share)).into();
+            let answer = Ok(Observed { received: 100, detail, ..Observed::default() });
+            let one = Observation { name: "judge".into(), expect: Some(expect.into()), answer };
+            let (observers, notes) = observed(vec![one], &totals, &[]);
+            let told = observers[0].expect.as_ref().unwrap().holds;
+            assert_eq!((told, notes), (holds, Vec::new()), "{expect}");
+        }
+    }
+
     #[test]
     fn what_the_warm_up_sent_has_arrived_too() {
         let mut totals = Totals::new(&Layout {

@@ -20,7 +20,12 @@ const TABLE: &[(&str, Serve)] = &[
     ("registry", |options| registry::serve(options, announce)),
     ("mail", |options| mail::serve(options, announce)),
     ("mail-crowd", |options| mail::crowd::serve(options, announce)),
+    ("search-front", |options| search::front::serve(options, announce)),
     ("registry-receivers", |options| registry::receivers::serve(options, announce)),
+    ("search", |options| search::server::serve(options, announce)),
+    ("search-embedder", |options| search::server::serve_embedder(options, announce)),
+    ("search-index", |options| search::server::serve_index(options, announce)),
+    ("search-judge", |options| search::judge::serve(options, announce)),
 ];
 
 /// Their names.

@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::bus::{Outcome, Status};
 use crate::fault::{Code, Fault};
-use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::message::Semantics;
 use crate::object::Object;
 use crate::query::{Page, Query, SortKey};
 use crate::service::{Multicast, Quotas, Register, Told};
+use filtering::Filter;
 
 /// Wait for acknowledgements unless told otherwise, in milliseconds.
 const TIMEOUT_MS: u64 = 5_000;

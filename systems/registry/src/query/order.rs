@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::SortKey;
 use crate::fault::{Code, Fault};
-use crate::filter::path::Path;
-use crate::filter::value::Scalar;
 use crate::identity::{Identity, Millis};
+use filtering::path::Path;
+use filtering::value::Scalar;
 
 /// Most keys of an order.
 const MOST_KEYS: usize = 8;

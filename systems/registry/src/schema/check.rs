@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::faults::Faults;
 use super::field::{Field, Kind, Members};
-use crate::filter::value::Number;
-use crate::filter::words::{below, clip, unknown};
 use crate::identity::Millis;
+use filtering::value::Number;
+use filtering::words::{below, clip, unknown};
 
 /// Characters of a timestamp as it is kept: `2026-11-21T13:40:00.000Z`.
 const STAMP: usize = 24;

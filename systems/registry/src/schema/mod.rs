@@ -15,10 +15,10 @@ use std::io;
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
-use crate::filter::path::Path;
-use crate::filter::value::is_nested_within;
 use crate::identity::Millis;
 use field::Members;
+use filtering::path::Path;
+use filtering::value::is_nested_within;
 
 /// How deep metadata may be nested.
 const DEEPEST: usize = 16;

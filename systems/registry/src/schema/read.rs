@@ -6,9 +6,9 @@ use super::check::check_value;
 use super::faults::Faults;
 use super::field::{Field, Kind, Members};
 use crate::fault::{Code, Fault};
-use crate::filter::path::LONGEST_PATH;
-use crate::filter::value::is_nested_within;
-use crate::filter::words::{below, unknown};
+use filtering::path::LONGEST_PATH;
+use filtering::value::is_nested_within;
+use filtering::words::{below, unknown};
 
 /// How deep the JSON may be nested, whatever it means: checked before anything else.
 const DEEPEST: usize = 32;

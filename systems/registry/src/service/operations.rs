@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use super::Service;
 use crate::bus::{Bus, Outcome, Status};
 use crate::fault::{Code, Fault};
-use crate::filter::Filter;
 use crate::identity::{self, Identity};
 use crate::message::{Message, Semantics};
 use crate::query::{Page, Query};
 use crate::schema::{self, Schema};
 use crate::store::{Registration, Store, StoredSchema};
+use filtering::Filter;
 
 /// What `register` is asked.
 #[derive(Debug, Clone, PartialEq)]

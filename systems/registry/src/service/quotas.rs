@@ -7,7 +7,6 @@ use serving::settings::Settings;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::fault::{Code, Fault};
-use crate::filter;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -50,7 +49,7 @@ impl Quotas {
         let count = |name, default: usize, most: u64| {
             usize::try_from(settings.count(name, default as u64, 1..=most)).unwrap_or(usize::MAX)
         };
-        let bounds = filter::Bounds::default();
+        let bounds = filtering::Bounds::default();
         Self {
             max_namespaces: settings.count("max_namespaces", 1_000, 0..=u64::MAX),
             max_identities: settings.count("max_identities", 1_000_000, 0..=u64::MAX),
@@ -68,8 +67,8 @@ impl Quotas {
     }
 
     /// The bounds of filters.
-    pub fn filters(&self) -> filter::Bounds {
-        filter::Bounds { depth: self.filter_depth, clauses: self.filter_clauses }
+    pub fn filters(&self) -> filtering::Bounds {
+        filtering::Bounds { depth: self.filter_depth, clauses: self.filter_clauses }
     }
 
     /// How long a registration lives: what was asked for, else the default; 0 is for ever.

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
-use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
+use filtering::Filter;
 
 /// What `register` asks for, checked but for what only the store can see.
 #[derive(Debug, Clone, PartialEq)]

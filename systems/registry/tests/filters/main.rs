@@ -10,9 +10,9 @@ mod random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use filtering::{Bounds, Filter};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use registry::filter::{Bounds, Filter};
 use registry::identity::Identity;
 use registry::store::view::View;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use filtering::{Bounds, Filter};
 use registry::fault::{Code, Fault};
-use registry::filter::{Bounds, Filter};
 use registry::query::{Page, Query};
 use registry::store::{Registration, Store, StoredSchema};
 use serde_json::{Map, Value};

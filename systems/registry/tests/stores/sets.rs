@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use filtering::{Bounds, Filter};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use registry::filter::{Bounds, Filter};
 use registry::query::Query;
 use registry::store::embedded::Embedded;
 use registry::store::redis::Redis;

@@ -90,6 +90,10 @@ impl<E: Embed> Embed for Cached<E> {
         Ok(Embedded { vectors: vectors.into_iter().flatten().collect(), hits })
     }
 
+    async fn ready(&self) -> Result<(), Fault> {
+        self.inner.ready().await
+    }
+
     fn effective(&self) -> Value {
         let mut effective = self.inner.effective();
         if let Some(effective) = effective.as_object_mut() {

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::fault::{Code, Fault};
 
+pub mod remote;
+
 /// Turns texts into vectors. The same text gives the same vector in every process that was given the same settings.
 pub trait Embed: Send + Sync + 'static {
     /// Length of every vector.
@@ -24,6 +26,13 @@ pub trait Embed: Send + Sync + 'static {
     /// Errors: a text that gives no direction (nothing in it but spaces and marks), with its number as place (`/0`);
     ///         `Unavailable` where the embedder is another process
     fn embed(&self, texts: &[&str]) -> impl Future<Output = Result<Embedded, Fault>> + Send;
+
+    /// Whether it would answer.
+    ///
+    /// Errors: `Unavailable` where the embedder is another process that does not
+    fn ready(&self) -> impl Future<Output = Result<(), Fault>> + Send {
+        async { Ok(()) }
+    }
 
     /// The configuration in force, for the ready line.
     fn effective(&self) -> Value;

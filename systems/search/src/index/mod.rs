@@ -1,5 +1,11 @@
 //! Vector to rows: the nearest by cosine, among those that a filter admits.
 
+mod dot;
+mod graph;
+pub mod local;
+pub mod remote;
+mod shelf;
+
 use std::future::Future;
 use std::sync::Arc;
 
@@ -7,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
+use crate::parts::packed;
 
 /// Keeps vectors, and finds the nearest. Writes are acknowledged when they are where the index promises them to be:
 /// on the disk if it has a folder.
@@ -27,6 +34,11 @@ pub trait Index: Send + Sync + 'static {
     /// Errors: no folder; the disk
     fn snapshot(&self) -> impl Future<Output = Result<Value, Fault>> + Send;
 
+    /// How much there is.
+    ///
+    /// Errors: `Unavailable` where the index is another process that does not answer
+    fn status(&self) -> impl Future<Output = Result<Status, Fault>> + Send;
+
     /// The configuration in force, for the ready line, with what was loaded and why anything was refused.
     fn effective(&self) -> Value;
 }
@@ -35,6 +47,7 @@ pub trait Index: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     /// Where, of length 1.
+    #[serde(with = "packed")]
     pub vector: Vec<f32>,
     /// How many at most.
     pub k: usize,
@@ -91,6 +104,7 @@ pub struct Entry {
     /// Its name.
     pub id: String,
     /// Where it is; its length does not matter.
+    #[serde(with = "packed")]
     pub vector: Vec<f32>,
     /// What filters may ask about: the row's metadata.
     #[serde(default)]
@@ -105,5 +119,16 @@ pub struct Written {
     /// How many of those to delete were there.
     pub deleted: u64,
     /// The number of this write; they count from 1 and survive restarts.
+    pub sequence: u64,
+}
+
+/// How much an index holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Rows that can be found.
+    pub size: u64,
+    /// Rows that were deleted or replaced and still take room.
+    pub tombstones: u64,
+    /// Number of the last write.
     pub sequence: u64,
 }

@@ -53,8 +53,13 @@ impl Truth {
 
 /// A bundled system with these settings, started on a free port, and its ready line.
 pub fn bundled(system: &str, settings: &[&str]) -> (Served, Value) {
+    bundled_at("127.0.0.1:0", system, settings)
+}
+
+/// The same at an address, such as that of one that was killed.
+pub fn bundled_at(address: &str, system: &str, settings: &[&str]) -> (Served, Value) {
     let mut command = Command::new(PROOFLOAD);
-    command.args(["serve", system, "--listen", "127.0.0.1:0"]);
+    command.args(["serve", system, "--listen", address]);
     settings.iter().for_each(|setting| {
         command.args(["--set", setting]);
     });

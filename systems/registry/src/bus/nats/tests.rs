@@ -14,12 +14,12 @@ use super::*;
 use crate::bus::Status;
 use crate::bus::folder::Folder;
 use crate::bus::sample::sample;
-use crate::filter::Filter;
 use crate::message;
 use crate::metrics::Metrics;
 use crate::query::Query;
 use crate::service::{Quotas, Service};
 use crate::store::embedded::Embedded;
+use filtering::Filter;
 use server::Server;
 
 /// Longer than anything here takes, so that what waits for a deadline shows.

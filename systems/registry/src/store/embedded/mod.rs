@@ -17,9 +17,9 @@ use self::spaces::{Change, Spaces, Wish};
 use super::{Expired, Figure, Registration, Store, StoredSchema, unknown};
 use crate::clock::Clock;
 use crate::fault::Fault;
-use crate::filter::Filter;
 use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
+use filtering::Filter;
 
 /// What the store keeps to.
 #[derive(Debug, Clone, Default)]

@@ -24,9 +24,9 @@ use self::link::Link;
 use self::scripts::{Keys, LOG_LENGTH, NAMESPACES, Scripts};
 use super::{Expired, Figure, LONGEST_LIFE, Registration, Store, StoredSchema};
 use crate::fault::Fault;
-use crate::filter::Filter;
 use crate::identity::{self, Identity, Millis};
 use crate::query::{Page, Query};
+use filtering::Filter;
 
 /// Most identities that one script takes out, so that it does not keep others waiting for long.
 const EXPIRE_AT_ONCE: usize = 1_000;

@@ -3,23 +3,17 @@
 //! A view knows no clock: whoever asks says what time it is, and whoever has expired by then is not
 //! found, removed or not. It is not shared by itself; a store wraps it in a lock.
 
-mod index;
-mod plan;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::fault::Fault;
-use crate::filter::Filter;
-use crate::filter::path::Path;
 use crate::identity::{Identity, Millis};
 use crate::query::order::{Order, Position};
 use crate::query::{Page, Query, cursor};
-use index::Index;
-
-/// Where in [`View::slots`] an identity is.
-type Slot = u32;
+use filtering::Filter;
+use filtering::lookup::{Lookup, Slot};
+use filtering::path::Path;
 
 /// The identities of one namespace.
 #[derive(Debug, Default)]
@@ -29,7 +23,7 @@ pub struct View {
     by_name: BTreeMap<Arc<str>, Slot>,
     /// Who will cease to be, the next one first.
     by_end: BTreeSet<(Millis, Slot)>,
-    indexes: Vec<Index>,
+    lookup: Lookup,
 }
 
 impl View {
@@ -52,9 +46,7 @@ impl View {
         if let Some(end) = identity.expires_at {
             self.by_end.insert((end, slot));
         }
-        for index in &mut self.indexes {
-            index.insert(&identity, slot);
-        }
+        self.lookup.insert(&identity.metadata, slot);
         self.slots[slot as usize] = Some(identity);
     }
 
@@ -65,9 +57,7 @@ impl View {
         if let Some(end) = identity.expires_at {
             self.by_end.remove(&(end, slot));
         }
-        for index in &mut self.indexes {
-            index.remove(&identity, slot);
-        }
+        self.lookup.remove(&identity.metadata, slot);
         self.free.push(slot);
         Some(identity)
     }
@@ -162,22 +152,12 @@ impl View {
     pub fn reindex(&mut self, indexes: &[String]) {
         let fields: BTreeSet<Path> =
             indexes.iter().filter_map(|field| Path::read(field).ok()).collect();
-        self.indexes.retain(|index| fields.contains(index.field()));
-        for field in fields {
-            if self.indexes.iter().all(|index| *index.field() != field) {
-                let index = self.index(field);
-                self.indexes.push(index);
-            }
-        }
-    }
-
-    fn index(&self, field: Path) -> Index {
-        let mut index = Index::new(field);
-        for slot in self.by_name.values() {
-            let identity = self.at(*slot).expect("every name is somebody's");
-            index.insert(identity, *slot);
-        }
-        index
+        let slots = &self.slots;
+        let all = self.by_name.values().map(|slot| {
+            let identity = slots[*slot as usize].as_ref().expect("every name is somebody's");
+            (&identity.metadata, *slot)
+        });
+        self.lookup.reindex(&fields, all);
     }
 
     fn at(&self, slot: Slot) -> Option<&Arc<Identity>> {
@@ -188,7 +168,7 @@ impl View {
         let is_match = |identity: &&Arc<Identity>| {
             identity.is_alive(now) && filter.matches(&identity.metadata)
         };
-        match plan::candidates(&self.indexes, filter.root(), self.len()) {
+        match self.lookup.candidates(filter, self.len()) {
             Some(slots) => {
                 slots.into_iter().filter_map(|slot| self.at(slot)).filter(is_match).collect()
             }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::fault::Code;
-use crate::filter::Bounds;
 use crate::query::SortKey;
+use filtering::Bounds;
 
 fn identity(name: &str, metadata: Value, expires_at: Option<Millis>) -> Arc<Identity> {
     let metadata = metadata.as_object().expect("an object").clone();
@@ -180,7 +180,7 @@ fn fleet(count: u64) -> View {
 /// How many identities a filter would be evaluated on; `None`: everybody.
 fn looked_at(view: &View, json: Value) -> Option<usize> {
     let filter = filter(json);
-    let slots = plan::candidates(&view.indexes, filter.root(), view.len())?;
+    let slots = view.lookup.candidates(&filter, view.len())?;
     let distinct: BTreeSet<&Slot> = slots.iter().collect();
     assert_eq!(distinct.len(), slots.len(), "somebody is looked at twice");
     Some(slots.len())

@@ -3,9 +3,9 @@ use serde_json::Map;
 use super::*;
 use crate::disk::Disk;
 use crate::fault::Code;
-use crate::filter::Filter;
 use crate::store::Registration;
 use crate::store::embedded::spaces::Space;
+use filtering::Filter;
 
 /// Everybody on it, as a store that begins now reads it.
 fn everybody(disk: &Disk) -> Vec<String> {

@@ -1,0 +1,105 @@
+//! The search service as its clients meet it: what was acknowledged is found whatever was killed, parts come back,
+//! and recall is judged by somebody else.
+
+mod asking;
+mod fronts;
+mod judged;
+mod kills;
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::lab::server::bundled;
+use crate::lab::{Lab, Ran};
+use asking::{address, ask, json_of, search};
+
+const PAGE: &str = include_str!("../../../../systems/search/README.md");
+
+/// The Python on the page, with the address of this server instead of that of the page.
+fn python(ready: &Value) -> String {
+    let (_, rest) = PAGE.split_once("```python\n").expect("a program in Python");
+    let (program, _) = rest.split_once("```").expect("its end");
+    assert!(program.contains("127.0.0.1:8080"), "{program}");
+    program.replace("127.0.0.1:8080", &address(ready, "http"))
+}
+
+#[test]
+fn the_program_on_the_page_ingests_and_finds_its_rows() {
+    let _lab = Lab::new();
+    let (_served, ready) = bundled("search", &[]);
+    let ran = Command::new("python3").args(["-c", &python(&ready)]).output().expect("python3");
+    let ran = Ran::from(ran);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "found it\n"), "{}", ran.stderr);
+}
+
+/// Every command with curl on the page, in order, in a shell that stops at the first that fails.
+#[test]
+fn the_commands_on_the_page_work() {
+    let lab = Lab::new();
+    let (_served, ready) = bundled("search", &["workers=200"]);
+    let blocks =
+        PAGE.split("```sh\n").skip(1).map(|rest| rest.split("```").next().expect("an end"));
+    let script: String = blocks.filter(|block| block.contains("curl")).collect();
+    assert!(script.contains("/v1/matrix/search") && script.contains("/v1/workers"), "{script}");
+    let script = script.replace("127.0.0.1:8080", &address(&ready, "http"));
+    // `-f` makes a refusal an error.
+    let ran = lab.shell(&format!("set -e\n{}", script.replace("curl -s", "curl -sf")));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("\"results\":[{\"id\":\"w-"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_is_told_at_the_start_is_what_holds() {
+    let _lab = Lab::new();
+    let (_served, ready) = bundled("search", &["workers=300", "dimension=64", "sample=10%"]);
+    let effective = &ready["effective"];
+    assert_eq!((&effective["rows"], &effective["sample_every"]), (&json!(300), &json!(10)));
+    assert_eq!(
+        (&effective["front"], &effective["embedder"]["dimension"]),
+        (&json!("direct"), &json!(64))
+    );
+    let http = address(&ready, "http");
+    let (status, told) = search(&http, json!({ "query": "forklift", "k": 1_000 }));
+    assert_eq!((status, &told["index_size"]), (200, &json!(300)));
+    assert_eq!(told["results"].as_array().map(Vec::len), Some(300));
+    let (status, _, body) = ask(&http, "GET", "/metrics", "");
+    let text = String::from_utf8(body).expect("text");
+    assert_eq!(status, 200);
+    assert!(text.contains("search_index_rows 300"), "{text}");
+}
+
+#[test]
+fn a_body_beyond_the_bound_is_refused_before_it_is_read() {
+    let _lab = Lab::new();
+    let (_served, ready) = bundled("search", &["max_body=1KiB"]);
+    let http = address(&ready, "http");
+    let (status, _, body) = ask(&http, "POST", "/v1/workers", &" ".repeat(2_000));
+    let told = json_of(&body);
+    assert_eq!((status, &told["error"]["code"]), (413, &json!("TOO_LARGE")), "{told}");
+}
+
+#[test]
+fn bad_settings_are_told_at_once() {
+    let lab = Lab::new();
+    let ran = lab.proofload(&[
+        "serve",
+        "search",
+        "--set",
+        "workers=many",
+        "--set",
+        "embedder=nowhere",
+        "--set",
+        "ef=0",
+        "--set",
+        "x=1",
+    ]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    for key in ["workers:", "embedder:", "ef:", "x:"] {
+        assert!(ran.stderr.contains(key), "{key} in {}", ran.stderr);
+    }
+    let nobody = format!("index=http://{}", crate::lab::server::nobody());
+    let ran = lab.proofload(&["serve", "search", "--set", &nobody]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stderr.contains("reach the index"), "{}", ran.stderr);
+}

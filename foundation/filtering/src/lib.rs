@@ -1,0 +1,109 @@
+//! Which documents: a filter language over JSON, read once and evaluated often.
+//!
+//! A filter is a JSON object, and each of its members a condition that must hold. `FILTERS.md`
+//! beside the registry's README is the language's description; its examples are tested. In reading
+//! order: [`value`] compares, [`path`] finds a field, [`mod@test`] is what a field is held against,
+//! [`node`] joins tests, [`read`] makes all that from JSON within [`Bounds`], [`lookup`] finds
+//! candidates among many documents without reading each; [`words`] is how messages name places.
+
+pub mod lookup;
+pub mod node;
+pub mod path;
+mod read;
+pub mod test;
+pub mod value;
+pub mod words;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use node::Node;
+use path::Path;
+
+/// A filter that was read and is within the bounds. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    root: Arc<Node>,
+    /// The filter as JSON: what tells it from others.
+    text: Arc<str>,
+}
+
+/// Why a filter is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {message}")]
+pub struct Refusal {
+    /// Where in the request, as a JSON pointer (RFC 6901).
+    pub at: String,
+    /// What is wrong and what was expected, in a sentence.
+    pub message: String,
+}
+
+/// Bounds on what a filter may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// How deep logical forms may be nested.
+    pub depth: usize,
+    /// How many clauses there may be in all.
+    pub clauses: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { depth: 5, clauses: 20 }
+    }
+}
+
+impl Filter {
+    /// Reads a filter; `null` and `{}` match everybody.
+    ///
+    /// Errors: what cannot be read or is beyond the bounds, with its place below `/filter`
+    pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, Refusal> {
+        let root = read::read(filter, bounds)?;
+        let text = if filter.is_null() { "{}".into() } else { filter.to_string().into() };
+        Ok(Self { root: Arc::new(root), text })
+    }
+
+    /// Whether metadata are matched.
+    pub fn matches(&self, metadata: &Map<String, Value>) -> bool {
+        self.root.matches(metadata)
+    }
+
+    /// The filter as JSON, which tells it from others.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is evaluated.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// Each field that it asks about, in the order in which it does.
+    pub fn fields(&self) -> Vec<&Path> {
+        let mut fields = Vec::new();
+        self.root.add_fields(&mut fields);
+        fields
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_everybody(&self) -> bool {
+        matches!(&*self.root, Node::All(parts) if parts.is_empty())
+    }
+}
+
+/// Matches everybody.
+impl Default for Filter {
+    fn default() -> Self {
+        Self { root: Arc::new(Node::All(Vec::new())), text: "{}".into() }
+    }
+}
+
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Tests joined by and, or, not.
+
+use serde_json::{Map, Value};
+
+use crate::path::Path;
+use crate::test::Test;
+
+/// A filter that is evaluated. Its depth is bounded where it is read.
+#[derive(Debug)]
+pub enum Node {
+    /// Each of these; of none: everybody.
+    All(Vec<Node>),
+    /// At least one of these.
+    Any(Vec<Node>),
+    /// Not this.
+    Not(Box<Node>),
+    /// One field's test.
+    Field(Path, Test),
+}
+
+impl Node {
+    /// Whether metadata are matched.
+    pub fn matches(&self, metadata: &Map<String, Value>) -> bool {
+        match self {
+            Self::All(parts) => parts.iter().all(|part| part.matches(metadata)),
+            Self::Any(parts) => parts.iter().any(|part| part.matches(metadata)),
+            Self::Not(part) => !part.matches(metadata),
+            Self::Field(path, test) => test.holds(path.find(metadata)),
+        }
+    }
+
+    /// Adds each field that is asked about.
+    pub fn add_fields<'n>(&'n self, fields: &mut Vec<&'n Path>) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => {
+                parts.iter().for_each(|part| part.add_fields(fields));
+            }
+            Self::Not(part) => part.add_fields(fields),
+            Self::Field(path, _) => fields.push(path),
+        }
+    }
+
+    /// Each of these; one alone stands for itself.
+    pub fn all(mut parts: Vec<Self>) -> Self {
+        match (parts.len(), parts.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                parts.extend(last);
+                Self::All(parts)
+            }
+        }
+    }
+}

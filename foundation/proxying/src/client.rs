@@ -1,0 +1,35 @@
+//! Who asks, as the upstream is told; made once for each connection of a client.
+
+use std::net::IpAddr;
+
+use hyper::header::HeaderValue;
+
+/// A client's address and protocol, rendered for the headers of each of its requests.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// For `X-Forwarded-For`.
+    pub(crate) address: HeaderValue,
+    /// For `X-Forwarded-Proto`.
+    pub(crate) protocol: HeaderValue,
+    /// For `Forwarded` (RFC 7239).
+    pub(crate) forwarded: HeaderValue,
+}
+
+impl Client {
+    /// A client at this address, which speaks HTTP over TLS or in the clear.
+    pub fn new(address: IpAddr, is_secure: bool) -> Self {
+        // What came in over IPv6 from an IPv4 address is told as the latter.
+        let address = address.to_canonical();
+        let protocol = if is_secure { "https" } else { "http" };
+        let forwarded = match address {
+            IpAddr::V4(v4) => format!("for={v4};proto={protocol}"),
+            IpAddr::V6(v6) => format!("for=\"[{v6}]\";proto={protocol}"),
+        };
+        let value = |text: String| HeaderValue::try_from(text).expect("addresses are plain ASCII");
+        Self {
+            address: value(address.to_string()),
+            protocol: HeaderValue::from_static(protocol),
+            forwarded: value(forwarded),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What whoever stands in the middle does to heads (RFC 9110 7.6, RFC 9112, RFC 7239), and which heads stop there.
+
+use hyper::body::Body;
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, Entry, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
+};
+use hyper::http::{request, response};
+use hyper::{Method, Request, StatusCode, Uri, Version};
+
+use crate::client::Client;
+use crate::failure::Failure;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
+/// Fields of one connection alone, besides those that `Connection` names.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    KEEP_ALIVE,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    PROXY_CONNECTION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    CONNECTION,
+];
+
+/// What stays the same for every head.
+#[derive(Debug, Clone)]
+pub(crate) struct Middle {
+    /// The upstream's name, for `Host` where a client names none.
+    pub host: HeaderValue,
+    /// `Via`, for what came in HTTP/1.1.
+    pub via: HeaderValue,
+    /// `Via`, for what came in HTTP/1.0.
+    pub via_old: HeaderValue,
+    /// Whether what a client says of others before it is passed on.
+    pub trusts_clients: bool,
+}
+
+/// Refuses a request whose head can be understood in two ways or not at all.
+pub(crate) fn check<B: Body>(request: &Request<B>) -> Result<(), Failure> {
+    let refused = |status, reason| Err(Failure::Refused(status, reason));
+    let headers = request.headers();
+    if *request.method() == Method::CONNECT {
+        return refused(StatusCode::NOT_IMPLEMENTED, "tunnels are not offered");
+    }
+    let hosts = headers.get_all(HOST).iter().count();
+    if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
+        return refused(StatusCode::BAD_REQUEST, "a request has one Host");
+    }
+    if let Err(reason) = framing(headers) {
+        return refused(StatusCode::BAD_REQUEST, reason);
+    }
+    if let Some(coding) = headers.get(TRANSFER_ENCODING)
+        && !coding.as_bytes().eq_ignore_ascii_case(b"chunked")
+    {
+        return refused(StatusCode::NOT_IMPLEMENTED, "chunked is the only transfer coding");
+    }
+    match headers.get(EXPECT) {
+        Some(expected) if !expected.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
+            refused(StatusCode::EXPECTATION_FAILED, "100-continue is the only expectation")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a message that says in two ways where it ends.
+fn framing(headers: &HeaderMap) -> Result<(), &'static str> {
+    let one = |name| headers.get_all(name).iter().nth(1).is_none();
+    if !one(CONTENT_LENGTH) || !one(TRANSFER_ENCODING) {
+        return Err("a message says its length once");
+    }
+    if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
+        return Err("a message has a Content-Length or a Transfer-Encoding, not both");
+    }
+    Ok(())
+}
+
+/// Makes a request's head that of the next hop; whether its body waits for `100 Continue`.
+pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Middle) -> bool {
+    let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };
+    let expects = parts.headers.contains_key(EXPECT) && parts.version == Version::HTTP_11;
+    let is_chunked = parts.headers.contains_key(TRANSFER_ENCODING);
+    let headers = &mut parts.headers;
+    if !expects {
+        headers.remove(EXPECT);
+    }
+    drop_hop_by_hop(headers);
+    // Said anew even where hyper would not expect a body: a GET may have one.
+    if is_chunked {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    let host = match parts.uri.authority() {
+        Some(authority) => HeaderValue::try_from(authority.as_str()).ok(),
+        None => headers.get(HOST).cloned(),
+    };
+    // What the client means goes on, so that the upstream's links lead back here (RFC 9112 3.2.2).
+    if parts.uri.authority().is_some() || host.is_none() {
+        headers.insert(HOST, host.clone().unwrap_or_else(|| middle.host.clone()));
+    }
+    if middle.trusts_clients {
+        append(headers, FORWARDED_FOR, &client.address);
+        append(headers, FORWARDED, &client.forwarded);
+    } else {
+        headers.insert(FORWARDED_FOR, client.address.clone());
+        headers.insert(FORWARDED, client.forwarded.clone());
+    }
+    if !middle.trusts_clients || !headers.contains_key(FORWARDED_PROTO) {
+        headers.insert(FORWARDED_PROTO, client.protocol.clone());
+    }
+    if !middle.trusts_clients || !headers.contains_key(FORWARDED_HOST) {
+        match host {
+            Some(host) => headers.insert(FORWARDED_HOST, host),
+            None => headers.remove(FORWARDED_HOST),
+        };
+    }
+    append(headers, VIA, via);
+    if parts.uri.authority().is_some() {
+        let path = parts.uri.path_and_query().cloned();
+        parts.uri = path.map_or_else(|| Uri::from_static("/"), Uri::from);
+    }
+    parts.version = Version::HTTP_11;
+    expects
+}
+
+/// Makes an answer's head that of the next hop.
+///
+/// Errors: a head that must not be passed on, and why
+pub(crate) fn incoming(parts: &mut response::Parts, middle: &Middle) -> Result<(), &'static str> {
+    if parts.status == StatusCode::SWITCHING_PROTOCOLS {
+        return Err("it changes the protocol, and nobody asked");
+    }
+    framing(&parts.headers)?;
+    if let Some(coding) = parts.headers.get(TRANSFER_ENCODING)
+        && !coding.as_bytes().eq_ignore_ascii_case(b"chunked")
+    {
+        return Err("chunked is the only transfer coding");
+    }
+    drop_hop_by_hop(&mut parts.headers);
+    let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };
+    append(&mut parts.headers, VIA, via);
+    parts.version = Version::HTTP_11;
+    Ok(())
+}
+
+/// Adds a value after those that are there.
+fn append(headers: &mut HeaderMap, name: HeaderName, value: &HeaderValue) {
+    match headers.entry(name) {
+        Entry::Vacant(place) => {
+            place.insert(value.clone());
+        }
+        Entry::Occupied(mut place) => {
+            place.append(value.clone());
+        }
+    }
+}
+
+fn drop_hop_by_hop(headers: &mut HeaderMap) {
+    if headers.contains_key(CONNECTION) {
+        for name in named(headers) {
+            headers.remove(name);
+        }
+    }
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+/// What `Connection` names, but for what frames and routes the message, which no sender can take back.
+fn named(headers: &HeaderMap) -> Vec<HeaderName> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let words = values.flat_map(|value| value.split(',')).map(str::trim);
+    let words = words.filter(|word| {
+        !word.eq_ignore_ascii_case("close") && !word.eq_ignore_ascii_case("keep-alive")
+    });
+    let names = words.filter_map(|word| HeaderName::try_from(word).ok());
+    names.filter(|name| *name != CONTENT_LENGTH && *name != HOST).collect()
+}

@@ -1,0 +1,286 @@
+//! A request taken up, sent on, and answered.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{EXPECT, HeaderValue};
+use hyper::http::request;
+use hyper::{Request, Response};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use crate::answer::Answer;
+use crate::bounds::Bounds;
+use crate::client::Client;
+use crate::counts::Counts;
+use crate::failure::Failure;
+use crate::heads::{self, Middle};
+use crate::pool::{Connection, Pool};
+use crate::upload::{self, Gate, Progress, Stream, Upload};
+
+/// An upstream that says neither `100 Continue` nor its answer gets the body after this long.
+const EXPECTATION: Duration = Duration::from_secs(1);
+
+/// Where requests go, and how whoever sends them there is called.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    host: String,
+    port: u16,
+    middle: Middle,
+}
+
+impl Upstream {
+    /// An upstream by name or address (one of IPv6 without brackets) and port; `via` is the proxy's name, a token.
+    ///
+    /// Errors: `None` where one of the names cannot stand in a header
+    pub fn new(host: &str, port: u16, via: &str) -> Option<Self> {
+        let value = |text: String| HeaderValue::try_from(text).ok();
+        let middle = Middle {
+            host: value(authority(host, port))?,
+            via: value(format!("1.1 {via}"))?,
+            via_old: value(format!("1.0 {via}"))?,
+            trusts_clients: false,
+        };
+        Some(Self { host: host.to_owned(), port, middle })
+    }
+
+    /// Whether `Forwarded` and its kin are believed and added to, or replaced, as at first.
+    pub fn trusting(mut self, trusts_clients: bool) -> Self {
+        self.middle.trusts_clients = trusts_clients;
+        self
+    }
+
+    /// Whether it is so.
+    pub fn trusts_clients(&self) -> bool {
+        self.middle.trusts_clients
+    }
+
+    /// Host and port as in a URL.
+    pub fn authority(&self) -> String {
+        authority(&self.host, self.port)
+    }
+}
+
+fn authority(host: &str, port: u16) -> String {
+    match (host.contains(':'), port) {
+        (true, port) => format!("[{host}]:{port}"),
+        (false, 80) => host.to_owned(),
+        (false, port) => format!("{host}:{port}"),
+    }
+}
+
+/// A proxy before one upstream. Clones share their connections; use it on one runtime.
+pub struct Proxy<B: Send + 'static = Incoming> {
+    pool: Arc<Pool<B>>,
+    middle: Middle,
+    bounds: Bounds,
+    counts: Arc<Counts>,
+}
+
+impl<B: Send + 'static> Clone for Proxy<B> {
+    fn clone(&self) -> Self {
+        Self {
+            pool: Arc::clone(&self.pool),
+            middle: self.middle.clone(),
+            bounds: self.bounds,
+            counts: Arc::clone(&self.counts),
+        }
+    }
+}
+
+impl<B> Proxy<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    /// A proxy that opens its first connection with its first request, and its `counts`: its alone.
+    pub fn new(upstream: &Upstream, bounds: Bounds, counts: Arc<Counts>) -> Self {
+        let pool = Pool::new(upstream.host.clone(), upstream.port, bounds, Arc::clone(&counts));
+        Self { pool: Arc::new(pool), middle: upstream.middle.clone(), bounds, counts }
+    }
+
+    /// Sends a request on and gives its answer, whose body comes as it is asked for.
+    ///
+    /// Dropping the future or the answer cancels the request at the upstream, too.
+    ///
+    /// Errors: nothing was answered; see [`Failure::answer`]
+    pub async fn forward(
+        &self,
+        client: &Client,
+        request: Request<B>,
+    ) -> Result<Response<Answer<B>>, Failure> {
+        self.counts.requests.one();
+        let mut watch = Watch { counts: &self.counts, has_ended: false };
+        let answer = self.exchange(client, request).await;
+        watch.has_ended = true;
+        match &answer {
+            Ok(_) => self.counts.answered.one(),
+            Err(failure) => failure.count(&self.counts).one(),
+        }
+        answer
+    }
+
+    async fn exchange(
+        &self,
+        client: &Client,
+        request: Request<B>,
+    ) -> Result<Response<Answer<B>>, Failure> {
+        let begun = Instant::now();
+        let deadline = begun + self.bounds.whole;
+        heads::check(&request)?;
+        let mut request = self.prepare(begun, client, request).await?;
+        let place = self.pool.place(deadline).await?;
+        let mut kept = self.pool.take();
+        loop {
+            let was_kept = kept.is_some();
+            let mut connection = match kept.take() {
+                Some(connection) => connection,
+                None => self.pool.connect(deadline).await?,
+            };
+            let spare = if was_kept { spare(&request) } else { None };
+            match self.ask(&mut connection, request, deadline).await {
+                Ok(answer) => {
+                    let (mut parts, body) = answer.into_parts();
+                    heads::incoming(&mut parts, &self.middle).map_err(Failure::Head)?;
+                    if was_kept {
+                        self.counts.reused.one();
+                    }
+                    let lease = self.pool.lease(connection, place);
+                    let body = Answer::relay(body, lease, deadline, Arc::clone(&self.counts));
+                    return Ok(Response::from_parts(parts, body));
+                }
+                Err(Unanswered::Failed(failure)) => return Err(failure),
+                Err(Unanswered::Lost(error, unsent)) => {
+                    let spare = spare.filter(|_| !connection.ear.heard());
+                    let again = unsent.map(|unsent| *unsent).or(spare);
+                    match again.filter(|_| was_kept) {
+                        Some(again) => request = again,
+                        None => return Err(Failure::Upstream(error)),
+                    }
+                    self.counts.retried.one();
+                }
+            }
+        }
+    }
+
+    /// Makes the request that of the next hop: its head changed, its body taken whole if it is short.
+    async fn prepare(
+        &self,
+        begun: Instant,
+        client: &Client,
+        request: Request<B>,
+    ) -> Result<Request<Upload<B>>, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let expects = heads::outgoing(&mut parts, client, &self.middle);
+        parts.extensions.clear();
+        let length = body.size_hint().exact();
+        let upload = if body.is_end_stream() {
+            parts.headers.remove(EXPECT);
+            Upload::Whole(None)
+        } else if !expects && length.is_some_and(|bytes| bytes <= self.bounds.gathered as u64) {
+            let end = begun + self.bounds.first_byte.min(self.bounds.whole);
+            let gathered = timeout_at(end, upload::gather(body, &self.counts)).await;
+            Upload::Whole(gathered.map_err(|_| Failure::BodySlow)??)
+        } else {
+            let gate = expects.then(|| gate(&mut parts));
+            let (progress, counts) = (Arc::new(Progress::new(begun)), Arc::clone(&self.counts));
+            Upload::Stream(Box::new(Stream { body, gate, progress, counts }))
+        };
+        Ok(Request::from_parts(parts, upload))
+    }
+
+    /// Sends a request and waits for the head of its answer, within the deadlines.
+    async fn ask(
+        &self,
+        connection: &mut Connection<B>,
+        request: Request<Upload<B>>,
+        deadline: Instant,
+    ) -> Result<Response<Incoming>, Unanswered<B>> {
+        let progress = request.body().progress();
+        connection.ear.listen();
+        let mut answer = pin!(connection.sender.try_send_request(request));
+        let first = Instant::now() + self.bounds.first_byte;
+        let mut alarm = pin!(sleep_until(first.min(deadline)));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer.map_err(|mut lost| {
+                    if progress.is_some_and(|progress| progress.is_broken()) {
+                        return Unanswered::Failed(Failure::BodyBroken);
+                    }
+                    let unsent = lost.take_message().map(Box::new);
+                    Unanswered::Lost(lost.into_error(), unsent)
+                }),
+                () = &mut alarm => {
+                    let next = self.overdue(progress.as_deref(), deadline);
+                    alarm.as_mut().reset(next.map_err(Unanswered::Failed)?);
+                }
+            }
+        }
+    }
+
+    /// Whose fault it is that there is no answer yet, or until when nobody's.
+    fn overdue(&self, progress: Option<&Progress>, deadline: Instant) -> Result<Instant, Failure> {
+        let now = Instant::now();
+        let moved = progress.map(|progress| progress.moved_at() + self.bounds.first_byte);
+        match moved {
+            Some(next) if next > now && now < deadline => Ok(next.min(deadline)),
+            _ if progress.is_some_and(Progress::waits_for_client) => Err(Failure::BodySlow),
+            _ if now >= deadline => Err(Failure::WholeSlow),
+            _ => Err(Failure::FirstByteSlow),
+        }
+    }
+}
+
+/// Why there is no answer.
+enum Unanswered<B> {
+    Failed(Failure),
+    /// The connection broke; the request as well if nothing of it was written.
+    Lost(hyper::Error, Option<Box<Request<Upload<B>>>>),
+}
+
+/// The same request for a second try, if it may be made twice.
+fn spare<B>(request: &Request<Upload<B>>) -> Option<Request<Upload<B>>> {
+    if !request.body().is_empty() || !request.method().is_idempotent() {
+        return None;
+    }
+    let mut spare = Request::new(Upload::Whole(None));
+    spare.method_mut().clone_from(request.method());
+    spare.uri_mut().clone_from(request.uri());
+    spare.headers_mut().clone_from(request.headers());
+    Some(spare)
+}
+
+/// Opens when the upstream says `100 Continue`, or has been silent for long enough.
+fn gate(parts: &mut request::Parts) -> Gate {
+    let (sender, opened) = oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let mut carrier = Request::new(());
+    hyper::ext::on_informational(&mut carrier, move |said| {
+        if said.status() == hyper::StatusCode::CONTINUE
+            && let Some(sender) = sender.lock().ok().and_then(|mut sender| sender.take())
+        {
+            // The body may be gone already.
+            let _ = sender.send(());
+        }
+    });
+    parts.extensions = carrier.into_parts().0.extensions;
+    Box::pin(async move {
+        let _ = timeout(EXPECTATION, opened).await;
+    })
+}
+
+/// Counts a request that is dropped before it was answered.
+struct Watch<'a> {
+    counts: &'a Counts,
+    has_ended: bool,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.counts.cancelled.one();
+        }
+    }
+}

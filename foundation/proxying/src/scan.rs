@@ -1,0 +1,201 @@
+//! Requests that say in two ways where they end, found before hyper sees them.
+//!
+//! hyper takes the first of two equal lengths and prefers chunks to a length, as it may (RFC 9112 6.3), and tells
+//! nobody. Where machines stand in a row, what one of them tolerates another may read differently: such a request is
+//! refused. The scan follows requests and their bodies through the bytes as they come, and spoils the last byte of a
+//! head that it finds guilty, so that hyper answers 400 and closes.
+
+/// The longest beginning of a line that is looked at.
+const LOOK: usize = 128;
+
+/// How far the bytes of one connection were followed.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    at: At,
+    /// The line so far, cut at [`LOOK`].
+    line: Vec<u8>,
+    /// What the head said of its body.
+    said: Said,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Said {
+    has_request_line: bool,
+    lengths: u32,
+    codings: u32,
+    length: u64,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum At {
+    #[default]
+    Head,
+    /// In a body, or in a chunk with its line end, with so many bytes to come, and where after that.
+    Bytes(u64, After),
+    /// In the line before a chunk.
+    ChunkSize,
+    /// After the last chunk.
+    Trailers,
+    /// After a head that was spoilt: whatever comes is not read.
+    Spoilt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Head,
+    ChunkSize,
+}
+
+impl Scan {
+    /// Follows what came next; what must not be read as a request is spoilt.
+    pub fn follow(&mut self, bytes: &mut [u8]) {
+        let mut next = 0;
+        while next < bytes.len() {
+            match self.at {
+                At::Spoilt => return,
+                At::Bytes(left, after) => {
+                    let here = left.min((bytes.len() - next) as u64);
+                    // At most as long as the slice.
+                    next += here as usize;
+                    self.at = match (left - here, after) {
+                        (0, After::Head) => At::Head,
+                        (0, After::ChunkSize) => At::ChunkSize,
+                        (left, after) => At::Bytes(left, after),
+                    };
+                }
+                At::Head | At::ChunkSize | At::Trailers => {
+                    let byte = bytes[next];
+                    if byte != b'\n' {
+                        if self.line.len() < LOOK {
+                            self.line.push(byte);
+                        }
+                    } else {
+                        self.end_line();
+                        if self.at == At::Spoilt {
+                            bytes[next] = 0;
+                        }
+                    }
+                    next += 1;
+                }
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        let text = line.strip_suffix(b"\r").unwrap_or(&line);
+        match self.at {
+            At::Head if text.is_empty() => self.end_head(),
+            At::Head if self.said.has_request_line => self.said.field(text),
+            At::Head => self.said.has_request_line = true,
+            At::ChunkSize => self.at = chunk(text),
+            At::Trailers if text.is_empty() => self.at = At::Head,
+            At::Trailers | At::Bytes(..) | At::Spoilt => {}
+        }
+        // Its room is used for the next one.
+        line.clear();
+        self.line = line;
+    }
+
+    fn end_head(&mut self) {
+        let said = std::mem::take(&mut self.said);
+        self.at = match (said.lengths, said.codings) {
+            // Empty lines before a request are passed over.
+            (0, 0) => At::Head,
+            (1, 0) if said.length == 0 => At::Head,
+            (1, 0) => At::Bytes(said.length, After::Head),
+            (0, 1) => At::ChunkSize,
+            _ => At::Spoilt,
+        };
+    }
+}
+
+impl Said {
+    fn field(&mut self, line: &[u8]) {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
+        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        if name.eq_ignore_ascii_case(b"content-length") {
+            self.lengths += 1;
+            // What is no number hyper refuses.
+            self.length =
+                std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.codings += 1;
+        }
+    }
+}
+
+/// Where a chunk leads whose line this is; what is no number hyper refuses.
+fn chunk(line: &[u8]) -> At {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let size = std::str::from_utf8(&line[..digits]).ok();
+    match size.and_then(|text| u64::from_str_radix(text, 16).ok()) {
+        Some(0) => At::Trailers,
+        // With the end of its line.
+        Some(size) => At::Bytes(size.saturating_add(2), After::ChunkSize),
+        None => At::Spoilt,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of it, whole and cut in two at every place.
+    fn followed(stream: &str) -> String {
+        let run = |cut: usize| {
+            let mut bytes = stream.as_bytes().to_vec();
+            let mut scan = Scan::default();
+            let (one, two) = bytes.split_at_mut(cut);
+            scan.follow(one);
+            scan.follow(two);
+            String::from_utf8(bytes).unwrap()
+        };
+        let whole = run(0);
+        for cut in 0..=stream.len() {
+            assert_eq!(run(cut), whole, "cut at {cut}");
+        }
+        whole
+    }
+
+    const GUILTY: [&str; 4] = [
+        "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nX: y\r\ncontent-length: 4\r\n\r\n",
+        "POST / HTTP/1.1\nContent-Length: 4\nContent-Length: 4\n\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ];
+
+    const INNOCENT: [&str; 6] = [
+        "GET /content-length:1?transfer-encoding:2 HTTP/1.1\r\nHost: h\r\n\r\n",
+        "\r\n\r\nGET / HTTP/1.1\r\nX-Content-Length: 1\r\nContent-Length: 0\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length:  15 \r\n\r\nContent-Length:",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n1A;x=\"y\"\r\nContent-Length: 5\r\n\r\nhello\r\n0\r\nX-T: 1\r\n\r\n",
+        "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n2\r\nok\r\n00\r\n\r\n",
+    ];
+
+    #[test]
+    fn the_guilty_are_spoilt_wherever_they_stand() {
+        for guilty in GUILTY {
+            let spoilt = format!("{}\0", &guilty[..guilty.len() - 1]);
+            assert_eq!(followed(guilty), spoilt);
+            for innocent in INNOCENT {
+                let stream = format!("{innocent}{guilty}rest");
+                assert_eq!(followed(&stream), format!("{innocent}{spoilt}rest"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_innocent_go_through_one_after_the_other() {
+        let all = INNOCENT.concat();
+        assert_eq!(followed(&all), all);
+    }
+
+    #[test]
+    fn lines_without_end_take_no_room() {
+        let mut scan = Scan::default();
+        scan.follow(&mut [b'x'; 10_000]);
+        assert_eq!(scan.line.len(), LOOK);
+    }
+}

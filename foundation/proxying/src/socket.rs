@@ -1,0 +1,124 @@
+//! A client's stream, as whoever stands in the middle needs it.
+//!
+//! - It can be broken instead of closed. hyper leaves an answer that broke off unfinished and closes the stream. Where
+//!   the framing has a length or chunks, the client sees that something is missing; where the end of the stream is the
+//!   end of the answer, as for clients of HTTP/1.0, it must see a reset.
+//! - Closed with bytes on their way to it, the kernel would reset it, and an answer given before the request's end
+//!   might be lost: it takes in what comes for a while after its last word.
+//! - Requests that can be read in two ways are spoilt (see `scan`).
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+use crate::scan::Scan;
+
+/// How long what comes after the last word is taken in.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A stream and whether it ends with a reset.
+#[derive(Debug)]
+pub struct Socket {
+    stream: TcpStream,
+    is_broken: Arc<AtomicBool>,
+    scan: Scan,
+    /// Set after the last word: how long to go on reading.
+    linger: Option<Pin<Box<Sleep>>>,
+}
+
+/// Breaks a [`Socket`] that somebody else holds, as soon as that is dropped.
+#[derive(Debug)]
+pub struct Breaker(Arc<AtomicBool>);
+
+impl Socket {
+    /// A stream and its breaker.
+    pub fn new(stream: TcpStream) -> (Self, Breaker) {
+        let is_broken = Arc::new(AtomicBool::new(false));
+        let breaker = Breaker(Arc::clone(&is_broken));
+        (Self { stream, is_broken, scan: Scan::default(), linger: None }, breaker)
+    }
+}
+
+impl Breaker {
+    /// From now on the stream's end is a reset.
+    pub fn break_off(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if self.is_broken.load(Ordering::Relaxed) {
+            // A stream that is gone already needs no reset.
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.scan.follow(&mut buffer.filled_mut()[before..]);
+        read
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { stream, linger, .. } = self.get_mut();
+        let end = match linger {
+            Some(end) => end,
+            None => {
+                ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+                linger.insert(Box::pin(sleep(LINGER)))
+            }
+        };
+        loop {
+            let mut bytes = [0; 4096];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut *stream).poll_read(context, &mut buffer) {
+                Poll::Pending => return end.as_mut().poll(context).map(Ok),
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                // The client has said its last word, too, or is gone.
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

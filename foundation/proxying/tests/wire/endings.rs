@@ -1,0 +1,92 @@
+//! What breaks off on one side breaks off on the other.
+
+use crate::house::{House, status, until};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_never_ends_well() {
+    for (version, answer, says_its_end) in [
+        ("1.1", "Content-Length: 10\r\n\r\nhello", true),
+        ("1.1", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", true),
+        ("1.1", "Transfer-Encoding: chunked\r\n\r\n5\r\nhel", true),
+        ("1.1", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nxyz", true),
+        // Where the end of the connection is the end of the answer, that end must not be a clean one.
+        ("1.0", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", false),
+    ] {
+        let house = House::open().await;
+        let request = format!("GET / HTTP/{version}\r\nHost: h\r\n\r\n");
+        let seen = house.seen(&request, &format!("HTTP/1.1 200 OK\r\n{answer}")).await;
+        assert!(!seen.text().ends_with("0\r\n\r\n"), "{answer:?}: {}", seen.text());
+        assert!(says_its_end || !seen.is_clean, "{answer:?}: {}", seen.text());
+        assert_eq!(house.counts.broken_off.get(), 1, "{answer:?}");
+        assert_eq!(house.counts.completed.get(), 0, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_what_was_not_answered() {
+    let house = House::open().await;
+    let client = house.say(GET).await;
+    let mut upstream = house.hear().await;
+    upstream.head().await;
+    drop(client);
+    assert_eq!(upstream.end().await.text(), "");
+    until(|| house.counts.cancelled.get() == 1 && house.counts.open.get() == 0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_what_is_being_answered() {
+    let house = House::open().await;
+    let mut client = house.say(GET).await;
+    let mut upstream = house.hear().await;
+    upstream.head().await;
+    upstream.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello").await;
+    client.until("hello").await;
+    drop(client);
+    upstream.end().await;
+    until(|| house.counts.cancelled.get() == 1 && house.counts.open.get() == 0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_breaks_off_its_body_breaks_off_the_request() {
+    for (framing, part) in
+        [("Content-Length: 100000", "hello"), ("Transfer-Encoding: chunked", "5\r\nhello\r\n")]
+    {
+        let house = House::open().await;
+        let client =
+            house.say(format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n{part}")).await;
+        let mut upstream = house.hear().await;
+        upstream.head().await;
+        upstream.until("hello").await;
+        drop(client);
+        let rest = upstream.end().await;
+        assert!(!rest.text().ends_with("0\r\n\r\n"), "{framing}: {rest:?}");
+        until(|| house.counts.open.get() == 0).await;
+    }
+}
+
+/// A short body is had before the upstream is bothered.
+#[tokio::test]
+async fn a_short_body_that_breaks_off_reaches_nobody() {
+    let house = House::open().await;
+    drop(house.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhello").await);
+    until(|| house.counts.body_broken.get() + house.counts.cancelled.get() == 1).await;
+    assert_eq!(house.counts.connected.get(), 0);
+}
+
+/// A client that is still sending sees the answer, and no reset.
+#[tokio::test]
+async fn an_answer_before_the_end_of_the_request_is_seen() {
+    let house = House::open().await;
+    let mut client =
+        house.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n").await;
+    let mut upstream = house.hear().await;
+    upstream.head().await;
+    client.say(vec![b'x'; 1 << 20]).await;
+    upstream.say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n").await;
+    // Not read before all of this was said to whoever has answered already.
+    client.say(vec![b'x'; 4 << 20]).await;
+    assert_eq!(status(&client.head().await), 413);
+    assert!(client.end().await.is_clean);
+}

@@ -1,0 +1,98 @@
+//! One thread's clients.
+
+use std::net::{SocketAddr, TcpStream as StdStream};
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use proxying::{Client, Socket};
+use serving::limits::Limits;
+use serving::stop::Stop;
+use socket2::SockRef;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use super::desk::Desk;
+use super::tally::Guest;
+
+/// A connection that a lane is to serve.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    pub stream: StdStream,
+    pub address: SocketAddr,
+    pub guest: Guest,
+}
+
+/// A thread's part of a front.
+pub(super) struct Lane {
+    desk: Arc<Desk>,
+    limits: Limits,
+    accepted: UnboundedReceiver<Accepted>,
+    stop: Stop,
+}
+
+impl Lane {
+    pub fn new(
+        desk: Desk,
+        limits: Limits,
+        accepted: UnboundedReceiver<Accepted>,
+        stop: Stop,
+    ) -> Self {
+        Self { desk: Arc::new(desk), limits, accepted, stop }
+    }
+
+    /// Serves until stopped, then finishes what is in flight within the time for it.
+    pub async fn serve(mut self) {
+        let mut talks = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.accepted.recv() => match accepted {
+                    Some(accepted) => {
+                        let desk = Arc::clone(&self.desk);
+                        talks.spawn(converse(accepted, desk, self.limits, self.stop.clone()));
+                    }
+                    None => break,
+                },
+                Some(_) = talks.join_next() => {}
+            }
+        }
+        let all = async { while talks.join_next().await.is_some() {} };
+        // What is still under way after the bound is cut off as the set is dropped.
+        let _ = tokio::time::timeout(self.limits.drain(), all).await;
+    }
+}
+
+/// One client, as long as it stays.
+async fn converse(accepted: Accepted, desk: Arc<Desk>, limits: Limits, mut stop: Stop) {
+    let Accepted { stream, address, guest: _guest } = accepted;
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
+    let _ = stream.set_nodelay(true);
+    // An answer that nobody reads would keep its connection and its bytes for ever.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
+    let (socket, breaker) = Socket::new(stream);
+    let client = Client::new(address.ip(), false);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle())
+        .max_buf_size(limits.max_head_bytes as usize)
+        .serve_connection(
+            TokioIo::new(socket),
+            service_fn(|request| desk.answer(&client, request)),
+        );
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.pulled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    // A user of hyper's is the answer's body, which broke off.
+    if ended.is_err_and(|error| error.is_user()) {
+        breaker.break_off();
+    }
+}

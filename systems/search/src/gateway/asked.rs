@@ -1,0 +1,218 @@
+//! What a search asks for, within its bounds.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::reading;
+use crate::fault::{Code, Fault};
+
+/// Bytes of a query.
+pub(super) const LONGEST_QUERY: usize = 8 << 10;
+/// Rows of an answer.
+pub(super) const MOST_RESULTS: u64 = 1_000;
+/// Rows of an answer unless told otherwise.
+const RESULTS: u64 = 10;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body<'a> {
+    #[serde(borrow)]
+    query: Option<Cow<'a, str>>,
+    vector: Option<Vec<f32>>,
+    #[serde(default = "results")]
+    k: u64,
+    filter: Option<Value>,
+    #[serde(default)]
+    use_playbook: bool,
+    #[serde(default)]
+    exact: bool,
+    as_of: Option<u64>,
+    #[serde(default = "yes")]
+    include_metadata: bool,
+}
+
+fn results() -> u64 {
+    RESULTS
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A search as it is to be carried out.
+#[derive(Debug, PartialEq)]
+pub(super) struct Asked<'a> {
+    pub target: Target<'a>,
+    pub k: usize,
+    pub filter: Option<Value>,
+    pub use_playbook: bool,
+    pub exact: bool,
+    pub as_of: Option<u64>,
+    pub include_metadata: bool,
+}
+
+/// Where it looks.
+#[derive(Debug, PartialEq)]
+pub(super) enum Target<'a> {
+    /// Where this text is.
+    Text(Cow<'a, str>),
+    /// Here; of length 1.
+    Vector(Vec<f32>),
+}
+
+/// Reads a search.
+///
+/// Errors: everything that is wrong; only the first thing where the body has not the right shape
+pub(super) fn read(body: &[u8], dimension: usize) -> Result<Asked<'_>, Vec<Fault>> {
+    let body: Body<'_> = reading::read(body).map_err(|fault| vec![fault])?;
+    let mut faults = Vec::new();
+    let target = target(body.query, body.vector, dimension).map_err(|fault| faults.push(fault));
+    if !(1..=MOST_RESULTS).contains(&body.k) {
+        let what = format!("k is 1 to {MOST_RESULTS}, not {}", body.k);
+        faults.push(Fault::new(Code::InvalidRequest, what).at("/k"));
+    }
+    if body.as_of.is_some() && !body.exact {
+        let what = "as_of is for exact searches only";
+        faults.push(Fault::new(Code::InvalidRequest, what).at("/as_of"));
+    }
+    if body.filter.as_ref().is_some_and(|filter| !filter.is_object()) {
+        faults.push(Fault::new(Code::InvalidFilter, "a filter is an object").at("/filter"));
+    }
+    match target {
+        Ok(target) if faults.is_empty() => Ok(Asked {
+            target,
+            k: usize::try_from(body.k).unwrap_or(usize::MAX),
+            filter: body.filter,
+            use_playbook: body.use_playbook,
+            exact: body.exact,
+            as_of: body.as_of,
+            include_metadata: body.include_metadata,
+        }),
+        _ => Err(faults),
+    }
+}
+
+fn target<'a>(
+    query: Option<Cow<'a, str>>,
+    vector: Option<Vec<f32>>,
+    dimension: usize,
+) -> Result<Target<'a>, Fault> {
+    match (query, vector) {
+        (Some(_), Some(_)) => {
+            let what = "query and vector exclude each other";
+            Err(Fault::new(Code::InvalidQuery, what).at("/vector"))
+        }
+        (None, None) => Err(Fault::new(Code::InvalidQuery, "a query or a vector is wanted").at("")),
+        (Some(query), None) => text(query).map(Target::Text),
+        (None, Some(vector)) => unit(vector, dimension).map(Target::Vector),
+    }
+}
+
+fn text(query: Cow<'_, str>) -> Result<Cow<'_, str>, Fault> {
+    let what = match query.len() {
+        bytes if bytes > LONGEST_QUERY => {
+            format!("a query has at most {LONGEST_QUERY} bytes, not {bytes}")
+        }
+        _ if query.trim().is_empty() => "the query is empty".to_owned(),
+        _ => return Ok(query),
+    };
+    Err(Fault::new(Code::InvalidQuery, what).at("/query"))
+}
+
+/// The same direction at length 1.
+///
+/// Errors: as [`check`]
+fn unit(mut vector: Vec<f32>, dimension: usize) -> Result<Vec<f32>, Fault> {
+    check(&vector, dimension)?;
+    let squares: f64 = vector.iter().map(|number| f64::from(*number).powi(2)).sum();
+    let length = squares.sqrt();
+    vector.iter_mut().for_each(|number| *number = (f64::from(*number) / length) as f32);
+    Ok(vector)
+}
+
+/// Whether a vector can be looked for, or kept.
+///
+/// Errors: `INVALID_VECTOR` for another dimension, a number that is none, or no direction
+pub(super) fn check(vector: &[f32], dimension: usize) -> Result<(), Fault> {
+    let bad = |what: String, at: String| Err(Fault::new(Code::InvalidVector, what).at(at));
+    if vector.len() != dimension {
+        let what = format!("a vector has {dimension} numbers here, not {}", vector.len());
+        return bad(what, "/vector".into());
+    }
+    if let Some(place) = vector.iter().position(|number| !number.is_finite()) {
+        let what = "the number is beyond what 32 bits hold".to_owned();
+        return bad(what, format!("/vector/{place}"));
+    }
+    if vector.iter().all(|number| *number == 0.0) {
+        return bad("a vector of zeros has no direction".into(), "/vector".into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(body: &str) -> Vec<(Code, String)> {
+        let faults = read(body.as_bytes(), 3).unwrap_err();
+        faults.into_iter().map(|fault| (fault.code, fault.at.unwrap_or("?".into()))).collect()
+    }
+
+    #[test]
+    fn everything_has_a_default_but_where_to_look() {
+        let asked = read(br#"{"query":"forklift driver"}"#, 3).unwrap();
+        assert_eq!(asked.target, Target::Text("forklift driver".into()));
+        assert_eq!((asked.k, asked.exact, asked.use_playbook), (10, false, false));
+        assert!(asked.include_metadata && asked.filter.is_none() && asked.as_of.is_none());
+        let asked = read(br#"{"vector":[3,0,4],"k":1000,"exact":true,"as_of":7}"#, 3).unwrap();
+        assert_eq!(asked.target, Target::Vector(vec![0.6, 0.0, 0.8]));
+        assert_eq!((asked.k, asked.as_of), (1_000, Some(7)));
+    }
+
+    #[test]
+    fn each_bad_input_has_its_code_and_place() {
+        use Code::{InvalidFilter, InvalidQuery, InvalidRequest, InvalidVector};
+        let long = format!(r#"{{"query":"{}"}}"#, "a".repeat(LONGEST_QUERY + 1));
+        for (body, code, at) in [
+            ("{}", InvalidQuery, ""),
+            (r#"{"query":""}"#, InvalidQuery, "/query"),
+            (r#"{"query":" \t\n"}"#, InvalidQuery, "/query"),
+            (&*long, InvalidQuery, "/query"),
+            (r#"{"query":"a","vector":[1,0,0]}"#, InvalidQuery, "/vector"),
+            (r#"{"query":7}"#, InvalidRequest, "/query"),
+            (r#"{"query":"a","k":0}"#, InvalidRequest, "/k"),
+            (r#"{"query":"a","k":1000000000}"#, InvalidRequest, "/k"),
+            (r#"{"query":"a","k":-1}"#, InvalidRequest, "/k"),
+            (r#"{"query":"a","k":2.5}"#, InvalidRequest, "/k"),
+            (r#"{"vector":[1,0]}"#, InvalidVector, "/vector"),
+            (r#"{"vector":[1,0,0,0]}"#, InvalidVector, "/vector"),
+            (r#"{"vector":[0,0,0]}"#, InvalidVector, "/vector"),
+            (r#"{"vector":[0,1e39,0]}"#, InvalidRequest, "/vector/1"),
+            (r#"{"vector":[0,NaN,0]}"#, InvalidRequest, "/vector/1"),
+            (r#"{"vector":[0,null,0]}"#, InvalidRequest, "/vector/1"),
+            (r#"{"query":"a","filter":[]}"#, InvalidFilter, "/filter"),
+            (r#"{"query":"a","as_of":3}"#, InvalidRequest, "/as_of"),
+            (r#"{"query":"a","quary":"b"}"#, InvalidRequest, "/quary"),
+        ] {
+            let shown: String = body.chars().take(60).collect();
+            assert_eq!(faults(body), [(code, at.to_owned())], "{shown}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let told = faults(r#"{"query":"","k":0,"as_of":1,"filter":3}"#);
+        let places: Vec<&str> = told.iter().map(|(_, at)| at.as_str()).collect();
+        assert_eq!(places, ["/query", "/k", "/as_of", "/filter"]);
+    }
+
+    #[test]
+    fn a_vector_keeps_its_direction_however_long_it_is() {
+        for length in [1e-30_f32, 1.0, 1e30] {
+            let unit = unit(vec![3.0 * length, 0.0, 4.0 * length], 3).unwrap();
+            assert!((unit[0] - 0.6).abs() < 1e-6 && (unit[2] - 0.8).abs() < 1e-6, "{unit:?}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Rows in bulk: read, embedded, kept, and then found.
+//!
+//! What is known about a row is written before the index learns of it, and forgotten after the index has: whatever is
+//! found is known, wherever a crash falls.
+
+mod intended;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
+use hyper::{Request, StatusCode};
+use serde::Serialize;
+use serving::http::{self, Answer};
+use tokio::runtime::Handle;
+
+use super::refusal::refusal;
+use super::route::Parameters;
+use super::{Gateway, json};
+use crate::embed::Embed;
+use crate::fault::{Code, Fault};
+use crate::index::{Batch, Entry, Index, Written};
+use crate::metadata::Changes;
+use crate::row::{Refused, Row};
+use intended::{Form, Intended};
+
+/// Bytes of a body, above which it is a bulk: it waits for its turn, and keeps no searches waiting.
+const BULK: usize = 8 << 10;
+/// Bytes of a body, above which its turn lasts until it is written: its rows take many times the room.
+const LARGE: usize = 1 << 20;
+/// Texts that are embedded at a time.
+const AT_ONCE: usize = 256;
+/// Records looked at at a time when those of a dropped index are forgotten.
+const PAGE: usize = 1_000;
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault>,
+    accepted: usize,
+    deleted: u64,
+    refused: &'a [Refused],
+    refused_count: u64,
+    index_size: u64,
+    sequence: u64,
+}
+
+impl<E: Embed, I: Index> Gateway<E, I> {
+    /// Answers an ingest.
+    pub(super) async fn ingest(&self, request: &Request<Bytes>) -> Answer {
+        self.try_ingest(request).await.unwrap_or_else(refusal)
+    }
+
+    async fn try_ingest(&self, request: &Request<Bytes>) -> Result<Answer, Fault> {
+        let parameters = Parameters::read(request.uri().query(), &["drop", "all_or_nothing"])?;
+        let form = Form {
+            is_lines: request.headers().get(CONTENT_TYPE).is_some_and(|media| {
+                media
+                    .to_str()
+                    .is_ok_and(|media| media.contains("ndjson") || media.contains("jsonl"))
+            }),
+            drop: parameters.flag("drop")?,
+            all_or_nothing: parameters.flag("all_or_nothing")?,
+        };
+        let body = request.body().clone();
+        if body.len() <= BULK {
+            return self.take(&body, form, ()).await;
+        }
+        let turn = Arc::clone(&self.0.bulks).acquire_owned().await.expect("it is never closed");
+        let gateway = self.clone();
+        apart(async move {
+            if body.len() > LARGE {
+                let answer = gateway.take(&body, form, ()).await;
+                drop(turn);
+                return answer;
+            }
+            gateway.take(&body, form, turn).await
+        })
+        .await
+    }
+
+    /// Reads and embeds in its turn, and writes after it.
+    async fn take<T: Send>(&self, body: &[u8], form: Form, turn: T) -> Result<Answer, Fault> {
+        let mut intended = Intended::read(body, form)?;
+        let vectors = self.vectors(&mut intended).await?;
+        drop(turn);
+        let accepted = intended.rows.len();
+        let figures = &self.0.figures;
+        figures.refused.add(intended.refused_count);
+        if let Some(error) = intended.error() {
+            return self.told(StatusCode::BAD_REQUEST, &intended, Some(error), (0, None)).await;
+        }
+        let (drop, delete) = (intended.drop, std::mem::take(&mut intended.delete));
+        let rows =
+            std::mem::take(&mut intended.rows).into_iter().map(|placed| placed.row).collect();
+        let written = self.write(drop, (rows, vectors), delete).await?;
+        figures.accepted.add(accepted as u64);
+        figures.deleted.add(written.deleted);
+        self.told(StatusCode::OK, &intended, None, (accepted, Some(written))).await
+    }
+
+    async fn told(
+        &self,
+        status: StatusCode,
+        intended: &Intended,
+        error: Option<Fault>,
+        (accepted, written): (usize, Option<Written>),
+    ) -> Result<Answer, Fault> {
+        let written = match written {
+            Some(written) => written,
+            None => {
+                let status = self.0.parts.index.status().await?;
+                Written { size: status.size, deleted: 0, sequence: status.sequence }
+            }
+        };
+        let told = Told {
+            error,
+            accepted,
+            deleted: written.deleted,
+            refused: &intended.refused,
+            refused_count: intended.refused_count,
+            index_size: written.size,
+            sequence: written.sequence,
+        };
+        let body = serde_json::to_vec(&told).expect("strings and numbers always serialize");
+        Ok(http::json(status, body))
+    }
+
+    /// The vectors of rows, given or embedded; rows that have none are refused.
+    async fn vectors(&self, intended: &mut Intended) -> Result<Vec<Vec<f32>>, Fault> {
+        let dimension = self.0.parts.embed.dimension();
+        intended.retain(|row| match &row.vector {
+            Some(vector) => super::asked::check(vector, dimension),
+            None => Ok(()),
+        });
+        let mut vectors = Vec::with_capacity(intended.rows.len());
+        while vectors.len() < intended.rows.len() {
+            let begin = vectors.len();
+            let end = intended.rows.len().min(begin + AT_ONCE);
+            match self
+                .some_vectors(intended.rows[begin..end].iter().map(|placed| &placed.row))
+                .await
+            {
+                Ok(some) => vectors.extend(some),
+                Err((place, fault)) => match place {
+                    Some(place) => intended.refuse(begin + place, fault),
+                    None => return Err(fault),
+                },
+            }
+        }
+        Ok(vectors)
+    }
+
+    /// Errors: what is wrong, and with which of the rows if it is one of them
+    async fn some_vectors<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a Row> + Clone + Send,
+    ) -> Result<Vec<Vec<f32>>, (Option<usize>, Fault)> {
+        let (mut without, mut texts) = (Vec::new(), Vec::new());
+        for (place, row) in rows.clone().enumerate().filter(|(_, row)| row.vector.is_none()) {
+            without.push(place);
+            texts.push(&*row.text);
+        }
+        let mut embedded = Vec::new();
+        if !texts.is_empty() {
+            // Past the cache, which is for queries.
+            let asked = self.0.parts.embed.inner().embed(&texts).await;
+            embedded = asked.map_err(|fault| misfit(fault, &without))?.vectors;
+        }
+        let mut embedded = embedded.into_iter();
+        let vector = |row: &Row| match &row.vector {
+            Some(vector) => vector.clone(),
+            None => embedded.next().expect("a vector for each text"),
+        };
+        Ok(rows.map(vector).collect())
+    }
+
+    /// The vectors of rows that were taken before.
+    ///
+    /// Errors: `Unavailable` where the embedder is another process
+    pub(crate) async fn embed_rows(&self, rows: &[Row]) -> Result<Vec<Vec<f32>>, Fault> {
+        let mut vectors = Vec::with_capacity(rows.len());
+        for some in rows.chunks(AT_ONCE) {
+            vectors.extend(self.some_vectors(some.iter()).await.map_err(|(_, fault)| fault)?);
+        }
+        Ok(vectors)
+    }
+
+    /// Writes rows and what is known about them.
+    pub(crate) async fn write(
+        &self,
+        drop: bool,
+        (rows, vectors): (Vec<Row>, Vec<Vec<f32>>),
+        delete: Vec<String>,
+    ) -> Result<Written, Fault> {
+        let turns = &self.0.turns;
+        let ids = rows.iter().map(|row| &*row.id).chain(delete.iter().map(String::as_str));
+        let _turns = if drop { turns.take_all().await } else { turns.take(ids).await };
+        let entry = |(row, vector): (&Row, Vec<f32>)| Entry {
+            id: row.id.clone(),
+            vector,
+            attributes: row.metadata.clone(),
+        };
+        let entries = rows.iter().zip(vectors).map(entry).collect();
+        let kept: Option<HashSet<Box<str>>> =
+            drop.then(|| rows.iter().map(|row| row.id.as_str().into()).collect());
+        let metadata = &self.0.parts.metadata;
+        if !rows.is_empty() {
+            metadata.write(Changes { rows, ..Changes::default() }).await?;
+        }
+        let batch = Batch { drop, rows: entries, delete: delete.clone() };
+        let written = self.0.parts.index.write(batch).await?;
+        if let Some(kept) = kept {
+            self.forget_all_but(&kept).await?;
+        }
+        if !delete.is_empty() {
+            metadata.write(Changes { delete, ..Changes::default() }).await?;
+        }
+        Ok(written)
+    }
+
+    async fn forget_all_but(&self, kept: &HashSet<Box<str>>) -> Result<(), Fault> {
+        let metadata = &self.0.parts.metadata;
+        if kept.is_empty() {
+            return metadata.write(Changes { drop: true, ..Changes::default() }).await;
+        }
+        let mut last = Box::from("");
+        loop {
+            let page = metadata.after(&last, PAGE)?;
+            let Some((id, _)) = page.last() else { return Ok(()) };
+            last = id.clone();
+            let ids = page.into_iter().map(|(id, _)| id).filter(|id| !kept.contains(id));
+            let delete: Vec<String> = ids.map(String::from).collect();
+            if !delete.is_empty() {
+                metadata.write(Changes { delete, ..Changes::default() }).await?;
+            }
+        }
+    }
+
+    /// Deletes one row; one that is not there is no error.
+    pub(super) async fn delete(&self, id: String) -> Result<Answer, Fault> {
+        let written = self.write(false, Default::default(), vec![id]).await?;
+        self.0.figures.deleted.add(written.deleted);
+        Ok(json(&serde_json::json!({
+            "deleted": written.deleted,
+            "index_size": written.size,
+            "sequence": written.sequence,
+        })))
+    }
+}
+
+/// A fault of the embedder, and the row that it is about, if one.
+fn misfit(fault: Fault, asked: &[usize]) -> (Option<usize>, Fault) {
+    let number = fault.at.as_deref().and_then(|at| at.strip_prefix('/')?.parse::<usize>().ok());
+    match number.and_then(|number| asked.get(number)).filter(|_| fault.code != Code::Unavailable) {
+        Some(place) => (Some(*place), Fault::new(Code::InvalidRow, fault.message).at("/text")),
+        None => (None, fault),
+    }
+}
+
+/// Carries out what keeps a thread busy on one that serves nobody else.
+async fn apart<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Fault>> + Send + 'static,
+) -> Result<T, Fault> {
+    let runtime = Handle::current();
+    let ended = tokio::task::spawn_blocking(move || runtime.block_on(work)).await;
+    let broken = |error: tokio::task::JoinError| {
+        Fault::unavailable(
+            format!("the work broke off: {error}"),
+            std::time::Duration::from_secs(1),
+        )
+    };
+    ended.map_err(broken)?
+}

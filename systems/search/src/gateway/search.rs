@@ -1,0 +1,165 @@
+//! One search: embed, find, boost, join, tell.
+
+use std::sync::Arc;
+
+use filtering::{Bounds, Filter};
+use hyper::StatusCode;
+use hyper::header::HeaderName;
+use serde_json::Value;
+use serving::http::{self, Answer};
+
+use super::asked::{self, Asked, Target};
+use super::refusal::{refusal, refusals};
+use super::render::{Context, Hit, render};
+use super::samples::Sample;
+use super::times::{Times, Watch};
+use super::{Gateway, Inner};
+use crate::embed::{Embed, cosine, normalize};
+use crate::fault::{Code, Fault};
+use crate::index::{Found, Index, Near, Query};
+use crate::metadata::Record;
+use crate::playbook::{Boosts, Ranked, rank};
+
+/// W3C Server Timing.
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+impl<E: Embed, I: Index> Gateway<E, I> {
+    /// Answers a search.
+    pub(super) async fn search(&self, body: &[u8]) -> Answer {
+        let watch = Watch::start();
+        let asked = match asked::read(body, self.0.parts.embed.dimension()) {
+            Ok(asked) => asked,
+            Err(mut faults) => {
+                let first = faults.remove(0);
+                return refusals(first, faults);
+            }
+        };
+        match self.0.find(asked, watch).await {
+            Ok(answer) => answer,
+            Err(fault) => refusal(fault),
+        }
+    }
+}
+
+/// Where a query is, and whether that was known.
+struct Place {
+    text: Option<String>,
+    vector: Vec<f32>,
+    was_known: Option<bool>,
+}
+
+impl<E: Embed, I: Index> Inner<E, I> {
+    async fn find(&self, asked: Asked<'_>, mut watch: Watch) -> Result<Answer, Fault> {
+        let mut times = Times::default();
+        let Asked { target, k, filter, use_playbook, exact, as_of, include_metadata } = asked;
+        watch.lap();
+        let place = self.place(target).await?;
+        times.embed = watch.lap();
+        let boosts = place.text.as_deref().filter(|_| use_playbook);
+        let boosts = boosts.and_then(|text| self.parts.playbook.boosts(text));
+        let is_sampled = !exact && self.samples.is_due();
+        let kept = (is_sampled || boosts.is_some()).then(|| (place.vector.clone(), filter.clone()));
+        let wanted = k + boosts.as_ref().map_or(0, |boosts| boosts.len());
+        let query = Query { vector: place.vector, k: wanted, filter, exact, as_of };
+        let found = self.parts.index.search(query).await?;
+        times.search = watch.lap();
+        let context = Context {
+            size: found.size,
+            sequence: found.sequence,
+            exact: found.exact,
+            was_known: place.was_known,
+        };
+        let (vector, filter) = kept.unwrap_or_default();
+        let ranked = match boosts {
+            Some(boosts) => self.boosted(&found, &boosts, (&vector, filter.as_ref()), k).await?,
+            None => found.nearest.iter().map(plain).collect(),
+        };
+        let hits = self.join(ranked, include_metadata)?;
+        times.join = watch.lap();
+        if is_sampled {
+            self.samples.keep(Sample::of(place.text, vector, filter, wanted, found));
+        }
+        let json = render(&hits, &context, &mut times, &watch);
+        self.figures.record(&times);
+        let mut answer = http::json(StatusCode::OK, json);
+        answer.headers_mut().insert(SERVER_TIMING, times.header());
+        Ok(answer)
+    }
+
+    async fn place(&self, target: Target<'_>) -> Result<Place, Fault> {
+        let text = match target {
+            Target::Vector(vector) => return Ok(Place { text: None, vector, was_known: None }),
+            Target::Text(text) => text,
+        };
+        let embedded =
+            self.parts.embed.embed(&[&*text]).await.map_err(|fault| match fault.code {
+                Code::Unavailable => fault,
+                _ => Fault::new(Code::InvalidQuery, fault.message).at("/query"),
+            })?;
+        let was_known = embedded.hits > 0;
+        if was_known {
+            self.figures.hits.one()
+        } else {
+            self.figures.misses.one()
+        }
+        let vector = embedded.vectors.into_iter().next().expect("a vector for each text");
+        Ok(Place { text: Some(text.into_owned()), vector, was_known: Some(was_known) })
+    }
+
+    /// What was found, ranked with what was learned: a learned row may enter that was not among the nearest.
+    async fn boosted(
+        &self,
+        found: &Found,
+        boosts: &Boosts,
+        (vector, filter): (&[f32], Option<&Value>),
+        k: usize,
+    ) -> Result<Vec<Ranked>, Fault> {
+        let has = |id: &str| found.nearest.iter().any(|near| &*near.id == id);
+        let missing: Vec<Arc<str>> = boosts.keys().filter(|id| !has(id)).cloned().collect();
+        let records = self.parts.metadata.get(&missing)?;
+        let filter = filter.map(|filter| Filter::parse(filter, Bounds::default())).transpose();
+        let filter = filter
+            .map_err(|refusal| Fault::new(Code::InvalidFilter, refusal.message).at(refusal.at))?;
+        let mut near = found.nearest.clone();
+        for (id, record) in missing.into_iter().zip(records) {
+            let Some(record) = record.filter(|record| admits(filter.as_ref(), record)) else {
+                continue;
+            };
+            let own = match &record.vector {
+                Some(given) => {
+                    let mut own = given.to_vec();
+                    normalize(&mut own);
+                    own
+                }
+                None => {
+                    let mut embedded = self.parts.embed.inner().embed(&[&*record.text]).await?;
+                    embedded.vectors.pop().expect("a vector for each text")
+                }
+            };
+            near.push(Near { id, score: cosine(vector, &own) });
+        }
+        Ok(rank(near, boosts, k))
+    }
+
+    fn join(&self, ranked: Vec<Ranked>, include_metadata: bool) -> Result<Vec<Hit>, Fault> {
+        let mut records = Vec::new();
+        if include_metadata {
+            let ids: Vec<&str> = ranked.iter().map(|ranked| &*ranked.id).collect();
+            records = self.parts.metadata.get(&ids)?;
+        }
+        let mut records = records.into_iter();
+        let hit = |ranked| Hit { ranked, record: records.next().flatten() };
+        Ok(ranked.into_iter().map(hit).collect())
+    }
+}
+
+fn plain(near: &Near) -> Ranked {
+    Ranked { id: Arc::clone(&near.id), score: near.score, boost: None }
+}
+
+/// Whether a filter that the index has taken admits a row.
+fn admits(filter: Option<&Filter>, record: &Record) -> bool {
+    filter.is_none_or(|filter| {
+        serde_json::from_str(record.metadata.get()).is_ok_and(|metadata| filter.matches(&metadata))
+    })
+}

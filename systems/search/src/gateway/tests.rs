@@ -1,0 +1,161 @@
+//! The gateway as its clients meet it, over an index that compares everything with everything.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use http_body_util::BodyExt;
+use hyper::header::{CONTENT_TYPE, RETRY_AFTER};
+use serde_json::{Map, Value};
+
+use super::*;
+use crate::embed::cosine;
+use crate::embed::hashed::Hashed;
+use crate::index::{Batch, Found, Near, Query, Status, Written};
+use crate::staffing;
+
+mod ingest;
+mod playbook;
+mod search;
+
+/// An index without a thought; it can be told to be away.
+#[derive(Debug, Default)]
+pub(crate) struct Naive {
+    rows: Mutex<BTreeMap<String, Kept>>,
+    writes: Mutex<u64>,
+    pub(crate) is_away: Mutex<bool>,
+}
+
+/// The write that put a row there, where it is, and what filters may ask about.
+type Kept = (u64, Vec<f32>, Map<String, Value>);
+
+impl Naive {
+    fn look(&self) -> Result<(), Fault> {
+        if *self.is_away.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Err(Fault::unavailable("the index is away", std::time::Duration::from_secs(1)));
+        }
+        Ok(())
+    }
+}
+
+impl Index for Naive {
+    async fn search(&self, query: Query) -> Result<Found, Fault> {
+        self.look()?;
+        let rows = self.rows.lock().unwrap();
+        let admits = |attributes: &Map<String, Value>| {
+            let filter = query.filter.iter().flat_map(|filter| filter.as_object().unwrap());
+            filter.clone().all(|(key, value)| attributes.get(key) == Some(value))
+        };
+        let mut nearest: Vec<Near> = rows
+            .iter()
+            .filter(|(_, (written, _, attributes))| {
+                query.as_of.is_none_or(|last| *written <= last) && admits(attributes)
+            })
+            .map(|(id, (_, vector, _))| Near {
+                id: id.as_str().into(),
+                score: cosine(&query.vector, vector),
+            })
+            .collect();
+        nearest.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        nearest.truncate(query.k);
+        let sequence = *self.writes.lock().unwrap();
+        Ok(Found { nearest, size: rows.len() as u64, sequence, exact: true })
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written, Fault> {
+        self.look()?;
+        let (mut rows, mut writes) = (self.rows.lock().unwrap(), self.writes.lock().unwrap());
+        *writes += 1;
+        if batch.drop {
+            rows.clear();
+        }
+        for entry in batch.rows {
+            let mut vector = entry.vector;
+            crate::embed::normalize(&mut vector);
+            rows.insert(entry.id, (*writes, vector, entry.attributes));
+        }
+        let deleted = batch.delete.iter().filter(|id| rows.remove(*id).is_some()).count();
+        Ok(Written { size: rows.len() as u64, deleted: deleted as u64, sequence: *writes })
+    }
+
+    async fn snapshot(&self) -> Result<Value, Fault> {
+        self.look()?;
+        Ok(json!({ "rows": self.rows.lock().unwrap().len() }))
+    }
+
+    async fn status(&self) -> Result<Status, Fault> {
+        self.look()?;
+        let (size, sequence) =
+            (self.rows.lock().unwrap().len() as u64, *self.writes.lock().unwrap());
+        Ok(Status { size, tombstones: 0, sequence })
+    }
+
+    fn effective(&self) -> Value {
+        json!("naive")
+    }
+}
+
+/// A gateway in memory, and how it is asked.
+struct Stand {
+    gateway: Gateway<Hashed, Naive>,
+    registry: Registry,
+}
+
+impl Stand {
+    fn new() -> Self {
+        let metadata = Metadata::open(None).unwrap();
+        let parts = Parts {
+            embed: Cached::new(Hashed::new(64, 1).unwrap(), 100),
+            index: Naive::default(),
+            playbook: Playbook::open(&metadata).unwrap(),
+            metadata,
+        };
+        let registry = Registry::default();
+        let tuning = Tuning { sample_every: 2, samples: 10, bulks: 1 };
+        Self { gateway: Gateway::new(parts, tuning, &registry), registry }
+    }
+
+    /// With rows of the generator.
+    async fn with_rows(count: u64) -> Self {
+        let stand = Self::new();
+        let (status, told) = stand.ingest("", &lines(staffing::rows(1, 0..count))).await;
+        assert_eq!((status, &told["accepted"]), (200, &json!(count)));
+        stand
+    }
+
+    async fn answer(&self, method: &str, path: &str, media: &str, body: &str) -> (Answer, Value) {
+        let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media);
+        let request = request.body(Bytes::from(body.to_owned())).unwrap();
+        let mut answer = self.gateway.handle(request).await;
+        let body = answer.body_mut().collect().await.unwrap().to_bytes();
+        (answer, serde_json::from_slice(&body).unwrap())
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let (answer, body) = self.answer(method, path, "application/json", body).await;
+        (answer.status().as_u16(), body)
+    }
+
+    async fn search(&self, body: Value) -> (u16, Value) {
+        self.ask("POST", "/v1/matrix/search", &body.to_string()).await
+    }
+
+    async fn ingest(&self, parameters: &str, lines: &str) -> (u16, Value) {
+        let path = format!("/v1/workers{parameters}");
+        let (answer, body) = self.answer("POST", &path, "application/x-ndjson", lines).await;
+        (answer.status().as_u16(), body)
+    }
+}
+
+/// Rows one a line.
+fn lines(rows: impl Iterator<Item = crate::row::Row>) -> String {
+    rows.map(|row| serde_json::to_string(&row).unwrap() + "\n").collect()
+}
+
+fn ids(answer: &Value) -> Vec<&str> {
+    let results = answer["results"].as_array().unwrap();
+    results.iter().map(|hit| hit["id"].as_str().unwrap()).collect()
+}
+
+fn error(told: &Value) -> (&str, &str) {
+    (told["error"]["code"].as_str().unwrap(), told["error"]["at"].as_str().unwrap_or("none"))
+}

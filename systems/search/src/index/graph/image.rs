@@ -1,0 +1,75 @@
+//! A graph's nodes as words in a file: vectors, and links between them.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{Graph, NOWHERE, Shape};
+
+/// Most links in a file's word for a count: none has as many.
+const MOST: u32 = 1 << 16;
+
+impl Graph {
+    /// Writes the first so many nodes. Others may be added meanwhile: links to them are left out.
+    ///
+    /// Errors: those of `out`
+    pub(crate) fn write(&self, nodes: u32, out: &mut dyn io::Write) -> io::Result<()> {
+        let m = self.shape.m;
+        for number in 0..nodes {
+            let node = self.at(number);
+            for one in node.vector.iter() {
+                out.write_all(&one.to_le_bytes())?;
+            }
+            for level in 0..=self.level(number) {
+                let links: Vec<u32> = node.links(m, level).filter(|link| *link < nodes).collect();
+                out.write_all(&(links.len() as u32).to_le_bytes())?;
+                for link in links {
+                    out.write_all(&link.to_le_bytes())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads so many nodes.
+    ///
+    /// Errors: those of `from`; `InvalidData` for links to what there is not
+    pub(crate) fn read(shape: Shape, nodes: u32, from: &mut dyn io::Read) -> io::Result<Self> {
+        let graph = Self::new(shape);
+        let mut highest = (0, NOWHERE);
+        let mut bytes = vec![0; 4 * shape.dimension];
+        for number in 0..nodes {
+            from.read_exact(&mut bytes)?;
+            let numbers = bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four));
+            graph.put(number, numbers.collect::<Arc<[f32]>>());
+            let level = graph.level(number);
+            for level in 0..=level {
+                let links = read_links(nodes, from)?;
+                graph.at(number).set(shape.m, level, links.into_iter());
+            }
+            if highest.1 == NOWHERE || level > highest.0 {
+                highest = (level, u64::from(number));
+            }
+        }
+        if highest.1 != NOWHERE {
+            graph.begin_at(highest.0, highest.1 as u32);
+        }
+        Ok(graph)
+    }
+}
+
+fn read_links(nodes: u32, from: &mut dyn io::Read) -> io::Result<Vec<u32>> {
+    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let mut word = || {
+        let mut word = [0; 4];
+        from.read_exact(&mut word).map(|()| u32::from_le_bytes(word))
+    };
+    let count = word()?;
+    if count > MOST {
+        return Err(invalid("more links than a node has"));
+    }
+    let links = (0..count).map(|_| word()).collect::<io::Result<Vec<u32>>>()?;
+    match links.iter().all(|link| *link < nodes) {
+        true => Ok(links),
+        false => Err(invalid("a link to no node")),
+    }
+}

@@ -1,0 +1,126 @@
+//! Nearest vectors by a walk through a graph: hierarchical navigable small worlds (HNSW).
+//!
+//! After Malkov and Yashunin, *Efficient and robust approximate nearest neighbor search using
+//! Hierarchical Navigable Small World graphs*, 2016 (arXiv 1603.09320); numbers of algorithms are
+//! theirs. Why not a library stands in `docs/decisions/006-own-hnsw.md`.
+//!
+//! Nodes are numbered by whoever adds them and never leave. Readers never wait: links are atomic
+//! numbers, and a list that is read while it is changed gives some old and some new links, each to
+//! a node that exists. Writers wait for each other, node by node. In reading order: a node
+//! ([`node`]), looking for the nearest ([`walk`]), adding ([`link`]), the file ([`image`]).
+
+pub(crate) mod image;
+mod link;
+mod node;
+mod walk;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::dot::Dot;
+use super::shelf::Shelf;
+use node::Node;
+use walk::Visits;
+
+/// What a graph is made by; other parameters make another graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Shape {
+    /// Length of vectors.
+    pub dimension: usize,
+    /// Links of a node on each level; twice as many on the lowest.
+    pub m: usize,
+    /// How many of the nearest are looked at when a node is added.
+    pub ef_construction: usize,
+}
+
+/// A node and how near it is. The nearest is the greatest; of those equally near, the first added.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Near {
+    /// Cosine.
+    pub(crate) score: f32,
+    /// Which node.
+    pub(crate) node: u32,
+}
+
+impl Ord for Near {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.score.total_cmp(&other.score).then(other.node.cmp(&self.node))
+    }
+}
+
+impl PartialOrd for Near {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Near {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Near {}
+
+/// Vectors of length 1, and links between them.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    shape: Shape,
+    dot: Dot,
+    nodes: Shelf<Node>,
+    /// Where walks begin: level and node; [`NOWHERE`] at first.
+    entry: AtomicU64,
+    /// Held by whoever adds a node above all others.
+    growing: Mutex<()>,
+    visits: Mutex<Vec<Visits>>,
+}
+
+/// No entry yet.
+const NOWHERE: u64 = u64::MAX;
+
+impl Graph {
+    /// Without a node.
+    pub(crate) fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            dot: Dot::new(),
+            nodes: Shelf::new(),
+            entry: AtomicU64::new(NOWHERE),
+            growing: Mutex::new(()),
+            visits: Mutex::default(),
+        }
+    }
+
+    /// What it is made by.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Takes a vector up without linking it: found by its number, and by no walk.
+    pub(crate) fn put(&self, node: u32, vector: Arc<[f32]>) {
+        self.nodes.put(node, Node::new(node, vector, self.shape.m));
+    }
+
+    /// A node's vector.
+    pub(crate) fn vector(&self, node: u32) -> Option<&Arc<[f32]>> {
+        self.nodes.get(node).map(|node| &node.vector)
+    }
+
+    /// How near a node is.
+    pub(crate) fn score(&self, node: u32, vector: &[f32]) -> Option<f32> {
+        self.nodes.get(node).map(|node| self.dot.of(vector, &node.vector))
+    }
+
+    /// Where walks begin.
+    fn entry(&self) -> Option<(usize, u32)> {
+        let entry = self.entry.load(Ordering::Acquire);
+        (entry != NOWHERE).then_some(((entry >> 32) as usize, entry as u32))
+    }
+
+    fn begin_at(&self, level: usize, node: u32) {
+        self.entry.store((level as u64) << 32 | u64::from(node), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The index in this process: vectors and rows in memory, and in a folder if it has one.
+//!
+//! In reading order: what it is made with ([`settings`]), what comes in ([`intake`]), what there
+//! is ([`generation`], with its [`catalog`] of fields), how it is searched ([`seek`]), how it is
+//! changed ([`book`], [`writer`]), what is on the disk ([`disk`] has the rows, [`image`] the graph).
+
+mod book;
+mod catalog;
+mod disk;
+mod generation;
+mod image;
+mod intake;
+mod seek;
+mod settings;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::{Batch, Found, Index, Query, Status, Written};
+use crate::fault::Fault;
+use book::Book;
+use disk::Disk;
+use image::Loaded;
+use seek::Search;
+pub use settings::Settings;
+use writer::{Job, Shared, Writer};
+
+/// Batches that may wait; beyond that, whoever has one waits before it is taken.
+const QUEUE: usize = 1_024;
+
+/// A search that compares more rows goes to a thread of its own: others are not to wait for it.
+const AT_ONCE: usize = 16_384;
+
+/// The index in this process.
+#[derive(Debug)]
+pub struct Local {
+    shared: Arc<Shared>,
+    jobs: Option<mpsc::Sender<Job>>,
+    writer: Option<JoinHandle<()>>,
+    loaded: Loaded,
+    /// Searches on threads of their own.
+    large: Arc<Semaphore>,
+}
+
+impl Local {
+    /// Makes an index, with what its folder holds if it has one.
+    ///
+    /// Errors: a setting out of its range; rows that cannot be read, or of another dimension
+    pub fn open(settings: Settings) -> Result<Self, Fault> {
+        settings.check()?;
+        let (book, disk, sequence, loaded) = load(&settings)?;
+        let large = Arc::new(Semaphore::new(settings.threads));
+        let shared = Arc::new(Shared::new(settings, book.published(sequence)));
+        let (jobs, waiting) = mpsc::channel(QUEUE);
+        let writer = Writer {
+            shared: shared.clone(),
+            book,
+            disk,
+            sequence,
+            back: jobs.downgrade(),
+            is_rebuilding: false,
+            unsaved: 0,
+            saver: None,
+        };
+        let thread = std::thread::Builder::new().name("search-writer".into());
+        let writer = thread.spawn(move || writer.serve(waiting)).map_err(|_| no_thread())?;
+        Ok(Self { shared, jobs: Some(jobs), writer: Some(writer), loaded, large })
+    }
+
+    /// Changes how wide walks are from now on; see [`Settings::ef`].
+    ///
+    /// Errors: 0
+    pub fn set_ef(&self, ef: usize) -> Result<(), Fault> {
+        Settings { ef, ..self.shared.settings.clone() }.check()?;
+        self.shared.ef.store(ef, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many rows there are.
+    pub fn size(&self) -> u64 {
+        self.shared.front.now().size
+    }
+}
+
+/// What the folder holds, and what becomes of it.
+fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault> {
+    let Some(folder) = &settings.folder else {
+        return Ok((Book::new(settings.shape()), None, 0, Loaded::default()));
+    };
+    let disk = Disk::open(folder, settings.dimension)?;
+    let (rows, sequence) = disk.rows()?;
+    if let Some(newest) = image::newest(folder).filter(|newest| *newest > sequence) {
+        let message = format!(
+            "the rows on the disk end with write {sequence}, and there is a snapshot taken after \
+             {newest}: rows are lost; to begin anew, remove the snapshots, too"
+        );
+        return Err(Fault::unavailable(message, Duration::from_secs(1)));
+    }
+    let (image, loaded) = image::load(folder, settings.shape());
+    let (mut book, known) = match image {
+        Some(image) => (Book::on(image.graph, image.nodes), image.rows),
+        None => (Book::new(settings.shape()), Default::default()),
+    };
+    let mut others = Vec::new();
+    for kept in rows {
+        // A snapshot is believed where it agrees with the rows.
+        let node = known.get(&*kept.fresh.id).filter(|(born, _)| *born == kept.born);
+        let vector = node.and_then(|(_, node)| book.generation.graph.vector(*node));
+        match (node, vector) {
+            (Some((born, node)), Some(vector)) if book::is_same(vector, &kept.fresh.vector) => {
+                book.attach(kept.fresh, *node, *born);
+            }
+            _ => others.push(kept),
+        }
+    }
+    for kept in others {
+        book.insert(kept.fresh, kept.born);
+    }
+    book.link(settings.brute_force_below, settings.threads);
+    Ok((book, Some(disk), sequence, loaded))
+}
+
+impl Index for Local {
+    async fn search(&self, query: Query) -> Result<Found, Fault> {
+        let search = Search::plan(&query, &self.shared)?;
+        if search.cost() <= AT_ONCE {
+            return Ok(search.find());
+        }
+        let permit = self.large.clone().acquire_owned().await;
+        aside("search-scan", move || {
+            let found = search.find();
+            drop(permit);
+            found
+        })
+        .await
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written, Fault> {
+        let fit = intake::fit(batch, self.shared.settings.dimension)?;
+        let (answer, waiting) = oneshot::channel();
+        let jobs = self.jobs.as_ref().ok_or_else(closed)?;
+        jobs.send(Job::Write(fit, answer)).await.map_err(|_| closed())?;
+        waiting.await.map_err(|_| closed())?
+    }
+
+    async fn snapshot(&self) -> Result<Value, Fault> {
+        let shared = self.shared.clone();
+        aside("search-snapshot", move || shared.save()).await?
+    }
+
+    async fn status(&self) -> Result<Status, Fault> {
+        let published = self.shared.front.now();
+        let tombstones = u64::from(published.slots).saturating_sub(published.size);
+        Ok(Status { size: published.size, tombstones, sequence: published.sequence })
+    }
+
+    fn effective(&self) -> Value {
+        let published = self.shared.front.now();
+        let mut effective = json!(self.shared.settings);
+        effective["ef"] = self.shared.ef.load(Ordering::Relaxed).into();
+        effective["kind"] = "local".into();
+        effective["loaded"] = json!(self.loaded);
+        effective["loaded"]["rows"] = published.size.into();
+        effective
+    }
+}
+
+impl Drop for Local {
+    /// Writes what waits.
+    fn drop(&mut self) {
+        self.shared.is_closed.store(true, Ordering::Relaxed);
+        self.jobs = None;
+        if let Some(writer) = self.writer.take() {
+            // A panic there was told to all that waited; there is nobody left to tell.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Does something that takes long, so that whoever waits keeps no thread of the runtime.
+async fn aside<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
+    let (answer, waiting) = oneshot::channel();
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(move || drop(answer.send(work()))).map_err(|_| no_thread())?;
+    waiting.await.map_err(|_| closed())
+}
+
+fn closed() -> Fault {
+    Fault::unavailable("the index is closed", Duration::from_secs(1))
+}
+
+fn no_thread() -> Fault {
+    Fault::unavailable("the machine gives no more threads", Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests;

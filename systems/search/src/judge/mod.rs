@@ -1,0 +1,188 @@
+//! The judge of recall: asks a gateway for answers that it has kept, searches exactly for the same, and compares.
+//!
+//! It works when it is asked (`GET /observed`), which is after the load: nothing of it is in what is measured. Sampled
+//! answers are judged against the rows that were there when they were given (`as_of`) and are there still.
+
+mod compare;
+mod planted;
+mod verdict;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serving::error::{BadOptions, ServeError};
+use serving::http::{self, Answer};
+use serving::limits::Limits;
+use serving::listener;
+use serving::metrics::Registry;
+use serving::observed::Observed;
+use serving::options::Options;
+use serving::ready::Ready;
+use serving::settings::Settings;
+use serving::start;
+use tokio::task::JoinSet;
+
+use crate::fault::Fault;
+use crate::gateway::refusal::refusal;
+use crate::gateway::samples::{Sample, Sampled};
+use crate::index::Near;
+use crate::parts::{Client, Kind};
+use planted::Planted;
+use verdict::Verdict;
+
+/// Samples that are judged at a time.
+const ABREAST: usize = 4;
+/// Whoever asks waits ten seconds; judging ends before, with what it has.
+const WITHIN_NS: u64 = 8_000_000_000;
+/// Rows that a gateway answers with at most.
+const MOST_RESULTS: usize = 1_000;
+
+/// How a judge is set.
+#[derive(Debug)]
+struct Configuration {
+    /// Where the gateway is.
+    search: String,
+    /// Which row each query was made for.
+    planted: Planted,
+    within: Duration,
+    limits: Limits,
+}
+
+fn read(options: &Options) -> Result<Configuration, BadOptions> {
+    let settings = Settings::new(&options.settings);
+    let search = settings.text("search", "");
+    if search.is_empty() {
+        settings
+            .refuse("search: the address of the gateway is wanted, such as http://127.0.0.1:8080");
+    }
+    let queries = settings.text("queries", "");
+    let planted = Planted::open(&queries).unwrap_or_else(|problem| {
+        settings.refuse(format!("queries: {problem}"));
+        Planted::default()
+    });
+    let within = Duration::from_nanos(settings.positive_time("within", WITHIN_NS));
+    let limits = Limits::read_with_bodies(&settings);
+    settings.finish("the judge")?;
+    Ok(Configuration { search, planted, within, limits })
+}
+
+/// Serves a judge until SIGTERM or SIGINT; announces at once: the gateway is asked when it is asked.
+///
+/// Errors: bad settings (exit code 2); a listener that cannot be had (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let prepare = || {
+        let configuration = read(options)?;
+        Ok((1, (configuration, listener::bind(options.listen)?)))
+    };
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        let address = listener.local_addr();
+        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let effective = json!({
+            "search": configuration.search,
+            "planted_queries": configuration.planted.len(),
+            "within_ns": configuration.within.as_nanos() as u64,
+        });
+        announce(&Ready::new("search-judge", effective).listening("http", address));
+        let limits = configuration.limits;
+        let judge = Arc::new(Judge::new(configuration));
+        let answers = move |request| answer(Arc::clone(&judge), request);
+        let served = http::serve(listener, answers, limits, Registry::default(), stop).await;
+        served.map_err(ServeError::while_doing("serve"))
+    })
+}
+
+async fn answer(judge: Arc<Judge>, request: Request<Bytes>) -> Answer {
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/observed") => match judge.observe().await {
+            Ok(observed) => http::json(StatusCode::OK, observed.body()),
+            Err(fault) => refusal(fault),
+        },
+        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
+    }
+}
+
+#[derive(Debug)]
+struct Judge {
+    client: Arc<Client>,
+    planted: Planted,
+    within: Duration,
+}
+
+/// An exact search for what a sample was for.
+#[derive(Debug, Serialize)]
+struct Asked {
+    vector: Vec<f32>,
+    k: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<Value>,
+    exact: bool,
+    as_of: u64,
+    include_metadata: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Told {
+    results: Vec<Near>,
+}
+
+impl Judge {
+    fn new(configuration: Configuration) -> Self {
+        let Configuration { search, planted, within, .. } = configuration;
+        Self { client: Arc::new(Client::new("gateway", &search, within)), planted, within }
+    }
+
+    /// Judges what there is to judge, as far as the time allows.
+    ///
+    /// Errors: the gateway does not answer, or refuses a search that it had answered
+    async fn observe(&self) -> Result<Observed, Fault> {
+        let end = Instant::now() + self.within;
+        let sampled: Sampled = self.client.get("/v1/samples").await?;
+        let mut verdict = Verdict::default();
+        let mut waiting = spread(sampled.samples);
+        let mut asked = JoinSet::new();
+        loop {
+            while asked.len() < ABREAST && Instant::now() < end {
+                let Some(sample) = waiting.pop() else { break };
+                asked.spawn(exact(Arc::clone(&self.client), sample));
+            }
+            let Some(ended) = asked.join_next().await else { break };
+            let (sample, exact) = ended.expect("it is neither ended nor panics")?;
+            verdict.add(&sample, &exact, &self.planted);
+        }
+        let unjudged = waiting.len() as u64;
+        let counts =
+            [("samples", sampled.taken), ("searches", sampled.seen), ("unjudged", unjudged)];
+        Ok(verdict.told(&counts))
+    }
+}
+
+async fn exact(client: Arc<Client>, sample: Sample) -> Result<(Sample, Vec<Near>), Fault> {
+    let asked = Asked {
+        vector: sample.vector.clone(),
+        k: sample.k.min(MOST_RESULTS),
+        filter: sample.filter.clone(),
+        exact: true,
+        as_of: sample.sequence,
+        include_metadata: false,
+    };
+    let told: Told = client.post("/v1/matrix/search", &asked, Kind::Read, 0).await?;
+    Ok((sample, told.results))
+}
+
+/// The same in an order of which every beginning, taken from the end, is spread over the whole: where time does not
+/// allow all of them, those judged are of the whole run.
+fn spread(samples: Vec<Sample>) -> Vec<Sample> {
+    let bits = usize::BITS - samples.len().leading_zeros();
+    let place = |number: usize| number.reverse_bits().unbounded_shr(usize::BITS - bits);
+    let mut placed: Vec<(usize, Sample)> =
+        samples.into_iter().enumerate().map(|(number, sample)| (place(number), sample)).collect();
+    placed.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+    placed.into_iter().map(|(_, sample)| sample).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Which row each query was made for, out of a file with the columns `query` and `id`.
+
+use std::collections::HashMap;
+
+/// Queries and the names of their rows.
+#[derive(Debug, Default)]
+pub(super) struct Planted(HashMap<String, String>);
+
+impl Planted {
+    /// Reads a file; no path is no file.
+    ///
+    /// Errors: a sentence with the path
+    pub fn open(path: &str) -> Result<Self, String> {
+        if path.is_empty() {
+            return Ok(Self::default());
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        Self::read(&text).map_err(|problem| format!("{path}: {problem}"))
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let names = reader.headers().map_err(|error| error.to_string())?;
+        let column = |name: &str| {
+            let place = names.iter().position(|known| known == name);
+            place.ok_or_else(|| format!("there is no column `{name}`"))
+        };
+        let (query, id) = (column("query")?, column("id")?);
+        let mut planted = HashMap::new();
+        for record in reader.records() {
+            let record = record.map_err(|error| error.to_string())?;
+            // A query that was made for no row in particular has none.
+            let id = record.get(id).filter(|id| !id.is_empty());
+            if let (Some(query), Some(id)) = (record.get(query), id) {
+                planted.insert(query.to_owned(), id.to_owned());
+            }
+        }
+        Ok(Self(planted))
+    }
+
+    /// The row that a query was made for.
+    pub fn of(&self, query: &str) -> Option<&str> {
+        self.0.get(query).map(String::as_str)
+    }
+
+    /// How many queries were made for a row.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_have_their_rows_or_none() {
+        let planted = Planted::read("id,query\nw-1,\"a, b\"\n,free\n").unwrap();
+        assert_eq!((planted.of("a, b"), planted.of("free"), planted.len()), (Some("w-1"), None, 1));
+        assert!(Planted::read("query\na\n").unwrap_err().contains("`id`"));
+        assert!(Planted::open("/nonexistent").unwrap_err().contains("/nonexistent"));
+        assert_eq!(Planted::open("").unwrap().len(), 0);
+    }
+}

@@ -1,0 +1,258 @@
+//! Puts the service together and serves it; likewise each part of it on its own.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use serving::error::ServeError;
+use serving::http;
+use serving::limits::{self, Limits};
+use serving::listener;
+use serving::metrics::Registry;
+use serving::options::Options;
+use serving::ready::{Process, Ready};
+use serving::start;
+use serving::stop::Stop;
+
+use crate::embed::cache::Cached;
+use crate::embed::{self, Embed};
+use crate::fault::{Code, Fault};
+use crate::front::child::{Front, Running};
+use crate::gateway::{Gateway, Parts};
+use crate::index::local::{self, Local};
+use crate::index::{self, Index};
+use crate::metadata::Metadata;
+use crate::parts::embedder::Embedder;
+use crate::parts::index::Served;
+use crate::playbook::Playbook;
+use crate::settings::{self, Configuration};
+
+mod filling;
+
+/// Serves a search service until SIGTERM or SIGINT; `announce` is given the ready line's contents.
+///
+/// Errors: bad settings (exit code 2); a folder, part, front or listener that cannot be had (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let prepare = || {
+        let configuration = settings::service(options)?;
+        let is_direct = configuration.front == Front::Direct;
+        // Clients are told where the front is; what is behind it takes what port there is.
+        let own = if is_direct { options.listen } else { SocketAddr::new(options.listen.ip(), 0) };
+        Ok((configuration.threads, (configuration, listener::bind(own)?)))
+    };
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        open(configuration, options.listen, Room::new(listener, stop)?, announce).await
+    })
+}
+
+/// Serves an embedder on its own, likewise.
+///
+/// Errors: as [`serve`]
+pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let prepare = || {
+        let part = settings::embedder(options)?;
+        Ok((part.threads, (part, listener::bind(options.listen)?)))
+    };
+    start::run(None, prepare, async |(part, listener), stop| {
+        let room = Room::new(listener, stop)?;
+        let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
+        let embed = Cached::new(embed, part.cache);
+        let effective =
+            room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
+        room.serve(("search-embedder", effective), Embedder::new(embed), part.limits, announce)
+            .await
+    })
+}
+
+/// Serves an index on its own, likewise.
+///
+/// Errors: as [`serve`]
+pub fn serve_index(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    let prepare = || {
+        let part = settings::index(options)?;
+        Ok((part.threads, (part, listener::bind(options.listen)?)))
+    };
+    start::run(None, prepare, async |(part, listener), stop| {
+        let room = Room::new(listener, stop)?;
+        let dimension = part.index.dimension;
+        let index = local(part.index)?;
+        let effective =
+            room.effective(json!({ "index": index.effective() }), &part.limits, part.threads);
+        let served = Served::new(Arc::new(index), dimension);
+        room.serve(("search-index", effective), served, part.limits, announce).await
+    })
+}
+
+/// Where requests come in, whatever answers them.
+struct Room {
+    listener: TcpListener,
+    address: SocketAddr,
+    stop: Stop,
+    metrics: Registry,
+}
+
+impl Room {
+    fn new(listener: TcpListener, stop: Stop) -> Result<Self, ServeError> {
+        let address = listener.local_addr();
+        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        Ok(Self { listener, address, stop, metrics: Registry::default() })
+    }
+
+    /// What a part tells of itself, with what holds for all of them.
+    fn effective(&self, mut own: Value, limits: &Limits, threads: usize) -> Value {
+        own["limits"] = json!(limits);
+        own["threads"] = json!(threads);
+        own["backlog"] = json!(listener::backlog(&self.listener).ok());
+        own["open_files"] = json!(limits::open_files());
+        own
+    }
+
+    async fn serve(
+        self,
+        (system, effective): (&str, Value),
+        handler: impl http::Handler,
+        limits: Limits,
+        announce: impl FnOnce(&Ready),
+    ) -> Result<(), ServeError> {
+        announce(&Ready::new(system, effective).listening("http", self.address));
+        let served = http::serve(self.listener, handler, limits, self.metrics, self.stop).await;
+        served.map_err(ServeError::while_doing("serve"))
+    }
+}
+
+/// A fault at the start, as the environment's.
+fn failed(fault: Fault) -> std::io::Error {
+    std::io::Error::other(fault.to_string())
+}
+
+fn embedder(
+    model: Option<&Path>,
+    dimension: usize,
+    seed: u64,
+) -> Result<embed::local::Local, ServeError> {
+    let embed = embed::local::Local::open(model, dimension, seed).map_err(failed);
+    embed.map_err(ServeError::while_doing("open the embedder"))
+}
+
+fn local(settings: local::Settings) -> Result<Local, ServeError> {
+    Local::open(settings).map_err(failed).map_err(ServeError::while_doing("open the index"))
+}
+
+async fn open(
+    configuration: Configuration,
+    listen: SocketAddr,
+    room: Room,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let within = configuration.part_timeout;
+    match configuration.embedder.clone() {
+        settings::Embedder::Local { model, dimension, seed } => {
+            let embed = embedder(model.as_deref(), dimension, seed)?;
+            with_embedder(configuration, embed, (listen, room), announce).await
+        }
+        settings::Embedder::Remote(url) => {
+            let embed = embed::remote::Remote::connect(&url, within).await.map_err(failed);
+            let embed = embed.map_err(ServeError::while_doing("reach the embedder"))?;
+            with_embedder(configuration, embed, (listen, room), announce).await
+        }
+    }
+}
+
+async fn with_embedder<E: Embed>(
+    configuration: Configuration,
+    embed: E,
+    (listen, room): (SocketAddr, Room),
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    if let Some(folder) = &configuration.folder {
+        let make = ServeError::while_doing("make the folder of `path`");
+        std::fs::create_dir_all(folder).map_err(make)?;
+    }
+    let open = ServeError::while_doing("open the metadata");
+    let metadata = Metadata::open(configuration.folder.as_deref()).map_err(failed).map_err(open)?;
+    let playbook = Playbook::open(&metadata).map_err(failed);
+    let playbook = playbook.map_err(ServeError::while_doing("open the playbook"))?;
+    let embed = Cached::new(embed, configuration.cache);
+    match configuration.index.clone() {
+        settings::Index::Local(settings) => {
+            let dimension = embed.dimension();
+            let index = local(local::Settings { dimension, ..settings })?;
+            let parts = Parts { embed, index, metadata, playbook };
+            with_parts(configuration, parts, (listen, room), announce).await
+        }
+        settings::Index::Remote(url) => {
+            let reach = ServeError::while_doing("reach the index");
+            let index = index::remote::Remote::connect(&url, configuration.part_timeout).await;
+            let index = index.and_then(|index| fitting(index, embed.dimension())).map_err(failed);
+            let parts = Parts { embed, index: index.map_err(reach)?, metadata, playbook };
+            with_parts(configuration, parts, (listen, room), announce).await
+        }
+    }
+}
+
+fn fitting(index: index::remote::Remote, dimension: usize) -> Result<index::remote::Remote, Fault> {
+    if index.dimension() == dimension {
+        return Ok(index);
+    }
+    let what =
+        format!("its vectors have {} numbers, the embedder's {dimension}", index.dimension());
+    Err(Fault::new(Code::InvalidVector, what))
+}
+
+async fn with_parts<E: Embed, I: Index>(
+    configuration: Configuration,
+    parts: Parts<E, I>,
+    (listen, room): (SocketAddr, Room),
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let Configuration { tuning, limits, threads, workers, seed, front, .. } = configuration;
+    let effective = json!({
+        "embedder": parts.embed.effective(),
+        "index": parts.index.effective(),
+        "metadata": parts.metadata.effective()["metadata"],
+        "sample_every": tuning.sample_every,
+        "front": front.name(),
+    });
+    let mut effective = room.effective(effective, &limits, threads);
+    let gateway = Gateway::new(parts, tuning, &room.metrics);
+    let filled = filling::fill(&gateway, (workers, seed), threads).await.map_err(failed);
+    effective["rows"] = json!(filled.map_err(ServeError::while_doing("fill the index"))?);
+    let Room { listener, address, stop, metrics } = room;
+    // Behind a front it stops after the front, which may still have to answer.
+    let (stopper, behind) = Stop::pair();
+    let serving = tokio::spawn(http::serve(listener, gateway, limits, metrics, behind));
+    let front = front.start(listen, address).await?;
+    announce(&ready(effective, address, front.as_ref()));
+    let ended = wait(stop, front).await;
+    stopper.stop();
+    let served = serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+    ended.and(served.map_err(ServeError::while_doing("serve")))
+}
+
+fn ready(mut effective: Value, address: SocketAddr, front: Option<&Running>) -> Ready {
+    let Some(front) = front else {
+        let ready = Ready::new("search", effective).listening("http", address);
+        return ready.listening("gateway", address);
+    };
+    effective["front_settings"] = front.effective().clone();
+    let ready = Ready::new("search", effective).listening("http", front.address());
+    let mut ready = ready.listening("gateway", address);
+    ready.processes.push(Process { name: "front".to_owned(), pid: front.pid() });
+    ready
+}
+
+/// Waits for the wish to stop, and ends the front before all else; its death is an error.
+async fn wait(mut stop: Stop, front: Option<Running>) -> Result<(), ServeError> {
+    let Some(mut front) = front else {
+        stop.pulled().await;
+        return Ok(());
+    };
+    tokio::select! {
+        () = stop.pulled() => {
+            front.stop().await;
+            Ok(())
+        }
+        error = front.died() => Err(error),
+    }
+}

@@ -1,0 +1,82 @@
+//! What an index holds before it serves: what is known from before, or rows of the generator.
+
+use crate::embed::Embed;
+use crate::fault::Fault;
+use crate::gateway::Gateway;
+use crate::index::Index;
+use crate::metadata::Named;
+use crate::row::Row;
+use crate::staffing;
+
+/// Rows written at a time.
+const AT_ONCE: usize = 10_000;
+
+/// Fills an index; rows are made only where there are none.
+///
+/// An index that holds less than is known, because it was in memory or because of a kill between the two, learns of
+/// all that is known.
+///
+/// Shape:  → how many rows there are
+/// Errors: a part that does not answer, or the disk
+pub(super) async fn fill<E: Embed, I: Index>(
+    gateway: &Gateway<E, I>,
+    (workers, seed): (u64, u64),
+    threads: usize,
+) -> Result<u64, Fault> {
+    let parts = gateway.parts();
+    let known = parts.metadata.size()?;
+    if known == 0 {
+        let mut begin = 0;
+        while begin < workers {
+            let end = workers.min(begin + AT_ONCE as u64);
+            load(gateway, threads, staffing::rows(seed, begin..end).collect()).await?;
+            begin = end;
+        }
+    } else if parts.index.status().await?.size < known {
+        let mut last = Box::from("");
+        loop {
+            let page = parts.metadata.after(&last, AT_ONCE)?;
+            let Some((id, _)) = page.last() else { break };
+            last = id.clone();
+            load(gateway, threads, page.into_iter().map(row).collect()).await?;
+        }
+    }
+    Ok(parts.index.status().await?.size)
+}
+
+/// A row as it was taken.
+fn row((id, record): Named) -> Row {
+    Row {
+        id: id.into_string(),
+        text: record.text.to_string(),
+        // What was written was an object.
+        metadata: serde_json::from_str(record.metadata.get()).unwrap_or_default(),
+        vector: record.vector.as_deref().map(<[f32]>::to_vec),
+    }
+}
+
+async fn load<E: Embed, I: Index>(
+    gateway: &Gateway<E, I>,
+    threads: usize,
+    rows: Vec<Row>,
+) -> Result<(), Fault> {
+    let share = rows.len().div_ceil(threads).max(1);
+    let shares: Vec<Vec<Row>> = rows.chunks(share).map(<[Row]>::to_vec).collect();
+    let embedding: Vec<_> = shares
+        .into_iter()
+        .map(|rows| {
+            let gateway = gateway.clone();
+            tokio::spawn(async move {
+                let vectors = gateway.embed_rows(&rows).await;
+                vectors.map(|vectors| (rows, vectors))
+            })
+        })
+        .collect();
+    let (mut rows, mut vectors) = (Vec::new(), Vec::new());
+    for share in embedding {
+        let (some, of_them) = share.await.expect("it is neither ended nor panics")?;
+        rows.extend(some);
+        vectors.extend(of_them);
+    }
+    gateway.write(false, (rows, vectors), Vec::new()).await.map(|_| ())
+}
