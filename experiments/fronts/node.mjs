@@ -1,16 +1,16 @@
 // A front in Node as many are written: one process, node:http, kept connections to the upstream.
 //
-//   node experiments/fronts/node.mjs PORT HOST:PORT
+//   node experiments/fronts/node.mjs PORT HOST:PORT [PREFIX]
 //
-// What is asked for under /_go/ is re-framed: the JSON of the request is read whole, parsed and written anew, and so is the
+// What is asked for under PREFIX (/_go/ unless said; / for everything) is re-framed: the JSON of the request is read whole, parsed and written anew, and so is the
 // answer's. Everything else is piped through as it is. Stops on SIGTERM when what is under way is answered.
 import http from "node:http";
 import { pipeline } from "node:stream";
 
-const [port, upstream] = process.argv.slice(2);
+const [port, upstream, prefix = "/_go/"] = process.argv.slice(2);
 const [, hostname, upstreamPort] = /^(.+):(\d+)$/.exec(upstream ?? "") ?? [];
 if (!/^\d+$/.test(port ?? "") || !hostname) {
-  console.error("usage: node node.mjs PORT HOST:PORT");
+  console.error("usage: node node.mjs PORT HOST:PORT [PREFIX]");
   process.exit(2);
 }
 const agent = new http.Agent({ keepAlive: true, maxSockets: 256 });
@@ -87,8 +87,8 @@ function pass(request, answer) {
 }
 
 const server = http.createServer((request, answer) => {
-  if (request.url.startsWith("/_go/")) {
-    reframe(request, answer, request.url.slice("/_go".length)).catch((error) => refuse(answer, error));
+  if (request.url.startsWith(prefix)) {
+    reframe(request, answer, "/" + request.url.slice(prefix.length)).catch((error) => refuse(answer, error));
   } else {
     pass(request, answer);
   }

@@ -78,7 +78,7 @@ pub enum Front {
         /// Its settings by name, the upstream left out.
         settings: BTreeMap<String, Value>,
     },
-    /// Somebody else's: a command in words, with `{port}` and `{upstream}` (`HOST:PORT`) still in them.
+    /// Somebody else's: a command in words, with `{front_port}` and `{upstream}` (`HOST:PORT`) still in them.
     Command(Vec<String>),
 }
 
@@ -144,9 +144,9 @@ impl Front {
 
 /// Splits a command line like a shell does, and sees to it that both places are in it.
 fn command(line: &str) -> Result<Vec<String>, String> {
-    let expected = "expected direct, front, or a command line with {port} and {upstream}";
+    let expected = "expected direct, front, or a command line with {front_port} and {upstream}";
     let words = shlex::split(line).ok_or(format!("a quote is never closed; {expected}"))?;
-    match ["{port}", "{upstream}"].iter().all(|place| line.contains(place)) {
+    match ["{front_port}", "{upstream}"].iter().all(|place| line.contains(place)) {
         true if !words.is_empty() => Ok(words),
         _ => Err(format!("{expected}, got \"{line}\"")),
     }
@@ -308,7 +308,7 @@ async fn theirs(words: &[String], listen: SocketAddr, upstream: SocketAddr) -> i
         _ => listen,
     };
     let (port, upstream) = (address.port().to_string(), upstream.to_string());
-    let fill = |word: &String| word.replace("{port}", &port).replace("{upstream}", &upstream);
+    let fill = |word: &String| word.replace("{front_port}", &port).replace("{upstream}", &upstream);
     let words: Vec<String> = words.iter().map(fill).collect();
     let stdout = io::stderr().as_fd().try_clone_to_owned()?;
     let mut running = Running::spawn(&words, stdout.into())?;

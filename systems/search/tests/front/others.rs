@@ -51,7 +51,7 @@ fn through(program: &str, then: impl FnOnce(SocketAddr)) -> [Value; 2] {
 
 #[test]
 fn nodes_front_writes_json_anew_under_the_prefix() {
-    let [reframed, piped] = through("node FRONTS/node.mjs {port} {upstream}", |address| {
+    let [reframed, piped] = through("node FRONTS/node.mjs {front_port} {upstream}", |address| {
         assert!(post(address, "/_go/a", "{").0.starts_with("HTTP/1.1 400 "));
     });
     assert_eq!(reframed, json!({"target": "/a?b", "body": "{\"query\":\"x\"}"}));
@@ -60,7 +60,7 @@ fn nodes_front_writes_json_anew_under_the_prefix() {
 
 #[test]
 fn nginx_as_a_front_passes_on_what_it_gets() {
-    let [reframed, piped] = through("FRONTS/nginx {port} {upstream}", |_| {});
+    let [reframed, piped] = through("FRONTS/nginx {front_port} {upstream}", |_| {});
     assert_eq!(reframed, json!({"target": "/a?b", "body": "{ \"query\":  \"x\" }"}));
     assert_eq!(piped, reframed);
 }

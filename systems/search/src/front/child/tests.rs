@@ -22,7 +22,9 @@ fn read(front: &str) -> Result<Front, String> {
 }
 
 fn python(script: &str) -> Front {
-    Front::Command(["python3", "-c", script, "{port}", "{upstream}"].map(str::to_owned).into())
+    Front::Command(
+        ["python3", "-c", script, "{front_port}", "{upstream}"].map(str::to_owned).into(),
+    )
 }
 
 async fn start(front: &Front) -> Result<Running, String> {
@@ -46,15 +48,18 @@ fn is_zombie(pid: Pid) -> bool {
 
 #[test]
 fn a_command_line_is_split_like_in_a_shell() {
-    let words = ["node", "my front.mjs", "{port}", "{upstream}"].map(str::to_owned);
-    assert_eq!(read("node 'my front.mjs' {port} {upstream}"), Ok(Front::Command(words.into())));
+    let words = ["node", "my front.mjs", "{front_port}", "{upstream}"].map(str::to_owned);
+    assert_eq!(
+        read("node 'my front.mjs' {front_port} {upstream}"),
+        Ok(Front::Command(words.into()))
+    );
     assert_eq!(read("direct"), Ok(Front::Direct));
     assert!(matches!(read("front"), Ok(Front::Ours { .. })));
     for (line, told) in [
         ("nod", "got \"nod\""),
         ("", "got \"\""),
-        ("node {port}", "with {port} and {upstream}"),
-        ("node '{port} {upstream}", "a quote is never closed"),
+        ("node {front_port}", "with {front_port} and {upstream}"),
+        ("node '{front_port} {upstream}", "a quote is never closed"),
     ] {
         let problem = read(line).unwrap_err();
         assert!(problem.contains(told), "{line}: {problem}");
@@ -92,7 +97,7 @@ async fn dropping_it_ends_it_with_all_that_it_started() {
          Path(sys.argv[3]).write_text(str(child.pid))\n{ACCEPTS}"
     );
     let folder = std::env::temp_dir().join(format!("front-child-{}", std::process::id()));
-    let words = ["python3", "-c", &script, "{port}", "{upstream}", folder.to_str().unwrap()];
+    let words = ["python3", "-c", &script, "{front_port}", "{upstream}", folder.to_str().unwrap()];
     let running = start(&Front::Command(words.map(str::to_owned).into())).await.unwrap();
     let grandchild = std::fs::read_to_string(&folder).unwrap().parse().unwrap();
     std::fs::remove_file(&folder).unwrap();
@@ -114,7 +119,7 @@ async fn one_that_cannot_start_says_so_at_once() {
     let told = start(&python("import sys; sys.exit(7)")).await.unwrap_err();
     assert!(told.contains("it ended before it accepted: exit status: 7"), "{told}");
     let nothing =
-        Front::Command(["/nowhere/front", "{port}", "{upstream}"].map(str::to_owned).into());
+        Front::Command(["/nowhere/front", "{front_port}", "{upstream}"].map(str::to_owned).into());
     let told = start(&nothing).await.unwrap_err();
     assert!(told.contains("it ended before it accepted: exit status: 127"), "{told}");
 }
