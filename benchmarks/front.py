@@ -113,7 +113,9 @@ def drive(bench, port, connections, method, size, scratch):
     text, _, _ = bench.run_counted(["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "-s", script,
                                     f"http://127.0.0.1:{port}{path}"])
     assert "Non-2xx" not in text and "Socket errors" not in text, text
-    return int(re.search(r"(\d+) requests in", text).group(1))
+    count = int(re.search(r"(\d+) requests in", text).group(1))
+    assert count > 0, text
+    return count
 
 
 def places(bench):

@@ -33,3 +33,23 @@ impl Client {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_as_the_headers_want_them() {
+        for (address, is_secure, plain, forwarded) in [
+            ("192.0.2.7", false, "192.0.2.7", "for=192.0.2.7;proto=http"),
+            ("2001:db8::1", true, "2001:db8::1", "for=\"[2001:db8::1]\";proto=https"),
+            ("::ffff:192.0.2.7", false, "192.0.2.7", "for=192.0.2.7;proto=http"),
+        ] {
+            let client = Client::new(address.parse().unwrap(), is_secure);
+            assert_eq!(
+                (client.address, client.forwarded),
+                (plain.parse().unwrap(), forwarded.parse().unwrap())
+            );
+        }
+    }
+}

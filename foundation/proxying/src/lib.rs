@@ -12,6 +12,8 @@
 //! - a request is sent a second time only if the first connection had been idle and was closed by its peer before
 //!   a byte of the answer, and only if it was never written or is idempotent and without a body.
 //!
+//! The second of these, and that a request with two lengths is refused, need the client's stream to be a [`Socket`].
+//!
 //! What is not passed on, knowingly: trailers, interim answers other than `100 Continue`, and upgrades.
 //!
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.

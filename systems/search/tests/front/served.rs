@@ -195,3 +195,21 @@ fn more_clients_than_may_be_are_turned_away() {
     let turned_away = text.lines().find_map(|line| line.strip_prefix("front_turned_away_total "));
     assert_ne!(turned_away.unwrap(), "0");
 }
+
+#[test]
+fn heads_beyond_the_limit_stop_at_the_front() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let house = House::with(listener.local_addr().unwrap(), &[("max_head", "8KiB")]);
+    let long = "x".repeat(20_000);
+    let answer = ask(house.address, &format!("GET / HTTP/1.1\r\nHost: h\r\nX: {long}\r\n\r\n"));
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    assert_eq!(house.figure("front_requests_total"), 0);
+    let address = house.address;
+    let client = thread::spawn(move || ask(address, "GET / HTTP/1.0\r\n\r\n"));
+    let (mut stream, _) = listener.accept().unwrap();
+    message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+    // The front may hang up before it has all of it.
+    let _ = stream
+        .write_all(format!("HTTP/1.1 200 OK\r\nX: {long}\r\nContent-Length: 0\r\n\r\n").as_bytes());
+    assert!(client.join().unwrap().starts_with("HTTP/1.0 502 "));
+}
