@@ -12,6 +12,10 @@ pub mod table;
 pub mod http1;
 pub mod smtp;
 
+#[cfg(test)]
+#[path = "../tests/planned/mod.rs"]
+mod planned;
+
 list::drivers! {
     "http" => Http1(http1::driver::Http1, http1::probe::probe, ["http", "https"]),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe, ["smtp", "smtps"]),

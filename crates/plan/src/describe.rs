@@ -14,6 +14,8 @@ use crate::units::{format_duration, format_rate};
 
 /// More trials than this are not listed one by one.
 const MOST_TRIALS: usize = 200;
+/// Bytes of a text that are shown.
+const LONGEST: usize = 2_000;
 /// What a duet does with the rate of the file.
 const DUET: &str = "both arms of a block at the same time: arrivals at twice the rate below, each assigned to \
                     an arm by a fair draw, so that either gets that rate";
@@ -113,9 +115,9 @@ impl Text {
         };
         let head = format!("{} {share}% to {target}", operation.name);
         self.field("  operation", &head);
-        self.line(&format!("    {} {}", operation.protocol, operation.table.to_json()));
+        self.line(&format!("    {} {}", operation.protocol, readable(operation.table.to_json())));
         if let Some(expect) = &operation.expect {
-            self.line(&format!("    expect {}", expect.to_json()));
+            self.line(&format!("    expect {}", readable(expect.to_json())));
         }
         for item in &operation.items {
             self.line(&format!("    item {} = {}", item.name, item.path));
@@ -151,6 +153,21 @@ impl Text {
         if plan.trials.len() > MOST_TRIALS {
             self.line(&format!("  and {} more", plan.trials.len() - MOST_TRIALS));
         }
+    }
+}
+
+/// The value with its texts, such as those of files, no longer than somebody reads; whole they are in the plan.
+fn readable(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > LONGEST => {
+            let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            format!("{}… ({} bytes)", &text[..end], text.len()).into()
+        }
+        Value::Array(values) => values.into_iter().map(readable).collect(),
+        Value::Object(table) => {
+            table.into_iter().map(|(key, value)| (key, readable(value))).collect()
+        }
+        other => other,
     }
 }
 

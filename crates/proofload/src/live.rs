@@ -14,8 +14,6 @@ use crate::agenda::Agenda;
 
 /// Elsewhere than on a terminal: a line for so many progress events, which come once a second.
 const LINES_EVERY: u64 = 5;
-/// Between two progress events.
-const STRETCH_NS: u64 = 1_000_000_000;
 
 /// The live view of one run.
 #[derive(Debug)]
@@ -104,7 +102,8 @@ impl Live {
                 self.say(&format!("ending the measure phase: {}", early.why))
             }
             EventKind::FailureSeen { operation, kind, detail } => {
-                self.say(&format!("first {kind} of `{operation}`: {detail}"));
+                let colon = if detail.is_empty() { "" } else { ": " };
+                self.say(&format!("first {kind} of `{operation}`{colon}{detail}"));
             }
             _ => {}
         }
@@ -179,7 +178,6 @@ impl TrialShown {
             model: self.model,
             phase_ns: (elapsed, whole),
             progress,
-            stretch_ns: STRETCH_NS,
             failed: self.failed,
         };
         line.render()

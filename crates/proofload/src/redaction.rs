@@ -13,7 +13,7 @@ use crate::message::Problem;
 
 /// Keys of the summary whose values are words of others, or of the user. Everywhere else stand
 /// words of ours, which other programs read: a secret may well be called `pass`.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 15] = [
     "advice",
     "arm",
     "claim",
@@ -24,6 +24,7 @@ const WORDS: [&str; 14] = [
     "notes",
     "question",
     "reasons",
+    "seen",
     "stratum",
     "text",
     "title",
@@ -51,6 +52,7 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
 /// The facts of a trial as they may be stored.
 pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
     facts.arm = secrets.redact(&facts.arm);
+    facts.first_failures.iter_mut().for_each(|one| one.seen = secrets.redact(&one.seen));
     facts.early_end.iter_mut().for_each(|early| of_early_end(early, secrets));
     facts.died = facts.died.map(|died| secrets.redact(&died));
     facts.generator.notes = facts.generator.notes.iter().map(|one| secrets.redact(one)).collect();

@@ -132,6 +132,9 @@ pub struct Progress {
     pub succeeded: u64,
     /// Finished badly since the last progress event.
     pub failed: u64,
+    /// Finished a second, of each worker over the time that its counts are of; none where none came.
+    #[serde(default)]
+    pub finished_rate: Option<f64>,
     /// Begun and not finished now.
     pub in_flight: u64,
     /// Median response (closed: service) time of the last window, if there was one.

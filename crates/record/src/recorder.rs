@@ -172,6 +172,7 @@ impl Recorder {
             windows,
             late: std::mem::replace(&mut self.late, room),
             closed_below,
+            until: now,
             started: since.started,
             succeeded: since.succeeded,
             failed: since.failed,

@@ -188,6 +188,20 @@ pub struct Trial {
     pub observers: Vec<Observer>,
     /// Kernel counters, as deltas over the measure phase.
     pub kernel: BTreeMap<String, i64>,
+    /// What was seen of the first failure of each kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first_failures: Vec<FirstFailure>,
+}
+
+/// The first failure of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstFailure {
+    /// Of this operation.
+    pub operation: String,
+    /// The kind.
+    pub kind: String,
+    /// What was seen of it, in words of the target or of ours.
+    pub seen: String,
 }
 
 /// Which model of load.

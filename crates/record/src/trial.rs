@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
-use crate::summary::{InFlight, Load, Observer, Phases, Placement, System};
+use crate::summary::{FirstFailure, InFlight, Load, Observer, Phases, Placement, System};
 
 /// The facts of one executed trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,6 +65,9 @@ pub struct Trial {
     /// What was done to its processes as the plan says, and when, from the start of the measure phase.
     #[serde(default)]
     pub faults: Vec<FaultDone>,
+    /// What was seen of the first failure of each kind.
+    #[serde(default)]
+    pub first_failures: Vec<FirstFailure>,
     /// Confidence of each of its intervals: above 0.95 where it was looked at several times (`--adaptive`),
     /// so that what was found at any of the looks holds with 0.95.
     pub confidence: f64,

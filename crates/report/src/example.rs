@@ -298,6 +298,7 @@ fn trial(drawn: &[Drawn]) -> Trial {
         generator: generator(drawn),
         systems: vec![system()],
         observers: Vec::new(),
+        first_failures: Vec::new(),
         kernel: BTreeMap::from([("TcpExt.TCPTimeouts".to_owned(), 0)]),
         total,
     }

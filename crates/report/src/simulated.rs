@@ -197,6 +197,7 @@ fn facts(
         observers: Vec::new(),
         kernel: BTreeMap::new(),
         interrupted: false,
+        first_failures: Vec::new(),
         samples_dropped: 0,
         died: None,
         died_as: None,

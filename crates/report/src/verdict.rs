@@ -2,9 +2,7 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{
-    CapacityEnding, Change, Criterion, Judgement, Summary, Trial, Validity, Verdict,
-};
+use record::summary::{CapacityEnding, Change, Judgement, Summary, Trial, Validity, Verdict};
 
 use crate::findings;
 
@@ -115,11 +113,13 @@ fn criteria<'a>(
     words: &'a str,
 ) -> impl Iterator<Item = String> + 'a {
     let concerned = summary.criteria.iter().filter(move |criterion| criterion.result == result);
-    concerned.map(move |criterion| format!("`{}` {words}{}", criterion.text, place(criterion)))
+    concerned
+        .map(move |criterion| format!("`{}` {words}{}", criterion.text, in_arm(&criterion.arm)))
 }
 
-fn place(criterion: &Criterion) -> String {
-    if criterion.arm == "all" { String::new() } else { format!(" in arm {}", criterion.arm) }
+/// Where a criterion was judged; nothing where there is but one arm.
+pub(crate) fn in_arm(arm: &str) -> String {
+    if arm == "all" { String::new() } else { format!(" in arm {arm}") }
 }
 
 /// Whether the run was carried out to its end.

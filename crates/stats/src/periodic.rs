@@ -1,6 +1,6 @@
 //! Whether rare events come at regular distances.
 
-use statrs::function::gamma::ln_gamma;
+use crate::special::ln_choose;
 
 use crate::trend::{self, Point};
 
@@ -74,13 +74,9 @@ fn laid(events: &[u64], first: u64, length: f64, places: usize) -> Option<Vec<Po
 
 fn chance(events: usize, kept: usize, places: usize, windows: u64, tried: f64) -> f64 {
     let k = kept as f64;
-    let subsets = choose(events as f64, k) + choose(places as f64, k) - choose(windows as f64, k);
+    let subsets =
+        ln_choose(events as f64, k) + ln_choose(places as f64, k) - ln_choose(windows as f64, k);
     (subsets + k * 3_f64.ln() + tried.ln()).exp()
-}
-
-/// log C(n, k)
-fn choose(n: f64, k: f64) -> f64 {
-    ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! of them gathers just above its value, where neighbouring values have nothing.
 
 use crate::Histogram;
+use crate::special::ln_choose;
 
 const MILLISECOND: u64 = 1_000_000;
 /// Fewer values are no cluster.
@@ -58,6 +59,13 @@ pub fn cluster(times: &Histogram, at_ns: u64, width_ns: u64) -> Option<Cluster> 
 /// Whether a count is more than chance makes of this background.
 pub fn stands_out(count: u64, background: f64) -> bool {
     count >= FEWEST && count as f64 > background + 4.0 * (background + 1.0).sqrt()
+}
+
+/// At most how probable it is that of `events` at random instants so many lie `together` within a stretch that is this
+/// share of the whole, wherever it begins: C(n,k)·k·w^(k-1), the expected number of sets of k that close together.
+pub fn chance_of_crowd(events: u64, together: u64, share: f64) -> f64 {
+    let (n, k) = (events as f64, together as f64);
+    (ln_choose(n, k) + k.ln() + (k - 1.0) * share.ln()).exp().min(1.0)
 }
 
 /// The instants at which a SYN is sent again, from the first one: `linear` retries a second apart, then at doubling
@@ -143,6 +151,39 @@ mod tests {
         };
         assert!(cluster(&around(27), 200 * MS, 4 * MS).is_some());
         assert_eq!(cluster(&around(26), 200 * MS, 4 * MS), None);
+    }
+
+    #[test]
+    fn a_crowd_is_improbable_as_it_is_close() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b, "{a} {b}");
+        // All of n within w: n·w^(n-1), less w^n·(n-1) for sets that are counted twice.
+        near(chance_of_crowd(2, 2, 0.1), 0.2);
+        near(chance_of_crowd(3, 3, 0.02), 0.0012);
+        near(chance_of_crowd(10, 8, 0.2), 45.0 * 8.0 * 0.2_f64.powi(7));
+        assert_eq!(chance_of_crowd(10, 10, 1.0), 1.0);
+        assert!(chance_of_crowd(1_000_000, 800_000, 0.2) < 1e-100);
+    }
+
+    /// Held against instants drawn at random.
+    #[test]
+    fn a_crowd_of_chance_is_as_rare_as_promised() {
+        let mut state = 7_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        for (events, together, share) in [(3, 3, 0.05), (5, 4, 0.08), (10, 8, 0.2)] {
+            let mut crowds = 0;
+            for _ in 0..100_000 {
+                let mut at: Vec<f64> = (0..events).map(|_| draw()).collect();
+                at.sort_unstable_by(f64::total_cmp);
+                crowds +=
+                    u64::from(at.windows(together).any(|set| set[together - 1] - set[0] <= share));
+            }
+            let seen = crowds as f64 / 100_000.0;
+            let most = chance_of_crowd(events as u64, together as u64, share);
+            assert!(seen <= most * 1.15 && seen > most * 0.5, "{events}: {seen} {most}");
+        }
     }
 
     #[test]

@@ -35,6 +35,11 @@ pub(crate) fn chi_squared_quantile(freedom: f64, p: f64) -> f64 {
     freedom * (1.0 - spread + normal_quantile(p) * spread.sqrt()).powi(3)
 }
 
+/// Logarithm of the binomial coefficient C(n, k).
+pub(crate) fn ln_choose(n: f64, k: f64) -> f64 {
+    ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0)
+}
+
 /// Regularised incomplete beta function I_x(a, b), for a, b > 0.
 ///
 /// Source: DLMF 8.17.22, the continued fraction, by the modified Lentz method; it needs O(√max(a, b)) terms

@@ -28,6 +28,7 @@ use tokio::task::JoinSet;
 
 use crate::limits::Limits;
 use crate::metrics::{self, Gauge, Registry};
+use crate::observed::Observed;
 use crate::stop::Stop;
 
 pub use body::Body;
@@ -120,6 +121,16 @@ pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Answer {
 /// An answer with a status and a JSON body already rendered.
 pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Answer {
     typed(status, "application/json", body)
+}
+
+/// Answers for a system that observes, and does nothing else.
+pub fn observer(observed: impl Fn() -> Observed + Send + Sync + 'static) -> impl Handler {
+    move |request: Request<Bytes>| {
+        std::future::ready(match (request.method(), request.uri().path()) {
+            (&Method::GET, "/observed") => json(StatusCode::OK, observed().body()),
+            _ => text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
+        })
+    }
 }
 
 fn typed(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Answer {

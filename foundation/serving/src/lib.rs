@@ -9,7 +9,7 @@
 //! metrics are a value that is handed around.
 //!
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
-//! is kept to ([`limits`], [`listener`], [`stop`]), what is told ([`ready`], [`metrics`],
+//! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), what is told ([`ready`], [`metrics`],
 //! [`observed`], after the [`nonce`] of what arrived), and a plain HTTP/1.1 server over all of it ([`http`]),
 //! with paths as they were meant ([`percent`]).
 
@@ -25,4 +25,5 @@ pub mod percent;
 pub mod quantity;
 pub mod ready;
 pub mod settings;
+pub mod start;
 pub mod stop;

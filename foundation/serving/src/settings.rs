@@ -102,8 +102,8 @@ impl<'a> Settings<'a> {
     }
 
     /// Whether a setting was given at all.
-    pub fn has(&self, key: &str) -> bool {
-        self.given.contains_key(key)
+    pub fn has(&self, key: &'static str) -> bool {
+        self.value(key).is_some()
     }
 
     /// The problems so far; for use after a setting that decides which others exist.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -31,12 +32,15 @@ impl Stop {
         (Stopper { sender }, Self { receiver })
     }
 
-    /// A stop that SIGTERM or SIGINT pulls; call it within a runtime that has its drivers on.
+    /// A stop that SIGTERM or SIGINT pulls; call it within a runtime that has its drivers on. From then on a file that may
+    /// not grow further is an error of its write, and not the end of the process.
     ///
     /// Errors: the kernel refuses a signal handler
     pub fn on_signals() -> io::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
+        // The handler stays when what would hear of it goes.
+        drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?);
         let (stopper, stop) = Self::pair();
         tokio::spawn(async move {
             tokio::select! {
@@ -73,6 +77,15 @@ mod tests {
         early.pulled().await;
         late.pulled().await;
         assert!(late.is_pulled());
+    }
+
+    /// Without a handler the signal would end this process.
+    #[tokio::test]
+    async fn a_file_that_may_not_grow_ends_nothing() {
+        let stop = Stop::on_signals().unwrap();
+        rustix::process::kill_process(rustix::process::getpid(), Signal::XFSZ).unwrap();
+        tokio::task::yield_now().await;
+        assert!(!stop.is_pulled());
     }
 
     #[tokio::test]

@@ -8,11 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 use serving::error::{BadOptions, ServeError};
-use serving::http::{self, Answer};
+use serving::http;
 use serving::limits::{self, Limits};
 use serving::listener;
 use serving::metrics::Registry;
@@ -20,6 +18,7 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
+use serving::start;
 use serving::stop::Stop;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -42,14 +41,10 @@ struct Configuration {
 ///
 /// Errors: bad settings (exit code 2); a session that the server does not take, no listener (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let configuration = read(options)?;
-    let listener = listener::bind(options.listen)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(hold(configuration, listener, announce))
+    let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        hold(configuration, (listener, stop), announce).await
+    })
 }
 
 fn read(options: &Options) -> Result<Configuration, BadOptions> {
@@ -71,10 +66,9 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
 
 async fn hold(
     configuration: Configuration,
-    listener: std::net::TcpListener,
+    (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
     let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
     let opened = tokio::time::timeout(STANDING_WITHIN, open(&configuration)).await;
     let late = |_| Err(std::io::Error::other("not every session stood within thirty seconds"));
@@ -88,10 +82,11 @@ async fn hold(
     let asked = configuration.sessions;
     let effective = json!({ "smtp": configuration.smtp, "sessions": asked, "open_files": limits::open_files() });
     announce(&Ready::new("mail-crowd", effective).listening("http", address));
-    let answers = move |request: Request<Bytes>| {
-        std::future::ready(answer(&request, asked, lost.load(Ordering::Relaxed)))
+    let observed = move || {
+        let lost = lost.load(Ordering::Relaxed);
+        Observed { received: asked, lost, ..Observed::default() }
     };
-    http::serve(listener, answers, configuration.limits, Registry::default(), stop)
+    http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await
         .map_err(ServeError::while_doing("serve"))
 }
@@ -139,16 +134,6 @@ async fn watch(mut session: TcpStream, lost: Arc<AtomicU64>) {
     // Whatever comes, silence was agreed upon.
     let _ = session.read(&mut byte).await;
     lost.fetch_add(1, Ordering::Relaxed);
-}
-
-fn answer(request: &Request<Bytes>, asked: u64, lost: u64) -> Answer {
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/observed") => {
-            let observed = Observed { received: asked, lost, ..Observed::default() };
-            http::json(StatusCode::OK, observed.body())
-        }
-        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
-    }
 }
 
 #[cfg(test)]

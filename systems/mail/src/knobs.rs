@@ -59,6 +59,8 @@ pub struct Knobs {
     pub drop_in_data: f64,
     /// Pause after each accepted connection, while others wait in the backlog.
     pub accept_pause_ns: u64,
+    /// Pause after the first accepted connection, as of a server that gets itself ready only then.
+    pub accept_stall_ns: u64,
 }
 
 impl Default for Knobs {
@@ -78,6 +80,7 @@ impl Default for Knobs {
             refuse_with: 451,
             drop_in_data: 0.0,
             accept_pause_ns: 0,
+            accept_stall_ns: 0,
         }
     }
 }
@@ -101,6 +104,7 @@ impl Knobs {
             refuse_with: settings.count("refuse_with", 451, 400..=599) as u16,
             drop_in_data: settings.ratio("drop_in_data", 0.0),
             accept_pause_ns: settings.time("accept_pause", 0),
+            accept_stall_ns: settings.time("accept_stall", 0),
         }
     }
 

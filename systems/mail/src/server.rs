@@ -11,8 +11,8 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start;
 use serving::stop::Stop;
-use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
 use crate::connection::{self, Smtp};
@@ -30,7 +30,7 @@ use crate::store::shelf::Shelf;
 ///
 /// Errors: bad settings (exit code 2); a folder or a listener that cannot be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    start(options, Stop::on_signals, announce)
+    start(options, None, announce)
 }
 
 /// The same until this is pulled.
@@ -41,33 +41,24 @@ pub fn serve_until(
     stop: Stop,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    start(options, || Ok(stop), announce)
+    start(options, Some(stop), announce)
 }
 
 fn start(
     options: &Options,
-    stop: impl FnOnce() -> std::io::Result<Stop>,
+    stop: Option<Stop>,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let mut configuration = settings::read(options)?;
-    let listeners = Listeners::bind(options.listen, &configuration)?;
-    let runtime =
-        runtime(configuration.threads).map_err(ServeError::while_doing("make a runtime"))?;
-    let store = std::mem::replace(&mut configuration.store, Kept::Discard);
-    runtime.block_on(async {
-        let stop = stop().map_err(ServeError::while_doing("handle signals"))?;
+    let prepare = || {
+        let configuration = settings::read(options)?;
+        let listeners = Listeners::bind(options.listen, &configuration)?;
+        Ok((configuration.threads, (configuration, listeners)))
+    };
+    start::run(stop, prepare, async |(mut configuration, listeners), stop| {
+        let store = std::mem::replace(&mut configuration.store, Kept::Discard);
         let house = House { configuration, listeners, metrics: Registry::default(), stop };
         house.open(store, announce).await
     })
-}
-
-/// One thread does all of it by itself: nothing is handed from one to another.
-fn runtime(threads: usize) -> std::io::Result<Runtime> {
-    match threads {
-        1 => Builder::new_current_thread().enable_all().build(),
-        _ => Builder::new_multi_thread().worker_threads(threads).enable_all().build(),
-    }
 }
 
 /// Where connections come in.

@@ -123,6 +123,7 @@ fn settings_are_told_under_their_names_as_they_were_set() {
         ("path", json!(folder)),
         ("store_messages", json!(7)),
         ("hostname", json!("sink.example")),
+        ("greeting", json!("no ESMTP today")),
         ("tls", json!("starttls")),
         ("min_tls", json!("1.3")),
         ("auth", json!("optional")),
@@ -133,14 +134,29 @@ fn settings_are_told_under_their_names_as_they_were_set() {
         ("max_recipients", json!(3)),
         ("max_errors", json!(4)),
     ];
+    let with_units = [
+        ("max_message", "1MiB", "max_message", 1 << 20),
+        ("max_memory", "2MiB", "max_memory", 2 << 20),
+        ("max_command", "600B", "max_command", 600),
+        ("max_line", "500B", "max_line", 500),
+        ("command_timeout", "1s", "command_timeout_ns", 1_000_000_000),
+        ("data_timeout", "2s", "data_timeout_ns", 2_000_000_000),
+        ("session_timeout", "3s", "session_timeout_ns", 3_000_000_000),
+        ("write_timeout", "4s", "write_timeout_ns", 4_000_000_000_u64),
+        ("drain", "5ms", "drain_ns", 5_000_000),
+    ];
     let options = Options::default().with("users", json!({ "ada": "secret" }));
     let options = options.with("smtps", "127.0.0.1:0");
     let given = set.iter().cloned();
+    let given = given.chain(with_units.map(|(name, value, ..)| (name, json!(value))));
     let options = given.fold(options, |options, (name, value)| options.with(name, value));
     let server = Server::start(options);
     let effective = &server.ready["effective"];
     for (name, value) in &set {
         assert_eq!(&effective[*name], value, "{name}");
+    }
+    for (_, _, name, value) in with_units {
+        assert_eq!(effective[name], value, "{name}");
     }
     assert!(!server.ready.to_string().contains("secret"));
     assert_eq!(server.ready["system"], "mail");

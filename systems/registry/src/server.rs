@@ -10,6 +10,7 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start;
 use serving::stop::Stop;
 
 use crate::api::{Api, Mount};
@@ -27,7 +28,7 @@ use crate::store::{self, Store};
 ///
 /// Errors: bad settings (exit code 2); store, bus or listener that cannot be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    start(options, Stop::on_signals, announce)
+    start(options, None, announce)
 }
 
 /// The same until this is pulled.
@@ -38,28 +39,24 @@ pub fn serve_until(
     stop: Stop,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    start(options, || Ok(stop), announce)
+    start(options, Some(stop), announce)
 }
 
 fn start(
     options: &Options,
-    stop: impl FnOnce() -> std::io::Result<Stop>,
+    stop: Option<Stop>,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let configuration = settings::read(options)?;
-    if let Some(folder) = &configuration.durable {
-        let make = ServeError::while_doing("make the folder of `durable`");
-        std::fs::create_dir_all(folder).map_err(make)?;
-    }
-    let listener = listener::bind(options.listen)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(configuration.threads)
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(async {
-        let stop = stop().map_err(ServeError::while_doing("handle signals"))?;
+    let prepare = || {
+        let configuration = settings::read(options)?;
+        if let Some(folder) = &configuration.durable {
+            let make = ServeError::while_doing("make the folder of `durable`");
+            std::fs::create_dir_all(folder).map_err(make)?;
+        }
+        let listener = listener::bind(options.listen)?;
+        Ok((configuration.threads, (configuration, listener)))
+    };
+    start::run(stop, prepare, async |(configuration, listener), stop| {
         with_store(configuration, Room::new(listener, stop)?, announce).await
     })
 }

@@ -13,6 +13,7 @@ use super::content::{Content, LEAD};
 use super::conversation::Conversation;
 use super::envelope::Envelope;
 use super::failure::Failure;
+use super::line::Line;
 use super::session::{Session, ask, want};
 use super::span::{self, Phase};
 use crate::statuses::Statuses;
@@ -257,13 +258,24 @@ impl Conversation {
         let reply = line.reply(exchange).await?;
         phase.end(span::DATA, exchange);
         let leave = want(Class::GoOn, "DATA", reply, line);
-        if refused.is_err() && leave.is_ok() {
+        match (refused, &leave) {
             // A server that lets us send to nobody waits for the end of it (RFC 2920 section 3.1).
-            line.send(b".\r\n", exchange).await?;
-            line.reply(exchange).await?;
+            (Err(refusal), Ok(())) => {
+                let in_step = refusal.in_step && end_of_nothing(line, exchange).await.is_ok();
+                Err(Failure { in_step, ..refusal })
+            }
+            (refused, _) => refused.and(leave),
         }
-        refused.and(leave)
     }
+}
+
+/// Ends a message that has no recipient. What is said of it does not matter, but that it is.
+async fn end_of_nothing<C: Clock>(
+    line: &mut Line,
+    exchange: &mut Exchange<C>,
+) -> Result<(), Failure> {
+    line.send(b".\r\n", exchange).await?;
+    line.reply(exchange).await.map(drop)
 }
 
 /// A refusal after which the replies to what was sent along still come; others end it at once.

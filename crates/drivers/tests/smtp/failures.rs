@@ -101,6 +101,19 @@ fn together_a_refusal_is_told_after_all_replies_were_read() {
 }
 
 #[test]
+fn a_server_that_goes_away_after_its_refusal_has_refused() {
+    let text = "smtp = { to = \"a@b.example\", pipelining = true }";
+    let together = "MAIL FROM:<load@client.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n".len();
+    let replies = "250 ok\r\n550 5.1.1 nobody\r\n354 go on\r\n";
+    for last in [vec![], vec![Step::Say("nonsense\r\n".into()), Linger]] {
+        let script = [vec![HearBytes(together), Step::Say(replies.into()), hear(".")], last];
+        let talk = talk(text, 1, &[welcome(&["PIPELINING"]), script.concat()]);
+        talk.failed(FailureKind::Permanent, "RCPT: 550 5.1.1 nobody");
+        assert!(!talk.exchange.reusable && !talk.ours().contains("QUIT"));
+    }
+}
+
+#[test]
 fn a_server_that_closes_the_session_is_left() {
     for at in [1, 3, 5, 7] {
         let mut script = accepted();

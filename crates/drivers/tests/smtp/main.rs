@@ -1,5 +1,8 @@
 //! SMTP as the engine sees it: scripted peers in virtual time, and real sockets.
 
+#[path = "../planned/mod.rs"]
+mod planned;
+
 mod dialogues;
 mod failures;
 mod offers;

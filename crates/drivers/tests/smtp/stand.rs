@@ -10,8 +10,6 @@ use drivers::smtp::span::NAMES;
 use engine::clock::{Clock, Virtual};
 use engine::driver::{Call, Compile, Driver, Exchange, Turn};
 use engine::transport::{Address, Endpoint, Stream};
-use plan::document::{self, Value};
-use plan::operation::Item;
 use record::{FailureKind, Outcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
@@ -72,24 +70,7 @@ pub const PLAIN: &str = "smtp = { to = \"a@b.example\" }";
 
 /// An operation as planned, from the text of its table in an experiment file.
 pub fn planned(text: &str) -> plan::operation::Operation {
-    let (table, problems) = document::parse(text);
-    assert_eq!(problems, [], "the text of the test is TOML");
-    let inner = |key: &str| match table.get(key).map(|entry| &entry.node.value) {
-        Some(Value::Table(table)) => Some(table.clone()),
-        _ => None,
-    };
-    let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
-        name: entry.key.clone(),
-        path: entry.node.as_str().expect("a name").to_owned(),
-        span: entry.node.span,
-    });
-    plan::operation::Operation {
-        protocol: "smtp".to_owned(),
-        table: inner("smtp").unwrap_or_default(),
-        expect: inner("expect"),
-        items: items.collect(),
-        ..plan::operation::Operation::named("test")
-    }
+    crate::planned::planned("smtp", text)
 }
 
 /// A compiled operation.

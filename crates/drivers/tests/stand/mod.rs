@@ -1,5 +1,8 @@
 //! The test stand: a clock that ticks when it is read, and operations from their text.
 
+#[path = "../planned/mod.rs"]
+mod planned;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -7,8 +10,6 @@ use drivers::http1::compile;
 use drivers::http1::operation::Operation;
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
-use plan::document::{self, Value};
-use plan::operation::Item;
 
 /// A clock that advances by one nanosecond each time it is read.
 #[derive(Debug, Clone, Default)]
@@ -27,23 +28,7 @@ impl Clock for Ticks {
 
 /// An operation as planned, from the text of its table in an experiment file.
 pub fn planned(text: &str) -> plan::operation::Operation {
-    let (table, problems) = document::parse(text);
-    assert_eq!(problems, [], "the text of the test is TOML");
-    let inner = |key: &str| match table.get(key).map(|entry| &entry.node.value) {
-        Some(Value::Table(table)) => Some(table.clone()),
-        _ => None,
-    };
-    let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
-        name: entry.key.clone(),
-        path: entry.node.as_str().expect("a path").to_owned(),
-        span: entry.node.span,
-    });
-    plan::operation::Operation {
-        table: inner("http").unwrap_or_default(),
-        expect: inner("expect"),
-        items: items.collect(),
-        ..plan::operation::Operation::named("test")
-    }
+    planned::planned("http", text)
 }
 
 /// A compiled operation.

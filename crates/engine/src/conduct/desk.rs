@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
+use record::summary::FirstFailure;
 use record::{Batch, EarlyEnd, FailureKind, Layout, Trial, Window, WindowAssembler, WindowSpan};
 use stats::{COARSE, Histogram};
 
+use super::pace::Pace;
 use super::{Output, facts};
 use crate::driver::Driver;
 use crate::worker::{Backlog, Brief, Message, Timeline};
@@ -28,10 +30,12 @@ pub(super) struct Desk<'a> {
     in_flight: Vec<u64>,
     backlog: Option<Backlog>,
     progress: Progress,
+    pace: Pace,
     /// Times of the windows that closed since the last progress event.
     times: Histogram,
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
+    first_failures: Vec<FirstFailure>,
     interrupted: bool,
     /// Why the measure phase ended before the plan did, if it did.
     ended_early: Option<EarlyEnd>,
@@ -55,9 +59,11 @@ impl<'a> Desk<'a> {
             in_flight: vec![0; brief.workers],
             backlog: brief.samples.clone(),
             progress: Progress::default(),
+            pace: Pace::new(brief.workers, &brief.timeline),
             times: Histogram::new(COARSE),
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
+            first_failures: Vec::new(),
             interrupted: false,
             ended_early: None,
         }
@@ -114,6 +120,7 @@ impl<'a> Desk<'a> {
     pub(super) fn tell_progress(&mut self, now: u64) {
         let progress = Progress {
             phase: Some(self.phase),
+            finished_rate: self.pace.take(),
             in_flight: self.in_flight.iter().sum(),
             p50_ns: self.times.quantile(0.5),
             p99_ns: self.times.quantile(0.99),
@@ -136,8 +143,9 @@ impl<'a> Desk<'a> {
     }
 
     /// Everything has ended, and this is what was left: gives out the last windows, and then that it ended.
-    pub(super) fn finish(&mut self, trial: Trial, now: u64) -> Trial {
+    pub(super) fn finish(&mut self, mut trial: Trial, now: u64) -> Trial {
         self.close();
+        trial.first_failures = std::mem::take(&mut self.first_failures);
         let accounting = facts::accounting(&trial.totals.total());
         self.event(now, EventKind::TrialFinished { accounting });
         trial
@@ -165,11 +173,19 @@ impl<'a> Desk<'a> {
         self.progress.succeeded += batch.succeeded;
         self.progress.failed += batch.failed;
         self.in_flight[batch.worker] = batch.in_flight;
+        self.pace.add(&batch);
         let now = self.instant_of(batch.closed_below);
         for (operation, kind, detail) in std::mem::take(&mut batch.first_failures) {
             if self.failures.insert((operation, kind)) {
                 let operation = self.layout.operations[operation].clone();
                 let kind = kind.name().to_owned();
+                if !detail.is_empty() {
+                    self.first_failures.push(FirstFailure {
+                        operation: operation.clone(),
+                        kind: kind.clone(),
+                        seen: detail.clone(),
+                    });
+                }
                 self.event(now, EventKind::FailureSeen { operation, kind, detail });
             }
         }

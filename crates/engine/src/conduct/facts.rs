@@ -58,6 +58,7 @@ pub(super) fn join<D: Driver>(
         died_as: died.as_ref().and_then(|(role, _)| *role),
         died: died.map(|(_, why)| why),
         faults: Vec::new(),
+        first_failures: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
     }
 }

@@ -12,6 +12,7 @@ mod desk;
 mod error;
 mod facts;
 mod observers;
+mod pace;
 mod real;
 mod setup;
 #[cfg(test)]

@@ -70,19 +70,33 @@ struct Sent<'a> {
 /// What an expectation came to.
 struct Judged {
     holds: bool,
+    /// Of its first comparison.
     sides: [f64; 2],
     /// What was to be received and was not: the observer alone may not know what was sent.
     missing: u64,
+}
+
+/// Judges comparisons with `and` between them: all of them must hold.
+///
+/// Errors: the first term that nobody knows
+fn judge(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, String> {
+    let mut comparisons = text.split(" and ").map(|one| compare(one, observed, sent));
+    let first = comparisons.next().unwrap_or_else(|| Err(text.to_owned()))?;
+    comparisons.try_fold(first, |all, one| {
+        let one = one?;
+        let (holds, missing) = (all.holds && one.holds, all.missing.max(one.missing));
+        Ok(Judged { holds, missing, ..all })
+    })
 }
 
 /// Judges `LEFT == RIGHT` (or `<=`, `>=`), where a side is a sum of terms with `+` between them, and a term a
 /// number, a count of the observer, or `operation.item` for the sum of an item.
 ///
 /// Errors: the term that nobody knows
-fn judge(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, String> {
+fn compare(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, String> {
     type Compare = fn(&f64, &f64) -> bool;
-    let comparisons: [(&str, Compare); 3] = [("==", f64::eq), ("<=", f64::le), (">=", f64::ge)];
-    for (sign, compare) in comparisons {
+    let signs: [(&str, Compare); 3] = [("==", f64::eq), ("<=", f64::le), (">=", f64::ge)];
+    for (sign, holds) in signs {
         if let Some((left, right)) = text.split_once(sign) {
             let value = |side: &str| -> Result<f64, String> {
                 side.split('+').map(|term| value(term.trim(), observed, sent)).sum()
@@ -90,7 +104,7 @@ fn judge(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, Str
             let sides = [value(left)?, value(right)?];
             let is_of_arrival = left.trim() == "received" && sign != "<=";
             let missing = if is_of_arrival { (sides[1] - sides[0]).max(0.0) as u64 } else { 0 };
-            return Ok(Judged { holds: compare(&sides[0], &sides[1]), sides, missing });
+            return Ok(Judged { holds: holds(&sides[0], &sides[1]), sides, missing });
         }
     }
     Err(text.to_owned())
@@ -170,6 +184,7 @@ mod tests {
             ("received >= register.succeeded", 0, [12.0, 7.0]),
             ("received <= 15", 0, [12.0, 15.0]),
             ("duplicates == 15", 0, [0.0, 15.0]),
+            ("duplicates == 0 and received == 15", 3, [0.0, 0.0]),
         ] {
             let (observer, _) = told(expect);
             assert_eq!((observer.lost, observer.expect.unwrap().sides), (lost, Some(sides)));
@@ -187,6 +202,9 @@ mod tests {
             ("received + 1 == multicast.delivered", false),
             ("received == all.succeeded + 5", true),
             ("received == all.planned + 12", true),
+            ("received == multicast.delivered and duplicates == 0", true),
+            ("received == multicast.delivered and duplicates == 1", false),
+            ("duplicates == 1 and received == multicast.delivered", false),
         ] {
             assert_eq!(judged(expect), (holds, Vec::new()), "{expect}");
         }
@@ -221,5 +239,7 @@ mod tests {
         let (holds, notes) = judged("received == multicast.deliverd");
         assert!(!holds);
         assert!(notes[0].contains("multicast.deliverd"), "{notes:?}");
+        let (holds, notes) = judged("received == 12 and damagd == 0");
+        assert!(!holds && notes[0].contains("damagd"), "{notes:?}");
     }
 }

@@ -106,7 +106,9 @@ impl Watch<'_> {
         desks: &mut [Desk<'_>],
         threads: &Threads,
     ) {
-        let mut tick = timeline.start;
+        // Midway between the ends of windows, so that what workers hand over there has come in.
+        let ahead = timeline.measure_from - timeline.start + timeline.window / 2;
+        let mut tick = timeline.start + ahead % TICK;
         loop {
             let now = monotonic();
             self.keep_phases(timeline, desks, (now, &threads.ids));

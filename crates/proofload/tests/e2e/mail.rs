@@ -128,6 +128,10 @@ fn refusals_of_the_sink_are_kinds_with_their_codes() {
         let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
         let total = &only_trial(&summary).total;
         assert_eq!(total.failures.get(kind), Some(&20), "{arguments:?}: {:?}", total.failures);
+        let first = &only_trial(&summary).first_failures;
+        assert_eq!((first.len(), first[0].kind.as_str()), (1, kind), "{arguments:?}: {first:?}");
+        assert!(status.is_none_or(|status| first[0].seen.contains(status)), "{first:?}");
+        assert!(ran.stdout.contains("The first failure of each kind"), "{ran:?}");
         if let Some(status) = status {
             assert_eq!(
                 total.statuses.get(status),

@@ -14,6 +14,7 @@ mod interruptions;
 mod lab;
 mod loads;
 mod mail;
+mod mail_burst;
 mod mail_server;
 mod page;
 mod peers;

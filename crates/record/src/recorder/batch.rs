@@ -15,6 +15,8 @@ pub struct Batch {
     /// No operation intended before the end of this window is unfinished: windows below this number
     /// get nothing more from this worker.
     pub closed_below: u64,
+    /// When it was handed over, on the clock of the trial: live counts are those up to here.
+    pub until: u64,
     /// Live counts since the last batch: started, succeeded, failed, and in flight now.
     pub started: u64,
     /// See `started`.

@@ -61,7 +61,7 @@ pub struct Expectation {
     pub text: String,
     /// Whether it holds.
     pub holds: bool,
-    /// What its two sides came to; none where a term of it is not known.
+    /// What the two sides of its first comparison came to; none where a term of it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sides: Option<[f64; 2]>,
 }

@@ -6,6 +6,7 @@ use crate::simulated::{One, Simulated, file, simulate, summary_of};
 use super::*;
 
 mod drift;
+mod told;
 
 const MS: u64 = 1_000_000;
 
@@ -118,6 +119,10 @@ fn a_rate_that_was_not_reached_is_no_pass() {
 
 /// What becomes of a criterion that the sample meets, after a trial with this course.
 fn after(change: impl FnOnce(&mut Course)) -> Judgement {
+    judged_after(change).criterion.result
+}
+
+fn judged_after(change: impl FnOnce(&mut Course)) -> Judged {
     let made = run(&["p50 < 1s"], 10, 500);
     let mut evidence = questions(&made.plan).remove(0);
     let total = made.trial.totals.total();
@@ -135,7 +140,7 @@ fn after(change: impl FnOnce(&mut Course)) -> Judgement {
     };
     change(&mut course);
     evidence.close_trial(course);
-    evidence.judge(false).criterion.result
+    evidence.judge(false)
 }
 
 #[test]

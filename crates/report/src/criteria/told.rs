@@ -1,10 +1,10 @@
 //! What stands behind the answer to a criterion, in findings.
 
-use record::summary::{Finding, Judgement};
+use record::summary::{Finding, Judgement, Validity};
 
-use super::Evidence;
 use super::answer::{Answer, Open};
 use super::stretches::Stretch;
+use super::{Course, Evidence};
 use crate::findings::criterion as rows;
 use crate::findings::criterion::About;
 use crate::number;
@@ -20,10 +20,31 @@ impl Evidence {
         About { arm: &self.arm, operation: self.operation(), text: &self.criterion.text }
     }
 
-    fn advice(&self, open: Open) -> String {
-        if self.stopped() {
-            return "run it to its end".to_owned();
+    /// What the course of the trials asks for, whatever the sample says; `None` where nothing of it stands against an
+    /// answer.
+    fn advice_of_course(&self) -> Option<String> {
+        let of = |is_so: fn(&Course) -> bool| {
+            let trials = self.courses.iter().filter(|one| is_so(one));
+            listed(&trials.map(|one| one.trial).collect::<Vec<_>>())
+        };
+        if self.courses.is_empty() {
+            return Some(
+                "no trial of the arm was executed: carry the run out, with `proofload run --resume` and its folder"
+                    .to_owned(),
+            );
         }
+        if self.cut_short || self.courses.iter().any(|one| one.interrupted || one.cut_short) {
+            return Some("run it to its end".to_owned());
+        }
+        let unsteady = of(|one| one.validity == Validity::NoSteadyState);
+        let short = of(|one| !one.reached);
+        let see = |trials: String, why: &str| format!("see {trials}, {why}");
+        unsteady
+            .map(|trials| see(trials, "without a steady state: nothing is concluded from it"))
+            .or_else(|| short.map(|trials| see(trials, "which did not begin all that was planned")))
+    }
+
+    fn advice_of_sample(&self, open: Open) -> String {
         match open {
             Open::Longer(factor) if factor > 1.0 => {
                 let tenths = (factor * 10.0).ceil() / 10.0;
@@ -52,6 +73,10 @@ impl Evidence {
                     .to_owned()
             }
         }
+    }
+
+    fn advice(&self, open: Open) -> String {
+        self.advice_of_course().unwrap_or_else(|| self.advice_of_sample(open))
     }
 
     /// Windows that do not meet the criterion.
@@ -88,6 +113,16 @@ impl Evidence {
         }
         let trials: Vec<u32> = failed.iter().map(|one| one.trial).collect();
         Some(rows::failed_alone(&self.about(), &trials, answer.result))
+    }
+}
+
+/// These trials in words; `None` for none of them.
+fn listed(trials: &[u32]) -> Option<String> {
+    let named: Vec<String> = trials.iter().map(ToString::to_string).collect();
+    match trials.len() {
+        0 => None,
+        1 => Some(format!("trial {}", named[0])),
+        _ => Some(format!("trials {}", named.join(", "))),
     }
 }
 

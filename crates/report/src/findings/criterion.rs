@@ -9,6 +9,7 @@ use record::summary::{Finding, Judgement, Severity};
 use super::{Noticed, Row, course};
 use crate::criteria::gave_up;
 use crate::number::{count, duration};
+use crate::verdict::in_arm;
 
 /// A criterion that the data cannot decide.
 pub const UNDECIDED: Row = Row {
@@ -16,9 +17,9 @@ pub const UNDECIDED: Row = Row {
     severity: Severity::Warning,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
-              for a run of this length and with windows that vary as much as these did; or the run was \
-              not carried out to its end; or nothing was measured that the criterion speaks of. An \
-              undecided criterion is not a pass.",
+              for a run of this length and with windows that vary as much as these did; or a trial had no \
+              steady state, though one is required; or the run was not carried out to its end; or nothing \
+              was measured that the criterion speaks of. An undecided criterion is not a pass.",
     check: |_| None,
 };
 
@@ -115,6 +116,11 @@ pub(crate) struct About<'a> {
 }
 
 impl About<'_> {
+    /// The criterion, and the arm where there are several.
+    fn named(&self) -> String {
+        format!("`{}`{}", self.text, in_arm(self.arm))
+    }
+
     fn found(&self, row: &Row, noticed: Noticed) -> Finding {
         Finding {
             code: row.code.to_owned(),
@@ -131,7 +137,7 @@ impl About<'_> {
 
 /// The finding that a criterion is undecided.
 pub(crate) fn undecided(about: &About<'_>, advice: String) -> Finding {
-    let claim = format!("`{}` cannot be decided by this run", about.text);
+    let claim = format!("{} cannot be decided by this run", about.named());
     about.found(&UNDECIDED, Noticed::new(claim, advice))
 }
 
@@ -144,8 +150,8 @@ pub(crate) fn missed_windows(
 ) -> Finding {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let claim = format!(
-        "`{}` is not met in {} of {} windows: {places}",
-        about.text,
+        "{} is not met in {} of {} windows: {places}",
+        about.named(),
         count(number(missed)),
         count(number(of))
     );
@@ -171,9 +177,9 @@ pub(crate) fn failed_alone(about: &About<'_>, trials: &[u32], together: Judgemen
         Judgement::Inconclusive | Judgement::Invalid => "do not decide it",
     };
     let claim = format!(
-        "{subject} {} {verb} `{}` by {}; all trials of the arm together {together}",
+        "{subject} {} {verb} {} by {}; all trials of the arm together {together}",
         named.join(", "),
-        about.text,
+        about.named(),
         if trials.len() == 1 { "itself" } else { "themselves" },
     );
     let noticed = Noticed::new(claim, "compare these trials with the others, also in their order")

@@ -1,7 +1,9 @@
 //! Findings about when operations were slow or failed.
 
 use record::summary::Severity;
+use stats::signature;
 
+use super::over_time::Burst;
 use super::{Case, Noticed, Row};
 use crate::number::{count, duration, percent};
 
@@ -45,9 +47,10 @@ pub const BURST: Row = Row {
     code: "failures-in-a-burst",
     severity: Severity::Warning,
     title: "failures came close together",
-    explain: "Four fifths of the operations that did not succeed were due within a fifth of the load or less. \
-              They have one cause at one time, so that their share of the run says little: a longer run \
-              would show a smaller one. The place in time is what to look up in the target's log.",
+    explain: "Four fifths of the operations that did not succeed were due within a fifth of the load or less, so \
+              close together that chance puts them so in fewer than one run of a hundred. They have one cause \
+              at one time, so that their share of the run says little: a longer run would \
+              show a smaller one. The place in time is what to look up in the target's log.",
     check: |case| {
         let burst = concentrated(case)?;
         if burst.at_end {
@@ -106,8 +109,14 @@ pub const AT_THE_END: Row = Row {
     },
 };
 
-/// Four fifths of what did not succeed, within a fifth of the load.
-fn concentrated(case: &Case<'_>) -> Option<super::over_time::Burst> {
+/// Four fifths of what did not succeed, within a fifth of the load, and closer together than chance puts them in one
+/// run of a hundred: three within 5.7 % of the load, ten within a fifth.
+fn concentrated(case: &Case<'_>) -> Option<Burst> {
     const NARROW: f64 = 0.2;
-    case.facts.over_time.burst().filter(|burst| burst.due_share <= NARROW)
+    const CHANCE: f64 = 0.01;
+    let is_crowd = |burst: &Burst| {
+        let chance = signature::chance_of_crowd(burst.bad_total, burst.bad, burst.due_share);
+        burst.due_share <= NARROW && chance <= CHANCE
+    };
+    case.facts.over_time.burst().filter(is_crowd)
 }

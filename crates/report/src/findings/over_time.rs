@@ -125,9 +125,9 @@ impl OverTime {
         Some(Stalls { period, length_ns: longest[longest.len() / 2], first })
     }
 
-    /// The shortest stretch with four fifths of what ended badly, if that is ten operations or more.
+    /// The shortest stretch with four fifths of what ended badly, if that is three operations or more.
     pub fn burst(&self) -> Option<Burst> {
-        const FEWEST: u64 = 10;
+        const FEWEST: u64 = 3;
         let bad_total: u64 = self.moments.iter().map(|one| u64::from(one.bad)).sum();
         if bad_total < FEWEST {
             return None;

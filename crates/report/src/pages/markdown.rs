@@ -29,9 +29,16 @@ pub fn render(summary: &Summary) -> String {
         push_table(&mut page, &table, 2);
     }
     tables::capacity::all(summary).iter().for_each(|table| push_table(&mut page, table, 2));
-    [tables::run::criteria(summary), tables::run::findings(summary), tables::run::trials(summary)]
+    let of_run = [
+        tables::run::criteria,
+        tables::accounting::by_arm,
+        tables::phases::by_arm,
+        tables::run::findings,
+        tables::run::trials,
+    ];
+    of_run
         .into_iter()
-        .flatten()
+        .filter_map(|table| table(summary))
         .for_each(|table| push_table(&mut page, &table, 2));
     for arm in &summary.arms {
         for trial in arm.trials.iter().filter(|one| tables::capacity::shows(summary, one)) {
@@ -48,8 +55,15 @@ pub fn render(summary: &Summary) -> String {
 }
 
 /// Tables that a reader of a pull request wants to see at once.
-const READ: [&str; 6] =
-    ["accounting", "rates", "response-time", "outcome-time", "failures", "observers"];
+const READ: [&str; 7] = [
+    "accounting",
+    "rates",
+    "response-time",
+    "outcome-time",
+    "failures",
+    "first-failures",
+    "observers",
+];
 
 fn fold(page: &mut String, title: &str, tables: &[Table]) {
     page.push_str(&format!("\n<details>\n<summary>{title}</summary>\n"));
@@ -60,7 +74,7 @@ fn fold(page: &mut String, title: &str, tables: &[Table]) {
 pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
     page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
     let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    page.push_str(&cells(table.columns.iter().map(|column| column.title.to_owned()).collect()));
+    page.push_str(&cells(table.columns.iter().map(|column| text(&column.title)).collect()));
     let rule = table.columns.iter().map(|column| if column.figures { "---:" } else { "---" });
     page.push_str(&cells(rule.map(str::to_owned).collect()));
     for row in &table.rows {

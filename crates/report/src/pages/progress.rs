@@ -22,8 +22,6 @@ pub struct Line<'a> {
     pub phase_ns: (u64, Option<u64>),
     /// The last stretch.
     pub progress: &'a Progress,
-    /// Length of that stretch.
-    pub stretch_ns: u64,
     /// Failed since the measure phase began.
     pub failed: u64,
 }
@@ -40,11 +38,7 @@ impl Line<'_> {
             parts.push(format!("trial {}/{} {}", self.trial.0, self.trial.1, self.arm));
         }
         parts.push(self.phase());
-        let seconds = self.stretch_ns as f64 / 1e9;
-        if progress.phase != Some(Phase::Launch) && seconds > 0.0 {
-            let finished = progress.succeeded + progress.failed;
-            parts.push(number::rate(finished as f64 / seconds));
-        }
+        parts.extend(progress.finished_rate.map(number::rate));
         if let (Some(p50), Some(p99)) = (progress.p50_ns, progress.p99_ns) {
             let what = if self.model == Model::Open { "response" } else { "service" };
             parts.push(format!(
@@ -102,6 +96,7 @@ mod tests {
             started: 505,
             succeeded: 498,
             failed: 2,
+            finished_rate: Some(500.0),
             in_flight: 4,
             p50_ns: Some(1_100_000),
             p99_ns: Some(8_240_000),
@@ -114,7 +109,6 @@ mod tests {
             model: Model::Closed,
             phase_ns: (12_300_000_000, Some(60_000_000_000)),
             progress: &progress,
-            stretch_ns: 1_000_000_000,
             failed: 7,
         };
         insta::assert_snapshot!(

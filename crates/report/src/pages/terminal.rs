@@ -20,6 +20,8 @@ pub enum Colour {
 
 const WIDTH: usize = 100;
 const CELL: usize = 44;
+/// No column of words is made narrower than this for the sake of the others.
+const NARROWEST: usize = 16;
 /// Trials up to which each is printed whole; the other pages show all of them.
 const DETAILED: usize = 3;
 
@@ -34,7 +36,13 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     head(&mut page, summary, colour);
     push_tables(&mut page, tables::comparison::comparisons(summary).into_iter().map(Some));
     push_tables(&mut page, tables::capacity::all(summary).into_iter().map(Some));
-    push_tables(&mut page, [tables::run::criteria(summary), tables::run::trials(summary)]);
+    let of_run = [
+        tables::run::criteria,
+        tables::accounting::by_arm,
+        tables::phases::by_arm,
+        tables::run::trials,
+    ];
+    push_tables(&mut page, of_run.map(|table| table(summary)));
     let trials = summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
     for arm in &summary.arms {
         for trial in &arm.trials {
@@ -103,13 +111,13 @@ pub(super) fn push_table(page: &mut String, table: &Table) {
         wrap(page, note, "  ");
     }
     let headings: Vec<String> =
-        table.columns.iter().map(|column| column.title.to_owned()).collect();
+        table.columns.iter().map(|column| printable(&column.title).into_owned()).collect();
     let shown: Vec<Vec<String>> =
         table.rows.iter().map(|row| without_repeats(table, row)).collect();
     if table.columns.len() == 2 && !table.columns[1].figures {
         return shown.iter().for_each(|row| named_line(page, &shown, row));
     }
-    let widths = widths(&headings, &shown);
+    let widths = widths(table, &headings, &shown);
     if headings.iter().any(|heading| !heading.is_empty()) {
         push_row(page, table, &headings, &widths);
     }
@@ -120,44 +128,67 @@ fn without_repeats(table: &Table, row: &[String]) -> Vec<String> {
     let place =
         table.rows.iter().position(|other| std::ptr::eq(other.as_slice(), row)).unwrap_or(0);
     let repeated = table.columns.len() > 2 && place > 0 && table.rows[place - 1][0] == row[0];
-    let mut cells: Vec<String> = row.iter().map(|cell| shortened(cell)).collect();
-    if table.columns.len() == 2 {
-        cells = row.to_vec();
-    }
+    let mut cells = row.to_vec();
     if repeated {
         cells[0].clear();
     }
     cells
 }
 
-fn shortened(cell: &str) -> String {
-    if cell.chars().count() <= CELL {
-        return cell.to_owned();
+/// A cell in lines of at most so many columns, broken at spaces where there are any.
+fn lines(cell: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in cell.split_inclusive(' ') {
+        let letters: Vec<char> = word.chars().collect();
+        for piece in letters.chunks(most.max(1)) {
+            let piece: String = piece.iter().collect();
+            let line = lines.last().map_or(0, |line| line.chars().count());
+            if line > 0 && line + piece.trim_end().chars().count() > most {
+                lines.push(piece);
+            } else if let Some(line) = lines.last_mut() {
+                line.push_str(&piece);
+            }
+        }
     }
-    let kept: String = cell.chars().take(CELL - 1).collect();
-    format!("{kept}…")
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
-    let width = |place: usize| {
+/// Widths of the columns. Of a table that is too wide the columns of words give way, the widest first.
+fn widths(table: &Table, headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
+    let longest = |place: usize, most: usize| {
         let cells = rows.iter().map(|row| &row[place]).chain([&headings[place]]);
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let lengths = cells.flat_map(|cell| lines(cell, most)).map(|line| line.chars().count());
+        lengths.max().unwrap_or(0)
     };
-    (0..headings.len()).map(width).collect()
+    let mut widths: Vec<usize> = (0..headings.len()).map(|place| longest(place, CELL)).collect();
+    let words = (0..widths.len()).filter(|&place| !table.columns[place].figures);
+    let mut words: Vec<usize> = words.collect();
+    words.sort_by_key(|&place| std::cmp::Reverse(widths[place]));
+    for place in words {
+        let excess = (widths.iter().sum::<usize>() + 2 * widths.len()).saturating_sub(WIDTH);
+        let kept = widths[place].saturating_sub(excess).max(NARROWEST.min(widths[place]));
+        widths[place] = longest(place, kept);
+    }
+    widths
 }
 
 fn push_row(page: &mut String, table: &Table, cells: &[String], widths: &[usize]) {
-    let mut line = String::new();
-    for ((cell, column), &width) in cells.iter().zip(&table.columns).zip(widths) {
-        line.push_str("  ");
-        if column.figures {
-            line.push_str(&format!("{cell:>width$}"));
-        } else {
-            line.push_str(&format!("{cell:<width$}"));
+    let cells: Vec<Vec<String>> =
+        cells.iter().zip(widths).map(|(cell, &width)| lines(cell, width)).collect();
+    for place in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+        let mut line = String::new();
+        for ((cell, column), &width) in cells.iter().zip(&table.columns).zip(widths) {
+            let cell = cell.get(place).map_or("", String::as_str);
+            line.push_str("  ");
+            if column.figures {
+                line.push_str(&format!("{cell:>width$}"));
+            } else {
+                line.push_str(&format!("{cell:<width$}"));
+            }
         }
+        page.push_str(line.trim_end());
+        page.push('\n');
     }
-    page.push_str(line.trim_end());
-    page.push('\n');
 }
 
 /// A line of a table of names and texts; long texts go on below themselves.

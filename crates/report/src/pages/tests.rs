@@ -277,6 +277,40 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
     assert_eq!(lines, 20, "{page}");
 }
 
+/// Four arms of three factors, whose names differ at their ends.
+fn crossed() -> Summary {
+    let mut summary = example::summary();
+    let (arm, criterion) = (summary.arms[0].clone(), summary.criteria[0].clone());
+    let factors = ["tls", "new_connections", "workload"];
+    let factors = factors.map(|factor| (factor.to_owned(), true.into())).into();
+    let works =
+        ["burst_1k", "burst_10k", "high_volume", "of_a_name_that_is_longer_than_a_cell_may_be"];
+    let named = |work: &str| format!("tls=starttls,new_connections=false,workload={work}");
+    let made = works.map(|work| record::summary::Arm {
+        name: named(work),
+        factors: std::collections::BTreeMap::clone(&factors),
+        ..arm.clone()
+    });
+    summary.arms = made.into();
+    let judged =
+        works.map(|work| record::summary::Criterion { arm: named(work), ..criterion.clone() });
+    summary.criteria = judged.into();
+    summary
+}
+
+#[test]
+fn arms_of_several_factors_are_told_apart() {
+    let summary = crossed();
+    let mut shown = String::new();
+    for table in [tables::run::criteria(&summary), tables::run::trials(&summary)] {
+        let mut table = table.unwrap();
+        table.note = None;
+        terminal::push_table(&mut shown, &table);
+        markdown::push_table(&mut shown, &table, 2);
+    }
+    insta::assert_snapshot!(shown);
+}
+
 #[test]
 fn a_terminal_shows_what_many_trials_share_once() {
     let mut summary = example::designed().summary;

@@ -125,6 +125,7 @@ fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed
         systems: facts.systems.clone(),
         observers: facts.observers.iter().map(observer).collect(),
         kernel: facts.kernel.clone(),
+        first_failures: facts.first_failures.clone(),
     }
 }
 

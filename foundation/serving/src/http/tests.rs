@@ -43,6 +43,24 @@ async fn health_metrics_and_the_handler_answer() {
 }
 
 #[tokio::test]
+async fn an_observer_says_what_it_saw_when_it_is_asked_and_nothing_else() {
+    let (_stopper, stop) = Stop::pair();
+    let seen = Observed { received: 3, ..Observed::default() };
+    let body = seen.body();
+    let (address, _server) = start(observer(move || seen.clone()), Limits::default(), stop);
+    for (line, status, said) in [
+        ("GET /observed", "200", body.as_str()),
+        ("POST /observed", "404", "GET /observed, /healthz or /metrics\n"),
+        ("GET /", "404", "GET /observed, /healthz or /metrics\n"),
+    ] {
+        let request = format!("{line} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+        let answer = ask(address, &request).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{line}: {answer}");
+        assert!(answer.ends_with(&format!("\r\n\r\n{said}")), "{line}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_beyond_the_limit_is_refused() {
     let (_stopper, stop) = Stop::pair();
     let limits = Limits { max_body_bytes: 2, ..Limits::default() };

@@ -79,15 +79,24 @@ fn check(word: &[u8], offers: Offers) -> Result<u8, Fault> {
     let known = KEYWORDS.iter().position(|name| keyword.eq_ignore_ascii_case(name.as_bytes()));
     let bit = 1 << known.filter(|at| *at < 3 || offers.auth).ok_or(Fault::UnknownParameter)?;
     let is_fit = match (known, value) {
-        (Some(0), Some(size)) => {
-            size.len() <= LONGEST_SIZE && !size.is_empty() && size.iter().all(u8::is_ascii_digit)
-        }
+        (Some(0), Some(size)) if is_size(size) && !is_countable(size) => return Err(Fault::Size),
+        (Some(0), Some(size)) => is_size(size),
         (Some(1), Some(body)) => body.iter().all(u8::is_ascii_alphanumeric),
         (Some(2), None) => true,
         (Some(3), Some(mailbox)) => mailbox == b"<>" || is_xtext(mailbox),
         _ => false,
     };
     if is_fit { Ok(bit) } else { Err(Fault::Parameter) }
+}
+
+fn is_size(text: &[u8]) -> bool {
+    (1..=LONGEST_SIZE).contains(&text.len()) && text.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether the library can count so far.
+fn is_countable(size: &[u8]) -> bool {
+    let size = std::str::from_utf8(size).ok().and_then(|size| size.parse::<u64>().ok());
+    size.is_some_and(|size| size < u64::MAX)
 }
 
 /// RFC 3461, 4: printable ASCII but `+` and `=`, or `+` and two hexadecimal digits.

@@ -211,6 +211,8 @@ fn parameters_that_are_none_are_refused() {
         (" SIZE=-1", Fault::Parameter),
         (" SIZE=1x", Fault::Parameter),
         (" SIZE=123456789012345678901", Fault::Parameter),
+        (" SIZE=18446744073709551615", Fault::Size),
+        (" SIZE=99999999999999999999", Fault::Size),
         (" SIZE=1 SIZE=1", Fault::Parameter),
         (" BODY=7BIT BODY=8BITMIME", Fault::Parameter),
         (" BODY=9BIT", Fault::Parameter),

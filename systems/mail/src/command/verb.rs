@@ -72,6 +72,8 @@ pub enum Fault {
     Path,
     /// A parameter that is known, with a value that is not.
     Parameter,
+    /// A size beyond all numbers.
+    Size,
     /// A parameter that was not offered.
     UnknownParameter,
     /// `BDAT` without a size, so that nobody knows where the next command begins.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serving::stop::Stop;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep_until, timeout, timeout_at};
 
 use super::buffer::Buffer;
 use super::listener::Smtp;
@@ -48,7 +48,7 @@ struct Carrier<'h, S: Store, T> {
     ends_at: Instant,
     /// When the present command was begun to be waited for, and the step of the session at that time.
     since: (Instant, u64),
-    /// When the present message began.
+    /// When the present message began to be waited for.
     content_since: Option<Instant>,
     /// Bytes taken for addresses.
     paid: u64,
@@ -142,6 +142,8 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
     }
 
     async fn begin(&mut self) {
+        // Commands of this message may have come in one piece with the end of the one before.
+        self.content_since = None;
         let envelope = self.session.envelope();
         let begun = self.how.store.begin(envelope).await;
         self.session.begun(begun.map(|draft| self.draft = Some(draft)));
@@ -270,7 +272,8 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
             return Err(Over);
         };
         let limit = Duration::from_nanos(self.how.settings.command_timeout_ns);
-        if let Ok(Ok(version)) = timeout(limit, self.wire.secure(tls)).await {
+        let limit = self.ends_at.min(Instant::now() + limit);
+        if let Ok(Ok(version)) = timeout_at(limit, self.wire.secure(tls)).await {
             self.how.counts.handshakes.one();
             self.session.secured(version);
             return Ok(());

@@ -64,6 +64,7 @@ async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) 
     let mut stopped = pin!(async move { own.pulled().await });
     let mut connections = JoinSet::new();
     let pause = Duration::from_nanos(how.settings.knobs.accept_pause_ns);
+    let mut stall = Duration::from_nanos(how.settings.knobs.accept_stall_ns);
     loop {
         tokio::select! {
             () = stopped.as_mut() => break,
@@ -75,10 +76,11 @@ async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) 
                     } else {
                         turn_away(stream, &how);
                     }
-                    if !pause.is_zero() {
+                    let wait = pause + std::mem::take(&mut stall);
+                    if !wait.is_zero() {
                         tokio::select! {
                             () = stopped.as_mut() => break,
-                            () = tokio::time::sleep(pause) => {}
+                            () = tokio::time::sleep(wait) => {}
                         }
                     }
                 }

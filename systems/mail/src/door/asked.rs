@@ -47,7 +47,12 @@ impl Asked {
             query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty())
         {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            asked.set(name, unescape(&value.replace('+', "%20"))?)?;
+            // Addresses have a plus now and then, and hardly ever a space.
+            let value = match name {
+                "to" | "from" => unescape(value)?,
+                _ => unescape(&value.replace('+', "%20"))?,
+            };
+            asked.set(name, value)?;
         }
         Ok(asked)
     }
@@ -104,6 +109,8 @@ mod tests {
             Asked::read(Some("to=Ada%2Bx@Y&subject=a+b&limit=7&cursor=9&wait=1.5s")).unwrap();
         assert_eq!(asked.to.as_deref(), Some("ada+x@y"));
         assert_eq!(asked.subject.as_deref(), Some("a b"));
+        let plus = Asked::read(Some("to=ada+x@y&from=b+z@y")).unwrap();
+        assert_eq!((plus.to.as_deref(), plus.from.as_deref()), (Some("ada+x@y"), Some("b+z@y")));
         assert_eq!((asked.limit, asked.cursor), (7, 9));
         assert_eq!(asked.wait, Duration::from_millis(1_500));
         for plain in [None, Some("")] {

@@ -63,7 +63,14 @@ impl Door {
                 let asked = Asked::read(request.uri().query())?;
                 self.list(asked).await
             }
-            (&Method::DELETE, ["messages"]) => self.clear().await,
+            (&Method::DELETE, ["messages"]) => {
+                if request.uri().query().is_some_and(|query| !query.is_empty()) {
+                    let all =
+                        "all messages are taken away at once, and parameters choose none of them";
+                    return Err((StatusCode::BAD_REQUEST, all.to_owned()));
+                }
+                self.clear().await
+            }
             (&Method::GET, ["messages", id]) => {
                 let message = self.find(id)?;
                 let shown = self.reading(move || show::whole(&message)).await?;

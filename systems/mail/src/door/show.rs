@@ -10,8 +10,16 @@ use serde::Serialize;
 use super::Fault;
 use crate::store::shelf::{Shelved, Slip};
 
-/// Parts beyond which a message is not taken apart: each may hold the next one, and the library keeps them so.
+/// Lines that may say what a part is, beyond which a message is not taken apart: each part may hold the next one, and the
+/// library keeps them so.
 const PARTS: usize = 500;
+/// Lines with two dashes, without which no part begins.
+const DASHES: usize = 20_000;
+/// Lines with a colon, without which there is no field.
+const FIELDS: usize = 200_000;
+/// Bytes of a header that are read; and of all fields together that say what parts are, since the library's time grows
+/// with the square of their parameters.
+const HEADER: usize = 512 << 10;
 
 /// What `GET /messages/{id}` answers.
 #[derive(Debug, Serialize)]
@@ -32,7 +40,8 @@ pub(super) struct Shown {
     text: Option<String>,
     html: Option<String>,
     attachments: Vec<Attachment>,
-    /// False where the message has too many parts: then text, html and attachments are left out.
+    /// False where the message is too much to be taken apart: then text, html, attachments, and what of the header is
+    /// beyond [`HEADER`] are left out.
     is_whole: bool,
 }
 
@@ -66,10 +75,12 @@ pub(super) fn whole(message: &Shelved) -> Result<Shown, Fault> {
 }
 
 fn shown(message: &Shelved, content: &[u8]) -> Shown {
+    let header = header(content);
     // The library's accessors want at least the part that is the message itself.
-    let head = MessageParser::new().parse_headers(content);
+    let head = MessageParser::new().parse_headers(header);
     let head = head.as_ref().filter(|head| !head.parts.is_empty());
-    let parts = if marks(content) <= PARTS { Parts::of(content) } else { None };
+    let is_modest = header.len() <= HEADER && is_modest(content);
+    let parts = if is_modest { Parts::of(content) } else { None };
     let is_whole = parts.is_some();
     let parts = parts.unwrap_or_default();
     Shown {
@@ -84,7 +95,7 @@ fn shown(message: &Shelved, content: &[u8]) -> Shown {
         reply_to: mailboxes(head.and_then(Message::reply_to)),
         date: head.and_then(Message::date).map(mail_parser::DateTime::to_rfc3339),
         message_id: head.and_then(Message::message_id).map(str::to_owned),
-        headers: fields(content),
+        headers: fields(header),
         text: parts.text,
         html: parts.html,
         attachments: parts.attachments,
@@ -92,11 +103,47 @@ fn shown(message: &Shelved, content: &[u8]) -> Shown {
     }
 }
 
-/// How many parts there may be: each but the first has a field `Content-Type` before it, or has no parts itself.
-fn marks(content: &[u8]) -> usize {
-    const MARK: &[u8] = b"content-type";
-    let is_mark = |window: &&[u8]| window.eq_ignore_ascii_case(MARK);
-    content.windows(MARK.len()).filter(is_mark).take(PARTS + 1).count()
+/// The header, one byte more than [`HEADER`] at most.
+fn header(content: &[u8]) -> &[u8] {
+    let start = &content[..content.len().min(HEADER + 1)];
+    let mut length = 0;
+    for line in start.split_inclusive(|byte| *byte == b'\n') {
+        length += line.len();
+        if matches!(line, b"\r\n" | b"\n") {
+            break;
+        }
+    }
+    &start[..length]
+}
+
+/// Whether taking it apart stays within bounds of time and memory. Counted are all lines that could be those of a header:
+/// where headers begin is known only when it is done.
+fn is_modest(content: &[u8]) -> bool {
+    let (mut parts, mut dashes, mut fields, mut bytes) = (0, 0, 0, 0);
+    let mut is_of_part = false;
+    for line in content.split_inclusive(|byte| *byte == b'\n') {
+        let is_folded = line.starts_with(b" ") || line.starts_with(b"\t");
+        is_of_part = has_word(line, b"content-") || is_of_part && is_folded;
+        bytes += if is_of_part { line.len() } else { 0 };
+        parts += usize::from(has_word(line, b"content-type"));
+        dashes += usize::from(memchr::memmem::find(line, b"--").is_some());
+        fields += usize::from(memchr::memchr(b':', line).is_some());
+    }
+    parts <= PARTS && dashes <= DASHES && fields <= FIELDS && bytes <= HEADER
+}
+
+/// Whether a line has this word, whose first letter it has only once, as the library reads names of fields: in whichever
+/// case, with white space anywhere.
+fn has_word(line: &[u8], word: &[u8]) -> bool {
+    let mut found = 0;
+    for byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {
+        let is_next = byte.eq_ignore_ascii_case(&word[found]);
+        found = if is_next { found + 1 } else { usize::from(byte.eq_ignore_ascii_case(&word[0])) };
+        if found == word.len() {
+            return true;
+        }
+    }
+    false
 }
 
 fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {
@@ -109,9 +156,9 @@ fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {
 }
 
 /// The header field by field, in its order, with encoded words decoded.
-fn fields(content: &[u8]) -> Vec<Field> {
+fn fields(header: &[u8]) -> Vec<Field> {
     let parser = MessageParser::new().header_text(HeaderName::Subject).default_header_text();
-    let parsed = parser.parse_headers(content).unwrap_or_default();
+    let parsed = parser.parse_headers(header).unwrap_or_default();
     let headers = parsed.parts.first().map_or(&[][..], |root| root.headers());
     let field = |header: &mail_parser::Header<'_>| Field {
         name: header.name().to_owned(),
@@ -181,7 +228,8 @@ fn alone<'c>(part: &MessagePart<'_>, content: &'c [u8]) -> Option<Message<'c>> {
         return None;
     }
     let (from, to) = (part.raw_header_offset() as usize, part.raw_end_offset() as usize);
-    MessageParser::new().parse(content.get(from..to)?)
+    let parser = MessageParser::new().with_mime_headers().default_header_ignore();
+    parser.parse(content.get(from..to)?)
 }
 
 #[cfg(test)]

@@ -163,6 +163,9 @@ async fn all_are_taken_away_and_the_counts_stay() {
         (&counts["messages"], &counts["recipients"], &counts["kept"]),
         (&json!(3), &json!(6), &json!(3))
     );
+    // Whoever names one recipient does not mean the messages of all others.
+    assert_eq!(ask(&house.door, "DELETE", "/messages?to=b@y").await.0, 400);
+    assert_eq!(get(&house.door, "/counts").await["kept"], 3);
     let (status, body) = ask(&house.door, "DELETE", "/messages").await;
     assert_eq!((status, body.as_str()), (200, "{\"removed\":3}"));
     assert_eq!(get(&house.door, "/messages").await["messages"], json!([]));

@@ -87,6 +87,7 @@ impl Session<'_> {
             Fault::Argument => "501 5.5.4 No argument allowed",
             Fault::Path => "501 5.1.3 Bad address",
             Fault::Parameter => "501 5.5.4 Bad parameter",
+            Fault::Size => "552 5.3.4 Message size exceeds limit",
             Fault::UnknownParameter => "555 5.5.4 Parameter not offered",
         });
         None

@@ -252,7 +252,7 @@ impl<'s> Session<'s> {
             self.enter(State::Closed);
             return (0, None);
         }
-        self.replies.say_parts(&["220 ", &self.settings.hostname, " ESMTP Service ready"]);
+        self.replies.say_parts(&["220 ", &self.settings.hostname, " ", &self.settings.greeting]);
         self.enter(State::Command);
         (0, None)
     }

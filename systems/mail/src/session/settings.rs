@@ -25,6 +25,8 @@ pub enum Policy {
 pub struct Settings {
     /// What the server calls itself.
     pub hostname: String,
+    /// What it says behind its name when a client comes.
+    pub greeting: String,
     /// `STARTTLS`.
     pub tls: Policy,
     /// `AUTH`.
@@ -62,12 +64,15 @@ pub struct Settings {
     pub knobs: Knobs,
 }
 
+/// A line of a reply has 512 octets (RFC 5321, 4.5.3.1.5), and a name may take 255 of them.
+const LONGEST_GREETING: usize = 200;
 const SECOND: u64 = 1_000_000_000;
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             hostname: "mail.example".to_owned(),
+            greeting: "ESMTP Service ready".to_owned(),
             tls: Policy::None,
             auth: Policy::None,
             auth_in_clear: false,
@@ -95,6 +100,7 @@ impl Settings {
         let default = Self::default();
         let read = Self {
             hostname: settings.text("hostname", &default.hostname),
+            greeting: settings.text("greeting", &default.greeting),
             tls: policy(settings, "tls", &["none", "starttls", "required"]),
             auth: policy(settings, "auth", &["none", "optional", "required"]),
             auth_in_clear: settings.flag("auth_in_clear", false),
@@ -127,6 +133,12 @@ impl Settings {
     fn check(&self, settings: &serving::settings::Settings<'_>) {
         if !crate::command::is_host(&self.hostname) {
             settings.refuse(format!("hostname: \"{}\" names no host", self.hostname));
+        }
+        let is_printed = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+        if self.greeting.len() > LONGEST_GREETING || !self.greeting.bytes().all(is_printed) {
+            settings.refuse(format!(
+                "greeting: expected one line of at most {LONGEST_GREETING} characters of ASCII"
+            ));
         }
         if !(64..=4_096).contains(&self.max_command) {
             settings.refuse("max_command: expected 64B to 4096B; RFC 5321 asks for at least 512B");
@@ -242,13 +254,14 @@ mod tests {
     fn what_makes_no_sense_is_refused_all_at_once() {
         let options = Options::default()
             .with("hostname", "a b")
+            .with("greeting", "hello\r\n250 hello")
             .with("auth", "required")
             .with("max_command", "1B")
             .with("max_line", "1B")
             .with("max_memory", "1KiB")
             .with("users", json!({"a": 1}))
             .with("refuse_with", 250);
-        assert_eq!(read(&options).unwrap_err().len(), 8);
+        assert_eq!(read(&options).unwrap_err().len(), 9);
         let broken = Options::default()
             .with("auth_in_clear", "true")
             .with("auth", "optional")

@@ -4,7 +4,7 @@
 //! A message that breaks off breaks the request off, so that it is never taken for a whole one.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,17 +61,28 @@ impl Hook {
     /// Errors: a sentence that says why this is no URL for a hook
     pub fn new(url: &str, within: Duration) -> Result<Self, String> {
         let parsed: Uri = url.parse().map_err(|error| format!("\"{url}\" is no URL: {error}"))?;
-        let authority = parsed.authority().filter(|_| parsed.scheme_str() == Some("http"));
-        let Some(authority) = authority else {
-            return Err(format!(
-                "expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\""
-            ));
-        };
-        let port = authority.port_u16().unwrap_or(80);
-        let authority = format!("{}:{port}", authority.host());
+        let authority = authority(&parsed)?;
         let (accepted, idle) = (AtomicU64::new(0), Mutex::default());
         let target = Target { url: parsed, authority, within, accepted, idle };
         Ok(Self { target: Arc::new(target) })
+    }
+}
+
+/// Host and port of a URL that can be a hook's.
+fn authority(url: &Uri) -> Result<String, String> {
+    let authority = url.authority();
+    // The configuration in force would show them to everybody, and this text does not, either.
+    if authority.is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err("a name and a password in a URL are not sent: leave them out".to_owned());
+    }
+    match (url.scheme_str(), authority) {
+        (Some("http"), Some(host)) => {
+            Ok(format!("{}:{}", host.host(), host.port_u16().unwrap_or(80)))
+        }
+        (Some("https"), _) => Err(format!(
+            "only http is spoken to a hook, got \"{url}\": name a proxy on this machine that speaks TLS to it"
+        )),
+        _ => Err(format!("expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\"")),
     }
 }
 
@@ -86,8 +97,10 @@ impl Store for Hook {
             Some(sender) => sender,
             None => within(target.within, target.connect()).await?.map_err(|_| DOWN)?,
         };
-        let answer = tokio::spawn(Arc::clone(&target).ask(sender, request));
-        Ok(Posting { target, content: Some(content), answer, is_cut: false })
+        let has_spoken = Arc::default();
+        let answer = Arc::clone(&target).ask((sender, request), Arc::clone(&has_spoken));
+        let answer = tokio::spawn(answer);
+        Ok(Posting { target, content: Some(content), answer, has_spoken, is_cut: false })
     }
 
     fn effective(&self) -> Value {
@@ -143,13 +156,14 @@ impl Target {
         Ok(sender)
     }
 
-    /// Sends a request while its body comes, and gives the status of the answer.
+    /// Sends a request while its body comes, and gives the status of the answer; that there is one is told at once.
     async fn ask(
         self: Arc<Self>,
-        mut sender: SendRequest<Body>,
-        request: Request<Body>,
+        (mut sender, request): (SendRequest<Body>, Request<Body>),
+        has_spoken: Arc<AtomicBool>,
     ) -> Option<StatusCode> {
         let answer = sender.send_request(request).await.ok()?;
+        has_spoken.store(true, Ordering::Relaxed);
         let status = answer.status();
         // What it says beside is thrown away; where that takes long the connection is, too.
         let mut said = answer.into_body();
@@ -175,6 +189,8 @@ pub struct Posting {
     target: Arc<Target>,
     content: Option<Sender<Bytes, BrokenOff>>,
     answer: JoinHandle<Option<StatusCode>>,
+    /// The hook has begun to answer.
+    has_spoken: Arc<AtomicBool>,
     /// The hook did not want the rest.
     is_cut: bool,
 }
@@ -190,7 +206,7 @@ impl Draft for Posting {
 
     async fn commit(mut self) -> Result<String, Refusal> {
         // An answer that came before the end is not about the whole message.
-        let is_early = self.is_cut || self.answer.is_finished();
+        let is_early = self.is_cut || self.has_spoken.load(Ordering::Relaxed);
         drop(self.content.take());
         let answer = within(self.target.within, &mut self.answer).await?;
         match answer.ok().flatten() {

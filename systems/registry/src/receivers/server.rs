@@ -3,16 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 use serving::error::ServeError;
-use serving::http::{self, Answer};
+use serving::http;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start;
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
@@ -31,22 +30,17 @@ pub(super) type Shared = Arc<Mutex<Ledger>>;
 ///
 /// Errors: bad settings (exit code 2); no registry or bus where told, no listener (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    limits::raise_open_files();
-    let configuration = settings::read(options)?;
-    let listener = listener::bind(options.listen)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(receive(configuration, listener, announce))
+    let prepare = || Ok((1, (settings::read(options)?, listener::bind(options.listen)?)));
+    start::run(None, prepare, async |(configuration, listener), stop| {
+        receive(configuration, (listener, stop), announce).await
+    })
 }
 
 async fn receive(
     configuration: Configuration,
-    listener: std::net::TcpListener,
+    (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
     let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
     let ledger = Shared::default();
     let (tell, told) = mpsc::unbounded_channel();
@@ -57,8 +51,8 @@ async fn receive(
     announce(
         &Ready::new("registry-receivers", effective(&configuration)).listening("http", address),
     );
-    let answers = move |request| answer(request, Arc::clone(&ledger));
-    http::serve(listener, answers, configuration.limits, Registry::default(), stop)
+    let observed = move || ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
+    http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await
         .map_err(ServeError::while_doing("serve"))
 }
@@ -136,16 +130,6 @@ async fn register(configuration: &Configuration) -> Result<(), ServeError> {
         called.map_err(ServeError::while_doing("register identities"))?;
     }
     Ok(())
-}
-
-async fn answer(request: Request<Bytes>, ledger: Shared) -> Answer {
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/observed") => {
-            let observed = ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
-            http::json(StatusCode::OK, observed.body())
-        }
-        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
-    }
 }
 
 fn effective(configuration: &Configuration) -> serde_json::Value {

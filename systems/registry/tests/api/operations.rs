@@ -29,6 +29,18 @@ fn an_identity_is_registered_found_renewed_and_taken_out() {
 }
 
 #[test]
+fn one_thread_serves_all_of_it() {
+    let house = House::with(&[("threads", "1")]);
+    assert_eq!(house.effective["threads"], 1);
+    for name in ["a", "b"] {
+        assert_eq!(house.post("/v1/n/register", &json!({ "identity": name })).status, 200);
+    }
+    let sent = house.post("/v1/n/multicast", &json!({ "payload": "hello" }));
+    assert_eq!((sent.status, &sent.body["target_count"]), (200, &json!(2)), "{}", sent.body);
+    assert_eq!(house.names("n"), ["a", "b"]);
+}
+
+#[test]
 fn enumeration_counts_all_and_pages_through_each_once() {
     let house = House::open();
     for number in 0..25 {

@@ -4,30 +4,14 @@ use std::sync::Arc;
 
 use engine::driver::Call;
 use plan::diagnostic::{Colour, render};
-use plan::document::{self, Node, Table, Value};
-use plan::operation::{Item, Operation, Request};
+use plan::document::Table;
+use plan::operation::{Operation, Request};
 
 use super::operation;
 use crate::http1::request::{Context, Payload, Scratch};
 
 fn planned(text: &str) -> Operation {
-    let (table, problems) = document::parse(text);
-    assert_eq!(problems, []);
-    let inner = |key: &str| match table.get(key).map(|entry| &entry.node) {
-        Some(Node { value: Value::Table(table), .. }) => Some(table.clone()),
-        _ => None,
-    };
-    let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
-        name: entry.key,
-        path: entry.node.as_str().unwrap_or_default().to_owned(),
-        span: entry.node.span,
-    });
-    Operation {
-        table: inner("http").unwrap_or_default(),
-        expect: inner("expect"),
-        items: items.collect(),
-        ..Operation::named("test")
-    }
+    crate::planned::planned("http", text)
 }
 
 /// The bytes of the request for the call with this sequence and row.

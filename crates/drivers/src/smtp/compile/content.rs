@@ -49,6 +49,12 @@ pub fn read(
     }
     let fields = fields(reader, rows);
     if let Some(node) = messages {
+        for key in ["subject", "header", "eight_bit"] {
+            if let Some(entry) = reader.entry(key) {
+                let what = format!("`{key}` beside `message`, which is sent as it is");
+                reader.problem(Diagnostic::new(entry.key_span, what, "remove this"));
+            }
+        }
         return given(reader, node, rows);
     }
     let header = whole_header((session, envelope?), fields, (eight_bit, compile.wall_clock));

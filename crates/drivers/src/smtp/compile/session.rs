@@ -76,6 +76,12 @@ fn word<'a>(reader: &mut Reader<'a>, key: &str) -> Option<String> {
     let (text, span): (&'a str, _) = reader.string(key)?;
     match Template::compile(text, span, None) {
         Ok(template) => match template.literal() {
+            Some(literal) if literal.contains('\0') => {
+                let what = format!("`{key}` holds a NUL");
+                let label = "that is what stands between user and password";
+                reader.problem(Diagnostic::new(span, what, label));
+                None
+            }
             Some(literal) => Some(literal.to_owned()),
             None => {
                 let what = format!("`{key}` differs from message to message");

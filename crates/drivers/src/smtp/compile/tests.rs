@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use engine::driver::{Call, Compile};
 use plan::diagnostic::{Colour, render};
-use plan::document::{self, Table, Value};
-use plan::operation::{Item, Operation, RowOrder, TargetOf};
+use plan::document::Table;
+use plan::operation::{Operation, RowOrder, TargetOf};
 use plan::rows::Rows;
 use plan::target::Target;
 
@@ -13,24 +13,7 @@ use super::operation;
 use crate::smtp::content::{Context, LEAD, Rendered};
 
 fn planned(text: &str) -> Operation {
-    let (table, problems) = document::parse(text);
-    assert_eq!(problems, []);
-    let inner = |key: &str| match table.get(key).map(|entry| &entry.node.value) {
-        Some(Value::Table(table)) => Some(table.clone()),
-        _ => None,
-    };
-    let items = inner("items").unwrap_or_default().entries.into_iter().map(|entry| Item {
-        name: entry.key,
-        path: entry.node.as_str().unwrap_or_default().to_owned(),
-        span: entry.node.span,
-    });
-    Operation {
-        protocol: "smtp".to_owned(),
-        table: inner("smtp").unwrap_or_default(),
-        expect: inner("expect"),
-        items: items.collect(),
-        ..Operation::named("test")
-    }
+    crate::planned::planned("smtp", text)
 }
 
 fn compile<'a>(operation: &'a Operation, targets: &'a [Target]) -> Compile<'a> {
@@ -148,6 +131,15 @@ fn every_problem_points_at_its_place() {
         "to = \"a@b\"\nauth = { user = \"{{sequence}}\", password = \"p\" }",
         "differs from message to message",
     );
+    for key in ["user", "password"] {
+        let other = if key == "user" { "password" } else { "user" };
+        let auth = format!("auth = {{ {key} = \"a\\u0000b\", {other} = \"c\" }}");
+        check(&format!("to = \"a@b\"\n{auth}"), &format!("`{key}` holds a NUL"));
+    }
+    for beside in ["subject = \"x\"", "header = { x = \"y\" }", "eight_bit = true"] {
+        let table = format!("to = \"a@b\"\nmessage = \"a: b\\n\\nc\"\n{beside}");
+        check(&table, "beside `message`, which is sent as it is");
+    }
     let line = "x".repeat(999);
     check(&format!("to = \"a@b\"\nbody = \"a\\n{line}\""), "line 2 of the text has 999 bytes");
     let seen = problems(

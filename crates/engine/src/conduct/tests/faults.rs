@@ -25,6 +25,11 @@ fn a_refused_connection_fails_its_operation_and_no_other() {
             if kind == "refused" && detail == "target refuses")
     });
     assert_eq!(seen.count(), 1, "the first of its kind is told, and no other");
+    let [first] = &tried.trial.first_failures[..] else {
+        panic!("{:?}", tried.trial.first_failures)
+    };
+    let first = (first.operation.as_str(), first.kind.as_str(), first.seen.as_str());
+    assert_eq!(first, ("echo", "refused", "target refuses"), "and stays in the record");
 }
 
 #[test]

@@ -139,6 +139,18 @@ fn the_experiments_of_this_repository() {
 }
 
 #[test]
+fn a_text_of_a_plan_is_shown_as_far_as_somebody_reads_it() {
+    let path = format!("/{}", "é".repeat(3_000));
+    let demo = include_str!("../../../../../experiments/demo.toml");
+    let text = demo.replace("path = \"/\"", &format!("path = \"{path}\""));
+    assert_ne!(text, demo);
+    let shown = plan(&text).describe();
+    let line = shown.lines().find(|line| line.starts_with("    http ")).unwrap();
+    assert_eq!(line, format!("    http {{\"path\":\"/{}… (6001 bytes)\"}}", "é".repeat(999)));
+    assert_eq!(plan(&text).arms[0].operations[0].table.to_json()["path"], path);
+}
+
+#[test]
 fn a_plan_is_described_whole() {
     let plan = plan(include_str!("../../../../../experiments/demo.toml"));
     let expected = format!(

@@ -90,6 +90,10 @@ fn failures_in_a_burst_say_when() {
         claim(&burst, "failures-in-a-burst"),
         "50 of 50 operations that did not succeed were due between 4.00 s and 4.10 s"
     );
+    let few = failing(|index| (4_000..4_003).contains(&index));
+    assert!(claim(&few, "failures-in-a-burst").starts_with("3 of 3 operations"));
+    let near = failing(|index| matches!(index, 4_000 | 4_500 | 5_000));
+    assert!(!has(&near, "failures-in-a-burst"), "chance brings three within a tenth of the load");
     let spread = failing(|index| index % 200 == 0);
     assert!(!has(&spread, "failures-in-a-burst") && !has(&spread, "failures-at-the-end"));
     let end = failing(|index| index >= 9_900);

@@ -2,13 +2,19 @@
 //! the same ones.
 //!
 //! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`run`] tables of
-//! the whole run; [`trial`] tables of one trial; `times` what may be said of response and service time.
+//! the whole run; [`accounting`] what became of everything, arm by arm, and [`phases`] where its time went; [`trial`]
+//! tables of one trial; `times` what may be said of response and service time.
 
+pub mod accounting;
+mod arms;
 pub mod capacity;
 pub mod comparison;
+pub mod phases;
 pub mod run;
 pub mod times;
 pub mod trial;
+
+use std::ops::Range;
 
 use plan::printable::printable;
 use serde::Serialize;
@@ -32,7 +38,7 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// Its heading.
-    pub title: &'static str,
+    pub title: String,
     /// Whether its cells are figures, which stand on the right.
     pub figures: bool,
 }
@@ -45,7 +51,7 @@ impl Table {
         columns: &[&'static str],
     ) -> Self {
         let column = |title: &&'static str| Column {
-            title: title.strip_prefix('#').unwrap_or(title),
+            title: title.strip_prefix('#').unwrap_or(title).to_owned(),
             figures: title.starts_with('#'),
         };
         Self {
@@ -65,6 +71,13 @@ impl Table {
     pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
         self.rows.push(cells.map(|cell| printable(&cell).into_owned()).into());
+    }
+
+    /// Without these columns.
+    fn without(mut self, columns: Range<usize>) -> Self {
+        self.columns.drain(columns.clone());
+        self.rows.iter_mut().for_each(|row| drop(row.drain(columns.clone())));
+        self
     }
 
     /// Itself, unless it has no rows.

@@ -3,6 +3,7 @@
 use record::summary::{CountsFor, Criterion, Finding, Judgement, Model, Severity, Summary, Trial};
 
 use super::Table;
+use super::arms::Arms;
 use crate::number;
 
 /// The one word of a verdict or of a criterion.
@@ -33,11 +34,12 @@ pub fn criteria(summary: &Summary) -> Option<Table> {
         );
     }
     let mut table = Table::new("criteria", "Criteria", &columns).note(note);
+    let arms = Arms::head(summary, &mut table, 1);
     for one in &summary.criteria {
         let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
         table.row([
             one.text.clone(),
-            one.arm.clone(),
+            arms.cell(&one.arm),
             one.operation.clone(),
             judgement(one.result).to_owned(),
             figure(one.observed).unwrap_or_else(|| "–".to_owned()),
@@ -63,11 +65,12 @@ pub fn trials(summary: &Summary) -> Option<Table> {
         ["arm", "#trial", "#block", "validity", "#goodput", "#p50", "#p99", "#unsuccessful"];
     let mut table =
         Table::new("trials", "Trials", &columns).note("p50 and p99 as observed in each trial.");
+    let arms = Arms::head(summary, &mut table, 0);
     for arm in &summary.arms {
         for trial in &arm.trials {
             let accounting = &trial.accounting;
             table.row([
-                arm.name.clone(),
+                arms.cell(&arm.name),
                 trial.index.to_string(),
                 trial.block.to_string(),
                 format!("{}{}", super::trial::validity(trial.validity), aside(trial.counts_for)),

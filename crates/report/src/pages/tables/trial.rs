@@ -15,6 +15,7 @@ pub fn all(trial: &Trial) -> Vec<Table> {
         times::service(trial),
         times::outcome(trial),
         failures(trial),
+        first_failures(trial),
         statuses(trial),
         spans(trial),
         items(trial),
@@ -131,6 +132,15 @@ fn failures(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
+fn first_failures(trial: &Trial) -> Option<Table> {
+    let columns = ["operation", "kind", "seen"];
+    let mut table = Table::new("first-failures", "The first failure of each kind", &columns);
+    for first in &trial.first_failures {
+        table.row([first.operation.clone(), first.kind.clone(), first.seen.clone()]);
+    }
+    table.unless_empty()
+}
+
 fn statuses(trial: &Trial) -> Option<Table> {
     let mut table = Table::new("statuses", "Answers by status", &["operation", "status", "#count"]);
     for operation in &trial.operations {
@@ -141,13 +151,35 @@ fn statuses(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
+/// Spans in the order in which they come; those of other names follow, by name.
+const COURSE: [&str; 15] = [
+    "connect",
+    "greeting",
+    "ehlo",
+    "starttls",
+    "tls",
+    "ehlo_tls",
+    "auth",
+    "reset",
+    "mail",
+    "rcpt",
+    "data",
+    "content",
+    "accepted",
+    "quit",
+    "first_byte",
+];
+
 fn spans(trial: &Trial) -> Option<Table> {
     let columns = ["operation", "span", "#count", "#least", "#mean", "#greatest"];
     let mut table = Table::new("spans", "Spans", &columns)
         .note("Facts about this sample. Means add up, quantiles do not.");
     for operation in &trial.operations {
-        let spans = operation.spans.iter().map(|(name, span)| (name.as_str(), span));
-        for (name, span) in spans.chain([("queue_wait", &operation.queue_wait)]) {
+        let mut spans: Vec<_> =
+            operation.spans.iter().map(|(name, span)| (name.as_str(), span)).collect();
+        let place = |name: &str| COURSE.iter().position(|one| *one == name).unwrap_or(COURSE.len());
+        spans.sort_by_key(|(name, _)| place(name));
+        for (name, span) in spans.into_iter().chain([("queue_wait", &operation.queue_wait)]) {
             if span.count > 0 && span.max_ns > 0 {
                 table.row([
                     operation.name.clone(),
@@ -234,10 +266,11 @@ fn observers(trial: &Trial) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The expectation with what its sides came to, as `12 >= 9`.
+/// The first comparison of an expectation with what its sides came to, as `12 >= 9`.
 fn in_figures(expect: &Expectation) -> Option<String> {
     let [left, right] = expect.sides?.map(number::significant);
-    let sign = ["==", "<=", ">="].into_iter().find(|sign| expect.text.contains(sign))?;
+    let first = expect.text.split(" and ").next()?;
+    let sign = ["==", "<=", ">="].into_iter().find(|sign| first.contains(sign))?;
     Some(format!("{left} {sign} {right}"))
 }
 
@@ -324,4 +357,20 @@ fn kernel(trial: &Trial) -> Option<Table> {
         table.row([name.clone(), delta.to_string()]);
     }
     table.unless_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_stands_in_figures_by_its_first_comparison() {
+        for (text, figures) in [
+            ("received >= sent", "12.0 >= 9.00"),
+            ("received >= sent and damaged == 0", "12.0 >= 9.00"),
+        ] {
+            let expect = Expectation { text: text.into(), holds: true, sides: Some([12.0, 9.0]) };
+            assert_eq!(in_figures(&expect).unwrap(), figures, "{text}");
+        }
+    }
 }

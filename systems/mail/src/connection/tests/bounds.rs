@@ -46,6 +46,24 @@ async fn command_timeout_covers_the_data_phase() {
     assert_eq!(seconds(start), 60);
 }
 
+/// Chunks may come together with the commands of the next message (RFC 3030, 4.2), so that every read may end in a
+/// content.
+#[tokio::test(start_paused = true)]
+async fn each_message_has_its_time_anew_however_they_are_joined() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&how).await;
+    let begin = "MAIL FROM:<a@b>\r\nRCPT TO:<a@b>\r\nBDAT 2 LAST\r\na";
+    client.stream.write_all(format!("EHLO c\r\n{begin}").as_bytes()).await.unwrap();
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        client.stream.write_all(format!("b{begin}").as_bytes()).await.unwrap();
+    }
+    client.stream.write_all(b"bQUIT\r\n").await.unwrap();
+    let said = client.rest().await;
+    assert!(said.ends_with("221 2.0.0 mail.example closing connection\r\n"), "{said}");
+    assert_eq!(how.store.contents(), vec![b"ab"; 21]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_message_must_end_in_time_however_it_trickles() {
     for begin in ["DATA\r\n", "BDAT 1000000\r\n"] {
@@ -72,6 +90,23 @@ async fn a_message_must_end_in_time_however_it_trickles() {
         trickle.await.unwrap();
         assert_eq!((how.counts.aborted.get(), how.store.contents().len()), (1, 0));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_message_has_its_time_anew_though_commands_come_with_the_content_before() {
+    let how = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&how).await;
+    client.holds(&BEGIN).await;
+    // RFC 2920, 3.1: the content may be the first of a group of commands.
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        let group = "x\r\n.\r\nMAIL FROM:<a@b>\r\nRCPT TO:<a@b>\r\nDATA\r\n";
+        assert!(client.say(group).await.starts_with("250"));
+        for code in ["250", "250", "354"] {
+            assert!(client.reply().await.starts_with(code), "{code}");
+        }
+    }
+    assert_eq!(how.store.contents().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]

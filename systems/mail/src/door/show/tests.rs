@@ -84,6 +84,21 @@ fn messages_within_messages_do_not_go_deep() {
     let deep = level.repeat(PARTS + 1);
     assert_eq!(show(&deep)["is_whole"], false);
     assert_eq!(show(&level.repeat(300_000))["is_whole"], false);
+    // Names that are the same for the library.
+    for name in
+        ["C ontent-Type", "Content\t-Type", ":Content-Type", "content\r-TYPE", "\x0cContent-Type"]
+    {
+        let odd = format!("{name}: message/rfc822\r\n\r\n");
+        assert_eq!(show(&odd.repeat(100_000))["is_whole"], false, "{name:?}");
+    }
+    let joined = format!("--b{}", level.replace('-', " - "));
+    assert_eq!(
+        show(
+            &(level.replace("message/rfc822", "multipart/digest; boundary=b")
+                + &joined.repeat(100_000))
+        )["is_whole"],
+        false
+    );
     assert_eq!(show(&level.repeat(PARTS))["is_whole"], true);
     let mut digest = String::new();
     for number in 0..PARTS - 1 {
@@ -93,6 +108,53 @@ fn messages_within_messages_do_not_go_deep() {
         );
     }
     assert_eq!(show(&digest)["is_whole"], true);
+}
+
+#[test]
+fn a_header_without_end_is_read_as_far_as_its_bound() {
+    let field = |number: usize| format!("X-{number:06}: value\r\n");
+    let header = |fields: usize| (0..fields).map(field).collect::<String>();
+    let fields = |shown: &Value| shown["headers"].as_array().unwrap().len();
+    // Seventeen bytes each.
+    let most = HEADER / field(0).len();
+    let fits = show(&format!("{}\r\nhello", header(most - 1)));
+    assert_eq!((fields(&fits), &fits["is_whole"]), (most - 1, &json!(true)));
+    assert_eq!(fits["text"], "hello");
+    let more = show(&format!("Subject: x\r\n{}\r\nhello", header(100_000)));
+    assert!((most - 1..=most + 1).contains(&fields(&more)), "{}", fields(&more));
+    assert_eq!((&more["subject"], &more["is_whole"]), (&json!("x"), &json!(false)));
+    assert_eq!((&more["text"], more["size"].as_u64()), (&Value::Null, Some(1_700_019)));
+}
+
+/// Each is cheap to send, and what it is taken apart into is not.
+#[test]
+fn parts_and_parameters_without_number_are_not_taken_apart() {
+    let digest = |parts: usize| {
+        let parts = "--b\r\n\r\nA: b\r\n\r\nx\r\n".repeat(parts);
+        show(&format!("Content-Type: multipart/digest; boundary=b\r\n\r\n{parts}--b--\r\n"))
+    };
+    assert_eq!(digest(100)["attachments"].as_array().unwrap().len(), 100);
+    assert_eq!(digest(DASHES - 1)["is_whole"], true);
+    assert_eq!(digest(DASHES)["is_whole"], false);
+    let parameters = |name: &str, most: usize| {
+        let words: String = (0..most).map(|number| format!(" n*{number:06}=b;\r\n")).collect();
+        let inner = format!("--b\r\n{name}: text/plain;\r\n{words}\r\nhello\r\n--b--\r\n");
+        show(&format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{inner}"))
+    };
+    for name in ["Content-Type", "content-disposition", " Con tent-Type"] {
+        assert_eq!(parameters(name, 1_000)["is_whole"], true);
+        assert_eq!(parameters(name, 100_000)["is_whole"], false);
+    }
+    // A long text is no parameter.
+    let text = "Content-Type: text/plain\r\n\r\n".to_owned() + &"a -- b\r\n".repeat(DASHES);
+    assert_eq!(show(&text)["is_whole"], true);
+    let fields = "a:\r\n".repeat(FIELDS - 2);
+    let odd = show(&format!(
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: a/x\r\n{fields}\r\nx\r\n--b--\r\n"
+    ));
+    assert_eq!(show(&"a\r\n\r\nb:\r\n".repeat(FIELDS))["is_whole"], true);
+    assert_eq!(show(&"a\r\n\r\nb:\r\n".repeat(FIELDS + 1))["is_whole"], false);
+    assert_eq!(odd["attachments"][0], json!({ "name": null, "type": "a/x", "size": 1 }));
 }
 
 #[test]

@@ -13,6 +13,19 @@ fn secured() -> Settings {
 }
 
 #[test]
+fn whoever_comes_is_greeted_by_name_and_in_the_words_that_are_set() {
+    let named = Settings { hostname: "sink.example".to_owned(), ..Settings::default() };
+    let worded = Settings { greeting: "no ESMTP today".to_owned(), ..Settings::default() };
+    for (settings, greeting) in [
+        (named, "220 sink.example ESMTP Service ready\r\n"),
+        (worded, "220 mail.example no ESMTP today\r\n"),
+    ] {
+        let counts = Counts::default();
+        assert_eq!(Talk::new(&settings, &counts).feed(b""), greeting);
+    }
+}
+
+#[test]
 fn the_ordinary_message() {
     with(&Settings::default(), |talk, counts| {
         talk.holds(&[

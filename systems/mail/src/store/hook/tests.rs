@@ -5,6 +5,7 @@ use hyper::header::CONNECTION;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper::{Method, Response};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -126,6 +127,33 @@ async fn an_answer_before_the_end_is_no_promise() {
     assert_eq!(send(&store, &vec![b'x'; 5_000_000]).await.unwrap_err().code, 554);
 }
 
+/// A hook that says yes before it has read the message may keep the connection and read on.
+#[tokio::test]
+async fn a_yes_before_the_end_is_none_however_the_answer_goes_on() {
+    let nothing = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsaid\r\n";
+    for said in [nothing, endless] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let reading = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut waste = [0; 4_096];
+            assert!(stream.read(&mut waste).await.unwrap() > 0);
+            stream.write_all(said.as_bytes()).await.unwrap();
+            while !matches!(stream.read(&mut waste).await, Ok(0) | Err(_)) {}
+        });
+        let store = Hook::new(&url, PATIENCE).unwrap();
+        let mut draft = store.begin(envelope(&["b@y"])).await.unwrap();
+        draft.write(b"hello").await.unwrap();
+        while !draft.has_spoken.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(draft.commit().await.unwrap_err().code, 451, "{said}");
+        drop(store);
+        reading.await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn nobody_there_or_nobody_answering_is_a_refusal_for_now() {
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -157,12 +185,28 @@ async fn a_message_that_breaks_off_never_looks_whole() {
 }
 
 #[tokio::test]
-async fn what_is_no_header_field_is_refused_and_what_is_no_url_as_well() {
+async fn what_is_no_header_field_is_refused() {
     let (url, _told, _) = hook(Manner::Answers(200)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     assert_eq!(send_to(&store, &["b\n@y"], b"").await.unwrap_err().code, 553);
     send_to(&store, &["böb@y"], b"").await.unwrap();
-    for bad in ["", "/x", "https://h/x", "h:1", "http://", "http:///x"] {
-        assert!(Hook::new(bad, PATIENCE).is_err(), "{bad}");
+}
+
+#[test]
+fn what_cannot_be_a_hook_is_told_why() {
+    for (url, why) in [
+        ("https://127.0.0.1/x", "only http is spoken to a hook"),
+        ("ftp://127.0.0.1/x", "expected a URL such as http://127.0.0.1:8080/mail"),
+        ("/x", "expected a URL such as"),
+        ("h:1", "expected a URL such as"),
+        ("", "is no URL"),
+        ("http://", "is no URL"),
+        ("http:///x", "is no URL"),
+        ("http://127.0.0.1:1:2/x", "is no URL"),
+        ("http://tim:tanstaaf@127.0.0.1/x", "leave them out"),
+        ("https://tim:tanstaaf@127.0.0.1/x", "leave them out"),
+    ] {
+        let said = Hook::new(url, PATIENCE).unwrap_err();
+        assert!(said.contains(why) && !said.contains("tanstaaf"), "{url}: {said}");
     }
 }

@@ -15,7 +15,7 @@ pub(super) trait Disk: Send + Sync + std::fmt::Debug + 'static {
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
     /// Returns when the file's content is on the disk.
     fn sync(&self, file: &File) -> io::Result<()>;
-    /// Gives a file its final place.
+    /// Gives a file its final place, where nothing must be yet.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Returns when the names in a folder are on the disk.
     fn sync_folder(&self, folder: &File) -> io::Result<()>;
@@ -39,6 +39,11 @@ impl Disk for Kernel {
     }
 
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        // A clock that was set back, and a process with the number of an earlier one, may give a name twice. One thread
+        // publishes, so that nobody comes in between.
+        if to.try_exists()? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         fs::rename(from, to)
     }
 

@@ -4,6 +4,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Bytes of the host in a name, which file systems want to have 255 at most with what stands before it.
+const LONGEST_HOST: usize = 180;
+
 /// Gives names that nobody else gives.
 #[derive(Debug)]
 pub(super) struct Names {
@@ -22,7 +25,9 @@ impl Names {
             }
             _ => format!("\\{byte:03o}"),
         });
-        Self { host: escaped.collect(), process, deliveries: AtomicU64::new(0) }
+        let mut host: String = escaped.collect();
+        host.truncate(LONGEST_HOST);
+        Self { host, process, deliveries: AtomicU64::new(0) }
     }
 
     /// The next one.
@@ -73,6 +78,17 @@ mod tests {
         }
         assert_eq!(given_at("1700000001.M250000P1Q1.h"), 1_700_000_001_250);
         assert_eq!((given_at("x"), given_at("7.x")), (0, 7_000));
+    }
+
+    #[test]
+    fn a_name_fits_into_a_folder_whatever_the_host() {
+        for host in ["a".repeat(255), ":".repeat(255)] {
+            let names = Names::new(&host, u32::MAX);
+            names.deliveries.store(u64::MAX, Ordering::Relaxed);
+            let name = names.next();
+            assert!(name.len() <= 255, "{name}");
+            assert_eq!(names.process_of(&name), Some(u32::MAX), "{name}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a folder of an earlier server needs: its leftovers removed, its messages on the shelf.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::{self, DirEntry, File};
+use std::io::{self, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::name::{Names, given_at};
 use super::trace;
-use crate::store::shelf::{Arriving, Content, HEAD, Shelf, Slip};
+use crate::store::shelf::{Arriving, Content, Shelf, Slip};
 
 /// Age from which on anything in `tmp` is a leftover, as the page on maildirs says.
 const OLD: Duration = Duration::from_secs(36 * 3600);
@@ -42,8 +42,10 @@ fn lives(process: u32) -> bool {
 ///
 /// Errors: the folder cannot be read; a message that cannot be read is left out
 pub(super) fn list(new: &Path, shelf: &Shelf) -> io::Result<()> {
-    let names =
-        fs::read_dir(new)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    // Whoever opened a pipe would wait for somebody to write to it.
+    let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let files = fs::read_dir(new)?.flatten().filter(is_file);
+    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<(i64, String)> = names.map(|name| (given_at(&name), name)).collect();
     names.sort_unstable();
     let surplus = names.len().saturating_sub(shelf.bounds().messages);
@@ -62,8 +64,6 @@ pub(super) fn list(new: &Path, shelf: &Shelf) -> io::Result<()> {
 fn look(path: &Path, name: &str) -> io::Result<(Slip, usize, u64)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut head = Vec::new();
-    file.take(HEAD as u64).read_to_end(&mut head)?;
-    let (slip, before) = trace::read(&head, name).unwrap_or_default();
+    let (slip, before) = trace::read(BufReader::new(file), name).unwrap_or_default();
     Ok((slip, before, length - before as u64))
 }

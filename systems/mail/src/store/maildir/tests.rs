@@ -76,6 +76,52 @@ async fn what_was_delivered_is_shown_after_a_restart() {
     assert!(few.get(&ids[4]).is_some() && few.get(&ids[2]).is_none());
 }
 
+#[tokio::test]
+async fn recipients_without_number_are_known_after_a_restart() {
+    let place = Place::new();
+    let recipients: Vec<String> =
+        (0..1_000).map(|number| format!("{number}@{}", "x".repeat(60))).collect();
+    let recipients: Vec<&str> = recipients.iter().map(String::as_str).collect();
+    let store = open(&place, &shelf(10));
+    let id = send_to(&store, &recipients, b"Subject: x\r\n\r\n").await.unwrap();
+    let later = shelf(10);
+    drop(open(&place, &later));
+    let message = later.get(&id).unwrap();
+    assert_eq!((message.slip.from.as_str(), message.size), ("a@x", 14));
+    assert_eq!(message.slip.recipients, recipients);
+    assert_eq!(&message.content.read().unwrap()[..], b"Subject: x\r\n\r\n");
+}
+
+#[test]
+fn only_files_are_messages() {
+    let (place, shelf) = (Place::new(), shelf(10));
+    disk::make(place.path()).unwrap();
+    let new = place.path().join("new");
+    fs::write(new.join("1.file"), "x").unwrap();
+    fs::create_dir(new.join("2.folder")).unwrap();
+    std::os::unix::fs::symlink("1.file", new.join("3.link")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(new.join("4.pipe")).status().unwrap();
+    assert!(made.success());
+    drop(open(&place, &shelf));
+    let listed = shelf.between(0, u64::MAX, 100);
+    assert_eq!(listed.iter().map(|message| &*message.id).collect::<Vec<_>>(), ["1.file"]);
+}
+
+#[test]
+fn a_message_never_takes_the_place_of_another() {
+    let place = Place::new();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    fs::write(&from, "second").unwrap();
+    fs::write(&to, "first").unwrap();
+    let error = Kernel.publish(&from, &to).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(disk::refusal(&error).code, 451);
+    assert_eq!(fs::read_to_string(&to).unwrap(), "first");
+    fs::remove_file(&to).unwrap();
+    Kernel.publish(&from, &to).unwrap();
+    assert_eq!(fs::read_to_string(&to).unwrap(), "second");
+}
+
 #[test]
 fn leftovers_go_and_what_others_write_stays() {
     let place = Place::new();

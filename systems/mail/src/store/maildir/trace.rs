@@ -4,9 +4,13 @@
 //! these lines are told from those of the message when the folder is read again.
 
 use std::fmt::Write;
+use std::io::{BufRead, Read};
 
 use crate::envelope::Envelope;
 use crate::store::shelf::Slip;
+
+/// Bytes that no line of ours has.
+const LONGEST: u64 = 8 << 10;
 
 /// The lines for a message of this name.
 pub(super) fn lines(envelope: &Envelope, host: &str, name: &str) -> String {
@@ -37,13 +41,14 @@ fn protocol(envelope: &Envelope) -> String {
     }
 }
 
-/// Who sent it to whom, and how long the lines are; `None` if they are not those of a message of this name.
-pub(super) fn read(file: &[u8], name: &str) -> Option<(Slip, usize)> {
-    let mut slip = Slip::default();
-    let mut at = 0;
-    for line in file.split_inclusive(|byte| *byte == b'\n') {
-        at += line.len();
-        let line = std::str::from_utf8(line).ok()?.strip_suffix("\r\n")?;
+/// Who sent it to whom, and how long the lines are, however many; `None` if they are not those of a message of this
+/// name.
+pub(super) fn read(mut file: impl BufRead, name: &str) -> Option<(Slip, usize)> {
+    let (mut slip, mut at, mut bytes) = (Slip::default(), 0, Vec::new());
+    loop {
+        bytes.clear();
+        at += file.by_ref().take(LONGEST).read_until(b'\n', &mut bytes).ok()?;
+        let line = std::str::from_utf8(&bytes).ok()?.strip_suffix("\r\n")?;
         if let Some(path) = line.strip_prefix("Return-Path: <") {
             slip.from = path.strip_suffix('>')?.to_owned();
         } else if let Some(recipient) = line.strip_prefix("Delivered-To: ") {
@@ -53,7 +58,6 @@ pub(super) fn read(file: &[u8], name: &str) -> Option<(Slip, usize)> {
             return is_ours.then_some((slip, at));
         }
     }
-    None
 }
 
 /// What could end a line does not.
@@ -91,8 +95,10 @@ mod tests {
         assert_eq!((slip.from.as_str(), slip.recipients.join(" ").as_str()), ("a@x", "b@y c@z"));
         assert_eq!(length, lines.len());
         assert_eq!(read(file.as_bytes(), "1.M2P3Q5.h"), None);
-        assert_eq!(read(b"From: a\r\n\r\n", "1.M2P3Q4.h"), None);
-        assert_eq!(read(b"", "1.M2P3Q4.h"), None);
+        assert_eq!(read(&b"From: a\r\n\r\n"[..], "1.M2P3Q4.h"), None);
+        assert_eq!(read(&b""[..], "1.M2P3Q4.h"), None);
+        let endless = std::io::BufReader::new(std::io::repeat(b'x'));
+        assert_eq!(read(endless, "1.M2P3Q4.h"), None);
     }
 
     #[test]
