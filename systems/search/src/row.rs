@@ -205,7 +205,7 @@ fn said(error: &serde_json::Error) -> String {
 }
 
 /// A path of serde as a JSON pointer.
-fn pointer(path: &serde_path_to_error::Path) -> String {
+pub(crate) fn pointer(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;
     path.iter().fold(String::new(), |pointer, segment| match segment {
         Segment::Seq { index } => format!("{pointer}/{index}"),

@@ -80,6 +80,31 @@ fn a_body_beyond_the_bound_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn a_filter_on_what_no_row_has_is_refused_with_its_place() {
+    let _lab = Lab::new();
+    let (_served, ready) = bundled("search", &["workers=200"]);
+    let http = address(&ready, "http");
+    let (status, told) = search(&http, json!({ "query": "picker", "filter": { "colour": "red" } }));
+    let error = &told["error"];
+    assert_eq!(
+        (status, &error["code"], &error["at"]),
+        (400, &json!("INVALID_FILTER"), &json!("/filter/colour"))
+    );
+    let (status, told) =
+        search(&http, json!({ "query": "picker", "k": 200, "filter": { "years.gte": 20 } }));
+    let years = told["results"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|hit| hit["metadata"]["years"].as_i64());
+    let years: Vec<_> = years.collect();
+    assert!(
+        status == 200 && !years.is_empty() && years.iter().all(|years| *years >= Some(20)),
+        "{years:?}"
+    );
+}
+
+#[test]
 fn bad_settings_are_told_at_once() {
     let lab = Lab::new();
     let ran = lab.proofload(&[

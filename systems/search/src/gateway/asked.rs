@@ -6,10 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::reading;
+use crate::embed::normalize;
 use crate::fault::{Code, Fault};
+use crate::row::LONGEST_TEXT;
 
 /// Bytes of a query.
-pub(super) const LONGEST_QUERY: usize = 8 << 10;
+pub(super) const LONGEST_QUERY: usize = LONGEST_TEXT;
 /// Rows of an answer.
 pub(super) const MOST_RESULTS: u64 = 1_000;
 /// Rows of an answer unless told otherwise.
@@ -123,32 +125,25 @@ fn text(query: Cow<'_, str>) -> Result<Cow<'_, str>, Fault> {
 
 /// The same direction at length 1.
 ///
-/// Errors: as [`check`]
+/// Errors: `INVALID_VECTOR` for another dimension, or no direction
 fn unit(mut vector: Vec<f32>, dimension: usize) -> Result<Vec<f32>, Fault> {
-    check(&vector, dimension)?;
-    let squares: f64 = vector.iter().map(|number| f64::from(*number).powi(2)).sum();
-    let length = squares.sqrt();
-    vector.iter_mut().for_each(|number| *number = (f64::from(*number) / length) as f32);
-    Ok(vector)
+    check_dimension(&vector, dimension)?;
+    if normalize(&mut vector) {
+        return Ok(vector);
+    }
+    let what = "a vector whose numbers are all 0 has no direction";
+    Err(Fault::new(Code::InvalidVector, what).at("/vector"))
 }
 
-/// Whether a vector can be looked for, or kept.
+/// Whether a vector is of the length that all have here.
 ///
-/// Errors: `INVALID_VECTOR` for another dimension, a number that is none, or no direction
-pub(super) fn check(vector: &[f32], dimension: usize) -> Result<(), Fault> {
-    let bad = |what: String, at: String| Err(Fault::new(Code::InvalidVector, what).at(at));
-    if vector.len() != dimension {
-        let what = format!("a vector has {dimension} numbers here, not {}", vector.len());
-        return bad(what, "/vector".into());
+/// Errors: `INVALID_VECTOR`
+pub(super) fn check_dimension(vector: &[f32], dimension: usize) -> Result<(), Fault> {
+    if vector.len() == dimension {
+        return Ok(());
     }
-    if let Some(place) = vector.iter().position(|number| !number.is_finite()) {
-        let what = "the number is beyond what 32 bits hold".to_owned();
-        return bad(what, format!("/vector/{place}"));
-    }
-    if vector.iter().all(|number| *number == 0.0) {
-        return bad("a vector of zeros has no direction".into(), "/vector".into());
-    }
-    Ok(())
+    let what = format!("a vector has {dimension} numbers here, not {}", vector.len());
+    Err(Fault::new(Code::InvalidVector, what).at("/vector"))
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     async fn vectors(&self, intended: &mut Intended) -> Result<Vec<Vec<f32>>, Fault> {
         let dimension = self.0.parts.embed.dimension();
         intended.retain(|row| match &row.vector {
-            Some(vector) => super::asked::check(vector, dimension),
+            Some(vector) => super::asked::check_dimension(vector, dimension),
             None => Ok(()),
         });
         let mut vectors = Vec::with_capacity(intended.rows.len());

@@ -208,4 +208,4 @@ fn json(body: &impl Serialize) -> Answer {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

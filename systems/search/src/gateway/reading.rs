@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::fault::{Code, Fault};
+use crate::row::pointer;
 
 /// Reads a body, which is an object: fields have names, and no order that could stand for them.
 ///
@@ -25,21 +26,6 @@ fn explained<'a, T: Deserialize<'a>>(body: &'a [u8], error: &serde_json::Error) 
         }
         Ok(_) => Fault::new(Code::InvalidRequest, error.to_string()),
     }
-}
-
-/// A path of serde as a JSON pointer.
-pub(crate) fn pointer(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
-    path.iter().fold(String::new(), |pointer, segment| match segment {
-        Segment::Seq { index } => format!("{pointer}/{index}"),
-        Segment::Map { key } => format!("{pointer}/{}", escape(key)),
-        Segment::Enum { variant } => format!("{pointer}/{}", escape(variant)),
-        Segment::Unknown => pointer,
-    })
-}
-
-fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

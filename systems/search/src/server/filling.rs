@@ -80,3 +80,46 @@ async fn load<E: Embed, I: Index>(
     }
     gateway.write(false, (rows, vectors), Vec::new()).await.map(|_| ())
 }
+
+#[cfg(test)]
+mod tests {
+    use serving::metrics::Registry;
+
+    use super::*;
+    use crate::embed::cache::Cached;
+    use crate::embed::hashed::Hashed;
+    use crate::gateway::tests::Naive;
+    use crate::gateway::{Parts, Tuning};
+    use crate::metadata::Metadata;
+    use crate::playbook::Playbook;
+
+    fn gateway(metadata: &Metadata) -> Gateway<Hashed, Naive> {
+        let parts = Parts {
+            embed: Cached::new(Hashed::new(64, 1).unwrap(), 0),
+            index: Naive::default(),
+            metadata: metadata.clone(),
+            playbook: Playbook::open(metadata).unwrap(),
+        };
+        let tuning = Tuning { sample_every: 0, samples: 1, bulks: 1 };
+        Gateway::new(parts, tuning, &Registry::default())
+    }
+
+    #[tokio::test]
+    async fn rows_are_made_where_there_are_none_and_what_is_known_is_learned_again() {
+        let metadata = Metadata::open(None).unwrap();
+        let first = gateway(&metadata);
+        assert_eq!(fill(&first, (25_000, 1), 3).await, Ok(25_000));
+        let sequence = first.parts().index.status().await.unwrap().sequence;
+        assert_eq!(fill(&first, (7, 1), 3).await, Ok(25_000), "there are rows");
+        let status = first.parts().index.status().await.unwrap();
+        assert_eq!(status.sequence, sequence, "nothing was written");
+        let vector = Hashed::new(64, 1).unwrap().vector("own").unwrap();
+        let own = Row { id: "own".into(), vector: Some(vector.clone()), ..Row::default() };
+        first.write(false, (vec![own], vec![vector.clone()]), Vec::new()).await.unwrap();
+        let second = gateway(&metadata);
+        assert_eq!(fill(&second, (7, 1), 3).await, Ok(25_001), "an index that has lost everything");
+        let query = crate::index::Query { vector, k: 1, filter: None, exact: true, as_of: None };
+        let found = second.parts().index.search(query).await.unwrap();
+        assert_eq!(&*found.nearest[0].id, "own", "its vector was given and not embedded");
+    }
+}

@@ -6,10 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::asking::{address, ask, first, json_of, search, try_ask};
 use crate::lab::Lab;
+use crate::lab::process::pid;
 use crate::lab::server::{Served, bundled, bundled_at, free_port};
 
 /// Rows that clients have to be told are taken before the service is killed.
@@ -158,6 +160,27 @@ fn a_killed_part_is_a_503_and_is_used_again_when_it_is_back() {
     let (status, _) = search(&http, json!({ "query": "not known before" }));
     assert_eq!(status, 200);
     assert_eq!(ask(&http, "GET", "/healthz", "").0, 200);
+}
+
+/// A part that hangs is noticed by nothing but the deadline.
+#[test]
+fn a_part_that_hangs_is_a_503_by_its_deadline() {
+    let _lab = Lab::new();
+    let (index, ready) = bundled("search-index", &["dimension=64"]);
+    let at = format!("index=http://{}", address(&ready, "http"));
+    let settings = ["workers=200", "dimension=64", "part_timeout=500ms", &at];
+    let (_service, ready) = bundled("search", &settings);
+    let http = address(&ready, "http");
+    let query = json!({ "query": "forklift", "k": 5 });
+    assert_eq!(search(&http, query.clone()).0, 200);
+    kill_process(pid(&index.child), Signal::STOP).expect("signals");
+    let (status, told) = search(&http, query.clone());
+    let what = told["error"]["message"].as_str().expect("a sentence");
+    assert!(status == 503 && what.ends_with("no answer within 500 ms"), "{told}");
+    kill_process(pid(&index.child), Signal::CONT).expect("signals");
+    // The first asked after it woke may still meet what waited for it.
+    let mut answers = (0..100).map(|_| search(&http, query.clone()));
+    assert!(answers.any(|(status, _)| status == 200), "it is not used again");
 }
 
 #[test]
