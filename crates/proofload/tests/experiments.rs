@@ -68,6 +68,8 @@ fn rehearse(experiment: &Path) -> Value {
     let output = Command::new(PROOFLOAD)
         .args(["run", "--quick", "--quiet", "--out"])
         .args([&folder, experiment])
+        // Commands in experiments are written for whoever stands there.
+        .current_dir(root())
         .output()
         .expect("the binary starts");
     let code = output.status.code();
