@@ -22,7 +22,7 @@ use crate::front::child::{Front, Running};
 use crate::gateway::{Gateway, Parts};
 use crate::index::local::{self, Local};
 use crate::index::{self, Index};
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, origin};
 use crate::parts::embedder::Embedder;
 use crate::parts::index::Served;
 use crate::playbook::Playbook;
@@ -173,6 +173,8 @@ async fn with_embedder<E: Embed>(
     let metadata = Metadata::open(configuration.folder.as_deref()).map_err(failed).map_err(open)?;
     let playbook = Playbook::open(&metadata).map_err(failed);
     let playbook = playbook.map_err(ServeError::while_doing("open the playbook"))?;
+    let origin = origin::check(&metadata, &embed).await.map_err(failed);
+    origin.map_err(ServeError::while_doing("compare the embedding with that of the rows"))?;
     let embed = Cached::new(embed, configuration.cache);
     match configuration.index.clone() {
         settings::Index::Local(settings) => {

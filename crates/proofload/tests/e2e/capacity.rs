@@ -171,7 +171,8 @@ fn host(url: &str) -> &str {
 fn a_killed_search_is_readable_up_to_its_last_trial() {
     let lab = Lab::new();
     lab.write("own.toml", &experiment("none", 1, "p99 < 1s").replace(", rate = \"1/s\"", ""));
-    let flags = ["--trial", "1s", "--longest", "3s", "--out", "run"];
+    // Enough operations for the first trial to pass, however its arrivals were drawn.
+    let flags = ["--from", "300/s", "--trial", "1s", "--longest", "3s", "--out", "run"];
     let running = lab.start(&[&["capacity", "own.toml"], &flags[..]].concat());
     running.await_in(&lab, &lab.path("run/trials"), || lab.path("run/trials/002").is_dir());
     running.signal(Signal::KILL);

@@ -32,6 +32,9 @@ pub(super) const ROWS: Table = TableDefinition::new("rows");
 /// What was learned about a query and a row, under the names of both.
 pub(crate) const LEARNED: Table = TableDefinition::new("learned");
 
+/// What a known text was embedded to when the rows were.
+pub(crate) const ORIGIN: Table = TableDefinition::new("origin");
+
 type Rows = redb::ReadOnlyTable<&'static str, &'static [u8]>;
 
 /// Some changes to a table, made in this order, as one.
@@ -65,7 +68,7 @@ impl Disk {
         Ok(Self { path: path.to_owned(), keeper: Keeper::begin(Box::new(open))? })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

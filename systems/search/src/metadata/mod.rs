@@ -4,6 +4,7 @@
 
 pub(crate) mod disk;
 mod memory;
+pub(crate) mod origin;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 
 use super::*;
+use crate::embed::hashed::Hashed;
+use crate::fault::Code;
 
 /// A folder of a test's own, gone with it.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -100,6 +102,27 @@ async fn many_rows_are_read_in_pieces() {
         }
         assert_eq!(count, 1_000);
     }
+}
+
+#[tokio::test]
+async fn rows_are_looked_for_by_the_embedding_that_placed_them() {
+    let embedding = |dimension, seed| Hashed::new(dimension, seed).unwrap();
+    let folder = Folder::new();
+    let metadata = Metadata::open(Some(&folder.0)).unwrap();
+    // Nothing is kept yet, so that the last one stands.
+    origin::check(&metadata, &embedding(64, 2)).await.unwrap();
+    origin::check(&metadata, &embedding(64, 1)).await.unwrap();
+    metadata.write(put(&["a"])).await.unwrap();
+    drop(metadata);
+    let metadata = Metadata::open(Some(&folder.0)).unwrap();
+    origin::check(&metadata, &embedding(64, 1)).await.unwrap();
+    for other in [embedding(64, 2), embedding(32, 1)] {
+        let fault = origin::check(&metadata, &other).await.unwrap_err();
+        assert_eq!(fault.code, Code::InvalidVector);
+        assert!(fault.message.contains("were embedded otherwise"), "{fault}");
+    }
+    let in_memory = Metadata::open(None).unwrap();
+    origin::check(&in_memory, &embedding(64, 2)).await.unwrap();
 }
 
 #[test]

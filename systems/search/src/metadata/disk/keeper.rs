@@ -12,7 +12,7 @@ use std::time::Duration;
 use redb::{Database, DatabaseError};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{LEARNED, ROWS, Write};
+use super::{LEARNED, ORIGIN, ROWS, Write};
 use crate::fault::Fault;
 
 /// How many bytes share a commit; the write that exceeds it is the last in it.
@@ -170,7 +170,9 @@ fn size(write: &Write) -> usize {
 /// Writes changes to the disk: all of them, or none.
 fn commit(database: &Database, writes: &[Write]) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
-    [ROWS, LEARNED].iter().try_for_each(|&table| transaction.open_table(table).map(drop))?;
+    [ROWS, LEARNED, ORIGIN]
+        .iter()
+        .try_for_each(|&table| transaction.open_table(table).map(drop))?;
     for write in writes {
         if write.drop {
             transaction.delete_table(write.table)?;
