@@ -487,14 +487,5 @@ fn spectrum(drawn: &[Drawn], keep: fn(&Drawn) -> bool) -> Vec<SpectrumLine> {
 
 /// An observer that counted nothing.
 pub fn observer() -> Observer {
-    Observer {
-        name: "sink".to_owned(),
-        received: 0,
-        duplicates: 0,
-        unexpected: 0,
-        lost: 0,
-        delivery_time: None,
-        expect: None,
-        detail: BTreeMap::new(),
-    }
+    Observer { name: "sink".to_owned(), ..Observer::default() }
 }

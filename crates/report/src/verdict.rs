@@ -23,13 +23,14 @@ pub fn of(summary: &Summary) -> Verdict {
     }
     let mut failed = because(summary, Validity::Overload);
     failed.extend(criteria(summary, Judgement::Fail, "is not met"));
-    failed.extend(summary.counted().flat_map(unmet_expectations));
+    failed.extend(summary.counted().flat_map(|trial| expectations(trial, false)));
     if !failed.is_empty() {
         return verdict(Judgement::Fail, failed);
     }
     let mut open = because(summary, Validity::NoSteadyState);
     open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
     open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
+    open.extend(summary.counted().flat_map(|trial| expectations(trial, true)));
     if has(summary, findings::INTERRUPTED) {
         open.insert(0, "the run was interrupted".to_owned());
     }
@@ -100,10 +101,17 @@ fn because(summary: &Summary, validity: Validity) -> Vec<String> {
     concerned.into_iter().map(reason).collect()
 }
 
-fn unmet_expectations(trial: &Trial) -> impl Iterator<Item = String> + '_ {
+/// What was expected of observers and does not hold, or could not be judged.
+fn expectations(trial: &Trial, unjudged: bool) -> impl Iterator<Item = String> + '_ {
     let expected = trial.observers.iter().filter_map(|one| Some((&one.name, one.expect.as_ref()?)));
-    expected.filter(|(_, expect)| !expect.holds).map(|(name, expect)| {
-        format!("trial {}: `{}` does not hold at observer {name}", trial.index, expect.text)
+    let concerned =
+        expected.filter(move |(_, expect)| !expect.holds && expect.unjudged.is_some() == unjudged);
+    concerned.map(|(name, expect)| {
+        let what = format!("trial {}: `{}`", trial.index, expect.text);
+        match &expect.unjudged {
+            Some(why) => format!("{what} cannot be judged at observer {name}: {why}"),
+            None => format!("{what} does not hold at observer {name}"),
+        }
     })
 }
 
@@ -133,7 +141,7 @@ fn has(summary: &Summary, code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::{CountsFor, Expectation};
+    use record::summary::{CountsFor, Expectation, Observer};
 
     use super::*;
     use crate::example;
@@ -180,7 +188,8 @@ mod tests {
     fn an_expectation_of_an_observer_that_does_not_hold_fails_the_run() {
         let observed = |holds: bool| {
             move |summary: &mut Summary| {
-                let expect = Expectation { text: "received == sent".into(), holds, sides: None };
+                let text = "received == sent".into();
+                let expect = Expectation { text, holds, ..Expectation::default() };
                 let mut observer = example::observer();
                 observer.expect = Some(expect);
                 first_trial(summary).observers = vec![observer];
@@ -188,6 +197,17 @@ mod tests {
         };
         assert_eq!(judged(observed(false)), (Judgement::Fail, 1));
         assert_eq!(judged(observed(true)), (Judgement::Pass, 0));
+    }
+
+    #[test]
+    fn an_expectation_that_nobody_could_judge_decides_nothing() {
+        let change = |summary: &mut Summary| {
+            let unjudged = Some("`recal` is not known".to_owned());
+            let text = "recal >= 0.95".into();
+            let expect = Some(Expectation { text, unjudged, ..Expectation::default() });
+            first_trial(summary).observers = vec![Observer { expect, ..example::observer() }];
+        };
+        assert_eq!(judged(change), (Judgement::Inconclusive, 3));
     }
 
     #[test]

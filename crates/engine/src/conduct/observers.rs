@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::process::{Observation, Observed};
 
 /// The observers of a trial, and a sentence for each that could not be read or judged. What cannot be
-/// judged does not hold.
+/// judged does not hold, and says why.
 ///
 /// Shape:  `items`: names of the items of each operation, as in the layout of the totals
 pub(super) fn observed(
@@ -20,7 +20,11 @@ pub(super) fn observed(
     let mut observers = Vec::new();
     for observation in observations {
         match observation.answer {
-            Err(reason) => notes.push(format!("observer {}: {reason}", observation.name)),
+            Err(reason) => {
+                notes.push(format!("observer {}: {reason}", observation.name));
+                observers
+                    .extend(observation.expect.map(|text| silent(&observation.name, text, reason)));
+            }
             Ok(observed) => {
                 let sent = Sent { totals, items };
                 let name = &observation.name;
@@ -28,11 +32,12 @@ pub(super) fn observed(
                 let expect = observation.expect.map(|text| match judge(&text, &observed, &sent) {
                     Ok(Judged { holds, sides, missing }) => {
                         lost = lost.max(missing);
-                        Expectation { text, holds, sides: Some(sides) }
+                        Expectation { text, holds, sides: Some(sides), unjudged: None }
                     }
                     Err(term) => {
                         notes.push(format!("observer {name}: {text:?}: {term:?} is not known"));
-                        Expectation { text, holds: false, sides: None }
+                        let unjudged = Some(format!("`{term}` is not known"));
+                        Expectation { text, unjudged, ..Expectation::default() }
                     }
                 });
                 let observed = Observed { lost, ..observed };
@@ -41,6 +46,13 @@ pub(super) fn observed(
         }
     }
     (observers, notes)
+}
+
+/// One of whom something was expected, and who did not answer.
+fn silent(name: &str, text: String, reason: String) -> Observer {
+    let unjudged = Some("it did not answer".to_owned());
+    let expect = Some(Expectation { text, unjudged, ..Expectation::default() });
+    Observer { name: name.to_owned(), expect, unanswered: Some(reason), ..Observer::default() }
 }
 
 fn observer(name: String, observed: Observed, expect: Option<Expectation>) -> Observer {
@@ -58,6 +70,7 @@ fn observer(name: String, observed: Observed, expect: Option<Expectation>) -> Ob
         delivery_time: None,
         expect,
         detail,
+        unanswered: None,
     }
 }
 
@@ -255,10 +268,29 @@ mod tests {
     }
 
     #[test]
+    fn who_does_not_answer_counts_nothing_and_is_not_judged() {
+        let layout = Layout { operations: Vec::new(), items: Vec::new(), spans: Vec::new() };
+        let asked = |expect: Option<&str>| {
+            let (expect, answer) = (expect.map(str::to_owned), Err("timed out".to_owned()));
+            let one = Observation { name: "judge".into(), expect, answer };
+            observed(vec![one], &Totals::new(&layout), &layout.items)
+        };
+        let (observers, notes) = asked(Some("recall >= 0.9"));
+        assert_eq!(observers[0].unanswered.as_deref(), Some("timed out"));
+        let expect = observers[0].expect.as_ref().unwrap();
+        assert_eq!((expect.holds, expect.unjudged.as_deref()), (false, Some("it did not answer")));
+        assert_eq!(notes, ["observer judge: timed out"]);
+        assert_eq!(asked(None), (Vec::new(), notes), "nothing was expected");
+    }
+
+    #[test]
     fn what_nobody_knows_does_not_hold_and_is_a_note() {
         let (holds, notes) = judged("received == multicast.deliverd");
         assert!(!holds);
         assert!(notes[0].contains("multicast.deliverd"), "{notes:?}");
+        let (observer, _) = told("received == multicast.deliverd");
+        let unjudged = observer.expect.unwrap().unjudged.unwrap();
+        assert_eq!(unjudged, "`multicast.deliverd` is not known");
         let (holds, notes) = judged("received == 12 and damagd == 0");
         assert!(!holds && notes[0].contains("damagd"), "{notes:?}");
     }

@@ -34,7 +34,7 @@ pub struct Process {
 }
 
 /// What an observer counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observer {
     /// Its name in the experiment.
     pub name: String,
@@ -52,10 +52,13 @@ pub struct Observer {
     pub expect: Option<Expectation>,
     /// Anything else it says.
     pub detail: BTreeMap<String, Value>,
+    /// Why it could not be asked; then it counts nothing, and what is expected of it cannot be judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
 }
 
 /// An observer's expectation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
     /// As written in the experiment.
     pub text: String,
@@ -64,4 +67,7 @@ pub struct Expectation {
     /// What the two sides of its first comparison came to; none where a term of it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sides: Option<[f64; 2]>,
+    /// Why it could not be judged, where it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<String>,
 }

@@ -236,8 +236,11 @@ fn what_did_not_arrive_is_told_unless_it_is_meant_or_failed() {
             ..One::answered(2 * MS)
         };
         let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, one);
-        let expect =
-            expect.map(|holds| Expectation { text: "lost < 500".to_owned(), holds, sides: None });
+        let expect = expect.map(|holds| Expectation {
+            text: "lost < 500".to_owned(),
+            holds,
+            ..Expectation::default()
+        });
         let counted = Observer { received: 10_000 - lost, lost, expect, ..example::observer() };
         made.trial.observers = vec![counted];
         made.summary()

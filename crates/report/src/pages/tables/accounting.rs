@@ -98,7 +98,7 @@ impl<'a> Counted<'a> {
         for operation in trial.operations.iter().chain(total) {
             self.line(&operation.name).add(operation);
         }
-        for observer in &trial.observers {
+        for observer in trial.observers.iter().filter(|one| one.unanswered.is_none()) {
             let seen = self.observers.entry(&observer.name).or_default();
             seen.received += observer.received;
             seen.missing += observer.lost;

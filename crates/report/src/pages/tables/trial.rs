@@ -266,15 +266,20 @@ fn observers(trial: &Trial) -> Option<Table> {
     let mut table = Table::new("observers", "Counted where it arrives", &columns);
     for one in &trial.observers {
         let (text, holds) = match &one.expect {
+            Some(expect) if expect.unjudged.is_some() => (expect.text.clone(), "not judged"),
             Some(expect) => (expect.text.clone(), if expect.holds { "yes" } else { "no" }),
             None => ("–".to_owned(), "–"),
         };
+        let counted = |count: u64| match &one.unanswered {
+            Some(_) => "–".to_owned(),
+            None => number::count(count),
+        };
         table.row([
             one.name.clone(),
-            number::count(one.received),
-            number::count(one.duplicates),
-            number::count(one.unexpected),
-            number::count(one.lost),
+            counted(one.received),
+            counted(one.duplicates),
+            counted(one.unexpected),
+            counted(one.lost),
             one.expect.as_ref().and_then(in_figures).unwrap_or_else(|| "–".to_owned()),
             text,
             holds.to_owned(),
@@ -386,7 +391,8 @@ mod tests {
             ("received >= sent", "12.0 >= 9.00"),
             ("received >= sent and damaged == 0", "12.0 >= 9.00"),
         ] {
-            let expect = Expectation { text: text.into(), holds: true, sides: Some([12.0, 9.0]) };
+            let sides = Some([12.0, 9.0]);
+            let expect = Expectation { text: text.into(), holds: true, sides, unjudged: None };
             assert_eq!(in_figures(&expect).unwrap(), figures, "{text}");
         }
     }
