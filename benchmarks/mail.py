@@ -21,8 +21,8 @@ SOURCE = shutil.which("smtp-source") or "/usr/sbin/smtp-source"
 LOADS = [
     ("1 KiB, a connection each", 1024, 1.0, False),
     ("1 KiB, kept open", 1024, 1.0, True),
-    ("100 KiB, a connection each", 102_400, 0.1, False),
-    ("100 KiB, kept open", 102_400, 0.1, True),
+    ("100 KiB, a connection each", 102_400, 0.5, False),
+    ("100 KiB, kept open", 102_400, 0.5, True),
 ]
 
 EXPERIMENT = """
