@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use record::summary::Judgement;
 use rustix::process::{Signal, kill_process};
 
 use crate::lab::process::pid;
@@ -131,14 +132,25 @@ fn a_slow_launch_does_not_move_the_calendar() {
 fn a_lone_trial_whose_system_dies_is_invalid_and_not_repeated() {
     let lab = Lab::new();
     let system = format!(
-        "[system]\ncommand = \"timeout 1 {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}\"\n\
-         ready = \"tcp\"\n"
+        "[system]\ncommand = \"sh -c 'timeout 1 {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}; \
+         echo the shop is closed >&2; exit 7'\"\nready = \"tcp\"\n"
     );
     let load = SYSTEM.replace("operations = 5000", "duration = \"20s\"");
-    lab.write("own.toml", &format!("{load}{system}"));
+    lab.write("own.toml", &format!("criteria = [\"failed == 0\"]\n{load}{system}"));
     let (ran, summary) = lab.run(&["own.toml"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(finding(&summary, "process-died").is_some(), "{:?}", summary.findings);
+    let died = finding(&summary, "process-died").expect("why it ended");
+    assert!(died.contains("system ended: exit status 7, as was seen "), "{died}");
+    assert!(
+        died.ends_with(" into the measure phase; the last that it wrote: the shop is closed"),
+        "{died}"
+    );
+    assert!(ran.stdout.contains("the shop is closed"), "{}", ran.stdout);
+    assert!(
+        summary.criteria.iter().all(|one| one.result != Judgement::Fail),
+        "{:?}",
+        summary.criteria
+    );
     only_trial(&summary);
     assert!(!lab.path("run/trials/002").exists());
 }
