@@ -92,7 +92,7 @@ fn a_system_that_cannot_be_started_is_a_clear_error() {
     let cases = [
         ("command = \"/nonexistent/program {port}\"\nready = \"tcp\"", "/nonexistent/program"),
         ("command = \"sh -c 'echo no licence >&2; exit 7' {port}\"\nready = \"tcp\"", "no licence"),
-        ("serve = \"truth\"\nset = { mode = \"nonsense\" }", "nonsense"),
+        ("serve = \"search\"\nset = { path = \"/proc/nowhere\" }", "make the folder of `path`"),
     ];
     for (number, (system, named)) in cases.into_iter().enumerate() {
         lab.write("own.toml", &format!("{SYSTEM}[system]\n{system}\n"));
