@@ -81,6 +81,7 @@ fn what_the_plan_does_to_a_system_is_done_and_told() {
         assert!(told.claim.contains(action), "{}", told.claim);
     }
     assert_eq!(told.evidence["not_done"], 0);
+    assert_eq!(finding(&summary, "process-died"), None, "what is meant to end is none that died");
     let pids: std::collections::BTreeSet<u32> =
         trial.systems[0].processes.iter().map(|process| process.pid).collect();
     assert_eq!(pids.len(), 2, "the killed one and the new one: {:?}", trial.systems);
