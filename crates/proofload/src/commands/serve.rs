@@ -44,8 +44,12 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let options = Options::parse(Some(&args.listen), &args.set)
         .map_err(|bad| refused(&ServeError::Options(bad)))?;
     let Some((_, serve)) = TABLE.iter().find(|(name, _)| *name == args.system) else {
-        return Err(Problem::usage(format!("no system is called \"{}\"", args.system))
-            .hint(format!("the bundled ones are: {}", NAMES.join(", "))));
+        return Err(Problem::usage(format!("no system is called \"{}\"", args.system)).hint(
+            match plan::diagnostic::near_miss(&args.system, NAMES) {
+                Some(near) => format!("did you mean `proofload serve {near}`?"),
+                None => format!("the bundled ones are: {}", NAMES.join(", ")),
+            },
+        ));
     };
     take_name(&args.system);
     serve(&options).map_err(|error| refused(&error))?;

@@ -52,6 +52,19 @@ fn what_could_never_be_judged_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_setting_that_nearly_names_what_is_started_is_refused() {
+    let with = |set: &str| {
+        FILE.replace("[[operation]]", &format!("set = {{ at = \"{set}\" }}\n[[operation]]"))
+    };
+    let options = Options { fresh_seed: 1, ..Options::default() };
+    let refused = read(&with("{jugde.http}").replace("EXPECT", "a == 1"), &options).unwrap_err();
+    assert!(refused.contains("did you mean `judge.http`?"), "{refused}");
+    for own in ["{judge.http}", "node proxy.mjs {front_port} {upstream}"] {
+        assert!(read(&with(own).replace("EXPECT", "a == 1"), &options).is_ok(), "{own}");
+    }
+}
+
+#[test]
 fn each_place_is_pointed_at_and_all_are_told_at_once() {
     let refused = read_with("a < 1 and received == multicast.deliverd").unwrap_err();
     assert!(
