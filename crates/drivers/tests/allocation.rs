@@ -206,6 +206,7 @@ fn arm(operations: u64) -> Arm {
     Arm {
         name: "all".to_owned(),
         factors: BTreeMap::new(),
+        values: BTreeMap::new(),
         targets: vec![Target { url: "http://target".to_owned(), ..Target::default() }],
         load: Load {
             model: Model::Closed,

@@ -23,6 +23,8 @@
 
 mod parse;
 
+pub(crate) use parse::{meant, operator};
+
 use std::time::Duration;
 
 use serde::Serialize;

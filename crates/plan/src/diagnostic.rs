@@ -102,9 +102,10 @@ impl Diagnostic {
     }
 }
 
-/// The known word that is most likely meant by `text`, if one is close.
+/// The known word that is most likely meant by `text`, if one is close: something of the text must be in it.
 pub fn near_miss<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
-    let limit = (text.chars().count() / 3).clamp(1, 3);
+    let length = text.chars().count();
+    let limit = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
     let near = |word: &&&str| strsim::osa_distance(text, word) <= limit;
     let closeness = |word: &&&str| (strsim::jaro_winkler(text, word) * 1e6) as u64;
     known.iter().filter(near).max_by_key(closeness).copied()
@@ -254,5 +255,12 @@ mod tests {
         assert_eq!(near_miss("pth", &["path", "method"]), Some("path"));
         assert_eq!(near_miss("arrvals", &["arrivals", "rate"]), Some("arrivals"));
         assert_eq!(near_miss("zebra", &["path", "method"]), None);
+        let units = ["ns", "us", "ms", "s", "m", "h"];
+        assert_eq!(
+            [near_miss("", &units), near_miss("x", &units)],
+            [None, None],
+            "nothing in common"
+        );
+        assert_eq!(near_miss("mss", &units), Some("ms"));
     }
 }

@@ -51,8 +51,11 @@ pub struct Plan {
 pub struct Arm {
     /// Its name: `all` without factors, otherwise `path=front,connections=10`.
     pub name: String,
-    /// Level of each factor.
+    /// Level of each factor: its value, or its name where the file gives it one.
     pub factors: BTreeMap<String, Value>,
+    /// Values of the levels that have a name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Value>,
     /// Addresses that operations refer to by index; at least one.
     pub targets: Vec<Target>,
     /// How much, how, and until when.

@@ -207,7 +207,7 @@ pub struct OutputFlags {
     after_help = "Examples:\n  proofload capacity http://127.0.0.1:8080/ --criterion \"p99 < 20ms\"\n  proofload capacity experiment.toml --precision 2% --longest 10m\n\nExit: 0 both ends of the interval are known, 3 they are not, 2 usage, 4 could not run."
 )]
 pub struct CapacityArgs {
-    /// An experiment file (TOML) with one arm, or a URL to be loaded with the flags below
+    /// An experiment file (TOML), each of whose arms is searched, or a URL to be loaded with the flags below
     #[arg(value_name = "EXPERIMENT|URL")]
     pub experiment: String,
     #[command(flatten)]

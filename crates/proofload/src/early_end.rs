@@ -162,6 +162,7 @@ mod tests {
         let arm = Arm {
             name: "all".to_owned(),
             factors: Default::default(),
+            values: Default::default(),
             targets: Vec::new(),
             load,
             operations: vec![Operation::named("home")],

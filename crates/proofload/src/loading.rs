@@ -30,6 +30,22 @@ pub struct Loaded {
 ///
 /// Errors: everything that is wrong, at once
 pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
+    load_for(args, load_file)
+}
+
+/// The same for a search, to which each arm is an experiment by itself.
+///
+/// Errors: as above
+pub fn load_search(args: &RunArgs) -> Result<Loaded, Problem> {
+    load_for(args, |name, flags| {
+        load_with(name, Options { each_arm_alone: true, ..options(flags) })
+    })
+}
+
+fn load_for(
+    args: &RunArgs,
+    file: impl Fn(&str, &PlanFlags) -> Result<Loaded, Problem>,
+) -> Result<Loaded, Problem> {
     let name = args.experiment.as_deref().unwrap_or_default();
     if name.contains("://") {
         return load_url(args);
@@ -42,7 +58,7 @@ pub fn load_run(args: &RunArgs) -> Result<Loaded, Problem> {
             problem.hint("a URL begins with http:// or https://")
         });
     }
-    load_file(name, &args.plan)
+    file(name, &args.plan)
 }
 
 /// Loads what an earlier run was asked for.
@@ -59,6 +75,7 @@ pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
         adaptive: asked.adaptive,
         warm_up: asked.warm_up.clone(),
         workers: asked.workers.clone(),
+        each_arm_alone: false,
     };
     let experiment = match &asked.text {
         Some(text) => parse(&asked.experiment, text, &Surroundings::here(), &options)?,
@@ -71,7 +88,10 @@ pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
 ///
 /// Errors: it cannot be read, or everything that is wrong with it
 pub fn load_file(name: &str, flags: &PlanFlags) -> Result<Loaded, Problem> {
-    let options = options(flags);
+    load_with(name, options(flags))
+}
+
+fn load_with(name: &str, options: Options) -> Result<Loaded, Problem> {
     let experiment = parse_file(name, &options)?;
     let asked = asked(name, None, &options, &experiment);
     Ok(Loaded { experiment, equivalent: None, asked: Some(asked) })
@@ -154,6 +174,7 @@ fn options(flags: &PlanFlags) -> Options {
         adaptive: flags.adaptive,
         warm_up: flags.warm_up.clone(),
         workers: flags.workers.map(|workers| workers.to_string()),
+        each_arm_alone: false,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Names are part of the contract. Durations are integer nanoseconds and end in `_ns`; rates are
 //! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
 
+mod arm;
 mod capacity;
 mod comparison;
 mod counted;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use arm::Arm;
 pub use capacity::*;
 pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
 pub use counted::CountsFor;
@@ -121,17 +123,6 @@ pub struct Placement {
     pub workers: Vec<usize>,
     /// Processors left to processes that we start.
     pub systems: Vec<usize>,
-}
-
-/// One combination of levels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
-    /// Its name, `all` when there are no factors.
-    pub name: String,
-    /// Level of each factor.
-    pub factors: BTreeMap<String, Value>,
-    /// Its trials in order of execution.
-    pub trials: Vec<Trial>,
 }
 
 /// Whether a trial may be used.

@@ -67,7 +67,7 @@ pub fn designed() -> RunRecord {
     let mut trials = Vec::new();
     for level in LEVELS {
         let factors = BTreeMap::from([("messages".to_owned(), level.into())]);
-        let mut arm = Arm { name: format!("messages={level}"), factors, trials: Vec::new() };
+        let mut arm = Arm { name: format!("messages={level}"), factors, ..Arm::default() };
         for block in 1..=BLOCKS {
             index += 1;
             let trial = made.summary.arms[0].trials[0].clone();
@@ -188,7 +188,7 @@ fn summary_of(drawn: &[Drawn]) -> Summary {
         rehearsal: false,
         verdict: Verdict { result: Judgement::Pass, reasons: vec!["both criteria are met".into()] },
         run: run(),
-        arms: vec![Arm { name: "all".into(), factors: BTreeMap::new(), trials: vec![trial] }],
+        arms: vec![Arm { name: "all".into(), trials: vec![trial], ..Arm::default() }],
         criteria: vec![
             criterion("home p95 < 50ms", "home", 8_240_000.0, (7_910_000.0, 8_600_000.0)),
             criterion("failed / planned < 1%", "all", 0.000_45, (0.000_2, 0.000_9)),

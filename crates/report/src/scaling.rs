@@ -131,7 +131,12 @@ mod tests {
                 ("connections".to_owned(), level.into()),
                 ("path".to_owned(), "front".into()),
             ]);
-            Arm { name: format!("{level}"), factors, trials: (0..trials).map(one).collect() }
+            Arm {
+                name: format!("{level}"),
+                factors,
+                values: Default::default(),
+                trials: (0..trials).map(one).collect(),
+            }
         };
         levels.iter().map(made).collect()
     }

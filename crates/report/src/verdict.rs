@@ -2,7 +2,11 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{Arm, CapacityEnding, Change, Judgement, Summary, Trial, Validity, Verdict};
+use std::collections::BTreeSet;
+
+use record::summary::{
+    Arm, CapacityEnding, Change, Criterion, Judgement, Summary, Trial, Validity, Verdict,
+};
 
 use crate::findings;
 use crate::number;
@@ -85,16 +89,28 @@ fn unsteady(summary: &Summary) -> Option<String> {
 }
 
 fn passed(summary: &Summary) -> Verdict {
-    let reason = match summary.criteria.len() {
+    let reason = match distinct(summary, |one| &one.text) {
         0 if !summary.comparisons.is_empty() => "no criterion was set".to_owned(),
         0 => "no criterion was set, so nothing was judged".to_owned(),
-        1 => "the criterion is met".to_owned(),
-        several => format!("all {several} criteria are met"),
+        1 => format!("the criterion is met{}", in_all_arms(summary)),
+        several => format!("all {several} criteria are met{}", in_all_arms(summary)),
     };
     let repeated = summary.findings.iter().filter(|one| one.code == findings::REPEATED);
     let reasons = std::iter::once(reason).chain(repeated.map(|one| one.claim.clone()));
     let reasons = reasons.chain(comparisons(summary)).chain(unsteady(summary));
     verdict(Judgement::Pass, reasons.collect())
+}
+
+/// A criterion is judged once an arm: how many there are of them, or of the arms.
+fn distinct(summary: &Summary, of: fn(&Criterion) -> &str) -> usize {
+    summary.criteria.iter().map(of).collect::<BTreeSet<_>>().len()
+}
+
+fn in_all_arms(summary: &Summary) -> String {
+    match distinct(summary, |one| &one.arm) {
+        0 | 1 => String::new(),
+        several => format!(" in all {several} arms"),
+    }
 }
 
 /// How many comparisons have an answer. None of them fails a run: that is what criteria are for.
@@ -139,14 +155,37 @@ fn expectations(trial: &Trial, unjudged: bool) -> impl Iterator<Item = String> +
     })
 }
 
-fn criteria<'a>(
-    summary: &'a Summary,
-    result: Judgement,
-    words: &'a str,
-) -> impl Iterator<Item = String> + 'a {
-    let concerned = summary.criteria.iter().filter(move |criterion| criterion.result == result);
-    concerned
-        .map(move |criterion| format!("`{}` {words}{}", criterion.text, in_arm(&criterion.arm)))
+/// One sentence a criterion, whatever the number of arms in which it came out like this.
+fn criteria(summary: &Summary, result: Judgement, words: &str) -> Vec<String> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for criterion in summary.criteria.iter().filter(|criterion| criterion.result == result) {
+        match groups.iter_mut().find(|(text, _)| *text == criterion.text) {
+            Some((_, arms)) => arms.push(&criterion.arm),
+            None => groups.push((&criterion.text, vec![&criterion.arm])),
+        }
+    }
+    let sentence = |(text, arms): (&str, Vec<&str>)| {
+        let judged = summary.criteria.iter().filter(|criterion| criterion.text == text).count();
+        let place = match arms[..] {
+            [arm] => in_arm(arm),
+            _ if arms.len() == judged => format!(" in any of {judged} arms"),
+            _ => format!(" in {} of {judged} arms: {}", arms.len(), some(&arms)),
+        };
+        format!("`{text}` {words}{place}")
+    };
+    groups.into_iter().map(sentence).collect()
+}
+
+/// The first few of them.
+fn some(arms: &[&str]) -> String {
+    /// More are counted and not named.
+    const NAMED: usize = 3;
+    let named: Vec<&str> = arms.iter().take(NAMED).copied().collect();
+    let more = match arms.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    named.join("; ") + &more
 }
 
 /// Where a criterion was judged; nothing where there is but one arm.
@@ -191,6 +230,39 @@ mod tests {
     fn every_criterion_met_is_a_pass() {
         assert_eq!(judged(|_| ()), (Judgement::Pass, 0));
         assert_eq!(judged(|summary| summary.criteria.clear()), (Judgement::Pass, 0));
+    }
+
+    /// The criteria of the example in so many arms, the first of each so often inconclusive.
+    fn in_arms(arms: usize, open: usize) -> Vec<String> {
+        let mut summary = example::summary();
+        let model = summary.criteria.clone();
+        summary.criteria.clear();
+        for arm in 0..arms {
+            let named = model.iter().map(|one| Criterion {
+                arm: format!("path={arm}"),
+                result: if arm < open { Judgement::Inconclusive } else { Judgement::Pass },
+                ..one.clone()
+            });
+            summary.criteria.extend(named);
+        }
+        of(&summary).reasons
+    }
+
+    #[test]
+    fn a_criterion_is_one_whatever_the_number_of_arms() {
+        let count = example::summary().criteria.len();
+        assert_eq!(in_arms(1, 0), [format!("all {count} criteria are met")]);
+        assert_eq!(in_arms(4, 0), [format!("all {count} criteria are met in all 4 arms")]);
+        let text = example::summary().criteria[0].text.clone();
+        let open = |arms, open| in_arms(arms, open)[0].clone();
+        let decided = format!("`{text}` cannot be decided by this run");
+        assert_eq!(open(2, 1), format!("{decided} in arm path=0"));
+        assert_eq!(open(4, 4), format!("{decided} in any of 4 arms"));
+        assert_eq!(
+            open(9, 5),
+            format!("{decided} in 5 of 9 arms: path=0; path=1; path=2 and 2 more")
+        );
+        assert_eq!(in_arms(9, 5).len(), count);
     }
 
     #[test]

@@ -13,6 +13,9 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// The answer of an observer after the drain.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Observed {
+    /// What `received` counts, in the plural, such as `answers judged`; empty where that is left to the reader.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub counts: &'static str,
     /// Distinct things received.
     pub received: u64,
     /// Received again.
@@ -110,5 +113,7 @@ mod tests {
             "{\"received\":3,\"duplicates\":0,\"unexpected\":0,\"lost\":1,\
              \"delivery_time\":null,\"detail\":{\"late\":2}}"
         );
+        observed.counts = "messages";
+        assert!(observed.body().starts_with("{\"counts\":\"messages\",\"received\":3,"));
     }
 }

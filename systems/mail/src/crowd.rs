@@ -91,7 +91,7 @@ async fn hold(
     announce(&Ready::new("mail-crowd", effective).listening("http", address));
     let observed = move || {
         let lost = lost.load(Ordering::Relaxed);
-        Observed { received: asked, lost, ..Observed::default() }
+        Observed { counts: "sessions", received: asked, lost, ..Observed::default() }
     };
     http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await

@@ -91,7 +91,8 @@ fn render_observed(room: &Room) -> String {
     let stamps = room.stamps.borrow();
     let question = Question { rate: room.configuration.planned_rate, ..Question::default() };
     let report = report::report(&stamps, &room.configuration, question);
-    let mut observed = Observed { received: stamps.received(), ..Observed::default() };
+    let mut observed =
+        Observed { counts: "requests", received: stamps.received(), ..Observed::default() };
     if let Ok(Value::Object(detail)) = serde_json::to_value(&report) {
         observed.detail = detail;
     }

@@ -39,6 +39,7 @@ impl Trying {
         Arm {
             name: "all".to_owned(),
             factors: BTreeMap::new(),
+            values: BTreeMap::new(),
             targets: vec![Target { url: "smtp://target".to_owned(), ..Target::default() }],
             load: Load {
                 model: Model::Closed,

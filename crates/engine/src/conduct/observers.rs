@@ -63,6 +63,7 @@ fn observer(name: String, observed: Observed, expect: Option<Expectation>) -> Ob
     }
     Observer {
         name,
+        counts: observed.counts,
         received: observed.received,
         duplicates: observed.duplicates,
         unexpected: observed.unexpected,

@@ -22,6 +22,9 @@ pub struct Observation {
 /// The answer of an observer.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub struct Observed {
+    /// What `received` counts, in the plural, such as `answers judged`.
+    #[serde(default)]
+    pub counts: Option<String>,
     /// Arrived.
     pub received: u64,
     /// Arrived more than once.
@@ -63,11 +66,12 @@ mod tests {
     #[test]
     fn an_answer_needs_a_count_and_may_lack_the_rest() {
         let whole: Observed = serde_json::from_str(
-            r#"{"received":10,"duplicates":1,"unexpected":2,"lost":3,
+            r#"{"counts":"messages","received":10,"duplicates":1,"unexpected":2,"lost":3,
                 "delivery_time":"HISTFAAA","detail":{"cast":12}}"#,
         )
         .unwrap();
         assert_eq!((whole.received, whole.lost), (10, 3));
+        assert_eq!(whole.counts.as_deref(), Some("messages"));
         assert_eq!(whole.detail["cast"], 12);
         let short: Observed = serde_json::from_str(r#"{"received":4}"#).unwrap();
         assert_eq!(short, Observed { received: 4, ..Observed::default() });

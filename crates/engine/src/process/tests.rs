@@ -50,6 +50,7 @@ fn arm(services: Vec<Service>) -> Arm {
     Arm {
         name: "all".into(),
         factors: BTreeMap::new(),
+        values: BTreeMap::new(),
         targets: vec![Target::default()],
         load: Load {
             model: Model::Closed,

@@ -50,18 +50,33 @@ fn row<T: Clone>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone())
 }
 
-/// Left side, operator, right side.
-fn split(text: &str) -> Option<(&str, Operator, &str)> {
-    let at = text.find(['<', '>', '='])?;
-    let operator = OPERATORS.into_iter().find(|known| text[at..].starts_with(known.symbol()))?;
-    Some((&text[..at], operator, &text[at + operator.symbol().len()..]))
+/// Characters that only operators are made of, the known ones and those that people write instead.
+const SIGNS: [char; 7] = ['<', '>', '=', '!', '≤', '≥', '≠'];
+
+/// Where the first stretch of such characters begins and ends.
+pub(crate) fn operator(text: &str) -> Option<(usize, usize)> {
+    let start = text.find(SIGNS)?;
+    let length = text[start..].find(|c| !SIGNS.contains(&c)).unwrap_or(text.len() - start);
+    Some((start, start + length))
+}
+
+/// The operator that is meant by what is none.
+pub(crate) fn meant(sign: &str) -> Option<&'static str> {
+    match sign {
+        "=<" | "≤" => Some("<="),
+        "=>" | "≥" => Some(">="),
+        "=" | "===" => Some("=="),
+        _ => None,
+    }
 }
 
 impl<'a> Parser<'a> {
     fn criterion(&mut self) -> Option<Criterion> {
-        let Some((left, comparison, right)) = split(self.text) else {
+        let Some((at, behind)) = operator(self.text) else {
             return self.not_one("no operator: one of <, <=, >, >=, ==");
         };
+        let (left, right) = (&self.text[..at], &self.text[behind..]);
+        let comparison = self.comparison(at, behind)?;
         let start = self.text.len() - right.len();
         let end = start + right.find(" over ").unwrap_or(right.len());
         let bound = self.word_at(start, end);
@@ -81,6 +96,20 @@ impl<'a> Parser<'a> {
             self.check_windows(&criterion, length, word);
         }
         Some(criterion)
+    }
+
+    /// The operator between these bytes.
+    fn comparison(&mut self, start: usize, end: usize) -> Option<Operator> {
+        let word = self.word_at(start, end);
+        let found = OPERATORS.into_iter().find(|known| known.symbol() == word.text);
+        found.or_else(|| {
+            let label = match meant(word.text) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "one of <, <=, >, >=, ==".to_owned(),
+            };
+            let message = format!("unknown operator `{}`", word.text);
+            self.refuse(Diagnostic::new(word.span, message, label))
+        })
     }
 
     /// No measured time is exactly what somebody wrote down.

@@ -188,6 +188,11 @@ fn near_misses_are_named() {
         ("servce p95 < 10ms", "did you mean `service`?"),
         ("p99 < 20mss", "did you mean `20ms`?"),
         ("p99 < -20ms", "a bound needs its unit"),
+        ("register p99 < 1", "a bound needs its unit"),
+        ("p99 =< 20ms", "did you mean `<=`?"),
+        ("failed = 0", "did you mean `==`?"),
+        ("goodput ≥ 20/s", "did you mean `>=`?"),
+        ("failed != 0", "one of <, <=, >, >=, =="),
         ("fialed == 0", "did you mean `failed`?"),
         ("multicast delivered / target == 1", "did you mean `targets`?"),
     ];

@@ -7,9 +7,10 @@ use super::factor::{Combination, Factor};
 use super::operation::Reading;
 use super::placeholder::Started;
 use super::request::World;
-use super::{fault, load, operation, process, resolve, settings, target};
+use super::{expectation, fault, load, operation, process, resolve, settings, target};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
+use crate::operation::Operation;
 use crate::plan::Arm;
 use crate::rows::Rows;
 
@@ -59,12 +60,14 @@ impl Arms<'_> {
         let before = reading.problems.len();
         let operations = reading.operations(&listed);
         let targets = reading.targets;
+        problems.extend(expectations(&reader.tables("observer"), &operations));
         if !listed.is_empty() && problems.len() == before {
             problems.extend(nothing_to_do(&operations, &listed, combination));
         }
         Arm {
             name: combination.arm_name(),
             factors: combination.levels(),
+            values: combination.values(),
             targets,
             load,
             operations,
@@ -102,9 +105,16 @@ impl Arms<'_> {
     }
 }
 
+/// What is wrong with what is expected of observers.
+fn expectations(observers: &[&Table], operations: &[Operation]) -> Vec<Diagnostic> {
+    let expected = observers.iter().filter_map(|table| Some(&table.get("expect")?.node));
+    let texts = expected.filter_map(|node| Some((node.as_str()?, node.span)));
+    texts.flat_map(|(text, span)| expectation::problems(text, span, operations)).collect()
+}
+
 /// An arm without operations, or with weights that are all zero.
 fn nothing_to_do(
-    operations: &[crate::operation::Operation],
+    operations: &[Operation],
     listed: &[&Table],
     combination: &Combination<'_>,
 ) -> Option<Diagnostic> {

@@ -34,6 +34,9 @@ pub fn load(
         return Err(Refused { problems, sources, secrets: Secrets::default() });
     }
     let criteria = with_flags(&mut root, options, &mut sources, &mut problems);
+    if options.each_arm_alone {
+        design::without_repetitions(&mut root);
+    }
     let mut secrets = Secrets::default();
     confidential::names(&root, &mut problems);
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::factor::{Combination, Factor};
+use super::factor::{Combination, Factor, Level};
 use crate::comparison::{Comparison, METRICS};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
@@ -48,14 +48,15 @@ fn one(
         reader.problem(Diagnostic::unknown("operation", name, span, operations.iter().copied()));
     }
     let (factor, baseline) = (factor?, baseline?);
-    if !factor.levels.iter().any(|level| level.node.value == baseline.value) {
+    let level = factor.levels.iter().find(|level| level.is(&baseline.value));
+    if level.is_none() {
         let levels = factor.levels.iter().map(|level| level.name.as_str());
         let what = format!("level of `{}`", factor.name);
         reader.problem(Diagnostic::unknown(&what, &text(baseline), baseline.span, levels));
     }
     Some(Comparison {
         factor: factor.name.clone(),
-        baseline: baseline.to_json(),
+        baseline: level.map_or_else(|| baseline.to_json(), Level::told),
         operation: operation.map(|(name, _)| name.to_owned()),
         metrics,
         margins,
@@ -146,7 +147,7 @@ pub(super) fn undecidable(
 fn pairs(comparison: &Comparison, arms: &[Combination<'_>]) -> usize {
     let factor = comparison.factor.as_str();
     let is_baseline = |arm: &Combination<'_>| {
-        arm.level(factor).is_some_and(|level| level.node.to_json() == comparison.baseline)
+        arm.level(factor).is_some_and(|level| level.told() == comparison.baseline)
     };
     let beside = |one: &Combination<'_>, other: &Combination<'_>| {
         let level = |arm: &Combination<'_>, name| arm.level(name).map(|level| level.name.clone());

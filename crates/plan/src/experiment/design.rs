@@ -149,6 +149,16 @@ impl<'a> Design<'a> {
     }
 }
 
+/// Leaves out what belongs to several executions of the arms; which arms there are remains.
+pub(super) fn without_repetitions(root: &mut Table) {
+    root.entries.retain(|entry| entry.key != "comparison");
+    for entry in root.entries.iter_mut().filter(|entry| entry.key == "design") {
+        if let Value::Table(design) = &mut entry.node.value {
+            design.entries.retain(|entry| entry.key == "exclude");
+        }
+    }
+}
+
 /// What is wrong with one exclusion.
 fn exclusion(table: &Table, factors: &[Factor], problems: &mut Vec<Diagnostic>) {
     if table.entries.is_empty() {
@@ -161,7 +171,7 @@ fn exclusion(table: &Table, factors: &[Factor], problems: &mut Vec<Diagnostic>) 
             problems.push(Diagnostic::unknown("factor", &entry.key, entry.key_span, names));
             continue;
         };
-        if !factor.levels.iter().any(|level| level.node.value == entry.node.value) {
+        if !factor.levels.iter().any(|level| level.is(&entry.node.value)) {
             let levels = factor.levels.iter().map(|level| level.name.as_str());
             let text = entry.node.as_str().map_or_else(|| entry.node.shown(), str::to_owned);
             let what = format!("level of `{}`", factor.name);
@@ -171,16 +181,16 @@ fn exclusion(table: &Table, factors: &[Factor], problems: &mut Vec<Diagnostic>) 
 }
 
 fn holds(table: &Table, combination: &Combination<'_>) -> bool {
-    table.entries.iter().all(|entry| {
-        combination.level(&entry.key).is_some_and(|level| level.node.value == entry.node.value)
-    })
+    table
+        .entries
+        .iter()
+        .all(|entry| combination.level(&entry.key).is_some_and(|level| level.is(&entry.node.value)))
 }
 
 /// The first arm that stands at the baseline of every comparison, or at least of the first.
 fn baseline(comparisons: &[Comparison], arms: &[Combination<'_>]) -> Option<usize> {
     let at = |arm: &Combination<'_>, comparison: &Comparison| {
-        arm.level(&comparison.factor)
-            .is_some_and(|level| level.node.to_json() == comparison.baseline)
+        arm.level(&comparison.factor).is_some_and(|level| level.told() == comparison.baseline)
     };
     let first = comparisons.first()?;
     let all = arms.iter().position(|arm| comparisons.iter().all(|comparison| at(arm, comparison)));

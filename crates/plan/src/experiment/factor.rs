@@ -24,8 +24,23 @@ pub(super) struct Level {
     pub(super) name: String,
     /// What a placeholder becomes.
     pub(super) node: Node,
+    /// Whether the file gives the name beside the value, because that is too long to be read.
+    named: bool,
     /// Load settings, where the level is a table.
     pub(super) settings: Option<Table>,
+}
+
+impl Level {
+    /// As it stands in the plan and in everything that is said of it: its name where it has one of its own.
+    pub(super) fn told(&self) -> Json {
+        if self.named { self.name.as_str().into() } else { self.node.to_json() }
+    }
+
+    /// Whether the file means this level: by its value, or by its name.
+    pub(super) fn is(&self, meant: &Value) -> bool {
+        let by_name = || matches!(meant, Value::String(text) if *text == self.name);
+        self.node.value == *meant || (self.named && by_name())
+    }
 }
 
 /// One level of each factor.
@@ -53,7 +68,13 @@ impl Combination<'_> {
     }
 
     pub(super) fn levels(&self) -> BTreeMap<String, Json> {
-        self.parts.iter().map(|(name, level)| ((*name).to_owned(), level.node.to_json())).collect()
+        self.parts.iter().map(|(name, level)| ((*name).to_owned(), level.told())).collect()
+    }
+
+    /// Values of the levels that have a name beside them.
+    pub(super) fn values(&self) -> BTreeMap<String, Json> {
+        let named = self.parts.iter().filter(|(_, level)| level.named);
+        named.map(|(name, level)| ((*name).to_owned(), level.node.to_json())).collect()
     }
 
     /// Load settings of the levels, over those of `[load]`.
@@ -83,7 +104,9 @@ fn factor(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Factor {
     }
     let mut seen = HashSet::new();
     for level in &levels {
-        if !seen.insert(level.name.as_str()) {
+        let alike = |other: &&Level| other.node.value == level.node.value;
+        let is_first = levels.iter().find(alike).is_some_and(|first| std::ptr::eq(first, level));
+        if !seen.insert(level.name.as_str()) || !is_first {
             let message = format!("level `{}` of `{}` appears twice", level.name, entry.key);
             problems.push(Diagnostic::new(level.node.span, message, "levels must differ"));
         }
@@ -91,11 +114,12 @@ fn factor(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Factor {
     Factor { name: entry.key.clone(), levels }
 }
 
-/// A level in a list: a scalar, or a table with its name.
+/// A level in a list: a scalar, or a table of its name with a value or with load settings.
 fn level(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Level> {
     match &node.value {
         Value::Array(_) => {
-            problems.push(node.unlike("a scalar or a table of load settings"));
+            problems
+                .push(node.unlike("a scalar, or a table of a name and a value or load settings"));
             None
         }
         Value::Table(table) => {
@@ -107,29 +131,50 @@ fn level(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Level> {
                 return None;
             };
             settings.entries.retain(|entry| entry.key != "name");
-            Some(table_level(name, span, settings))
+            table_level(name, span, settings, problems)
         }
         Value::String(text) => {
-            Some(Level { name: text.clone(), node: node.clone(), settings: None })
+            Some(Level { name: text.clone(), node: node.clone(), named: false, settings: None })
         }
-        _ => Some(Level { name: node.shown(), node: node.clone(), settings: None }),
+        _ => Some(Level { name: node.shown(), node: node.clone(), named: false, settings: None }),
     }
 }
 
 /// A level in a table of levels.
 fn named(entry: &Entry, problems: &mut Vec<Diagnostic>) -> Option<Level> {
     match &entry.node.value {
-        Value::Table(table) => Some(table_level(&entry.key, entry.key_span, table.clone())),
+        Value::Table(table) => table_level(&entry.key, entry.key_span, table.clone(), problems),
         _ => {
-            problems.push(entry.node.unlike("a table of load settings"));
+            problems.push(entry.node.unlike("a table of load settings, or of a `value`"));
             None
         }
     }
 }
 
-fn table_level(name: &str, span: Span, settings: Table) -> Level {
-    let node = Node { span, value: Value::String(name.to_owned()) };
-    Level { name: name.to_owned(), node, settings: Some(settings) }
+/// A level with a name and either a value or load settings.
+fn table_level(
+    name: &str,
+    span: Span,
+    settings: Table,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Level> {
+    let name = name.to_owned();
+    let Some(value) = settings.get("value") else {
+        let node = Node { span, value: Value::String(name.clone()) };
+        return Some(Level { name, node, named: false, settings: Some(settings) });
+    };
+    let node = value.node.clone();
+    if let Value::Array(_) | Value::Table(_) = node.value {
+        problems.push(node.unlike("a scalar"));
+        return None;
+    }
+    if let Some(other) = settings.entries.iter().find(|entry| entry.key != "value") {
+        let message = format!("level `{name}` has a value and `{}`", other.key);
+        let label = "a level is a value or load settings";
+        problems.push(Diagnostic::new(other.key_span, message, label));
+        return None;
+    }
+    Some(Level { name, node, named: true, settings: None })
 }
 
 /// Every combination of levels, the last factor varying fastest; one without factors.

@@ -10,6 +10,7 @@ mod comparison;
 mod confidential;
 mod design;
 mod duet;
+mod expectation;
 mod factor;
 mod fault;
 mod load;

@@ -112,13 +112,13 @@ impl Reading<'_> {
             let level = self.combination.level(&factor.name);
             let mut found = false;
             for node in wanted {
-                if !factor.levels.iter().any(|level| level.node.value == node.value) {
+                if !factor.levels.iter().any(|level| level.is(&node.value)) {
                     let levels = factor.levels.iter().map(|level| level.name.as_str());
                     let what = format!("level of `{}`", factor.name);
                     let text = node.as_str().map_or_else(|| node.shown(), str::to_owned);
                     self.problems.push(Diagnostic::unknown(&what, &text, node.span, levels));
                 }
-                found |= level.is_some_and(|level| level.node.value == node.value);
+                found |= level.is_some_and(|level| level.is(&node.value));
             }
             included &= found;
         }

@@ -1,10 +1,10 @@
 //! `{NAME}` in an address: what the launcher will fill in, held against what will be started.
 //!
 //! Not here: `{{…}}` (see `resolve` and the templates), and commands, where braces may be the
-//! program's own.
+//! program's own. In settings they may be, too, so that only a name which is nearly one of ours is refused there.
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::document::{Node, Table, Value};
+use crate::document::{Entry, Node, Table, Value};
 use crate::process::{Observer, Service};
 
 /// Keys of a target in which the launcher fills placeholders.
@@ -39,7 +39,29 @@ impl Started {
             Value::Table(table) => Some(&table.get("target")?.node),
             _ => None,
         });
-        shared.into_iter().chain(own).flat_map(|target| self.of_target(target)).collect()
+        let targets = shared.into_iter().chain(own).flat_map(|target| self.of_target(target));
+        targets.chain(self.nearly(root)).collect()
+    }
+
+    /// Placeholders in the settings of system and observers that are nearly a name of what is started.
+    fn nearly(&self, root: &Table) -> Vec<Diagnostic> {
+        let nodes = ["system", "observer"].into_iter().filter_map(|key| Some(&root.get(key)?.node));
+        let tables = nodes.flat_map(|node| match &node.value {
+            Value::Array(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(node),
+        });
+        let mut problems = Vec::new();
+        for node in tables {
+            let Value::Table(table) = &node.value else { continue };
+            let Some(Value::Table(set)) = table.get("set").map(|entry| &entry.node.value) else {
+                continue;
+            };
+            for Entry { node, .. } in &set.entries {
+                problems.extend(self.of_text(node.as_str().unwrap_or(""), node.span));
+            }
+        }
+        problems.retain(|problem| problem.label.starts_with("did you mean"));
+        problems
     }
 
     fn of_target(&self, target: &Node) -> Vec<Diagnostic> {

@@ -100,6 +100,8 @@ pub struct Options {
     pub fail_fast: bool,
     /// `--adaptive`: the measure phase is as long as its intervals need.
     pub adaptive: bool,
+    /// Arms are wanted each by itself, so that comparisons and what `[design]` says of repetitions are left out.
+    pub each_arm_alone: bool,
 }
 
 /// A checked experiment.

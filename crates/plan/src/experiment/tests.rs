@@ -15,7 +15,9 @@ use crate::template::Template;
 mod bad_input;
 mod design;
 mod examples;
+mod expectation;
 mod fault;
+mod levels;
 mod parts;
 mod schema;
 

@@ -1,27 +1,33 @@
 //! `proofload capacity`: the highest rate that meets the criteria, as an interval.
 
+use std::path::Path;
 use std::time::Duration;
 
+use engine::StopSignal;
 use plan::criterion::{Criterion, Metric, Operator};
+use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Model};
-use plan::plan::Plan;
+use plan::plan::{Arm, Plan};
 use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
+use record::summary::Summary;
+use report::pages::{tables, terminal};
+use serde_json::Value;
 use stats::capacity::search::Settings;
 use stats::proportion::smallest_passing;
 use stats::quantile::CONFIDENCE;
 
 use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags};
 use crate::commands::run::{
-    exit, folder, foresee, indented, provenance, read_back, show, write_pages,
+    exit, folder, foresee, indented, provenance, read_back, show, slug, write_pages,
 };
 use crate::conduct::now_text;
 use crate::disk::Disk;
 use crate::exit::Exit;
 use crate::live::Live;
-use crate::loading::{Loaded, load_run};
+use crate::loading::{Loaded, load_search};
 use crate::message::Problem;
 use crate::searching::{Searching, arm_at};
-use crate::{interrupt, redaction};
+use crate::{interrupt, output, redaction};
 
 /// First rate where nothing says another.
 const START: &str = "100/s";
@@ -34,48 +40,123 @@ const TAIL_EVENTS: f64 = 10.0;
 /// Least and greatest precision: beyond the former rates are told apart by their digits only.
 const PRECISION: (f64, f64) = (0.005, 1.0);
 
-/// Searches; exits 0 when both ends are known, 4 after the report when a trial could not be carried out.
+/// Searches, each arm in turn; exits 0 when both ends are known, 4 after the report when a trial could not be carried
+/// out.
 pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let loaded = load(args)?;
     let plan = &loaded.experiment.plan;
-    let settings = settings(&args.search, plan)?;
+    let arms = alone(&loaded.experiment);
+    let settings: Vec<Settings> =
+        arms.iter().map(|arm| settings(&args.search, &arm.plan)).collect::<Result<_, Problem>>()?;
     let mut live = Live::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
     }
-    let searched = search(&loaded, args, settings, &mut live);
-    let (disk, stuck) =
-        searched.map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
-    let record = read_back(&disk)?;
-    write_pages(&record, &disk)?;
-    live.clear();
-    show(&record, &disk, &args.output)?;
-    match stuck {
-        Some(problem) => Err(redaction::of_problem(problem, &plan.secrets)),
-        None => Ok(exit(&record.summary)),
+    let redacted = |problem| redaction::of_problem(problem, &plan.secrets);
+    let stop = interrupt::listen()?;
+    let root = folder(args.output.out.as_deref(), plan, &now_text());
+    let several = arms.len() > 1;
+    say_arms(&arms, plan.arms.len(), &mut live);
+    let mut found: Vec<(String, Summary)> = Vec::new();
+    for (number, (experiment, settings)) in arms.iter().zip(settings).enumerate() {
+        let name = experiment.plan.arms[0].name.clone();
+        let home = if several {
+            root.join(format!("{}-{}", number + 1, slug(&name)))
+        } else {
+            root.clone()
+        };
+        if several {
+            live.say(&format!("arm {name}"));
+        }
+        let started = Started { args, home: &home, stop: stop.clone() };
+        let (disk, stuck) = search(experiment, settings, &started, &mut live).map_err(redacted)?;
+        let record = read_back(&disk)?;
+        write_pages(&record, &disk)?;
+        live.clear();
+        show(&record, &disk, &args.output)?;
+        found.push((name, record.summary));
+        if let Some(problem) = stuck {
+            return Err(redacted(problem));
+        }
+        if stop.requests() > 0 {
+            break;
+        }
     }
+    if several {
+        let table = tables::capacity::side_by_side(&found);
+        output::print(&plan.secrets.redact(&terminal::table(&table)))?;
+    }
+    let exits = found.iter().map(|(_, summary)| exit(summary));
+    let whole = found.len() == arms.len();
+    let worst = exits.into_iter().find(|one| *one != Exit::Passed);
+    Ok(worst.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
+}
+
+/// Each arm as an experiment by itself. Arms that are the same under a load of a given rate are searched once: those
+/// that differ in the size of a closed load alone.
+fn alone(experiment: &Experiment) -> Vec<Experiment> {
+    let mut kept: Vec<(Value, Experiment)> = Vec::new();
+    for arm in &experiment.plan.arms {
+        let (factors, values) = Default::default();
+        let bare = Arm { name: String::new(), factors, values, ..arm.clone() };
+        let searched = serde_json::json!(arm_at(&bare, 1.0, Duration::from_secs(1)));
+        if kept.iter().any(|(other, _)| *other == searched) {
+            continue;
+        }
+        let plan = Plan { arms: vec![arm.clone()], ..experiment.plan.clone() };
+        kept.push((searched, Experiment { plan, ..experiment.clone() }));
+    }
+    let mut alone: Vec<Experiment> = kept.into_iter().map(|(_, one)| one).collect();
+    if alone.len() > 1 {
+        for Experiment { plan, .. } in &mut alone {
+            plan.title = format!("{}, {}", plan.title, plan.arms[0].name);
+        }
+    }
+    alone
+}
+
+fn say_arms(searched: &[Experiment], of: usize, live: &mut Live) {
+    if of < 2 {
+        return;
+    }
+    let names: Vec<&str> = searched.iter().map(|one| one.plan.arms[0].name.as_str()).collect();
+    let others = match searched.len() < of {
+        true => ", the others are the same under a load of a given rate",
+        false => "",
+    };
+    live.say(&format!(
+        "{} of {of} arms searched in turn, without comparisons and blocks{others}: {}",
+        names.len(),
+        names.join("; ")
+    ));
+}
+
+/// Where and how a search goes on.
+struct Started<'a> {
+    args: &'a CapacityArgs,
+    home: &'a Path,
+    stop: StopSignal,
 }
 
 fn search(
-    loaded: &Loaded,
-    args: &CapacityArgs,
+    experiment: &Experiment,
     settings: Settings,
+    started: &Started<'_>,
     live: &mut Live,
 ) -> Result<(Disk, Option<Problem>), Problem> {
-    let plan = &loaded.experiment.plan;
+    let (plan, args) = (&experiment.plan, started.args);
     let shortest = Duration::from_secs_f64(settings.shortest);
     let first =
         Plan { arms: vec![arm_at(&plan.arms[0], settings.start, shortest)], ..plan.clone() };
     foresee(&first, live)?;
-    let stop = interrupt::listen()?;
     let started_at = now_text();
-    let disk = Disk::create(&folder(args.output.out.as_deref(), plan, &started_at))?;
+    let disk = Disk::create(started.home)?;
     let run = provenance(plan, &disk, started_at);
     let mut searching = Searching {
-        experiment: &loaded.experiment,
+        experiment,
         disk: &disk,
         live,
-        stop,
+        stop: started.stop.clone(),
         keep_samples: args.output.samples,
         settings,
         stair: args.search.descend.then_some(shortest),
@@ -85,11 +166,11 @@ fn search(
     Ok((disk, stuck))
 }
 
-/// The experiment: one arm, at least one criterion, no rehearsal.
+/// The experiment: at least one criterion, no rehearsal.
 fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
     let is_url = args.experiment.contains("://");
     let load = if is_url { url_load(args) } else { file_load(args) };
-    let mut loaded = load_run(&RunArgs {
+    let mut loaded = load_search(&RunArgs {
         experiment: Some(args.experiment.clone()),
         resume: None,
         load,
@@ -99,11 +180,11 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
         output: args.output.clone(),
     })?;
     let plan = &mut loaded.experiment.plan;
-    if plan.arms.len() > 1 {
-        let arms = plan.arms.len();
-        let problem = format!("a capacity is that of one arm, and this experiment has {arms}");
-        return Err(Problem::usage(problem)
-            .hint("choose the levels with `--set factors.NAME=[LEVEL]`, once for each factor"));
+    if plan.arms.len() > 1 && args.output.json.is_some() {
+        return Err(Problem::usage(
+            "`--json` takes the answer of one arm, and this experiment has several",
+        )
+        .hint(format!("leave it out, or choose an arm: {}", choice(&plan.arms[0]))));
     }
     if plan.criteria.is_empty() {
         return Err(Problem::usage("a capacity needs a criterion that ends it")
@@ -122,6 +203,15 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
         plan.title = format!("Capacity of {host}");
     }
     Ok(loaded)
+}
+
+/// The flags that leave this arm alone of all.
+fn choice(arm: &Arm) -> String {
+    let level = |(factor, level): (&String, &Value)| {
+        let level = arm.values.get(factor).unwrap_or(level);
+        format!("--set 'factors.{factor}=[{level}]'")
+    };
+    arm.factors.iter().map(level).collect::<Vec<_>>().join(" ")
 }
 
 /// What a URL needs to be an experiment.

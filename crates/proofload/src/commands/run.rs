@@ -258,7 +258,7 @@ pub fn folder(out: Option<&Path>, plan: &Plan, started_at: &str) -> PathBuf {
 }
 
 /// Letters and digits of the title, other stretches as one hyphen, at most 40 characters.
-fn slug(title: &str) -> String {
+pub fn slug(title: &str) -> String {
     let lower = title.to_lowercase();
     let words =
         lower.split(|one: char| !one.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -195,15 +195,15 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
     lab.write(
         "arms.toml",
         &bare
-            .replace("[load]", "[factors]\nrate = [1, 2]\n[load]")
-            .replace("100/s", "{{factor.rate}}/s"),
+            .replace("[load]", "[factors]\nserved = [200, 300]\n[load]")
+            .replace("\"200/s\"", "\"{{factor.served}}/s\""),
     );
     let fault = "[[fault]]\nprocess = \"system\"\nat = \"10s\"\naction = \"kill\"\nfor = \"1s\"\n";
     lab.write("hurt.toml", &format!("{bare}{fault}"));
     let cases: [(&[&str], &str); 8] = [
         (&["hurt.toml", "--trial", "10s"], "is not before the end of a trial of 10 s"),
         (&["open.toml"], "needs a criterion"),
-        (&["arms.toml"], "this experiment has 2"),
+        (&["arms.toml", "--json", "-"], "choose an arm: --set 'factors.served=[200]'"),
         (&["own.toml", "--quick"], "a rehearsal passes nothing"),
         (&["own.toml", "--precision", "0%"], "--precision: expected a percentage"),
         (&["own.toml", "--from", "5", "--max", "x"], "--max: expected a rate"),
@@ -255,6 +255,31 @@ fn decided(system: &str) -> String {
 fn served() -> String {
     let [mode, service] = SLOW.map(|set| set.replace('=', " = \"") + "\"");
     decided(&format!("[system]\nserve = \"truth\"\nset = {{ {mode}, {service} }}"))
+}
+
+#[test]
+fn arms_are_searched_in_turn_and_their_intervals_stand_side_by_side() {
+    let lab = Lab::new();
+    let comparison =
+        "[[comparison]]\nfactor = \"service\"\nbaseline = \"400ms\"\nmetrics = [\"p50\"]\n";
+    let levels = "service = [\"400ms\", { name = \"longer\", value = \"401ms\" }]\nway = [1, 2]\n";
+    let file = served()
+        .replace("\"400ms\"", "\"{{factor.service}}\"")
+        .replace("[system]", &format!("[factors]\n{levels}[design]\nblocks = 10\naa = 2\n[system]"))
+        .replace("arrivals = \"constant\"\n", "")
+        .replace("rate = \"100/s\"", "connections = \"{{factor.way}}\"\nduration = \"1s\"");
+    lab.write("own.toml", &(file + comparison));
+    let ran = lab.proofload(&TWO_TRIALS);
+    assert!(
+        ran.stderr.contains("2 of 4 arms searched in turn"),
+        "closed loads are replaced: {ran:?}"
+    );
+    for folder in ["1-service-400ms-way-1", "2-service-longer-way-1"] {
+        let summary = lab.summary(&format!("run/{folder}")).expect("a summary of its own");
+        assert!(!summary.capacity.expect("an answer").steps.is_empty(), "{folder}");
+    }
+    let (_, table) = ran.stdout.split_once("Capacity by arm").expect("a table at the end");
+    assert!(table.contains("overlap") && table.contains("service=longer,way=1"), "{table}");
 }
 
 /// Once the trial that goes up and down again has an event of this name.

@@ -38,6 +38,9 @@ pub struct Process {
 pub struct Observer {
     /// Its name in the experiment.
     pub name: String,
+    /// What `received` counts, in the plural and in the observer's words, such as `answers judged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<String>,
     /// Arrived.
     pub received: u64,
     /// Arrived more than once.

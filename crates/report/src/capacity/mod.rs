@@ -257,6 +257,7 @@ fn arms(course: &Course<'_>) -> Vec<Arm> {
     let arm = |per_second: f64| Arm {
         name: arm_name(per_second),
         factors: BTreeMap::from([("rate".to_owned(), format_rate(per_second).into())]),
+        values: BTreeMap::new(),
         trials: course
             .tried
             .iter()

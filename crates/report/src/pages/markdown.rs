@@ -32,8 +32,10 @@ pub fn render(summary: &Summary) -> String {
     wholes.for_each(|table| push_table(&mut page, &table, 2));
     let of_run = [
         tables::run::criteria,
-        tables::accounting::by_arm,
+        tables::parts::by_arm,
         tables::phases::by_arm,
+        tables::accounting::by_arm,
+        tables::observed::by_arm,
         tables::run::findings,
         tables::run::trials,
     ];

@@ -39,8 +39,10 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     push_tables(&mut page, tables::scaling::all(summary).into_iter().map(Some));
     let of_run = [
         tables::run::criteria,
-        tables::accounting::by_arm,
+        tables::parts::by_arm,
         tables::phases::by_arm,
+        tables::accounting::by_arm,
+        tables::observed::by_arm,
         tables::run::trials,
     ];
     push_tables(&mut page, of_run.map(|table| table(summary)));
@@ -61,6 +63,13 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
     }
     findings(&mut page, summary, colour);
     foot(&mut page, summary);
+    page
+}
+
+/// A table by itself.
+pub fn table(table: &Table) -> String {
+    let mut page = String::new();
+    push_table(&mut page, table);
     page
 }
 

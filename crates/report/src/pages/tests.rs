@@ -289,6 +289,7 @@ fn crossed() -> Summary {
     let made = works.map(|work| record::summary::Arm {
         name: named(work),
         factors: std::collections::BTreeMap::clone(&factors),
+        values: Default::default(),
         ..arm.clone()
     });
     summary.arms = made.into();

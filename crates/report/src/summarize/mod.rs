@@ -65,6 +65,7 @@ impl<'p> Summariser<'p> {
         let arm = |arm: &plan::plan::Arm| Arm {
             name: arm.name.clone(),
             factors: arm.factors.clone(),
+            values: arm.values.clone(),
             trials: Vec::new(),
         };
         Self {

@@ -118,6 +118,7 @@ impl Account {
         let detail: Map<String, Value> =
             details.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
         Observed {
+            counts: "messages",
             received: self.received,
             duplicates: self.duplicates,
             unexpected: self.unexpected,

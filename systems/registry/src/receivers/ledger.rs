@@ -122,7 +122,8 @@ impl Ledger {
         let detail: Map<String, Value> =
             details.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
         let delivery_time = self.times.encode();
-        Observed { received, duplicates, unexpected, lost: 0, delivery_time, detail }
+        let counts = "messages at receivers";
+        Observed { counts, received, duplicates, unexpected, lost: 0, delivery_time, detail }
     }
 
     fn is_new(&mut self, id: &str) -> bool {

@@ -44,7 +44,8 @@ impl Verdict {
 
     /// What an observer answers, with further counts; shares only where there is something to have a share of.
     pub fn told(self, counts: &[(&str, u64)]) -> Observed {
-        let mut observed = Observed { received: self.judged, ..Observed::default() };
+        let mut observed =
+            Observed { counts: "answers judged", received: self.judged, ..Observed::default() };
         let own = [
             ("below_1", self.below),
             ("gone", self.gone),

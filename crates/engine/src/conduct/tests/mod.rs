@@ -89,6 +89,7 @@ impl Trying {
         Arm {
             name: "all".to_owned(),
             factors: BTreeMap::new(),
+            values: BTreeMap::new(),
             targets: vec![Target { url, ..Target::default() }],
             load: self.load.clone(),
             operations: self.operations.clone(),

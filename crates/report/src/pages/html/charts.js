@@ -137,8 +137,9 @@
   }
 
   function failures(home, trial) {
-    const kinds = Object.keys(trial.failures);
-    const node = card(home, "Failures over time", kinds.length ? "By kind." : "None.");
+    const kinds = Object.keys(trial.failures).filter((kind) => trial.failures[kind].some((v) => v));
+    if (!kinds.length) return;
+    const node = card(home, "Failures over time", "By kind.");
     const bars = uPlot.paths.bars({ size: [0.8, 40], align: 1 });
     draw(node, {
       scales: { x: { time: false }, y: fromZero },

@@ -6,11 +6,13 @@ use record::summary::{Change, Comparison, Summary};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::pages::tables::comparison;
+
 /// Ratios that may be labelled, from which those on the axis are taken.
 const TICKS: [f64; 17] =
     [0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
 /// Labels nearer than this, in per cent, would run into each other.
-const APART: f64 = 9.0;
+const APART: f64 = 11.0;
 /// The axis shows at least this much to either side of no difference.
 const LEAST: f64 = 1.1;
 /// What lies beyond is drawn at the end of the axis.
@@ -45,6 +47,8 @@ struct Line {
     metric: String,
     word: &'static str,
     text: String,
+    /// From the baseline to the candidate.
+    sides: String,
     ratio: f64,
     low: f64,
     high: f64,
@@ -118,11 +122,13 @@ impl Axis {
             (Some(low), Some(high)) => format!("{} ({low:.2} – {high:.2})", times(ratio)),
             _ => times(ratio),
         };
+        let [baseline, candidate] = comparison::sides(one);
         let blocks = one.points.iter().filter_map(|point| point.ratio);
         Line {
             metric: one.metric.clone(),
             word: word(one.result),
             text,
+            sides: format!("{baseline} → {candidate}"),
             ratio: self.place(ratio),
             low: self.place(low),
             high: self.place(high),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::summary::{Arm, CountsFor, Operation, Summary, Trial};
+use record::summary::{Arm, CountsFor, Observer, Operation, Summary, Trial};
 
 use super::Table;
 use super::arms::Arms;
@@ -35,37 +35,69 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
     ];
     let title = if has_arms { "Accounting by arm" } else { "Accounting" };
     let mut table = Table::new("accounting-by-arm", title, &columns);
-    if !observers.is_empty() {
-        table = table.note(note(&observers));
-    }
+    let named = name_counts(&mut table, &arms);
     let names = Arms::head(summary, &mut table, 0);
-    arms.iter().for_each(|arm| arm.push(&names, &mut table));
-    Some(match (has_arms, observers.len()) {
-        (true, 0) => table.without(4..8),
-        (true, 1) => table.without(4..5),
-        (false, 1) => table.without(4..5).without(0..1),
-        (false, _) => table.without(0..1),
-        (true, _) => table,
-    })
+    arms.iter().for_each(|arm| arm.push(&names, named, &mut table));
+    if !observers.is_empty() {
+        table.note = Some(note(&observers, &table));
+    }
+    // From the right, so that places stay what they are.
+    for place in [7, 6, 5] {
+        if table.rows.iter().all(|row| row[place] == NOTHING) {
+            table = table.without(place..place + 1);
+        }
+    }
+    if observers.len() < 2 {
+        table = table.without(4..5);
+    }
+    Some(if has_arms { table } else { table.without(0..1) })
 }
 
-fn note(observers: &[&str]) -> String {
+/// Lets the head of the column of counts say what is counted, where all observers say the same of it; whether it does.
+fn name_counts(table: &mut Table, arms: &[Counted<'_>]) -> bool {
+    let mut counts = arms.iter().flat_map(|arm| arm.observers.values()).map(|seen| seen.counts);
+    let Some(first) = counts.next() else { return true };
+    let same = counts.all(|other| other == first);
+    table.columns[5].title = match (same, first) {
+        (false, _) => "counted".to_owned(),
+        (true, None) => "received".to_owned(),
+        (true, Some(what)) => plan::printable::printable(what).into_owned(),
+    };
+    same
+}
+
+/// Only what the table shows is explained.
+fn note(observers: &[&str], table: &Table) -> String {
     let who = match observers {
         [one] => format!("observer {one} counts"),
         _ => "its observer counts".to_owned(),
     };
-    format!(
-        "Received, missing and damaged: as {who} where it arrives, with what the warm-up sent. Missing was sent and did \
-         not arrive; damaged arrived changed, where that is looked at."
-    )
+    let has = |place: usize| table.rows.iter().any(|row| row[place] != NOTHING);
+    let mut heads = vec![table.columns[5].title.clone()];
+    let mut meanings = String::new();
+    if has(6) {
+        heads.push("missing".to_owned());
+        meanings.push_str(" Missing was sent and did not arrive.");
+    }
+    if has(7) {
+        heads.push("damaged".to_owned());
+        meanings.push_str(" Damaged arrived changed, where that is looked at.");
+    }
+    let heads = heads.join(", ");
+    let (first, rest) = heads.split_at(heads.chars().next().map_or(0, char::len_utf8));
+    let heads = first.to_uppercase() + rest;
+    format!("{heads}: as {who}, with what the warm-up sent.{meanings}")
 }
+
+/// A cell of which there is nothing to say.
+const NOTHING: &str = "–";
 
 /// All trials of an arm that count, together.
 struct Counted<'a> {
     arm: &'a str,
     /// Each operation, and all of them where there are several.
     lines: Vec<Line<'a>>,
-    observers: BTreeMap<&'a str, Seen>,
+    observers: BTreeMap<&'a str, Seen<'a>>,
 }
 
 #[derive(Default)]
@@ -78,9 +110,12 @@ struct Line<'a> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Seen<'a> {
+    /// What `received` counts, if the observer says so.
+    counts: Option<&'a str>,
     received: u64,
-    missing: u64,
+    /// Where the observer knows of any, or is asked for what arrived.
+    missing: Option<u64>,
     /// Where the observer looks.
     damaged: Option<u64>,
 }
@@ -100,8 +135,11 @@ impl<'a> Counted<'a> {
         }
         for observer in trial.observers.iter().filter(|one| one.unanswered.is_none()) {
             let seen = self.observers.entry(&observer.name).or_default();
+            seen.counts = observer.counts.as_deref();
             seen.received += observer.received;
-            seen.missing += observer.lost;
+            if observer.lost > 0 || is_of_arrival(observer) {
+                *seen.missing.get_or_insert(0) += observer.lost;
+            }
             if let Some(damaged) = observer.detail.get("damaged").and_then(|it| it.as_u64()) {
                 *seen.damaged.get_or_insert(0) += damaged;
             }
@@ -117,7 +155,7 @@ impl<'a> Counted<'a> {
         &mut self.lines[place]
     }
 
-    fn push(&self, names: &Arms, table: &mut Table) {
+    fn push(&self, names: &Arms, named: bool, table: &mut Table) {
         let last = self.lines.len().max(1) - 1;
         let mut observers = self.observers.iter();
         for place in 0..last + self.observers.len().max(1) {
@@ -125,7 +163,7 @@ impl<'a> Counted<'a> {
                 self.lines.get(place).map_or_else(blank, Line::cells);
             let seen = if place < last { None } else { observers.next() };
             let [observer, received, missing, damaged] =
-                seen.map_or_else(blank, |(name, seen)| seen.cells(name));
+                seen.map_or_else(blank, |(name, seen)| seen.cells(name, named));
             table.row([
                 names.cell(self.arm),
                 operation,
@@ -141,8 +179,14 @@ impl<'a> Counted<'a> {
     }
 }
 
+/// Whether the observer is asked for what arrived, and not only for what it makes of it.
+fn is_of_arrival(observer: &Observer) -> bool {
+    let asks = |text: &str| ["received", "lost"].iter().any(|count| text.contains(count));
+    observer.expect.as_ref().is_none_or(|expect| asks(&expect.text))
+}
+
 fn blank() -> [String; 4] {
-    std::array::from_fn(|_| "–".to_owned())
+    std::array::from_fn(|_| NOTHING.to_owned())
 }
 
 impl<'a> Line<'a> {
@@ -175,13 +219,18 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Seen {
-    fn cells(&self, observer: &str) -> [String; 4] {
+impl Seen<'_> {
+    /// With what is counted, unless the column's head says it.
+    fn cells(&self, observer: &str, named: bool) -> [String; 4] {
+        let or_nothing =
+            |count: Option<u64>| count.map_or_else(|| NOTHING.to_owned(), number::count);
+        let received = number::count(self.received);
+        let what = self.counts.filter(|_| !named);
         [
             observer.to_owned(),
-            number::count(self.received),
-            number::count(self.missing),
-            self.damaged.map_or_else(|| "–".to_owned(), number::count),
+            what.map_or_else(|| received.clone(), |what| format!("{received} {what}")),
+            or_nothing(self.missing),
+            or_nothing(self.damaged),
         ]
     }
 }

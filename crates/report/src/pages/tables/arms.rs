@@ -54,7 +54,7 @@ mod tests {
 
     fn arm(name: &str, factors: &[&str]) -> Arm {
         let factors = factors.iter().map(|factor| ((*factor).to_owned(), true.into())).collect();
-        Arm { name: name.to_owned(), factors, trials: Vec::new() }
+        Arm { name: name.to_owned(), factors, values: BTreeMap::new(), trials: Vec::new() }
     }
 
     #[test]

@@ -61,6 +61,41 @@ fn answer(capacity: &Capacity) -> Table {
     table
 }
 
+/// The answers of several searches of one experiment, by the names of their arms.
+pub fn side_by_side(searches: &[(String, Summary)]) -> Table {
+    let columns = ["arm", "#capacity", "#achieved at the low end", "limited by"];
+    let mut table = Table::new("capacities", "Capacity by arm", &columns).note(overlap(searches));
+    for (arm, capacity) in answers(searches) {
+        table.row([
+            arm.to_owned(),
+            interval(capacity),
+            capacity.achieved.map_or_else(|| "–".to_owned(), rate),
+            capacity.limited_by.clone().unwrap_or_else(|| "–".to_owned()),
+        ]);
+    }
+    table
+}
+
+fn answers(searches: &[(String, Summary)]) -> impl Iterator<Item = (&str, &Capacity)> {
+    searches.iter().filter_map(|(arm, one)| Some((arm.as_str(), one.capacity.as_ref()?)))
+}
+
+/// Whether the intervals tell the arms apart.
+fn overlap(searches: &[(String, Summary)]) -> String {
+    let mut ends: Vec<(f64, f64, &str)> = answers(searches)
+        .map(|(arm, one)| (one.low.unwrap_or(0.0), one.high.unwrap_or(f64::INFINITY), arm))
+        .collect();
+    ends.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let meets = |pair: &&[(f64, f64, &str)]| pair[1].0 < pair[0].1;
+    match ends.windows(2).find(meets) {
+        Some(pair) => format!(
+            "The intervals of {} and {} overlap: those two are not told apart.",
+            pair[0].2, pair[1].2
+        ),
+        None => "No two of the intervals overlap.".to_owned(),
+    }
+}
+
 fn interval(capacity: &Capacity) -> String {
     let Some(low) = capacity.low.map(offered) else {
         let below = capacity.high.or(capacity.not_shown);

@@ -1,15 +1,15 @@
 //! Tables of comparisons: one for each factor and stratum, one line a level and metric.
 
 use record::folder::names;
-use record::summary::{Change, Comparison, Model, Summary};
+use record::summary::{Change, Comparison, Model, Point, Summary};
 use stats::comparison::decision::ALPHA;
 
 use super::Table;
 use crate::findings::design::{place, plain};
 use crate::number;
 
-const COLUMNS: [&str; 7] =
-    ["level", "metric", "#ratio", "#95 % interval", "result", "#blocks", "#p"];
+const COLUMNS: [&str; 9] =
+    ["level", "metric", "#from", "#to", "#ratio", "#95 % interval", "result", "#blocks", "#p"];
 
 /// Every comparison of the run.
 pub fn comparisons(summary: &Summary) -> Vec<Table> {
@@ -151,9 +151,12 @@ fn table(group: Vec<&Comparison>) -> Table {
         format!("{} against {}{}", first.factor, plain(&first.baseline), place(&first.stratum));
     let mut table = Table::new("comparison", title, &COLUMNS);
     for one in group {
+        let [baseline, candidate] = sides(one);
         table.row([
             plain(&one.candidate),
             metric(one),
+            baseline,
+            candidate,
             seen(one),
             interval(one),
             result(one),
@@ -162,6 +165,25 @@ fn table(group: Vec<&Comparison>) -> Table {
         ]);
     }
     table
+}
+
+/// Baseline and candidate over all blocks: geometric means, whose ratio is that of the line, and means of shares.
+pub fn sides(one: &Comparison) -> [String; 2] {
+    let side = |of: fn(&Point) -> f64| {
+        if one.points.is_empty() {
+            return "–".to_owned();
+        }
+        let count = one.points.len() as f64;
+        if one.of == "accounting" {
+            return number::percent(one.points.iter().map(of).sum::<f64>() / count);
+        }
+        let mean = (one.points.iter().map(|point| of(point).ln()).sum::<f64>() / count).exp();
+        match one.of.as_str() {
+            "rates" => number::rate(mean),
+            _ => number::duration(mean.round() as u64),
+        }
+    };
+    [side(|point| point.baseline), side(|point| point.candidate)]
 }
 
 fn note(summary: &Summary) -> String {
@@ -177,7 +199,7 @@ fn note(summary: &Summary) -> String {
         several => format!(" p is corrected for all {several} comparisons."),
     };
     let mut note = format!(
-        "Each level over the baseline, by blocks. A change needs p ≤ 0.05.{corrected} {times}"
+        "Each level over the baseline, by blocks: from the one to the other as means over the blocks. A change needs p ≤ 0.05.{corrected} {times}"
     );
     if trials().any(|trial| trial.duet) {
         note.push_str(" Both arms of a block shared the machine (duet).");
@@ -237,6 +259,21 @@ mod tests {
         assert_eq!(word((1.002, 1.009), 0.01), "equivalent within 5 %, real but negligible");
         assert_eq!(word((1.002, 1.009), 0.09), "equivalent within 5 %");
         assert_eq!(word((0.998, 1.009), 0.01), "equivalent within 5 %");
+    }
+
+    #[test]
+    fn both_sides_stand_beside_their_ratio() {
+        let mut one = equivalent((1.002, 1.009), 0.01);
+        assert_eq!(sides(&one), ["–", "–"]);
+        let point = |baseline, candidate| Point { block: 1, ratio: None, baseline, candidate };
+        one.points = vec![point(1e6, 2e6), point(4e6, 8e6)];
+        assert_eq!(sides(&one), ["2.00 ms", "4.00 ms"]);
+        one.of = "rates".into();
+        one.points = vec![point(50.0, 10.0), point(200.0, 40.0)];
+        assert_eq!(sides(&one), ["100/s", "20.0/s"]);
+        one.of = "accounting".into();
+        one.points = vec![point(0.0, 0.5), point(0.0, 0.1)];
+        assert_eq!(sides(&one), ["0 %", "30.0 %"]);
     }
 
     #[test]

@@ -3,12 +3,15 @@
 //!
 //! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads of
 //! different sizes; [`run`] tables of the whole run; [`accounting`] what became of everything, arm by arm, and
-//! [`phases`] where its time went; [`trial`] tables of one trial; `times` what may be said of response and service time.
+//! [`observed`] what observers saw, [`parts`] and [`phases`] where the time went; [`trial`] tables of one trial; `times`
+//! what may be said of response and service time.
 
 pub mod accounting;
 mod arms;
 pub mod capacity;
 pub mod comparison;
+pub mod observed;
+pub mod parts;
 pub mod phases;
 pub mod run;
 pub mod scaling;

@@ -263,7 +263,7 @@ fn observers(trial: &Trial) -> Option<Table> {
         "expected",
         "holds",
     ];
-    let mut table = Table::new("observers", "Counted where it arrives", &columns);
+    let mut table = Table::new("observers", "What observers counted", &columns);
     for one in &trial.observers {
         let (text, holds) = match &one.expect {
             Some(expect) if expect.unjudged.is_some() => (expect.text.clone(), "not judged"),
@@ -276,7 +276,12 @@ fn observers(trial: &Trial) -> Option<Table> {
         };
         table.row([
             one.name.clone(),
-            counted(one.received),
+            match &one.counts {
+                Some(what) if one.unanswered.is_none() => {
+                    format!("{} {what}", counted(one.received))
+                }
+                _ => counted(one.received),
+            },
             counted(one.duplicates),
             counted(one.unexpected),
             counted(one.lost),

@@ -20,7 +20,8 @@ fn matrix(arms: &[&str]) -> Summary {
         }];
         let levels = name.split(',').filter_map(|part| part.split_once('='));
         let factors = levels.map(|(factor, level)| (factor.to_owned(), level.into())).collect();
-        let mut arm = Arm { name: (*name).to_owned(), factors, trials: Vec::new() };
+        let mut arm =
+            Arm { name: (*name).to_owned(), factors, values: BTreeMap::new(), trials: Vec::new() };
         arm.trials = vec![trial.clone(), Trial { index: 2, ..trial }];
         summary.arms.push(arm);
     }

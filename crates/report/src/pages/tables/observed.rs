@@ -1,0 +1,168 @@
+//! What observers saw of every arm, in the terms that are expected of them.
+
+use record::summary::{Arm, Expectation, Observer, Summary};
+use serde_json::Value;
+
+use super::Table;
+use super::arms::Arms;
+use crate::number;
+
+/// Expectations of each arm over all trials that count, where there are several of those.
+pub fn by_arm(summary: &Summary) -> Option<Table> {
+    if summary.counted().nth(1).is_none() || summary.capacity.is_some() {
+        return None;
+    }
+    let columns = ["arm", "observer", "seen", "expected", "#holds in"];
+    let title = "What observers saw, held against what was expected";
+    let mut table = Table::new("observed-by-arm", title, &columns)
+        .note("Least and greatest of the trials; an observer sees the warm-up, too.");
+    let arms = Arms::head(summary, &mut table, 0);
+    for arm in &summary.arms {
+        for seen in Seen::all(arm) {
+            table.row([
+                arms.cell(&arm.name),
+                seen.observer.to_owned(),
+                seen.values(),
+                seen.expected.to_owned(),
+                format!("{} of {}", seen.holds, seen.told.len()),
+            ]);
+        }
+    }
+    table.unless_empty()
+}
+
+/// One expectation of an observer, in all trials of an arm.
+struct Seen<'a> {
+    observer: &'a str,
+    expected: &'a str,
+    told: Vec<&'a Observer>,
+    holds: usize,
+}
+
+impl<'a> Seen<'a> {
+    fn all(arm: &'a Arm) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        let observers = arm.counted().flat_map(|trial| &trial.observers);
+        for (one, expect) in observers.filter_map(|one| Some((one, one.expect.as_ref()?))) {
+            let is_same =
+                |seen: &&mut Self| seen.observer == one.name && seen.expected == expect.text;
+            match all.iter_mut().find(is_same) {
+                Some(seen) => seen.add(one, expect),
+                None => {
+                    let (observer, expected) = (one.name.as_str(), expect.text.as_str());
+                    let mut seen = Self { observer, expected, told: Vec::new(), holds: 0 };
+                    seen.add(one, expect);
+                    all.push(seen);
+                }
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, observer: &'a Observer, expect: &Expectation) {
+        self.told.push(observer);
+        self.holds += usize::from(expect.holds);
+    }
+
+    /// Each term of the expectation that the observer told, with its least and greatest value.
+    fn values(&self) -> String {
+        let mut told: Vec<String> = Vec::new();
+        for term in terms(self.expected) {
+            let answered = self.told.iter().filter(|one| one.unanswered.is_none());
+            let values: Vec<f64> = answered.filter_map(|one| value(one, term)).collect();
+            let least = values.iter().copied().reduce(f64::min);
+            let greatest = values.iter().copied().reduce(f64::max);
+            let Some((least, greatest)) = least.zip(greatest) else { continue };
+            let [least, greatest] = [least, greatest].map(shown);
+            let range = if least == greatest { least } else { format!("{least} – {greatest}") };
+            let text = format!("{term} {range}");
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        if told.is_empty() { "–".to_owned() } else { told.join(", ") }
+    }
+}
+
+/// Names and numbers of an expectation, `received == a.succeeded + 3 and damaged == 0`.
+fn terms(text: &str) -> impl Iterator<Item = &str> {
+    let comparisons = text.split(" and ");
+    let sides = comparisons.flat_map(|one| one.split(['=', '<', '>']));
+    sides.flat_map(|side| side.split('+')).map(str::trim).filter(|term| !term.is_empty())
+}
+
+/// What the observer itself says of a term.
+fn value(observer: &Observer, term: &str) -> Option<f64> {
+    match term {
+        "received" => Some(observer.received as f64),
+        "duplicates" => Some(observer.duplicates as f64),
+        "unexpected" => Some(observer.unexpected as f64),
+        "lost" => Some(observer.lost as f64),
+        _ => observer.detail.get(term).and_then(Value::as_f64),
+    }
+}
+
+/// A count whole, and a share to as many digits as its distance from 1 needs: 0.9996 is not 1.
+fn shown(value: f64) -> String {
+    if value.fract() == 0.0 && value >= 0.0 {
+        return number::count(value as u64);
+    }
+    let rounded = number::significant(value);
+    if rounded.parse::<f64>() == Ok(1.0) { format!("{value:.5}") } else { rounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::summary::Trial;
+
+    use super::*;
+    use crate::example;
+
+    fn judged(recalls: &[f64], expected: &str) -> Summary {
+        let mut summary = example::summary();
+        let model = summary.arms[0].trials[0].clone();
+        let trial = |recall: &f64| {
+            let holds = *recall >= 0.95;
+            let text = expected.to_owned();
+            let observer = Observer {
+                name: "judge".into(),
+                received: 1_300,
+                detail: [("recall".to_owned(), (*recall).into())].into(),
+                expect: Some(Expectation { text, holds, ..Expectation::default() }),
+                ..Observer::default()
+            };
+            Trial { observers: vec![observer], ..model.clone() }
+        };
+        summary.arms[0].trials = recalls.iter().map(trial).collect();
+        summary
+    }
+
+    #[test]
+    fn what_is_expected_stands_by_its_values_in_every_arm() {
+        let mut summary = judged(&[0.9996, 0.913], "recall >= 0.95");
+        let again = summary.arms[0].clone();
+        summary.arms.push(Arm { name: "path=front".into(), ..again });
+        summary.arms[1].trials.truncate(1);
+        let rows = by_arm(&summary).unwrap().rows;
+        assert_eq!(rows[0][1..], ["judge", "recall 0.913 – 0.99960", "recall >= 0.95", "1 of 2"]);
+        assert_eq!(rows[1][2..], ["recall 0.99960", "recall >= 0.95", "1 of 1"]);
+    }
+
+    #[test]
+    fn every_term_that_the_observer_knows_is_told_once() {
+        let text =
+            "received >= all.succeeded + 3 and 0.9 <= recall and received <= 9 and lost == 0";
+        let rows = by_arm(&judged(&[1.0, 1.0], text)).unwrap().rows;
+        assert_eq!(rows[0][2], "received 1,300, recall 1, lost 0");
+    }
+
+    #[test]
+    fn who_did_not_answer_saw_nothing_and_one_trial_has_its_own_table() {
+        let mut summary = judged(&[0.9, 0.9], "recall >= 0.95");
+        for trial in &mut summary.arms[0].trials {
+            trial.observers[0].unanswered = Some("timed out".into());
+        }
+        assert_eq!(by_arm(&summary).unwrap().rows[0][2..], ["–", "recall >= 0.95", "0 of 2"]);
+        assert_eq!(by_arm(&judged(&[0.9], "recall >= 0.95")), None);
+    }
+}
