@@ -7,9 +7,10 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
-//! (causes and places), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
-//! search) and `course` (how the run went).
+//! (causes and places), `level_adds`, `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
+//! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
 
+mod alike;
 mod capacity;
 pub mod case;
 pub(crate) mod course;
@@ -19,6 +20,7 @@ mod distribution;
 mod generator;
 mod in_time;
 mod kernel;
+mod level_adds;
 mod load;
 pub(crate) mod noise;
 mod of_run;
@@ -37,6 +39,7 @@ use std::collections::BTreeMap;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub use alike::{Alike, alike};
 pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use design::plain;
@@ -138,7 +141,7 @@ pub const TABLE: &[Row] = &[
     distribution::STRAGGLERS,
     scaling::CLIFF,
     parts::OUTSIDE,
-    parts::LEVEL_ADDS,
+    level_adds::LEVEL_ADDS,
     work::ZERO_WORK,
     work::NOT_ARRIVED,
     of_run::MEMORY,
@@ -164,6 +167,7 @@ pub const TABLE: &[Row] = &[
     criterion::FAILED_ALONE,
     criterion::ADAPTIVE,
     noise::NOISE,
+    design::REPEATS_WORSE,
     design::DUET,
 ];
 

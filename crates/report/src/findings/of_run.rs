@@ -3,7 +3,7 @@
 use record::summary::{Arm, Finding, Machine, Severity, Trial};
 use stats::race::{Dose, Race};
 
-use super::parts::{LEVEL_ADDS, level_adds};
+use super::level_adds::{LEVEL_ADDS, level_adds};
 use super::{Noticed, Row, course};
 use crate::number::{bytes, count, duration, percent, rate};
 
