@@ -2,6 +2,7 @@
 //! and where.
 
 use record::summary::{Arm, Finding, Summary};
+use serde_json::Value;
 
 use super::design;
 
@@ -58,7 +59,13 @@ pub fn alike(findings: &[Finding]) -> Vec<Alike<'_>> {
 fn is_like(one: &Finding, other: &Finding) -> bool {
     let of_trials = one.trial.is_some() && other.trial.is_some();
     let of_arms = one.code == design::REPEATS_WORSE.code;
-    one.code == other.code && (of_trials || of_arms)
+    one.code == other.code && (of_trials || of_arms || is_empty(one) && is_empty(other))
+}
+
+/// Whether no block answers a comparison, which is then so of each of its metrics.
+fn is_empty(finding: &Finding) -> bool {
+    let blocks = finding.evidence.get("blocks").and_then(Value::as_u64);
+    finding.code == design::UNDECIDED_COMPARISON.code && blocks == Some(0)
 }
 
 fn clearness(finding: &Finding) -> f64 {
@@ -73,7 +80,10 @@ impl Alike<'_> {
         let claim = &self.clearest.claim;
         let place = match self.clearest.trial {
             Some(trial) => self.of_trial(trial, &summary.arms),
-            None if self.all.len() > 1 => Some(format!("the like of {}", more(self.all.len() - 1))),
+            None if self.all.len() > 1 => {
+                let what = if is_empty(self.clearest) { "comparison" } else { "arm" };
+                Some(format!("the like of {}", more(self.all.len() - 1, what)))
+            }
             None => None,
         };
         format!("{claim}{}", place.map_or(String::new(), |place| format!(" ({place})")))
@@ -102,7 +112,7 @@ impl Alike<'_> {
             named.map(|arm| format!(", {} of {} of {}", self.met(arm), arm.trials.len(), arm.name)),
         );
         let left = others.count().saturating_sub(BESIDE);
-        place.extend((left > 0).then(|| format!(", and in {}", more(left))));
+        place.extend((left > 0).then(|| format!(", and in {}", more(left, "arm"))));
         Some(place)
     }
 
@@ -113,6 +123,6 @@ impl Alike<'_> {
     }
 }
 
-fn more(arms: usize) -> String {
-    if arms == 1 { "1 more arm".to_owned() } else { format!("{arms} more arms") }
+fn more(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 more {what}") } else { format!("{count} more {what}s") }
 }

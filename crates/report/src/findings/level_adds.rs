@@ -4,7 +4,7 @@
 use record::summary::{Arm, Machine, Operation, Severity, Trial};
 use stats::comparison::paired;
 
-use super::design::plain;
+use super::pair::Pair;
 use super::parts::{Told, noticeable, own, time};
 use super::{Noticed, Row};
 use crate::number::percent;
@@ -37,7 +37,7 @@ pub(super) fn level_adds(arms: &[Arm], _: &Machine) -> Option<Noticed> {
     let mut added: Vec<Added<'_>> = pairs.filter_map(Added::of).collect();
     added.sort_by(|a, b| b.outside().total_cmp(&a.outside()));
     let most = added.first()?;
-    let [fast, slow] = &most.levels;
+    let [slow, fast] = &most.pair.levels;
     let part = most.fast.part;
     let (itself, with_fast) = (most.slow.time, most.fast.time);
     let of_the_part = match (itself - with_fast).abs() < 0.1 * most.outside() {
@@ -48,7 +48,7 @@ pub(super) fn level_adds(arms: &[Arm], _: &Machine) -> Option<Noticed> {
         "{slow} adds {} outside of `{part}` ({}{}), which itself took {of_the_part}{}",
         most.shown(),
         most.operation,
-        most.place(),
+        most.pair.place(),
         beside(&added),
     );
     let noticed =
@@ -70,11 +70,11 @@ pub(super) fn level_adds(arms: &[Arm], _: &Machine) -> Option<Noticed> {
 fn beside(added: &[Added<'_>]) -> String {
     let (most, others) = added.split_first().expect("there is one");
     let alike = others.iter().filter(|one| {
-        one.levels == most.levels
+        one.pair.levels == most.pair.levels
             && one.operation == most.operation
             && one.fast.part == most.fast.part
     });
-    let shown = alike.map(|one| format!("; {}{}", one.shown(), one.place()));
+    let shown = alike.map(|one| format!("; {}{}", one.shown(), one.pair.place()));
     shown.take(BESIDE).collect()
 }
 
@@ -85,30 +85,15 @@ struct Added<'a> {
     slow: Told<'a>,
     /// Of what is added, where there are blocks enough.
     interval: Option<(f64, f64)>,
-    /// The faster level and the slower one, as `path = direct`.
-    levels: [String; 2],
-    /// Levels of what else there is, as `connections = 10`.
-    stratum: String,
+    pair: Pair<'a>,
 }
 
 impl<'a> Added<'a> {
     /// The operation to which the first of these arms adds most, if to any.
     fn of([slow, fast]: [&'a Arm; 2]) -> Option<Self> {
-        let mut differing = slow
-            .factors
-            .iter()
-            .filter(|(name, level)| fast.factors.get(*name).is_some_and(|other| other != *level));
-        let (factor, level) = differing.next()?;
-        let alike = differing.next().is_none() && slow.factors.len() == fast.factors.len();
-        let blocks = blocks(slow, fast);
+        let pair = Pair::of([slow, fast])?;
+        let blocks = pair.blocks();
         let &[one, other] = blocks.first()?;
-        if !alike || load(one) != load(other) {
-            return None;
-        }
-        let others = slow.factors.iter().filter(|(name, _)| *name != factor);
-        let others: Vec<String> =
-            others.map(|(name, level)| format!("{name} = {}", plain(level))).collect();
-        let shown = |level| format!("{factor} = {}", plain(level));
         let of_operation = |operation: &'a Operation| {
             let told = |trial: &'a Trial| Told::largest(named(trial, &operation.name)?);
             let part = told(other)?.part;
@@ -118,8 +103,7 @@ impl<'a> Added<'a> {
                 fast: seen.fast,
                 slow: seen.slow,
                 interval: seen.interval(),
-                levels: [shown(&fast.factors[factor]), shown(level)],
-                stratum: others.join(", "),
+                pair: pair.clone(),
             };
             let certain = match added.interval {
                 Some((low, _)) => low - seen.own > CERTAIN * added.outside(),
@@ -151,21 +135,6 @@ impl<'a> Added<'a> {
             percent(self.share())
         )
     }
-
-    fn place(&self) -> String {
-        if self.stratum.is_empty() { String::new() } else { format!(" at {}", self.stratum) }
-    }
-}
-
-fn load(trial: &Trial) -> (u32, Option<u32>, Option<u64>) {
-    (trial.load.connections, trial.load.users, trial.load.offered_rate.map(f64::to_bits))
-}
-
-/// Usable trials of both arms by block; trials without a partner are left out.
-fn blocks<'a>(slow: &'a Arm, fast: &'a Arm) -> Vec<[&'a Trial; 2]> {
-    let usable = |arm: &'a Arm| arm.counted().filter(|trial| trial.is_usable());
-    let partner = |one: &Trial| usable(fast).find(|other| other.block == one.block);
-    usable(slow).filter_map(|one| Some([one, partner(one)?])).collect()
 }
 
 fn named<'a>(trial: &'a Trial, operation: &str) -> Option<&'a Operation> {

@@ -7,10 +7,11 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
-//! (causes and places), `level_adds`, `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
+//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
 //! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
 
 mod alike;
+mod bound_apart;
 mod capacity;
 pub mod case;
 pub(crate) mod course;
@@ -25,6 +26,7 @@ mod load;
 pub(crate) mod noise;
 mod of_run;
 pub mod over_time;
+mod pair;
 mod parts;
 mod scaling;
 pub mod shape;
@@ -118,6 +120,7 @@ pub const TABLE: &[Row] = &[
     generator::THROTTLED,
     load::THINK_TIME_CEILING,
     generator::BOUND,
+    bound_apart::BOUND_APART,
     load::POOL_LIMITED,
     target::FAILURES,
     kernel::ACCEPT_QUEUE,

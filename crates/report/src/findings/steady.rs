@@ -121,9 +121,21 @@ pub(crate) fn departure(alarm: &Alarm, trial: &Trial, facts: &Facts) -> String {
 fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     let mut alarms = case.facts.steady.alarms().iter().filter(|alarm| is(alarm)).peekable();
     let first = alarms.peek()?;
-    let claim = departure(first, case.trial, case.facts);
+    let claim = format!("{}{}", departure(first, case.trial, case.facts), crowd(case.trial));
     let noticed = Noticed::new(claim, advice(first, case));
     Some(alarms.fold(noticed, |noticed, alarm| with_evidence(noticed, alarm, case)))
+}
+
+/// Others who had the processors, as far as the kernel tells of them: whoever is on the machine may have changed, and
+/// not the target.
+fn crowd(trial: &Trial) -> String {
+    let (waited, taken) = (trial.generator.run_queue_ratio, trial.generator.steal_ratio);
+    let share = match (waited > 0.01, taken > 0.01) {
+        (false, false) => return String::new(),
+        (true, _) => format!("a worker waited for its processor during {}", percent(waited)),
+        (false, true) => format!("the hypervisor took away {}", percent(taken)),
+    };
+    format!("; {share} of the time, so that it may be the machine and not the target")
 }
 
 fn with_evidence(noticed: Noticed, alarm: &Alarm, case: &Case<'_>) -> Noticed {

@@ -77,6 +77,20 @@ fn arms_that_repeat_worse_are_told_once_by_the_worst() {
 }
 
 #[test]
+fn comparisons_without_a_block_are_told_once() {
+    let mut summary = run(&["a", "b"], 3, "undecided-comparison", &[(0, 1, 0.0), (0, 2, 0.0)]);
+    let with = |summary: &mut Summary, blocks: u64| {
+        for finding in &mut summary.findings {
+            finding.trial = None;
+            finding.evidence = [("blocks".to_owned(), blocks.into())].into();
+        }
+        told(summary)
+    };
+    assert_eq!(with(&mut summary, 0), ["seen in 1 (the like of 1 more comparison)"]);
+    assert_eq!(with(&mut summary, 3).len(), 2);
+}
+
+#[test]
 fn whatever_says_how_clear_a_finding_is_stands_in_the_table() {
     for (code, _) in CLEAREST {
         assert!(row(code).is_some(), "{code}");

@@ -21,8 +21,11 @@ fn arms<const N: usize>(connections: u64, levels: [(&str, Vec<Simulated>); N]) -
 }
 
 fn found(arms: &[Arm]) -> Option<Finding> {
-    let found = of_run(arms, &Machine::default());
-    found.into_iter().find(|one| one.code == "level-adds-time-outside")
+    told(arms, "level-adds-time-outside")
+}
+
+fn told(arms: &[Arm], code: &str) -> Option<Finding> {
+    of_run(arms, &Machine::default()).into_iter().find(|one| one.code == code)
 }
 
 fn added(arms: &[Arm]) -> Option<String> {
@@ -131,4 +134,36 @@ fn the_same_level_is_told_once_with_what_it_adds_elsewhere() {
          connections = 10), which itself took 20.0 µs as against 20.0 µs with path = direct; 360 µs (350 µs – 370 µs), \
          67.9 % of the service time, at connections = 1"
     );
+}
+
+#[test]
+fn arms_of_which_the_generator_limits_one_are_told() {
+    let busy = |level: &'static str, ms: [u64; 3]| {
+        let made = ms.map(|ms| {
+            let mut made = trial(200, 20);
+            made.trial.generator.worker_cpu_ns = vec![ms * MS];
+            made
+        });
+        (level, Vec::from(made))
+    };
+    let claim = |direct: [u64; 3], front: [u64; 3], goodput: f64| {
+        let mut made = arms(10, [busy("direct", direct), busy("front", front)]);
+        made[1].trials.iter_mut().for_each(|trial| trial.rates.goodput = goodput);
+        told(&made, "compared-while-generator-bound").map(|one| one.claim)
+    };
+    let (full, free) = ([9_700, 9_600, 9_800], [7_200; 3]);
+    assert_eq!(
+        claim(full, free, 300.0).unwrap(),
+        "the generator was the limit with path = direct at connections = 10 (a worker used 97.0 % of its core) and not \
+         with path = front (72.0 %): path = direct may do more, so that path = front costs at least what is shown"
+    );
+    let reversed = claim(free, full, 300.0).unwrap();
+    assert!(
+        reversed
+            .ends_with("path = front may do more, so that they may differ by less than is shown")
+    );
+    let both = claim(full, full, 484.0).unwrap();
+    assert!(both.ends_with("how they compare is no property of the targets"), "{both}");
+    assert_eq!(claim(free, free, 484.0), None);
+    assert_eq!(claim([9_700, 7_000, 7_000], free, 484.0), None, "in one trial of three");
 }
