@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use super::design;
 
-/// Which number of the evidence says how clearly a trial shows it; of others the first trial stands for all.
-pub(super) const CLEAREST: [(&str, &str); 16] = [
+/// A ratio of new over old: it is as clear up as down.
+const CHANGE: &str = "_ratio";
+/// Which number of the evidence says how clearly a trial shows it, by the end of its name; of others the first trial
+/// stands for all.
+pub(super) const CLEAREST: [(&str, &str); 18] = [
     ("late-generator", "tail_share_dispatch_lag"),
     ("generator-cpu", "cpu_ratio"),
     ("generator-run-queue", "run_queue_ratio"),
@@ -15,6 +18,8 @@ pub(super) const CLEAREST: [(&str, &str); 16] = [
     ("generator-throttled", "throttled_ns"),
     ("generator-bound", "cpu_ratio"),
     ("growing-backlog", "in_flight_end"),
+    ("drift", CHANGE),
+    ("level-shift", CHANGE),
     ("bimodal", "clearness"),
     ("mean-far-from-median", "mean_ns"),
     ("stragglers", "slowest_ns"),
@@ -69,9 +74,13 @@ fn is_empty(finding: &Finding) -> bool {
 }
 
 fn clearness(finding: &Finding) -> f64 {
-    let name = CLEAREST.iter().find(|(code, _)| *code == finding.code);
-    let value = name.and_then(|(_, name)| finding.evidence.get(*name)?.as_f64());
-    value.unwrap_or(0.0)
+    let Some((_, name)) = CLEAREST.iter().find(|(code, _)| *code == finding.code) else {
+        return 0.0;
+    };
+    let values = finding.evidence.iter().filter(|(key, _)| key.ends_with(name));
+    let values = values.filter_map(|(_, value)| value.as_f64());
+    let clear = |value: f64| if *name == CHANGE { value.ln().abs() } else { value };
+    values.map(clear).fold(0.0, f64::max)
 }
 
 impl Alike<'_> {

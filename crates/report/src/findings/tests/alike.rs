@@ -77,6 +77,18 @@ fn arms_that_repeat_worse_are_told_once_by_the_worst() {
 }
 
 #[test]
+fn of_changes_the_largest_is_quoted_up_or_down() {
+    let with = |[one, other]: [f64; 2]| {
+        let mut summary = run(&["all"], 2, "level-shift", &[(0, 1, 0.0), (0, 2, 0.0)]);
+        for (finding, ratio) in summary.findings.iter_mut().zip([one, other]) {
+            finding.evidence = [("p95_ratio".to_owned(), ratio.into())].into();
+        }
+        told(&summary)[0].starts_with("seen in 2")
+    };
+    assert!(with([0.65, 2.43]) && with([1.5, 0.4]) && !with([2.43, 0.65]));
+}
+
+#[test]
 fn comparisons_without_a_block_are_told_once() {
     let mut summary = run(&["a", "b"], 3, "undecided-comparison", &[(0, 1, 0.0), (0, 2, 0.0)]);
     let with = |summary: &mut Summary, blocks: u64| {
