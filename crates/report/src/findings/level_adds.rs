@@ -23,8 +23,8 @@ pub const LEVEL_ADDS: Row = Row {
     title: "a level adds time outside of the part that does the work",
     explain: "Two arms differ in one level alone and offer the same load. The same part tells its time in both, and \
               with one of the levels more passes outside of it, by a quarter of the service time or more: whatever that \
-              level puts in the way adds it. Blocks say how certain that is: with five or more, the 95 % interval, less \
-              what the generator itself may have added, begins above half of what is told; with fewer, it is more than \
+              level puts in the way adds it. Blocks say how certain that is: with five or more, the 95 % interval begins \
+              above half of what is told, and above what the generator itself may have added; with fewer, it is more than \
               loopback and the instrument make at all. The part itself is told with either level, so that a part which \
               only waits for a processor is seen as well.",
     check: |_| None,
@@ -106,7 +106,7 @@ impl<'a> Added<'a> {
                 pair: pair.clone(),
             };
             let certain = match added.interval {
-                Some((low, _)) => low - seen.own > CERTAIN * added.outside(),
+                Some((low, _)) => low > seen.own.max(CERTAIN * added.outside()),
                 None => added.outside() > noticeable(one).max(noticeable(other)),
             };
             (certain && added.share() >= TOLD_FROM).then_some(added)
@@ -124,11 +124,11 @@ impl<'a> Added<'a> {
         self.outside() / self.slow.service
     }
 
-    /// `90.0 µs (85.0 – 95.0 µs), 34.0 % of the service time,`
+    /// `90.0 µs (95 %: 85.0 µs – 95.0 µs), 34.0 % of the service time,`
     fn shown(&self) -> String {
-        let interval = self
-            .interval
-            .map_or(String::new(), |(low, high)| format!(" ({} – {})", time(low), time(high)));
+        let interval = self.interval.map_or(String::new(), |(low, high)| {
+            format!(" (95 %: {} – {})", time(low), time(high))
+        });
         format!(
             "{}{interval}, {} of the service time,",
             time(self.outside()),

@@ -76,7 +76,7 @@ fn what_blocks_agree_about_is_told_however_short_it_is() {
     // Differences of 362, 350, 370, 354 and 364 µs: deviation 8, t(4) = 2.776.
     assert_eq!(
         finding.claim,
-        "path = front adds 360 µs (350 µs – 370 µs), 67.9 % of the service time, outside of `gateway` (home at \
+        "path = front adds 360 µs (95 %: 350 µs – 370 µs), 67.9 % of the service time, outside of `gateway` (home at \
          connections = 1), which itself took 20.0 µs as against 20.0 µs with path = direct"
     );
     assert!((finding.evidence["outside_ratio"].as_f64().unwrap() - 360.0 / 530.0).abs() < 1e-3);
@@ -107,7 +107,7 @@ fn nothing_is_told_where_nothing_is_added() {
 }
 
 #[test]
-fn what_the_generator_may_have_added_itself_is_taken_off() {
+fn what_the_generator_may_have_added_itself_is_not_told() {
     let direct = || blocks(170, [0, 4, -4, 2, -2]);
     let front = |cpu_ms: u64| {
         let mut made = blocks(530, [2, -6, 6, -4, 2]);
@@ -117,8 +117,8 @@ fn what_the_generator_may_have_added_itself_is_taken_off() {
         arms(1, [("direct", direct()), ("front", made)])
     };
     assert!(added(&front(500)).is_some());
-    // 330 µs of the worker more for each of 4,840 operations.
-    assert_eq!(added(&front(2_100)), None);
+    // 372 µs of the worker more for each of 4,840 operations; the interval begins at 350.
+    assert_eq!(added(&front(2_300)), None);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn the_same_level_is_told_once_with_what_it_adds_elsewhere() {
     let all = [one(1, 530), one(10, 1_170)].concat();
     assert_eq!(
         added(&all).unwrap(),
-        "path = front adds 1.00 ms (990 µs – 1.01 ms), 85.5 % of the service time, outside of `gateway` (home at \
-         connections = 10), which itself took 20.0 µs as against 20.0 µs with path = direct; 360 µs (350 µs – 370 µs), \
+        "path = front adds 1.00 ms (95 %: 990 µs – 1.01 ms), 85.5 % of the service time, outside of `gateway` (home at \
+         connections = 10), which itself took 20.0 µs as against 20.0 µs with path = direct; 360 µs (95 %: 350 µs – 370 µs), \
          67.9 % of the service time, at connections = 1"
     );
 }
