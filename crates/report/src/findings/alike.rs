@@ -111,6 +111,10 @@ impl Alike<'_> {
         if self.all.len() == 1 {
             return Some(place);
         }
+        if arms.iter().all(|arm| self.met(arm) == arm.trials.len()) {
+            place.push_str(&format!("; in all {} trials", self.all.len()));
+            return Some(place);
+        }
         place.extend(own.map(|arm| {
             let its = if several { "its " } else { "" };
             format!("; in {} of {its}{} trials", self.met(arm), arm.trials.len())

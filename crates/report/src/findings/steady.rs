@@ -121,8 +121,13 @@ pub(crate) fn departure(alarm: &Alarm, trial: &Trial, facts: &Facts) -> String {
 fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     let mut alarms = case.facts.steady.alarms().iter().filter(|alarm| is(alarm)).peekable();
     let first = alarms.peek()?;
-    let claim = format!("{}{}", departure(first, case.trial, case.facts), crowd(case.trial));
-    let noticed = Noticed::new(claim, advice(first, case));
+    let claim = departure(first, case.trial, case.facts);
+    let advice = match first {
+        // What is offered in excess waits wherever it can.
+        Alarm::GrowingBacklog { .. } => advice(first, case),
+        _ => format!("{}{}", crowd(case.trial), advice(first, case)),
+    };
+    let noticed = Noticed::new(claim, advice);
     Some(alarms.fold(noticed, |noticed, alarm| with_evidence(noticed, alarm, case)))
 }
 
@@ -135,7 +140,7 @@ fn crowd(trial: &Trial) -> String {
         (true, _) => format!("a worker waited for its processor during {}", percent(waited)),
         (false, true) => format!("the hypervisor took away {}", percent(taken)),
     };
-    format!("; {share} of the time, so that it may be the machine and not the target")
+    format!("see first who else was on this machine, since {share} of the time; then ")
 }
 
 fn with_evidence(noticed: Noticed, alarm: &Alarm, case: &Case<'_>) -> Noticed {

@@ -54,11 +54,17 @@ fn places_are_named_as_far_as_there_are_several() {
     let lone = run(&["a", "b"], 2, "bimodal", &[(1, 3, 0.2)]);
     assert_eq!(told(&lone), ["seen in 3 (trial 3 of b)"]);
     let each: Vec<_> = (0..6_u32).map(|arm| (arm as usize, arm + 1, 0.5)).collect();
-    let many = run(&["a", "b", "c", "d", "e", "f"], 1, "bimodal", &each);
+    let names = ["a", "b", "c", "d", "e", "f"];
+    assert_eq!(
+        told(&run(&names, 1, "bimodal", &each)),
+        ["seen in 1 (trial 1 of a; in all 6 trials)"]
+    );
+    let each: Vec<_> = (0..6_u32).map(|arm| (arm as usize, 2 * arm + 1, 0.5)).collect();
+    let many = run(&names, 2, "bimodal", &each);
     assert_eq!(
         told(&many),
         [
-            "seen in 1 (trial 1 of a; in 1 of its 1 trials, 1 of 1 of b, 1 of 1 of c, 1 of 1 of d, and in 2 more arms)"
+            "seen in 1 (trial 1 of a; in 1 of its 2 trials, 1 of 2 of b, 1 of 2 of c, 1 of 2 of d, and in 2 more arms)"
         ]
     );
 }
