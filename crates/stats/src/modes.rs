@@ -24,6 +24,15 @@ pub struct Modes {
     pub valley_ns: u64,
     /// Share of the values above the valley.
     pub high_share: f64,
+    /// The fewest values between them, over those of the lower peak.
+    pub depth: f64,
+}
+
+impl Modes {
+    /// How clearly there are two, in [0, 1]: 1 with nothing between them and as many values in either.
+    pub fn clearness(&self) -> f64 {
+        (1.0 - self.depth) * 2.0 * self.high_share.min(1.0 - self.high_share)
+    }
 }
 
 /// The two modes of a distribution, if it has two: their peaks a factor of two apart or more, each with 5 % of the
@@ -41,11 +50,11 @@ pub fn two(times: &Histogram) -> Option<Modes> {
     let pairs = candidates.filter(|&other| other.abs_diff(highest) >= PER_OCTAVE as usize);
     let found =
         pairs.filter_map(|other| between(times, &smooth, highest.min(other), highest.max(other)));
-    found.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, modes)| modes)
+    found.min_by(|a, b| a.depth.total_cmp(&b.depth))
 }
 
-/// How deep the valley is, as a part of the lower peak, and the modes around it.
-fn between(times: &Histogram, smooth: &[f64], low: usize, high: usize) -> Option<(f64, Modes)> {
+/// The modes at these two peaks, if they are two.
+fn between(times: &Histogram, smooth: &[f64], low: usize, high: usize) -> Option<Modes> {
     let lowest = smooth[low..=high].iter().copied().fold(f64::INFINITY, f64::min);
     let flat: Vec<usize> = (low..=high).filter(|&bin| smooth[bin] <= lowest).collect();
     let valley = flat[flat.len() / 2];
@@ -56,8 +65,8 @@ fn between(times: &Histogram, smooth: &[f64], low: usize, high: usize) -> Option
     let depth = lowest / peak;
     let clear = depth <= DEEPEST && peak - lowest > 4.0 * (lowest + 1.0).sqrt();
     let both = (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&high_share);
-    let modes = Modes { low_ns: middle_of(low), high_ns: middle_of(high), valley_ns, high_share };
-    (clear && both).then_some((depth, modes))
+    let (low_ns, high_ns) = (middle_of(low), middle_of(high));
+    (clear && both).then_some(Modes { low_ns, high_ns, valley_ns, high_share, depth })
 }
 
 fn bins(times: &Histogram) -> Vec<f64> {
@@ -127,6 +136,21 @@ mod tests {
         assert!((modes.low_ns as f64 / (1.05 * MS) - 1.0).abs() < 0.15, "{modes:?}");
         assert!((modes.high_ns as f64 / (20.5 * MS) - 1.0).abs() < 0.15, "{modes:?}");
         assert!((modes.high_share - 0.2).abs() < 0.01, "{modes:?}");
+    }
+
+    #[test]
+    fn modes_are_clear_as_they_are_apart_and_alike_in_weight() {
+        let made = |between: u32, misses: u32| {
+            let hits = exponential(MS, 0.2 * MS, 5_000);
+            let misses = exponential(20.0 * MS, 2.0 * MS, misses);
+            let between = (0..between).map(|k| 2_000_000 + u64::from(k) * 16_000);
+            two(&times(hits.chain(misses).chain(between))).unwrap()
+        };
+        let clear = made(0, 5_000);
+        assert!(clear.depth == 0.0 && clear.clearness() > 0.99, "{clear:?}");
+        let (few, blurred) = (made(0, 500), made(1_000, 5_000));
+        assert!((few.clearness() - 2.0 / 11.0).abs() < 0.01, "{few:?}");
+        assert!(blurred.depth > 0.0 && blurred.clearness() < clear.clearness(), "{blurred:?}");
     }
 
     #[test]

@@ -82,7 +82,8 @@ pub fn syn_retries(linear: u32) -> [u64; 10] {
 /// Whether most values above one step stand on a comb with this step, at whatever phase.
 ///
 /// Folded into eight phases, two neighbouring ones hold three fifths of the values or more, the two opposite ones at
-/// most an eighth of that, and three teeth or more are there. A single fixed time is no comb.
+/// most an eighth of that, and three teeth or more are there. A single fixed time is no comb. Where teeth are missing
+/// in between, its step is the distance of those that are there.
 pub fn comb(times: &Histogram, step_ns: u64) -> Option<Comb> {
     const PHASES: usize = 8;
     const TEETH: u64 = 16;
@@ -103,9 +104,16 @@ pub fn comb(times: &Histogram, step_ns: u64) -> Option<Comb> {
     let clear = on_teeth * 5 >= all * 3 && pair(best + PHASES / 2) * 8 <= on_teeth;
     let least = (times.count() / 50).max(FEWEST);
     let tooth = |tooth: &usize| folded[best][*tooth] + folded[(best + 1) % PHASES][*tooth] >= least;
-    let teeth = (0..TEETH as usize).filter(tooth).count() as u32;
+    let there: Vec<usize> = (0..TEETH as usize).filter(tooth).collect();
+    let (first, teeth) = (*there.first()?, there.len() as u32);
+    let distance = there.iter().fold(0, |so_far, tooth| gcd(so_far, (tooth - first) as u64));
     let share = on_teeth as f64 / times.count().max(1) as f64;
-    (clear && teeth >= 3 && share >= 0.2).then_some(Comb { step_ns, teeth, share })
+    let comb = Comb { step_ns: step_ns * distance, teeth, share };
+    (clear && teeth >= 3 && share >= 0.2).then_some(comb)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
@@ -200,6 +208,15 @@ mod tests {
         assert_eq!((found.teeth, found.share), (5, 1.0));
         assert_eq!(comb(&stepped, 4 * MS), None);
         assert_eq!(comb(&stepped, MS), None);
+    }
+
+    #[test]
+    fn the_step_of_a_comb_is_the_distance_of_the_teeth_that_are_there() {
+        for (first, distance, step) in [(1, 1, 10), (2, 2, 20), (1, 2, 20), (3, 3, 30)] {
+            let stepped = (0..1_000).map(|k| (first + distance * (k % 4)) * 10 * MS + 300_000 + k);
+            let found = comb(&times(stepped), 10 * MS).unwrap();
+            assert_eq!((found.teeth, found.step_ns), (4, step * MS));
+        }
     }
 
     #[test]

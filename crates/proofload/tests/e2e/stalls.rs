@@ -109,9 +109,9 @@ fn a_stopped_nginx_shows_the_same() {
         // new ones would keep nginx itself busy for some 20 ms after the stop.
         let flags = ["--out", "run", "--quiet", "--connections", "50"];
         let generator = lab.start(&[&["run", &url], &LOAD[..], &flags].concat());
-        // In the midst of the phase: at its beginning a stall cannot be told from a warm-up that is too short. Across two
-        // tenths of it: one that fills a tenth from end to end may be taken for a phase of uneven parts.
-        generator.await_windows(&lab, 35);
+        // In the midst of the phase: at its beginning a stall cannot be told from a warm-up that is too short. It fills a
+        // tenth of it from end to end, which makes no phase of uneven parts.
+        generator.await_windows(&lab, 30);
         let lasted = stop_for(pid(&nginx.child), 1_000);
         let ran = generator.finish();
         let summary = lab.summary("run").expect("a summary");

@@ -45,7 +45,8 @@ pub const BIMODAL: Row = Row {
         .with("low_ns", modes.low_ns)
         .with("high_ns", modes.high_ns)
         .with("valley_ns", modes.valley_ns)
-        .with("high_share", modes.high_share);
+        .with("high_share", modes.high_share)
+        .with("clearness", modes.clearness());
         Some(noticed)
     },
 };

@@ -2,6 +2,7 @@
 
 use record::summary::{Generator, Model, Severity};
 
+use super::bound_apart::BUSY;
 use super::{AUDIT_CONTRADICTION, Case, Noticed, Row};
 use crate::number::{duration, percent};
 use crate::summarize::validity;
@@ -57,7 +58,7 @@ pub const BOUND: Row = Row {
               offer a rate (open load) and look at the response time.",
     check: |case| {
         let ratio = case.trial.generator.cpu_ratio;
-        if case.trial.load.model == Model::Open || ratio <= 0.9 {
+        if case.trial.load.model == Model::Open || ratio <= BUSY {
             return None;
         }
         let claim = format!(

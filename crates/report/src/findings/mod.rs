@@ -7,9 +7,11 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
-//! (causes and places), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a
-//! search) and `course` (how the run went).
+//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
+//! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
 
+mod alike;
+mod bound_apart;
 mod capacity;
 pub mod case;
 pub(crate) mod course;
@@ -19,10 +21,12 @@ mod distribution;
 mod generator;
 mod in_time;
 mod kernel;
+mod level_adds;
 mod load;
 pub(crate) mod noise;
 mod of_run;
 pub mod over_time;
+mod pair;
 mod parts;
 mod scaling;
 pub mod shape;
@@ -37,6 +41,7 @@ use std::collections::BTreeMap;
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
+pub use alike::{Alike, alike};
 pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use design::plain;
@@ -115,6 +120,7 @@ pub const TABLE: &[Row] = &[
     generator::THROTTLED,
     load::THINK_TIME_CEILING,
     generator::BOUND,
+    bound_apart::BOUND_APART,
     load::POOL_LIMITED,
     target::FAILURES,
     kernel::ACCEPT_QUEUE,
@@ -138,7 +144,7 @@ pub const TABLE: &[Row] = &[
     distribution::STRAGGLERS,
     scaling::CLIFF,
     parts::OUTSIDE,
-    parts::LEVEL_ADDS,
+    level_adds::LEVEL_ADDS,
     work::ZERO_WORK,
     work::NOT_ARRIVED,
     of_run::MEMORY,
@@ -164,6 +170,7 @@ pub const TABLE: &[Row] = &[
     criterion::FAILED_ALONE,
     criterion::ADAPTIVE,
     noise::NOISE,
+    design::REPEATS_WORSE,
     design::DUET,
 ];
 

@@ -3,7 +3,8 @@
 use record::summary::{Arm, Finding, Machine, Severity, Trial};
 use stats::race::{Dose, Race};
 
-use super::parts::{LEVEL_ADDS, level_adds};
+use super::bound_apart::{BOUND_APART, bound_apart};
+use super::level_adds::{LEVEL_ADDS, level_adds};
 use super::{Noticed, Row, course};
 use crate::number::{bytes, count, duration, percent, rate};
 
@@ -11,11 +12,12 @@ use crate::number::{bytes, count, duration, percent, rate};
 type Look = fn(&[Arm], &Machine) -> Option<Noticed>;
 
 /// What looks at a whole run, with its row.
-const LOOKS: [(&Row, Look); 5] = [
+const LOOKS: [(&Row, Look); 6] = [
     (&MEMORY, memory),
     (&CONSTANT_FAILURES, constant_failures),
     (&RACE, race),
     (&LEVEL_ADDS, level_adds),
+    (&BOUND_APART, bound_apart),
     (&FEW_TRIALS, few_trials),
 ];
 

@@ -5,6 +5,7 @@
 use record::summary::Severity;
 use stats::signature::Cluster;
 
+use super::under_test::work_of_each;
 use super::{Case, Noticed, Row};
 use crate::number::{count, duration, percent, significant};
 
@@ -147,18 +148,29 @@ pub const COMB: Row = Row {
     code: "timer-steps",
     severity: Severity::Info,
     title: "service times come in steps",
-    explain: "Most service times stand on a comb with a step of 1, 4 or 10 ms and three teeth or more. Something \
-              on the way sleeps in whole steps (a coarse timer, a poll with a time-out, a kernel tick), or \
-              operations wait behind others that all take exactly so long.",
+    explain: "Most service times stand on a comb with three teeth or more, whole multiples of 1, 4 or 10 ms apart, and \
+              no process under test worked for half a step an operation. Something on the way sleeps in whole steps (a \
+              coarse timer, a poll with a time-out, a kernel tick), or operations wait behind others that all take \
+              exactly so long without a processor. Operations that wait for each other's work come in steps as well: \
+              where processor time accounts for them, nothing is said. Of targets that the instrument did not start \
+              it does not know.",
     check: |case| {
         let comb = case.facts.shape.comb?;
+        if work_of_each(case) * 2.0 >= comb.step_ns as f64 {
+            return None;
+        }
         let claim = format!(
             "{} of service times stand on a comb of {} teeth, {} apart",
             percent(comb.share),
             comb.teeth,
             duration(comb.step_ns)
         );
-        let advice = "look for timers and polls of that length in the target";
+        let advice = match case.trial.systems.is_empty() {
+            true => {
+                "look for timers and polls of that length in the target, or for work that takes exactly so long"
+            }
+            false => "look for timers and polls of that length in the target",
+        };
         let noticed = Noticed::new(claim, advice)
             .with("step_ns", comb.step_ns)
             .with("teeth", comb.teeth)

@@ -122,8 +122,25 @@ fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     let mut alarms = case.facts.steady.alarms().iter().filter(|alarm| is(alarm)).peekable();
     let first = alarms.peek()?;
     let claim = departure(first, case.trial, case.facts);
-    let noticed = Noticed::new(claim, advice(first, case));
+    let advice = match first {
+        // What is offered in excess waits wherever it can.
+        Alarm::GrowingBacklog { .. } => advice(first, case),
+        _ => format!("{}{}", crowd(case.trial), advice(first, case)),
+    };
+    let noticed = Noticed::new(claim, advice);
     Some(alarms.fold(noticed, |noticed, alarm| with_evidence(noticed, alarm, case)))
+}
+
+/// Others who had the processors, as far as the kernel tells of them: whoever is on the machine may have changed, and
+/// not the target.
+fn crowd(trial: &Trial) -> String {
+    let (waited, taken) = (trial.generator.run_queue_ratio, trial.generator.steal_ratio);
+    let share = match (waited > 0.01, taken > 0.01) {
+        (false, false) => return String::new(),
+        (true, _) => format!("a worker waited for its processor during {}", percent(waited)),
+        (false, true) => format!("the hypervisor took away {}", percent(taken)),
+    };
+    format!("see first who else was on this machine, since {share} of the time; then ")
 }
 
 fn with_evidence(noticed: Noticed, alarm: &Alarm, case: &Case<'_>) -> Noticed {

@@ -3,8 +3,10 @@ use record::summary::{Model, Summary};
 use super::*;
 use crate::simulated::{One, Simulated, file, simulate};
 
+mod alike;
 mod causes;
 mod course;
+mod level_adds;
 mod parts;
 mod runs;
 

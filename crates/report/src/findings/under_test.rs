@@ -52,6 +52,14 @@ pub(super) fn busy<'c>(case: &Case<'c>) -> Option<(&'c Process, f64)> {
     full.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Processor time that the busiest process under test used for each operation that ended, in nanoseconds; 0 where no
+/// process is known.
+pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
+    let processes = case.trial.systems.iter().flat_map(|system| &system.processes);
+    let most = processes.map(|process| process.cpu_ns).max().unwrap_or(0);
+    most as f64 / (case.trial.total.succeeded + case.trial.total.failed).max(1) as f64
+}
+
 /// What the experiment did to its own processes.
 pub const PLANNED_FAULTS: Row = Row {
     code: "planned-faults",

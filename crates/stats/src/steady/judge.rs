@@ -1,7 +1,5 @@
 //! Every test together, so arranged that a steady trial raises an alarm in fewer than one of twenty.
 
-use std::ops::Range;
-
 use super::homogeneity::{Spread, spread};
 use super::level::{Step, lasting, step_at, steps};
 use super::mser::{BATCH, mser5};
@@ -199,9 +197,11 @@ impl Series {
         (self.begins_apart(at) && step.change < -self.step && step.is_certain()).then_some(step)
     }
 
-    /// Whether the level at these places differs from that of the whole by a step that matters.
-    fn differs_in(&self, places: Range<usize>) -> bool {
-        (level(&self.values[places]) - level(&self.values)).abs() > self.step
+    /// Whether the level at these places differs from that at all of them by a step that matters.
+    fn differs_in(&self, places: &[usize], all: &[usize]) -> bool {
+        let level =
+            |places: &[usize]| level(&places.iter().map(|&at| self.values[at]).collect::<Vec<_>>());
+        (level(places) - level(all)).abs() > self.step
     }
 
     /// A drift or a step, whichever fits better; places are given from `from` on.
@@ -271,35 +271,39 @@ fn uneven(points: &[WindowPoint], series: &[Series; 2]) -> Option<Alarm> {
         (Measure::Tail, counts(points, |point| (point.succeeded, point.above_tail))),
         (Measure::Lost, counts(points, |point| (point.succeeded + point.lost, point.lost))),
     ];
-    let matters = |measure: Measure, spread: &Spread| {
-        let times = series.iter().find(|one| one.measure == measure);
-        times.map_or_else(
-            || (spread.shares.0 - spread.shares.1).abs() > LOST_MARGIN,
-            |times| times.differs_in(spread.places(points.len())),
-        )
-    };
     counted
         .into_iter()
-        .filter_map(|(measure, counts)| Some((measure, lasting_spread(&counts)?)))
-        .filter(|(measure, spread)| matters(*measure, spread))
+        .filter_map(|(measure, counts)| {
+            let times = series.iter().find(|one| one.measure == measure);
+            Some((measure, lasting_spread(&counts, times)?))
+        })
         .min_by(|a, b| a.1.p_value.total_cmp(&b.1.p_value))
         .map(|(measure, spread)| Alarm::Uneven { measure, spread })
 }
 
-/// Parts that certainly differ, and still do without the one that differs most and its neighbours: what happened once
-/// and was over is an event, and no state. Of the last part nobody knows whether it was over.
-fn lasting_spread(counts: &[WindowCount]) -> Option<Spread> {
-    let differs = |spread: &Spread| spread.p_value < SPREAD_LEVEL;
-    let found = spread(counts).filter(differs)?;
+/// Parts that certainly differ by enough to matter, and still do without the one that differs most and its neighbours:
+/// what happened once and was over is an event, and no state. Of the last part nobody knows whether it was over.
+fn lasting_spread(counts: &[WindowCount], times: Option<&Series>) -> Option<Spread> {
+    let differing = |places: &[usize]| {
+        let counts: Vec<WindowCount> = places.iter().map(|&place| counts[place]).collect();
+        let certain = spread(&counts).filter(|spread| spread.p_value < SPREAD_LEVEL)?;
+        let part = &places[certain.places(places.len())];
+        let matters = times.map_or_else(
+            || (certain.shares.0 - certain.shares.1).abs() > LOST_MARGIN,
+            |times| times.differs_in(part, places),
+        );
+        matters.then_some(certain)
+    };
+    let all: Vec<usize> = (0..counts.len()).collect();
+    let found = differing(&all)?;
     let event = found.places(counts.len());
     if event.end == counts.len() {
         return Some(found);
     }
-    let width = event.len();
-    let rest = |place: usize| place + width < event.start || place >= event.end + width;
-    let rest: Vec<WindowCount> =
-        counts.iter().enumerate().filter(|(place, _)| rest(*place)).map(|(_, &one)| one).collect();
-    spread(&rest).filter(differs).map(|_| found)
+    let apart =
+        |place: usize| place + event.len() < event.start || place >= event.end + event.len();
+    let rest: Vec<usize> = all.into_iter().filter(|&place| apart(place)).collect();
+    differing(&rest).map(|_| found)
 }
 
 fn counts(points: &[WindowPoint], of: fn(&WindowPoint) -> (u64, u64)) -> Vec<WindowCount> {

@@ -306,6 +306,24 @@ fn what_happened_once_and_was_over_is_an_event() {
     assert_ne!(raised(200_000, 54..60), [], "at the end nobody knows");
 }
 
+#[test]
+fn an_event_lends_no_weight_to_what_does_not_matter_beside_it() {
+    // From some second on more are above the median than before, certainly, and by less than 1 % of its time.
+    let with_event = |from: usize, later_ns: u64| {
+        let later = move |place: usize| if place >= from { later_ns } else { 0 };
+        let stalled = |place: usize| (18..24).contains(&place);
+        let time = |place| if stalled(place) { 500_000_000 } else { 1_000_000 + later(place) };
+        let mut points = made(time, |_| 0);
+        points[from..].iter_mut().for_each(|point| point.above_median = 700);
+        points[18..24].iter_mut().for_each(|point| point.above_median = 1_000);
+        alarms(&points, Floor::default())
+    };
+    for from in 34..48 {
+        assert_eq!(with_event(from, 8_000), [], "from {from} s on");
+        assert_ne!(with_event(from, 200_000), [], "what matters is told beside it");
+    }
+}
+
 /// A minute that is slower by so much in these windows.
 fn raised(rise: u64, places: std::ops::Range<usize>) -> Vec<Alarm> {
     let rises = |place: usize| if places.contains(&place) { rise } else { 0 };

@@ -132,6 +132,24 @@ fn failures_that_come_together_are_uneven() {
 }
 
 #[test]
+fn a_crowded_machine_is_named_beside_a_departure() {
+    let crowded = |run_queue: f64| {
+        let load = file(REQUIRED, &["p99 < 1s"]);
+        let mut made = simulate(&load, RATE, 60 * RATE, |index| {
+            let mean = if index < 36 * RATE { 4_000 } else { 6_000 };
+            One::answered(mean * (600 + 800 * (index * 7_919 % 1_009) / 1_009))
+        });
+        made.trial.generator.worker_run_queue_ns = vec![(60e9 * run_queue) as u64];
+        made.summary()
+    };
+    let beside = "see first who else was on this machine, since a worker waited for its processor during 2.00 % of the \
+                  time; then look at what happened";
+    let busy = crowded(0.02);
+    assert!(only(&busy, "level-shift").advice.starts_with(beside), "{:?}", found(&busy));
+    assert!(only(&crowded(0.005), "level-shift").advice.starts_with("look at what happened"));
+}
+
+#[test]
 fn a_plan_that_changes_its_rate_is_not_tested() {
     let load = "stages = [{ to = \"500/s\", over = \"30s\" }, { hold = \"30s\" }]";
     let mut made = simulate(&file(load, &[]), RATE, 60 * RATE, |_| One::answered(MS));

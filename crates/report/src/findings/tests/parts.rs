@@ -1,18 +1,21 @@
 //! Where the time is, from what parts of the target say; and the shape of a search behind a slow front.
 
 use plan::operation::Part;
-use record::summary::{Arm, Machine, Process, System};
+use record::summary::{Process, System};
 
 use super::*;
-use crate::findings::of_run;
 use crate::simulated::SPANS;
 
 const US: u64 = 1_000;
 
 /// Ten connections, one worker, 484 operations a second for ten seconds; of five operations one is slow.
-fn behind_a_front(service: impl Fn(u64) -> u64, parts: &[(&str, u64)]) -> Simulated {
+pub(super) fn behind_a_front(service: impl Fn(u64) -> u64, parts: &[(&str, u64)]) -> Simulated {
     let load = "connections = 10\nduration = \"10s\"";
-    let mut made = simulate(&file(load, &[]), 484, 4_840, |index| One::answered(service(index)));
+    telling(simulate(&file(load, &[]), 484, 4_840, |index| One::answered(service(index))), parts)
+}
+
+/// The same with parts that tell these times, each inside the one before.
+fn telling(mut made: Simulated, parts: &[(&str, u64)]) -> Simulated {
     let mut outer: Option<String> = None;
     for (name, time) in parts {
         let place = SPANS.iter().position(|span| span == name).unwrap();
@@ -74,6 +77,16 @@ fn what_a_busy_worker_may_have_made_itself_is_not_blamed_on_what_lies_between() 
 }
 
 #[test]
+fn what_a_part_says_of_itself_is_no_work_of_a_busy_generator() {
+    let mut made = behind_a_front(|_| 760 * US, &[("front", 460 * US), ("gateway", 16 * US)]);
+    made.trial.generator.worker_cpu_ns = vec![9_000 * MS];
+    made.trial.in_flight.mean = 10.0;
+    let told = "of the 760 µs that home takes on average `front` itself took 444 µs (58.4 %), without `gateway` 16.0 \
+                µs inside it";
+    assert_eq!(claim(&made.summary(), "time-in-one-part"), Some(told));
+}
+
+#[test]
 fn a_part_that_few_answers_carried_is_no_ground_for_a_claim() {
     let mut made = behind_a_front(|_| 20_700 * US, &[]);
     made.plan.arms[0].operations[0].parts =
@@ -112,41 +125,17 @@ fn the_part_that_takes_most_by_itself_is_named_with_the_process_that_has_no_time
     );
 }
 
-fn arms(levels: [(&str, Simulated); 2]) -> Vec<Arm> {
-    let named = levels.map(|(level, made)| {
-        let mut arm = made.summary().arms.remove(0);
-        arm.factors.insert("path".to_owned(), level.into());
-        arm.factors.insert("connections".to_owned(), 10.into());
-        arm
-    });
-    named.into()
-}
-
-fn added(arms: &[Arm]) -> Option<String> {
-    let found = of_run(arms, &Machine::default());
-    found.into_iter().find(|one| one.code == "level-adds-time-outside").map(|one| one.claim)
-}
-
 #[test]
-fn the_level_that_adds_time_outside_of_the_common_part_is_named() {
-    let direct = || behind_a_front(|_| 600 * US, &[("gateway", 390 * US)]);
-    let fronted = [("front", 20_500 * US), ("gateway", 400 * US)];
-    let front = || behind_a_front(|_| 20_700 * US, &fronted);
-    // 20.3 ms against 210 µs.
-    assert_eq!(
-        added(&arms([("direct", direct()), ("front", front())])).unwrap(),
-        "path = front adds 20.1 ms outside of `gateway` (home), which itself took 400 µs as against 390 µs with path \
-         = direct (at connections = 10)"
-    );
-    assert_eq!(added(&arms([("direct", direct()), ("front", direct())])), None);
-    let slow = behind_a_front(|_| 20_700 * US, &[("gateway", 20_400 * US)]);
-    assert_eq!(added(&arms([("direct", direct()), ("front", slow)])), None, "the gateway is slow");
-    let mut more = arms([("direct", direct()), ("front", front())]);
-    more[1].trials[0].load.connections = 20;
-    assert_eq!(added(&more), None, "another load");
-    more[1].trials[0].load.connections = 10;
-    more[1].factors.insert("connections".to_owned(), 20.into());
-    assert_eq!(added(&more), None, "they differ in two levels");
+fn where_the_generator_was_late_it_is_the_first_suspect() {
+    let late = |lag: u64| {
+        let load = "rate = \"484/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+        let one = |_| One { lag, ..One::answered(20_700 * US) };
+        let made = simulate(&file(load, &[]), 484, 4_840, one);
+        telling(made, &[("gateway", 400 * US)]).summary()
+    };
+    assert!(claim(&late(10 * US), "time-outside-parts").is_some());
+    assert!(has(&late(30 * MS), "late-generator"));
+    assert_eq!(claim(&late(30 * MS), "time-outside-parts"), None);
 }
 
 #[test]

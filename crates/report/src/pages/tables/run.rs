@@ -4,6 +4,7 @@ use record::summary::{CountsFor, Criterion, Finding, Judgement, Model, Severity,
 
 use super::Table;
 use super::arms::Arms;
+use crate::findings::alike;
 use crate::number;
 
 /// The one word of a verdict or of a criterion.
@@ -102,7 +103,7 @@ fn observed(trial: &Trial, q: f64) -> String {
     number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
 }
 
-/// What the analysis noticed. What several trials show alike stands once, with the first of them.
+/// What the analysis noticed. What several trials show alike stands once, with the clearest of them.
 pub fn findings(summary: &Summary) -> Option<Table> {
     let mut table = Table::new("findings", "Findings", &["", "code", "finding", "what to do"])
         .note("`proofload explain CODE` says more.");
@@ -119,30 +120,8 @@ pub fn findings(summary: &Summary) -> Option<Table> {
 
 /// What [`findings`] shows: each finding, and its claim with the trials that it is of.
 pub fn noticed(summary: &Summary) -> Vec<(&Finding, String)> {
-    let told = |group: Vec<&'_ Finding>| {
-        let trial = group[0].trial.filter(|_| several_trials(summary));
-        trial.map_or(String::new(), |trial| match group.len() {
-            1 => format!(" (trial {trial})"),
-            several => format!(" (trial {trial}, and the like in {} more)", several - 1),
-        })
-    };
-    let groups = grouped(&summary.findings).into_iter();
-    groups.map(|group| (group[0], format!("{}{}", group[0].claim, told(group)))).collect()
-}
-
-/// Findings of trials by their code, others each by itself, in the order of the first.
-fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
-    let mut groups: Vec<Vec<&Finding>> = Vec::new();
-    for finding in findings {
-        let alike = groups.iter_mut().find(|group| {
-            group[0].code == finding.code && group[0].trial.is_some() && finding.trial.is_some()
-        });
-        match alike {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
-        }
-    }
-    groups
+    let told = alike(&summary.findings).into_iter();
+    told.map(|one| (one.clearest, one.claim(summary))).collect()
 }
 
 /// The word of a severity.
@@ -193,8 +172,4 @@ pub fn provenance(summary: &Summary) -> Table {
 fn cores(list: &[usize]) -> String {
     let texts: Vec<_> = list.iter().map(usize::to_string).collect();
     if texts.is_empty() { "any core".to_owned() } else { format!("core {}", texts.join(", ")) }
-}
-
-fn several_trials(summary: &Summary) -> bool {
-    summary.arms.iter().map(|arm| arm.trials.len()).sum::<usize>() > 1
 }

@@ -1,0 +1,141 @@
+//! What several trials or arms show alike, told once: by the one that shows it most clearly, with how often it is met
+//! and where.
+
+use record::summary::{Arm, Finding, Summary};
+use serde_json::Value;
+
+use super::design;
+
+/// A ratio of new over old: it is as clear up as down.
+const CHANGE: &str = "_ratio";
+/// Which number of the evidence says how clearly a trial shows it, by the end of its name; of others the first trial
+/// stands for all.
+pub(super) const CLEAREST: [(&str, &str); 18] = [
+    ("late-generator", "tail_share_dispatch_lag"),
+    ("generator-cpu", "cpu_ratio"),
+    ("generator-run-queue", "run_queue_ratio"),
+    ("generator-steal", "steal_ratio"),
+    ("generator-throttled", "throttled_ns"),
+    ("generator-bound", "cpu_ratio"),
+    ("growing-backlog", "in_flight_end"),
+    ("drift", CHANGE),
+    ("level-shift", CHANGE),
+    ("bimodal", "clearness"),
+    ("mean-far-from-median", "mean_ns"),
+    ("stragglers", "slowest_ns"),
+    ("time-outside-parts", "outside_ns"),
+    ("time-in-one-part", "own_mean_ns"),
+    ("target-cpu-bound", "cores_used"),
+    ("timer-steps", "share"),
+    ("shared-machine", "run_queue_ratio"),
+    ("repeats-worse", "deviation_seen"),
+];
+/// Arms that are named beside the one of the claim.
+const BESIDE: usize = 3;
+
+/// Findings that say the same of several trials or arms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alike<'s> {
+    /// The one that shows it most clearly.
+    pub clearest: &'s Finding,
+    /// All of them, in the order of the summary.
+    pub all: Vec<&'s Finding>,
+}
+
+/// Findings of trials by their code, and those of arms that differ in numbers only; others each by itself. In the order
+/// of the first of each.
+pub fn alike(findings: &[Finding]) -> Vec<Alike<'_>> {
+    let mut groups: Vec<Alike<'_>> = Vec::new();
+    for finding in findings {
+        let group = groups.iter_mut().find(|group| is_like(group.all[0], finding));
+        match group {
+            Some(group) => {
+                group.all.push(finding);
+                if clearness(finding) > clearness(group.clearest) {
+                    group.clearest = finding;
+                }
+            }
+            None => groups.push(Alike { clearest: finding, all: vec![finding] }),
+        }
+    }
+    groups
+}
+
+fn is_like(one: &Finding, other: &Finding) -> bool {
+    let of_trials = one.trial.is_some() && other.trial.is_some();
+    let of_arms = one.code == design::REPEATS_WORSE.code;
+    one.code == other.code && (of_trials || of_arms || is_empty(one) && is_empty(other))
+}
+
+/// Whether no block answers a comparison, which is then so of each of its metrics.
+fn is_empty(finding: &Finding) -> bool {
+    let blocks = finding.evidence.get("blocks").and_then(Value::as_u64);
+    finding.code == design::UNDECIDED_COMPARISON.code && blocks == Some(0)
+}
+
+fn clearness(finding: &Finding) -> f64 {
+    let Some((_, name)) = CLEAREST.iter().find(|(code, _)| *code == finding.code) else {
+        return 0.0;
+    };
+    let values = finding.evidence.iter().filter(|(key, _)| key.ends_with(name));
+    let values = values.filter_map(|(_, value)| value.as_f64());
+    let clear = |value: f64| if *name == CHANGE { value.ln().abs() } else { value };
+    values.map(clear).fold(0.0, f64::max)
+}
+
+impl Alike<'_> {
+    /// The claim, with where it is from and where else it is met, as far as there is an elsewhere.
+    pub fn claim(&self, summary: &Summary) -> String {
+        let claim = &self.clearest.claim;
+        let place = match self.clearest.trial {
+            Some(trial) => self.of_trial(trial, &summary.arms),
+            None if self.all.len() > 1 => {
+                let what = if is_empty(self.clearest) { "comparison" } else { "arm" };
+                Some(format!("the like of {}", more(self.all.len() - 1, what)))
+            }
+            None => None,
+        };
+        format!("{claim}{}", place.map_or(String::new(), |place| format!(" ({place})")))
+    }
+
+    /// `trial 3 of path=front; in 2 of its 10 trials, 1 of 10 of path=direct`, where there are several.
+    fn of_trial(&self, trial: u32, arms: &[Arm]) -> Option<String> {
+        if arms.iter().map(|arm| arm.trials.len()).sum::<usize>() <= 1 {
+            return None;
+        }
+        let holds = |arm: &&Arm| arm.trials.iter().any(|one| one.index == trial);
+        let own = arms.iter().find(holds);
+        let several = arms.len() > 1;
+        let mut place = format!("trial {trial}");
+        place.extend(own.filter(|_| several).map(|arm| format!(" of {}", arm.name)));
+        if self.all.len() == 1 {
+            return Some(place);
+        }
+        if arms.iter().all(|arm| self.met(arm) == arm.trials.len()) {
+            place.push_str(&format!("; in all {} trials", self.all.len()));
+            return Some(place);
+        }
+        place.extend(own.map(|arm| {
+            let its = if several { "its " } else { "" };
+            format!("; in {} of {its}{} trials", self.met(arm), arm.trials.len())
+        }));
+        let others = arms.iter().filter(|arm| !holds(arm) && self.met(arm) > 0);
+        let named = others.clone().take(BESIDE);
+        place.extend(
+            named.map(|arm| format!(", {} of {} of {}", self.met(arm), arm.trials.len(), arm.name)),
+        );
+        let left = others.count().saturating_sub(BESIDE);
+        place.extend((left > 0).then(|| format!(", and in {}", more(left, "arm"))));
+        Some(place)
+    }
+
+    /// Trials of an arm that show it.
+    fn met(&self, arm: &Arm) -> usize {
+        let is_met = |index| self.all.iter().any(|one| one.trial == Some(index));
+        arm.trials.iter().filter(|trial| is_met(trial.index)).count()
+    }
+}
+
+fn more(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 more {what}") } else { format!("{count} more {what}s") }
+}
