@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use filtering::lookup::Slot;
-use filtering::words::below;
 use filtering::{Bounds, Filter};
 
 use super::generation::{Published, Row};
@@ -193,9 +192,8 @@ fn read(filter: &serde_json::Value, published: &Published) -> Result<Filter, Fau
         .map_err(|refusal| refuse(refusal.message, refusal.at))?;
     if published.size > 0 {
         let catalog = published.generation.catalog();
-        if let Some(absent) = filter.fields().into_iter().find(|field| !catalog.has(field)) {
-            let at = below("/filter", absent.to_string());
-            return Err(refuse(format!("no row has the field `{absent}`"), at));
+        if let Some((absent, at)) = filter.fields().find(|(field, _)| !catalog.has(field)) {
+            return Err(refuse(format!("no row has the field `{absent}`"), at.to_owned()));
         }
     }
     Ok(filter)
