@@ -4,7 +4,6 @@ use crate::embed::Embed;
 use crate::fault::Fault;
 use crate::gateway::Gateway;
 use crate::index::Index;
-use crate::metadata::Named;
 use crate::row::Row;
 use crate::staffing;
 
@@ -38,21 +37,11 @@ pub(super) async fn fill<E: Embed, I: Index>(
             let page = parts.metadata.after(&last, AT_ONCE)?;
             let Some((id, _)) = page.last() else { break };
             last = id.clone();
-            load(gateway, threads, page.into_iter().map(row).collect()).await?;
+            load(gateway, threads, page.into_iter().map(|(id, record)| record.row(id)).collect())
+                .await?;
         }
     }
     Ok(parts.index.status().await?.size)
-}
-
-/// A row as it was taken.
-fn row((id, record): Named) -> Row {
-    Row {
-        id: id.into_string(),
-        text: record.text.to_string(),
-        // What was written was an object.
-        metadata: serde_json::from_str(record.metadata.get()).unwrap_or_default(),
-        vector: record.vector.as_deref().map(<[f32]>::to_vec),
-    }
 }
 
 async fn load<E: Embed, I: Index>(

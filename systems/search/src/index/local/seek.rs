@@ -209,6 +209,7 @@ struct Top<'s> {
 struct Hit<'s> {
     score: f32,
     id: &'s Arc<str>,
+    born: u64,
 }
 
 impl<'s> Top<'s> {
@@ -219,7 +220,7 @@ impl<'s> Top<'s> {
     }
 
     fn offer(&mut self, score: f32, row: &'s Row) {
-        let hit = Reverse(Hit { score, id: &row.id });
+        let hit = Reverse(Hit { score, id: &row.id, born: row.born });
         if self.heap.len() < self.most {
             self.heap.push(hit);
         } else if let Some(mut least) = self.heap.peek_mut()
@@ -230,9 +231,12 @@ impl<'s> Top<'s> {
     }
 
     fn nearest(self) -> Vec<Near> {
-        let hits = self.heap.into_sorted_vec().into_iter();
-        hits.map(|Reverse(hit)| Near { id: hit.id.clone(), score: hit.score.clamp(-1.0, 1.0) })
-            .collect()
+        let near = |Reverse(Hit { score, id, born }): Reverse<Hit<'_>>| Near {
+            id: id.clone(),
+            score: score.clamp(-1.0, 1.0),
+            born,
+        };
+        self.heap.into_sorted_vec().into_iter().map(near).collect()
     }
 }
 

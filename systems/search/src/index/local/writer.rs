@@ -299,7 +299,8 @@ impl Expected {
             self.fields = NewFields::default();
         }
         let catalog = book.generation.catalog();
-        let has_room = |row: &Fresh| catalog.has_room(&row.attributes, &mut self.fields, is_dropped);
+        let has_room =
+            |row: &Fresh| catalog.has_room(&row.attributes, &mut self.fields, is_dropped);
         if !fit.rows.iter().all(has_room) {
             let message = format!("metadata of all rows would have more than {MOST_FIELDS} names");
             return Err(Fault::new(Code::TooLarge, message).at("/rows"));
