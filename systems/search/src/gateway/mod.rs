@@ -196,7 +196,9 @@ impl<E: Embed, I: Index> Handler for Gateway<E, I> {
     async fn health(&self) -> Answer {
         let parts = &self.0.parts;
         let (embed, index) = tokio::join!(parts.embed.ready(), parts.index.status());
-        let mut faults: Vec<Fault> = embed.err().into_iter().chain(index.err()).collect();
+        let metadata = parts.metadata.size();
+        let faults = [embed.err(), index.err(), metadata.err()];
+        let mut faults: Vec<Fault> = faults.into_iter().flatten().collect();
         if faults.is_empty() {
             return http::text(StatusCode::OK, "ok\n");
         }

@@ -41,7 +41,7 @@ impl<I: Index> Seen<I> {
     /// As the index does.
     ///
     /// Errors: likewise
-    pub(super) async fn write(&self, batch: Batch) -> Result<Written, Fault> {
+    pub(crate) async fn write(&self, batch: Batch) -> Result<Written, Fault> {
         let before = self.before()?;
         let written = self.index.write(batch).await.map_err(misfit).inspect_err(|fault| {
             if fault.code == Code::Unavailable {
