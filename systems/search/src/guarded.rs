@@ -1,30 +1,12 @@
 //! Calls into libraries that panic on files which they cannot read.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-thread_local! {
-    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// What a call gives, or what it panicked with; such a panic is told to whoever asked and to nobody else.
+/// What a call gives, or what it panicked with.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let tell = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !IS_GUARDED.get() {
-                tell(panic);
-            }
-        }));
-    });
-    let before = IS_GUARDED.replace(true);
-    let ended = catch_unwind(AssertUnwindSafe(call));
-    IS_GUARDED.set(before);
-    ended.map_err(|panic| said(&*panic))
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| said(&*panic))
 }
 
 fn said(panic: &(dyn Any + Send)) -> String {
