@@ -48,7 +48,8 @@ impl<I: Index> Seen<I> {
                 self.doubts.fetch_add(1, Ordering::AcqRel);
             }
         })?;
-        self.check(before, written.sequence)?;
+        // It counts itself.
+        self.check(before + 1, written.sequence)?;
         Ok(written)
     }
 
@@ -81,14 +82,14 @@ impl<I: Index> Seen<I> {
         }
     }
 
-    /// What was seen before it was asked has to be behind its answer.
-    fn check(&self, before: u64, sequence: u64) -> Result<(), Fault> {
-        if sequence >= before {
+    /// What was seen before it was asked is the least that its answer may be.
+    fn check(&self, least: u64, sequence: u64) -> Result<(), Fault> {
+        if sequence >= least {
             self.newest.fetch_max(sequence, Ordering::AcqRel);
             return Ok(());
         }
         let why = format!(
-            "the index has lost rows: it is at write {sequence} and was seen at {before}; start this service again, which fills it"
+            "the index has lost rows: it is at write {sequence} where {least} is the least to expect; start this service again, which fills it"
         );
         Err(Fault::unavailable(self.lost.get_or_init(|| why), RETRY))
     }

@@ -53,13 +53,12 @@ impl Search {
             return Err(Fault::new(Code::InvalidQuery, "nothing is asked for").at("/k"));
         }
         let filter = query.filter.as_ref().map(|filter| read(filter, &published)).transpose()?;
+        // Room is made for as many as are wanted: no more than there are.
+        let k = query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX));
         let mut search = Self {
             vector,
-            k: query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX)),
-            width: shared
-                .ef
-                .load(Ordering::Relaxed)
-                .saturating_add(query.k.saturating_sub(USUAL_K)),
+            k,
+            width: shared.ef.load(Ordering::Relaxed).saturating_add(k.saturating_sub(USUAL_K)),
             filter: filter.filter(|filter| !filter.is_everybody()),
             newest: query.as_of.unwrap_or(u64::MAX).min(published.sequence),
             way: Way::All,

@@ -246,3 +246,16 @@ fn ever_new_names_of_fields_are_refused_before_they_fill_the_memory() {
     assert_eq!(fault.code, Code::TooLarge);
     write(&index, Batch { drop: true, ..bulk(0) });
 }
+
+#[test]
+fn who_wants_more_than_there_is_gets_all_of_it() {
+    let index = Local::open(settings(0)).unwrap();
+    write(&index, some(300, 1));
+    for k in [300, 1 << 32, usize::MAX] {
+        for filter in [None, Some(json!({"odd": true}))] {
+            let count = if filter.is_some() { 150 } else { 300 };
+            let found = find(&index, Query { filter, ..query(vec![1.0; DIMENSION], k) });
+            assert_eq!(found.nearest.len(), count, "{k}");
+        }
+    }
+}
