@@ -214,7 +214,9 @@ fn limits(settings: &Settings<'_>) -> Limits {
 fn front(settings: &Settings<'_>) -> Front {
     let front = Front::read(settings);
     if let Front::Ours { settings: own, .. } = &front {
-        for problem in crate::front::problems(own) {
+        let options = Options { settings: own.clone(), ..Options::default() };
+        let bad = crate::front::check(&options.with("upstream", "http://127.0.0.1:80")).err();
+        for problem in bad.into_iter().flat_map(|bad| bad.problems) {
             settings.refuse(format!("front_{problem}"));
         }
     }

@@ -20,13 +20,4 @@ mod server;
 mod settings;
 mod tally;
 
-pub use server::{serve, serve_until};
-
-/// What is wrong with these settings of a front, whatever its upstream; one sentence each, the setting's name first.
-pub(crate) fn problems(
-    given: &std::collections::BTreeMap<String, serde_json::Value>,
-) -> Vec<String> {
-    let options = serving::options::Options { settings: given.clone(), ..Default::default() };
-    let read = settings::read(&options.with("upstream", "http://127.0.0.1:80"));
-    read.err().map(|bad| bad.problems).unwrap_or_default()
-}
+pub use server::{check, serve, serve_until};
