@@ -27,6 +27,8 @@ pub struct Filter {
     root: Arc<Node>,
     /// The filter as JSON: what tells it from others.
     text: Arc<str>,
+    /// What it asks about, each with its place.
+    fields: Arc<[(Path, String)]>,
 }
 
 /// Why a filter is none.
@@ -59,9 +61,9 @@ impl Filter {
     ///
     /// Errors: what cannot be read or is beyond the bounds, with its place below `/filter`
     pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, Refusal> {
-        let root = read::read(filter, bounds)?;
+        let (root, fields) = read::read(filter, bounds)?;
         let text = if filter.is_null() { "{}".into() } else { filter.to_string().into() };
-        Ok(Self { root: Arc::new(root), text })
+        Ok(Self { root: Arc::new(root), text, fields: fields.into() })
     }
 
     /// Whether metadata are matched.
@@ -79,11 +81,9 @@ impl Filter {
         &self.root
     }
 
-    /// Each field that it asks about, in the order in which it does.
-    pub fn fields(&self) -> Vec<&Path> {
-        let mut fields = Vec::new();
-        self.root.add_fields(&mut fields);
-        fields
+    /// Each field that it asks about with its place below `/filter`, in the order in which it does.
+    pub fn fields(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.fields.iter().map(|(path, at)| (path, at.as_str()))
     }
 
     /// Whether it asks for nothing.
@@ -95,7 +95,7 @@ impl Filter {
 /// Matches everybody.
 impl Default for Filter {
     fn default() -> Self {
-        Self { root: Arc::new(Node::All(Vec::new())), text: "{}".into() }
+        Self { root: Arc::new(Node::All(Vec::new())), text: "{}".into(), fields: Arc::default() }
     }
 }
 

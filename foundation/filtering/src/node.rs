@@ -29,17 +29,6 @@ impl Node {
         }
     }
 
-    /// Adds each field that is asked about.
-    pub fn add_fields<'n>(&'n self, fields: &mut Vec<&'n Path>) {
-        match self {
-            Self::All(parts) | Self::Any(parts) => {
-                parts.iter().for_each(|part| part.add_fields(fields));
-            }
-            Self::Not(part) => part.add_fields(fields),
-            Self::Field(path, _) => fields.push(path),
-        }
-    }
-
     /// Each of these; one alone stands for itself.
     pub fn all(mut parts: Vec<Self>) -> Self {
         match (parts.len(), parts.pop()) {

@@ -18,17 +18,18 @@ const DEEPEST: usize = 32;
 /// Forms that join filters.
 const LOGICAL: &[&str] = &["$and", "$or", "$not", "not"];
 
-/// Reads a filter.
-pub fn read(filter: &Value, bounds: Bounds) -> Result<Node, Refusal> {
+/// Reads a filter; with the fields that it asks about, each with its place.
+pub fn read(filter: &Value, bounds: Bounds) -> Result<(Node, Vec<(Path, String)>), Refusal> {
     if !is_nested_within(filter, DEEPEST) {
         return Err(refuse(PLACE, format!("nested deeper than {DEEPEST} levels")));
     }
-    let mut reader = Reader { bounds, clauses: 0 };
-    match filter {
-        Value::Null => Ok(Node::All(Vec::new())),
-        Value::Object(members) => reader.object(members, PLACE, 0),
-        _ => Err(refuse(PLACE, "a filter is an object, or null for everybody".to_owned())),
-    }
+    let mut reader = Reader { bounds, clauses: 0, fields: Vec::new() };
+    let root = match filter {
+        Value::Null => Node::All(Vec::new()),
+        Value::Object(members) => reader.object(members, PLACE, 0)?,
+        _ => return Err(refuse(PLACE, "a filter is an object, or null for everybody".to_owned())),
+    };
+    Ok((root, reader.fields))
 }
 
 fn refuse(at: &str, message: String) -> Refusal {
@@ -39,6 +40,7 @@ fn refuse(at: &str, message: String) -> Refusal {
 struct Reader {
     bounds: Bounds,
     clauses: usize,
+    fields: Vec<(Path, String)>,
 }
 
 impl Reader {
@@ -195,6 +197,7 @@ impl Reader {
             Some(element) => refuse(&below(at, element.to_string()), message),
             None => refuse(at, message),
         })?;
+        self.fields.push((path.clone(), at.to_owned()));
         Ok(Node::Field(path, test))
     }
 }

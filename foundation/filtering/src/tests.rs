@@ -165,10 +165,17 @@ fn any_field_can_be_named() {
 fn a_filter_names_its_fields() {
     let json = json!({"a": 1, "$or": [{"b.c.lt": 2}, {"not": {"d": {"$gt": 1, "$lt": 2}}}]});
     let filter = parse(&json).unwrap();
-    let mut fields: Vec<String> = filter.fields().iter().map(|path| path.to_string()).collect();
+    let mut fields: Vec<_> = filter.fields().map(|(path, at)| (path.to_string(), at)).collect();
     fields.sort();
-    assert_eq!(fields, ["a", "b.c", "d", "d"]);
-    assert!(Filter::default().fields().is_empty());
+    let fields: Vec<_> = fields.iter().map(|(path, at)| (path.as_str(), *at)).collect();
+    let expected = [
+        ("a", "/filter/a"),
+        ("b.c", "/filter/$or/0/b.c.lt"),
+        ("d", "/filter/$or/1/not/d/$gt"),
+        ("d", "/filter/$or/1/not/d/$lt"),
+    ];
+    assert_eq!(fields, expected);
+    assert_eq!(Filter::default().fields().count(), 0);
     let path = Path::read("b.c").unwrap();
     assert_eq!(path.steps().collect::<Vec<_>>(), ["b", "c"]);
 }

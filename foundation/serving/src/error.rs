@@ -57,6 +57,16 @@ pub enum ServeError {
         /// What the kernel said.
         source: std::io::Error,
     },
+    /// What the system finds where it starts, or whom it depends on, stands in its way.
+    #[error("cannot {doing}: {why}")]
+    Stopped {
+        /// What was being done, as in "open the store".
+        doing: &'static str,
+        /// What is wrong.
+        why: String,
+        /// What can be done about it.
+        hint: &'static str,
+    },
     /// A resource of the system failed, such as its runtime or its timer.
     #[error("cannot {doing}: {source}")]
     Io {
@@ -72,7 +82,7 @@ impl ServeError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Options(_) => 2,
-            Self::Listen { .. } | Self::Io { .. } => 4,
+            Self::Listen { .. } | Self::Stopped { .. } | Self::Io { .. } => 4,
         }
     }
 

@@ -12,6 +12,7 @@ pub mod embed;
 pub mod fault;
 pub mod front;
 pub mod gateway;
+mod guarded;
 pub mod index;
 pub mod judge;
 pub mod metadata;

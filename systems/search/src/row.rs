@@ -18,6 +18,9 @@ pub const LONGEST_METADATA: usize = 16 * 1024;
 /// How deep objects and lists may be within each other in a row's metadata, itself counted.
 pub const DEEPEST_METADATA: usize = 5;
 
+/// How many names a row's metadata may have, on all levels.
+pub const MOST_FIELDS: usize = 256;
+
 /// How many refused rows are told one by one.
 pub const REFUSED_TOLD: usize = 100;
 
@@ -269,14 +272,8 @@ fn check_vector(vector: &[f32]) -> Result<(), Fault> {
 }
 
 fn check_metadata(metadata: &Map<String, Value>) -> Result<(), Fault> {
-    let mut place = String::from("/metadata");
-    for (key, value) in metadata {
-        let length = place.len();
-        place.push('/');
-        place.push_str(&escaped(key));
-        check_depth(value, 2, &mut place)?;
-        place.truncate(length);
-    }
+    let mut walk = Walk { place: String::from("/metadata"), names: 0 };
+    walk.members(metadata, 1)?;
     let length = serde_json::to_vec(metadata).map_or(0, |json| json.len());
     if length <= LONGEST_METADATA {
         return Ok(());
@@ -286,28 +283,47 @@ fn check_metadata(metadata: &Map<String, Value>) -> Result<(), Fault> {
     Err(invalid(message, "/metadata"))
 }
 
-/// Refuses what is deeper than [`DEEPEST_METADATA`]; `depth` is that of the value if it has parts.
-fn check_depth(value: &Value, depth: usize, place: &mut String) -> Result<(), Fault> {
-    let mut inner = |key: &str, value: &Value| {
-        let length = place.len();
-        place.push('/');
-        place.push_str(key);
-        check_depth(value, depth + 1, place)?;
-        place.truncate(length);
+/// Goes through metadata, and knows where it is and how many names it has met.
+struct Walk {
+    place: String,
+    names: usize,
+}
+
+impl Walk {
+    /// Refuses what is deeper than [`DEEPEST_METADATA`], and the name beyond [`MOST_FIELDS`]; `depth` is that of the
+    /// object.
+    fn members(&mut self, members: &Map<String, Value>, depth: usize) -> Result<(), Fault> {
+        members.iter().try_for_each(|(key, value)| {
+            self.names += 1;
+            self.part(&escaped(key), value, depth + 1)
+        })
+    }
+
+    fn part(&mut self, key: &str, value: &Value, depth: usize) -> Result<(), Fault> {
+        let length = self.place.len();
+        self.place.push('/');
+        self.place.push_str(key);
+        if self.names > MOST_FIELDS {
+            return self.refuse(format!("metadata has at most {MOST_FIELDS} names in all"));
+        }
+        match value {
+            Value::Array(_) | Value::Object(_) if depth > DEEPEST_METADATA => {
+                return self.refuse(format!("metadata is at most {DEEPEST_METADATA} deep"));
+            }
+            Value::Array(values) => {
+                for (number, value) in values.iter().enumerate() {
+                    self.part(&number.to_string(), value, depth + 1)?;
+                }
+            }
+            Value::Object(members) => self.members(members, depth)?,
+            _ => {}
+        }
+        self.place.truncate(length);
         Ok(())
-    };
-    match value {
-        Value::Array(_) | Value::Object(_) if depth > DEEPEST_METADATA => {
-            let message = format!("metadata is at most {DEEPEST_METADATA} deep");
-            Err(invalid(message, std::mem::take(place)))
-        }
-        Value::Array(values) => {
-            values.iter().enumerate().try_for_each(|(n, value)| inner(&n.to_string(), value))
-        }
-        Value::Object(values) => {
-            values.iter().try_for_each(|(key, value)| inner(&escaped(key), value))
-        }
-        _ => Ok(()),
+    }
+
+    fn refuse(&mut self, message: String) -> Result<(), Fault> {
+        Err(invalid(message, std::mem::take(&mut self.place)))
     }
 }
 

@@ -57,11 +57,18 @@ pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Resul
     start::run(None, prepare, async |(part, listener), stop| {
         let room = Room::new(listener, stop)?;
         let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
+        let identity = embed::identity(&embed).await;
+        let identity = identity.map_err(stopped("embed a text", "give another `model`"))?;
         let embed = Cached::new(embed, part.cache);
         let effective =
             room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
-        room.serve(("search-embedder", effective), Embedder::new(embed), part.limits, announce)
-            .await
+        room.serve(
+            ("search-embedder", effective),
+            Embedder::new(embed, identity),
+            part.limits,
+            announce,
+        )
+        .await
     })
 }
 
@@ -142,9 +149,13 @@ impl Room {
     }
 }
 
+/// What can be done about what a folder holds.
+const FOLDER: &str =
+    "put back a copy of all of the folder of `path`, or begin anew with an empty one";
+
 /// A fault at the start, as the environment's.
-fn failed(fault: Fault) -> std::io::Error {
-    std::io::Error::other(fault.to_string())
+fn stopped(doing: &'static str, hint: &'static str) -> impl FnOnce(Fault) -> ServeError {
+    move |fault| ServeError::Stopped { doing, why: fault.message, hint }
 }
 
 fn embedder(
@@ -152,12 +163,12 @@ fn embedder(
     dimension: usize,
     seed: u64,
 ) -> Result<embed::local::Local, ServeError> {
-    let embed = embed::local::Local::open(model, dimension, seed).map_err(failed);
-    embed.map_err(ServeError::while_doing("open the embedder"))
+    let hint = "`model` is a folder with config.json, tokenizer.json and model.safetensors of a model2vec model";
+    embed::local::Local::open(model, dimension, seed).map_err(stopped("open the embedder", hint))
 }
 
 fn local(settings: local::Settings) -> Result<Local, ServeError> {
-    Local::open(settings).map_err(failed).map_err(ServeError::while_doing("open the index"))
+    Local::open(settings).map_err(stopped("open the index", FOLDER))
 }
 
 async fn open(
@@ -173,8 +184,9 @@ async fn open(
             with_embedder(configuration, embed, (listen, room), announce).await
         }
         settings::Embedder::Remote(url) => {
-            let embed = embed::remote::Remote::connect(&url, within).await.map_err(failed);
-            let embed = embed.map_err(ServeError::while_doing("reach the embedder"))?;
+            let hint = "start it before the service: `proofload serve search-embedder`";
+            let embed = embed::remote::Remote::connect(&url, within).await;
+            let embed = embed.map_err(stopped("reach the embedder", hint))?;
             with_embedder(configuration, embed, (listen, room), announce).await
         }
     }
@@ -190,12 +202,11 @@ async fn with_embedder<E: Embed>(
         let make = ServeError::while_doing("make the folder of `path`");
         std::fs::create_dir_all(folder).map_err(make)?;
     }
-    let open = ServeError::while_doing("open the metadata");
-    let metadata = Metadata::open(configuration.folder.as_deref()).map_err(failed).map_err(open)?;
-    let playbook = Playbook::open(&metadata).map_err(failed);
-    let playbook = playbook.map_err(ServeError::while_doing("open the playbook"))?;
-    let origin = origin::check(&metadata, &embed).await.map_err(failed);
-    origin.map_err(ServeError::while_doing("compare the embedding with that of the rows"))?;
+    let metadata = Metadata::open(configuration.folder.as_deref());
+    let metadata = metadata.map_err(stopped("open the metadata", FOLDER))?;
+    let playbook = Playbook::open(&metadata).map_err(stopped("open the playbook", FOLDER))?;
+    let compare = "compare the embedding with that of the rows";
+    origin::check(&metadata, &embed).await.map_err(stopped(compare, FOLDER))?;
     let embed = Cached::new(embed, configuration.cache);
     match configuration.index.clone() {
         settings::Index::Local(settings) => {
@@ -205,10 +216,12 @@ async fn with_embedder<E: Embed>(
             with_parts(configuration, parts, (listen, room), announce).await
         }
         settings::Index::Remote(url) => {
-            let reach = ServeError::while_doing("reach the index");
+            let hint =
+                "start it before the service, with its dimension: `proofload serve search-index`";
             let index = index::remote::Remote::connect(&url, configuration.part_timeout).await;
-            let index = index.and_then(|index| fitting(index, embed.dimension())).map_err(failed);
-            let parts = Parts { embed, index: index.map_err(reach)?, metadata, playbook };
+            let index = index.and_then(|index| fitting(index, embed.dimension()));
+            let index = index.map_err(stopped("reach the index", hint))?;
+            let parts = Parts { embed, index, metadata, playbook };
             with_parts(configuration, parts, (listen, room), announce).await
         }
     }
@@ -239,8 +252,10 @@ async fn with_parts<E: Embed, I: Index>(
     });
     let mut effective = room.effective(effective, &limits, threads);
     let gateway = Gateway::new(parts, tuning, &room.metrics);
-    let filled = filling::fill(&gateway, (workers, seed), threads).await.map_err(failed);
-    effective["rows"] = json!(filled.map_err(ServeError::while_doing("fill the index"))?);
+    let filled = filling::fill(&gateway, (workers, seed), threads).await;
+    let filled = filled.map_err(stopped("fill the index", filling::HINT))?;
+    effective["rows"] = json!(filled.rows);
+    effective["rows_forgotten"] = json!(filled.forgotten);
     let Room { listener, address, stop, metrics } = room;
     // Behind a front it stops after the front, which may still have to answer.
     let (stopper, behind) = Stop::pair();

@@ -1,6 +1,6 @@
 //! What the service and its parts are started with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serving::error::BadOptions;
@@ -105,18 +105,26 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
             Index::Local(local(&settings, DIMENSION, (threads, below)))
         }
     };
+    let workers = settings.count("workers", 0, 0..=staffing::MOST);
+    if let Index::Local(local::Settings { max_rows, .. }) = index
+        && max_rows < workers
+    {
+        settings.refuse(format!(
+            "max_rows: expected room for the {workers} rows of workers, got {max_rows}"
+        ));
+    }
     let configuration = Configuration {
         embedder,
         cache: cache(&settings),
         index,
         folder,
-        workers: settings.count("workers", 0, 0..=staffing::MOST),
+        workers,
         seed,
         part_timeout: Duration::from_nanos(settings.positive_time("part_timeout", PART_NS)),
         tuning: tuning(&settings, threads),
-        front: Front::read(&settings),
+        front: front(&settings),
         threads,
-        limits: Limits::read_with_bodies(&settings),
+        limits: limits(&settings),
     };
     settings.finish("the search service")?;
     Ok(configuration)
@@ -134,7 +142,7 @@ pub(crate) fn embedder(options: &Options) -> Result<EmbedderPart, BadOptions> {
         seed: seed(&settings),
         cache: cache(&settings),
         threads: threads(&settings),
-        limits: Limits::read_with_bodies(&settings),
+        limits: limits(&settings),
     };
     settings.finish("the embedder")?;
     Ok(part)
@@ -147,7 +155,7 @@ pub(crate) fn index(options: &Options) -> Result<IndexPart, BadOptions> {
     let settings = Settings::new(&options.settings);
     let dimension = dimension(&settings);
     let (threads, folder) = (threads(&settings), folder(&settings));
-    let mut limits = Limits::read_with_bodies(&settings);
+    let mut limits = limits(&settings);
     if !settings.has("max_body") {
         // A bulk that the gateway has taken is larger here, with a vector a row.
         limits.max_body_bytes = 512 << 20;
@@ -180,9 +188,39 @@ fn local(
         max_rows: settings.count("max_rows", default.max_rows, 1..=u64::from(u32::MAX / 4)),
         threads,
         snapshot_every: settings.count("snapshot_every", default.snapshot_every, 0..=u64::MAX),
-        rebuild_share: settings.ratio("rebuild_share", default.rebuild_share),
+        rebuild_share: rebuild_share(settings, default.rebuild_share),
         folder,
     }
+}
+
+fn rebuild_share(settings: &Settings<'_>, default: f64) -> f64 {
+    let share = settings.ratio("rebuild_share", default);
+    if !(0.01..=1.0).contains(&share) {
+        settings.refuse(format!("rebuild_share: expected a share from 1% to 100%, got {share}"));
+    }
+    share
+}
+
+/// Without room for a byte nothing could be asked.
+fn limits(settings: &Settings<'_>) -> Limits {
+    let limits = Limits::read_with_bodies(settings);
+    if limits.max_body_bytes == 0 {
+        settings.refuse("max_body: expected a size above zero such as 16MiB, got 0");
+    }
+    limits
+}
+
+/// The front, whose own settings are looked at before it is started with them.
+fn front(settings: &Settings<'_>) -> Front {
+    let front = Front::read(settings);
+    if let Front::Ours { settings: own, .. } = &front {
+        let options = Options { settings: own.clone(), ..Options::default() };
+        let bad = crate::front::check(&options.with("upstream", "http://127.0.0.1:80")).err();
+        for problem in bad.into_iter().flat_map(|bad| bad.problems) {
+            settings.refuse(format!("front_{problem}"));
+        }
+    }
+    front
 }
 
 fn threads(settings: &Settings<'_>) -> usize {
@@ -195,6 +233,9 @@ fn shape(settings: &Settings<'_>) -> (Option<PathBuf>, usize) {
     let model = settings.text("model", "");
     if model.is_empty() {
         return (None, dimension(settings));
+    }
+    if !Path::new(&model).is_dir() {
+        settings.refuse(format!("model: expected the folder of a model, got \"{model}\""));
     }
     (Some(model.into()), DIMENSION)
 }
@@ -214,6 +255,11 @@ fn cache(settings: &Settings<'_>) -> usize {
 
 fn folder(settings: &Settings<'_>) -> Option<PathBuf> {
     let path = settings.text("path", "");
+    // What is not there yet is made.
+    let there = Path::new(&path).ancestors().find(|path| path.exists());
+    if there.is_some_and(|there| !there.is_dir()) {
+        settings.refuse(format!("path: expected a folder, got \"{path}\""));
+    }
     (!path.is_empty()).then(|| path.into())
 }
 
@@ -272,10 +318,37 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_work_is_refused_before_anything_is_opened() {
+        for (key, value) in [
+            ("rebuild_share", "0"),
+            ("max_rows", "3"),
+            ("model", "/nonexistent"),
+            ("path", "/etc/passwd"),
+            ("path", "/etc/passwd/below"),
+            ("max_body", "0"),
+            ("front_cost", "abc"),
+            ("front_slow_share", "2"),
+            ("front_slow_share", "50%"),
+        ] {
+            let mut options = Options::default().with("workers", 5).with(key, value);
+            if key.starts_with("front_") {
+                options = options.with("front", "front");
+            }
+            let problems = service(&options).unwrap_err().problems;
+            assert_eq!(problems.len(), 1, "{key}={value}: {problems:?}");
+            assert!(problems[0].starts_with(key), "{key}={value}: {problems:?}");
+        }
+        for key in ["max_body", "rebuild_share"] {
+            assert!(index(&Options::default().with(key, "0")).is_err(), "{key}");
+        }
+        assert!(embedder(&Options::default().with("max_body", "0B")).is_err());
+    }
+
+    #[test]
     fn a_part_elsewhere_has_settings_of_its_own() {
         let remote = Options::default().with("embedder", "http://h:1").with("index", "http://h:2/");
         assert!(service(&remote).is_ok());
-        let model = Options::default().with("model", "/m").with("dimension", 64);
+        let model = Options::default().with("model", "/").with("dimension", 64);
         assert_eq!(service(&model).unwrap_err().problems.len(), 1);
         let both = remote.with("dimension", 64).with("ef", 10);
         let problems = service(&both).unwrap_err().problems;

@@ -102,12 +102,16 @@ fn announce(ready: &Ready) {
     let _ = output::print(&format!("{}\n", ready.line()));
 }
 
-/// A bad option is one line, as launchers expect it.
+/// What is wrong is one line, as launchers expect it, with where and what to do below it.
 fn refused(error: &ServeError) -> Problem {
-    if error.exit_code() == 2 {
-        Problem::usage(error.to_string())
-    } else {
-        Problem::environment(error.to_string())
+    match error {
+        ServeError::Options(_) => Problem::usage(error.to_string()).hint(
+            "settings are given as --set NAME=VALUE; the README of the system lists them and their units",
+        ),
+        ServeError::Stopped { doing, why, hint } => {
+            Problem::environment(why).during(*doing).hint(*hint)
+        }
+        ServeError::Listen { .. } | ServeError::Io { .. } => Problem::environment(error.to_string()),
     }
 }
 

@@ -38,6 +38,22 @@ pub trait Embed: Send + Sync + 'static {
     fn effective(&self) -> Value;
 }
 
+/// A text that is embedded to see which embedding it is.
+pub(crate) const PROBE: &str = "forklift driver in Turin, night shift, certificate 7";
+
+/// What tells an embedding from those of other settings: a checksum of a vector, the same in every process.
+///
+/// Errors: `Unavailable` where the embedder is another process
+pub(crate) async fn identity(embed: &impl Embed) -> Result<u32, Fault> {
+    let embedded = match embed.embed(&[PROBE]).await {
+        Err(fault) if fault.code == Code::Unavailable => return Err(fault),
+        embedded => embedded.map(|embedded| embedded.vectors).unwrap_or_default(),
+    };
+    let mut sum = crc32fast::Hasher::new();
+    embedded.iter().flatten().for_each(|number| sum.update(&number.to_le_bytes()));
+    Ok(sum.finalize())
+}
+
 /// Vectors, and how many of them needed no work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {

@@ -4,7 +4,6 @@
 //! A text's vector is the mean of its tokens' vectors, brought to length 1; of a long text the first 512 tokens count.
 //! Nothing is ever fetched from elsewhere.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use model2vec_rs::model::StaticModel;
@@ -14,6 +13,7 @@ use tokenizers as _;
 
 use super::{Embed, Embedded, no_direction, normalize};
 use crate::fault::{Code, Fault};
+use crate::guarded::guarded;
 
 /// Embeds with a model.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Model {
         }
         // A path that exists is never taken for the name of a model elsewhere.
         let load = || StaticModel::from_pretrained(folder, None, Some(true), None);
-        let model = guarded(load).ok_or_else(|| unreadable(folder, "it is damaged"))?;
+        let model = guarded(load).map_err(|_| unreadable(folder, "it is damaged"))?;
         let model = model.map_err(|error| unreadable(folder, &format!("{error:#}")))?;
         Ok(Self { model, folder: folder.to_owned() })
     }
@@ -40,7 +40,7 @@ impl Model {
     fn vector(&self, text: &str) -> Result<Option<Vec<f32>>, Fault> {
         // Tokens without a vector, as of a tokenizer that is another model's, are found out when a text has them.
         let vector = guarded(|| self.model.encode_single(text));
-        let mut vector = vector.ok_or_else(|| {
+        let mut vector = vector.map_err(|_| {
             unreadable(&self.folder, "its tokenizer and its vectors do not belong together")
         })?;
         Ok(normalize(&mut vector).then_some(vector))
@@ -62,11 +62,6 @@ impl Embed for Model {
     fn effective(&self) -> Value {
         json!({ "embedding": "model", "model": self.folder, "dimension": self.dimension() })
     }
-}
-
-/// What the library gives, unless it panics: it trusts the files that it is given.
-fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(call)).ok()
 }
 
 fn unreadable(folder: &Path, why: &str) -> Fault {

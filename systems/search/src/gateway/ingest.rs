@@ -1,15 +1,11 @@
 //! Rows in bulk: read, embedded, kept, and then found.
-//!
-//! What is known about a row is written before the index learns of it, and forgotten after the index has: whatever is
-//! found is known, wherever a crash falls.
 
 mod intended;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Request, StatusCode};
 use serde::Serialize;
 use serving::http::{self, Answer};
@@ -20,8 +16,7 @@ use super::route::Parameters;
 use super::{Gateway, json};
 use crate::embed::Embed;
 use crate::fault::{Code, Fault};
-use crate::index::{Batch, Entry, Index, Written};
-use crate::metadata::Changes;
+use crate::index::{Index, Written};
 use crate::row::{Refused, Row};
 use intended::{Form, Intended};
 
@@ -31,9 +26,6 @@ const BULK: usize = 8 << 10;
 const LARGE: usize = 1 << 20;
 /// Texts that are embedded at a time.
 const AT_ONCE: usize = 256;
-/// Records looked at at a time when those of a dropped index are forgotten.
-const PAGE: usize = 1_000;
-
 /// What became of it.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
@@ -56,11 +48,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     async fn try_ingest(&self, request: &Request<Bytes>) -> Result<Answer, Fault> {
         let parameters = Parameters::read(request.uri().query(), &["drop", "all_or_nothing"])?;
         let form = Form {
-            is_lines: request.headers().get(CONTENT_TYPE).is_some_and(|media| {
-                media
-                    .to_str()
-                    .is_ok_and(|media| media.contains("ndjson") || media.contains("jsonl"))
-            }),
+            is_lines: request.headers().get(CONTENT_TYPE).is_some_and(is_lines),
             drop: parameters.flag("drop")?,
             all_or_nothing: parameters.flag("all_or_nothing")?,
         };
@@ -188,57 +176,6 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         Ok(vectors)
     }
 
-    /// Writes rows and what is known about them.
-    pub(crate) async fn write(
-        &self,
-        drop: bool,
-        (rows, vectors): (Vec<Row>, Vec<Vec<f32>>),
-        delete: Vec<String>,
-    ) -> Result<Written, Fault> {
-        let turns = &self.0.turns;
-        let ids = rows.iter().map(|row| &*row.id).chain(delete.iter().map(String::as_str));
-        let _turns = if drop { turns.take_all().await } else { turns.take(ids).await };
-        let entry = |(row, vector): (&Row, Vec<f32>)| Entry {
-            id: row.id.clone(),
-            vector,
-            attributes: row.metadata.clone(),
-        };
-        let entries = rows.iter().zip(vectors).map(entry).collect();
-        let kept: Option<HashSet<Box<str>>> =
-            drop.then(|| rows.iter().map(|row| row.id.as_str().into()).collect());
-        let metadata = &self.0.parts.metadata;
-        if !rows.is_empty() {
-            metadata.write(Changes { rows, ..Changes::default() }).await?;
-        }
-        let batch = Batch { drop, rows: entries, delete: delete.clone() };
-        let written = self.0.parts.index.write(batch).await?;
-        if let Some(kept) = kept {
-            self.forget_all_but(&kept).await?;
-        }
-        if !delete.is_empty() {
-            metadata.write(Changes { delete, ..Changes::default() }).await?;
-        }
-        Ok(written)
-    }
-
-    async fn forget_all_but(&self, kept: &HashSet<Box<str>>) -> Result<(), Fault> {
-        let metadata = &self.0.parts.metadata;
-        if kept.is_empty() {
-            return metadata.write(Changes { drop: true, ..Changes::default() }).await;
-        }
-        let mut last = Box::from("");
-        loop {
-            let page = metadata.after(&last, PAGE)?;
-            let Some((id, _)) = page.last() else { return Ok(()) };
-            last = id.clone();
-            let ids = page.into_iter().map(|(id, _)| id).filter(|id| !kept.contains(id));
-            let delete: Vec<String> = ids.map(String::from).collect();
-            if !delete.is_empty() {
-                metadata.write(Changes { delete, ..Changes::default() }).await?;
-            }
-        }
-    }
-
     /// Deletes one row; one that is not there is no error.
     pub(super) async fn delete(&self, id: String) -> Result<Answer, Fault> {
         let written = self.write(false, Default::default(), vec![id]).await?;
@@ -249,6 +186,15 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             "sequence": written.sequence,
         })))
     }
+}
+
+/// Whether a media type says one value a line: `application/x-ndjson` and its like, in whatever case, whatever its
+/// parameters.
+fn is_lines(media: &HeaderValue) -> bool {
+    let media = media.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    let media = String::from_utf8_lossy(media.trim_ascii()).to_ascii_lowercase();
+    let kind = media.split_once('/').map_or("", |(_, kind)| kind);
+    ["ndjson", "jsonl", "jsonlines"].contains(&kind.trim_start_matches("x-"))
 }
 
 /// A fault of the embedder, and the row that it is about, if one.

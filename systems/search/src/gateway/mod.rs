@@ -20,8 +20,11 @@ mod render;
 mod route;
 pub mod samples;
 mod search;
+pub(crate) mod seen;
 mod times;
 mod turns;
+mod versions;
+mod writing;
 
 use std::sync::Arc;
 
@@ -43,7 +46,9 @@ use figures::Figures;
 use refusal::{refusal, refusals};
 use route::{Operation, Parameters};
 use samples::Samples;
+use seen::Seen;
 use turns::Turns;
+use versions::Versions;
 
 /// What a gateway stands on.
 #[derive(Debug)]
@@ -81,7 +86,8 @@ impl<E, I> Clone for Gateway<E, I> {
 
 #[derive(Debug)]
 struct Inner<E, I> {
-    parts: Parts<E, I>,
+    parts: Parts<E, Seen<I>>,
+    versions: Versions,
     samples: Samples,
     figures: Figures,
     turns: Turns,
@@ -91,8 +97,10 @@ struct Inner<E, I> {
 impl<E: Embed, I: Index> Gateway<E, I> {
     /// A gateway over these parts, with its figures among those of `registry`.
     pub fn new(parts: Parts<E, I>, tuning: Tuning, registry: &Registry) -> Self {
+        let Parts { embed, index, metadata, playbook } = parts;
         Self(Arc::new(Inner {
-            parts,
+            parts: Parts { embed, index: Seen::new(index), metadata, playbook },
+            versions: Versions::default(),
             samples: Samples::new(tuning.sample_every, tuning.samples),
             figures: Figures::new(registry),
             turns: Turns::default(),
@@ -101,7 +109,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     }
 
     /// What it stands on.
-    pub fn parts(&self) -> &Parts<E, I> {
+    pub(crate) fn parts(&self) -> &Parts<E, Seen<I>> {
         &self.0.parts
     }
 
@@ -113,7 +121,9 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             Operation::Delete(id) => self.delete(id).await,
             Operation::Playbook => Ok(self.playbook()),
             Operation::PutPlaybook => self.learn(request.body()).await,
-            Operation::Snapshot => self.0.parts.index.snapshot().await.map(|told| json(&told)),
+            Operation::Snapshot => {
+                self.0.parts.index.index.snapshot().await.map(|told| json(&told))
+            }
             Operation::Samples => Ok(json(&self.0.samples.sampled())),
         };
         ended.unwrap_or_else(refusal)
@@ -128,7 +138,8 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             #[serde(skip_serializing_if = "Option::is_none")]
             vector: Option<&'a [f32]>,
         }
-        let found = self.0.parts.metadata.get(&[id])?.pop().flatten();
+        let now = self.0.parts.metadata.get(&[id])?.pop().flatten();
+        let found = self.0.versions.acknowledged(id).unwrap_or(now);
         let record =
             found.ok_or_else(|| Fault::new(Code::NotFound, format!("no row is called {id:?}")))?;
         let (text, metadata) = (&*record.text, &*record.metadata);
@@ -185,7 +196,9 @@ impl<E: Embed, I: Index> Handler for Gateway<E, I> {
     async fn health(&self) -> Answer {
         let parts = &self.0.parts;
         let (embed, index) = tokio::join!(parts.embed.ready(), parts.index.status());
-        let mut faults: Vec<Fault> = embed.err().into_iter().chain(index.err()).collect();
+        let metadata = parts.metadata.size();
+        let faults = [embed.err(), index.err(), metadata.err()];
+        let mut faults: Vec<Fault> = faults.into_iter().flatten().collect();
         if faults.is_empty() {
             return http::text(StatusCode::OK, "ok\n");
         }

@@ -22,6 +22,8 @@ pub(super) struct Context {
     pub exact: bool,
     /// Whether the cache knew the query; none where there was nothing to embed.
     pub was_known: Option<bool>,
+    /// Rows that were found and left out, as they were forgotten meanwhile.
+    pub gone: usize,
 }
 
 /// Writes the answer; the times in it are complete but for the few bytes behind them.
@@ -48,6 +50,10 @@ pub(super) fn render(hits: &[Hit], context: &Context, times: &mut Times, watch: 
         Some(false) => br#""miss""#,
         None => b"null",
     });
+    if context.gone > 0 {
+        json.extend_from_slice(br#","gone":"#);
+        push(&mut json, &context.gone);
+    }
     json.extend_from_slice(br#","took_us":"#);
     times.gateway = watch.total();
     times.render(&mut json);
@@ -81,7 +87,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn ranked(id: &str, score: f32, boost: Option<f32>) -> Ranked {
-        Ranked { id: id.into(), score, boost }
+        Ranked { id: id.into(), score, boost, born: 0 }
     }
 
     #[test]
@@ -93,7 +99,8 @@ mod tests {
             Hit { ranked: ranked("w\"1", 0.25, None), record: Some(Arc::new(record)) },
             Hit { ranked: ranked("ü", -1.0, Some(0.5)), record: None },
         ];
-        let context = Context { size: 2, sequence: 9, exact: true, was_known: Some(false) };
+        let context =
+            Context { size: 2, sequence: 9, exact: true, was_known: Some(false), gone: 0 };
         let mut times = Times { embed: 1_500, search: 2, join: 3, gateway: 0 };
         let json = render(&hits, &context, &mut times, &Watch::start());
         let mut read: Value = serde_json::from_slice(&json).unwrap();
@@ -108,9 +115,10 @@ mod tests {
             "took_us": { "embed": 1.5, "search": 0.002, "join": 0.003, "total": null },
         });
         assert_eq!(read, expect);
-        let none = Context { was_known: None, ..context };
+        let none = Context { was_known: None, gone: 7, ..context };
         let json = render(&[], &none, &mut times, &Watch::start());
         let read: Value = serde_json::from_slice(&json).unwrap();
         assert_eq!((&read["results"], &read["cache"]), (&json!([]), &Value::Null));
+        assert_eq!(read["gone"], 7);
     }
 }

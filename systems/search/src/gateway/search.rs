@@ -61,20 +61,22 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let kept = (is_sampled || boosts.is_some()).then(|| (place.vector.clone(), filter.clone()));
         let wanted = k + boosts.as_ref().map_or(0, |boosts| boosts.len());
         let query = Query { vector: place.vector, k: wanted, filter, exact, as_of };
+        let _reading = self.versions.read();
         let found = self.parts.index.search(query).await?;
         times.search = watch.lap();
-        let context = Context {
-            size: found.size,
-            sequence: found.sequence,
-            exact: found.exact,
-            was_known: place.was_known,
-        };
         let (vector, filter) = kept.unwrap_or_default();
         let ranked = match boosts {
             Some(boosts) => self.boosted(&found, &boosts, (&vector, filter.as_ref()), k).await?,
             None => found.nearest.iter().map(plain).collect(),
         };
-        let hits = self.join(ranked, include_metadata)?;
+        let (hits, gone) = self.join(ranked, include_metadata)?;
+        let context = Context {
+            size: found.size,
+            sequence: found.sequence,
+            exact: found.exact,
+            was_known: place.was_known,
+            gone,
+        };
         times.join = watch.lap();
         if is_sampled {
             self.samples.keep(Sample::of(place.text, vector, filter, wanted, found));
@@ -116,7 +118,10 @@ impl<E: Embed, I: Index> Inner<E, I> {
     ) -> Result<Vec<Ranked>, Fault> {
         let has = |id: &str| found.nearest.iter().any(|near| &*near.id == id);
         let missing: Vec<Arc<str>> = boosts.keys().filter(|id| !has(id)).cloned().collect();
-        let records = self.parts.metadata.get(&missing)?;
+        let mut records = self.parts.metadata.get(&missing)?;
+        // Those that came no later than what was found.
+        let born = found.sequence;
+        self.versions.look_back(missing.iter().map(|id| (&**id, born)), &mut records);
         let filter = filter.map(|filter| Filter::parse(filter, Bounds::default())).transpose();
         let filter = filter
             .map_err(|refusal| Fault::new(Code::InvalidFilter, refusal.message).at(refusal.at))?;
@@ -136,25 +141,39 @@ impl<E: Embed, I: Index> Inner<E, I> {
                     embedded.vectors.pop().expect("a vector for each text")
                 }
             };
-            near.push(Near { id, score: cosine(vector, &own) });
+            near.push(Near { id, score: cosine(vector, &own), born });
         }
         Ok(rank(near, boosts, k))
     }
 
-    fn join(&self, ranked: Vec<Ranked>, include_metadata: bool) -> Result<Vec<Hit>, Fault> {
-        let mut records = Vec::new();
-        if include_metadata {
-            let ids: Vec<&str> = ranked.iter().map(|ranked| &*ranked.id).collect();
-            records = self.parts.metadata.get(&ids)?;
+    /// Puts beside rows what was known about them when they were as they were found, and counts those left out: of a
+    /// drop meanwhile, which leaves nothing to show.
+    fn join(
+        &self,
+        ranked: Vec<Ranked>,
+        include_metadata: bool,
+    ) -> Result<(Vec<Hit>, usize), Fault> {
+        if !include_metadata {
+            return Ok((
+                ranked.into_iter().map(|ranked| Hit { ranked, record: None }).collect(),
+                0,
+            ));
         }
-        let mut records = records.into_iter();
-        let hit = |ranked| Hit { ranked, record: records.next().flatten() };
-        Ok(ranked.into_iter().map(hit).collect())
+        let ids: Vec<&str> = ranked.iter().map(|ranked| &*ranked.id).collect();
+        let mut records = self.parts.metadata.get(&ids)?;
+        let found = ranked.iter().map(|ranked| (&*ranked.id, ranked.born));
+        self.versions.look_back(found, &mut records);
+        let all = ranked.len();
+        let hits = ranked.into_iter().zip(records);
+        let hits = hits.filter_map(|(ranked, record)| Some(Hit { ranked, record: Some(record?) }));
+        let hits: Vec<Hit> = hits.collect();
+        let gone = all - hits.len();
+        Ok((hits, gone))
     }
 }
 
 fn plain(near: &Near) -> Ranked {
-    Ranked { id: Arc::clone(&near.id), score: near.score, boost: None }
+    Ranked { id: Arc::clone(&near.id), score: near.score, boost: None, born: near.born }
 }
 
 /// Whether a filter that the index has taken admits a row.

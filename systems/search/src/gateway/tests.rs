@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use http_body_util::BodyExt;
 use hyper::header::{CONTENT_TYPE, RETRY_AFTER};
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
 use super::*;
 use crate::embed::cosine;
@@ -16,13 +17,34 @@ use crate::staffing;
 mod ingest;
 mod playbook;
 mod search;
+mod states;
 
-/// An index without a thought; it can be told to be away.
+/// An index without a thought; it can be told to be away or full, to stop on its way, and to lose everything.
 #[derive(Debug, Default)]
 pub(crate) struct Naive {
     rows: Mutex<BTreeMap<String, Kept>>,
     writes: Mutex<u64>,
     pub(crate) is_away: Mutex<bool>,
+    is_full: Mutex<bool>,
+    gate: Mutex<Option<Gate>>,
+}
+
+/// Where an index stops once, tells so, and goes on when it is told to.
+#[derive(Debug)]
+struct Gate {
+    at: At,
+    reached: oneshot::Sender<()>,
+    go: oneshot::Receiver<()>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum At {
+    /// It has found what it will answer.
+    Found,
+    /// Nothing is written yet.
+    Asked,
+    /// It has written, and nobody knows.
+    Written,
 }
 
 /// The write that put a row there, where it is, and what filters may ask about.
@@ -35,11 +57,27 @@ impl Naive {
         }
         Ok(())
     }
-}
 
-impl Index for Naive {
-    async fn search(&self, query: Query) -> Result<Found, Fault> {
-        self.look()?;
+    fn stop(&self, at: At) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
+        let ((reached, stopped), (on, go)) = (oneshot::channel(), oneshot::channel());
+        *self.gate.lock().unwrap() = Some(Gate { at, reached, go });
+        (stopped, on)
+    }
+
+    async fn pass(&self, at: At) {
+        let gate = self.gate.lock().unwrap().take_if(|gate| gate.at == at);
+        if let Some(Gate { reached, go, .. }) = gate {
+            reached.send(()).unwrap();
+            go.await.unwrap();
+        }
+    }
+
+    fn lose_everything(&self) {
+        self.rows.lock().unwrap().clear();
+        *self.writes.lock().unwrap() = 0;
+    }
+
+    fn found(&self, query: &Query) -> Found {
         let rows = self.rows.lock().unwrap();
         let admits = |attributes: &Map<String, Value>| {
             let filter = query.filter.iter().flat_map(|filter| filter.as_object().unwrap());
@@ -50,19 +88,19 @@ impl Index for Naive {
             .filter(|(_, (written, _, attributes))| {
                 query.as_of.is_none_or(|last| *written <= last) && admits(attributes)
             })
-            .map(|(id, (_, vector, _))| Near {
+            .map(|(id, (born, vector, _))| Near {
                 id: id.as_str().into(),
                 score: cosine(&query.vector, vector),
+                born: *born,
             })
             .collect();
         nearest.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
         nearest.truncate(query.k);
         let sequence = *self.writes.lock().unwrap();
-        Ok(Found { nearest, size: rows.len() as u64, sequence, exact: true })
+        Found { nearest, size: rows.len() as u64, sequence, exact: true }
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, Fault> {
-        self.look()?;
+    fn put(&self, batch: Batch) -> Written {
         let (mut rows, mut writes) = (self.rows.lock().unwrap(), self.writes.lock().unwrap());
         *writes += 1;
         if batch.drop {
@@ -74,7 +112,27 @@ impl Index for Naive {
             rows.insert(entry.id, (*writes, vector, entry.attributes));
         }
         let deleted = batch.delete.iter().filter(|id| rows.remove(*id).is_some()).count();
-        Ok(Written { size: rows.len() as u64, deleted: deleted as u64, sequence: *writes })
+        Written { size: rows.len() as u64, deleted: deleted as u64, sequence: *writes }
+    }
+}
+
+impl Index for Naive {
+    async fn search(&self, query: Query) -> Result<Found, Fault> {
+        self.look()?;
+        let found = self.found(&query);
+        self.pass(At::Found).await;
+        Ok(found)
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written, Fault> {
+        self.pass(At::Asked).await;
+        self.look()?;
+        if *self.is_full.lock().unwrap() {
+            return Err(Fault::new(Code::TooLarge, "it is full").at("/rows"));
+        }
+        let written = self.put(batch);
+        self.pass(At::Written).await;
+        Ok(written)
     }
 
     async fn snapshot(&self) -> Result<Value, Fault> {
@@ -94,7 +152,8 @@ impl Index for Naive {
     }
 }
 
-/// A gateway in memory, and how it is asked.
+/// A gateway in memory, and how it is asked; clones are the same.
+#[derive(Clone)]
 struct Stand {
     gateway: Gateway<Hashed, Naive>,
     registry: Registry,

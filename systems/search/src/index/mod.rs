@@ -82,6 +82,9 @@ pub struct Near {
     pub id: Arc<str>,
     /// Cosine of the angle, in \[−1, 1\].
     pub score: f32,
+    /// In which write it came as it was found.
+    #[serde(default)]
+    pub born: u64,
 }
 
 /// Some changes.

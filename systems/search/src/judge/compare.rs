@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn rows(rows: &[(&str, f32)]) -> Vec<Near> {
-        rows.iter().map(|(id, score)| Near { id: (*id).into(), score: *score }).collect()
+        rows.iter().map(|(id, score)| Near { id: (*id).into(), score: *score, born: 0 }).collect()
     }
 
     fn judged(k: usize, answer: &[(&str, f32)], exact: &[(&str, f32)]) -> (Option<f64>, u64, u64) {

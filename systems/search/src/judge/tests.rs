@@ -8,7 +8,7 @@ fn sample(sequence: u64, nearest: Vec<Near>) -> Sample {
 }
 
 fn near(id: &str, score: f32) -> Near {
-    Near { id: id.into(), score }
+    Near { id: id.into(), score, born: 0 }
 }
 
 #[test]

@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 use super::{Changes, Named, Record};
 use crate::fault::Fault;
 use crate::row::Row;
-use keeper::{Keeper, unusable};
+use keeper::Keeper;
+pub(crate) use keeper::check;
 
 /// Name of the file in its folder.
 pub(super) const FILE: &str = "rows.redb";
@@ -98,11 +99,11 @@ impl Disk {
         let coded = self.read(ROWS, |rows| {
             let mut found = Vec::with_capacity(ids.len());
             for id in ids {
-                found.push(rows.get(id.as_ref())?.map(|value| record(value.value())));
+                found.push(rows.get(id.as_ref())?.map(|value| decoded(value.value())));
             }
             Ok(found)
         })?;
-        coded.into_iter().map(Option::transpose).collect()
+        coded.into_iter().map(|found| found.map(|found| self.sound(found)).transpose()).collect()
     }
 
     pub(super) fn after(&self, id: &str, most: usize) -> Result<Vec<Named>, Fault> {
@@ -110,15 +111,19 @@ impl Disk {
             let mut found = Vec::new();
             for row in rows.range::<&str>((Excluded(id), Unbounded))?.take(most) {
                 let (name, value) = row?;
-                found.push((name.value().into(), record(value.value())));
+                found.push((name.value().into(), decoded(value.value())));
             }
             Ok(found)
         })?;
-        coded.into_iter().map(|(name, record)| Ok((name, record?))).collect()
+        coded.into_iter().map(|(name, record)| Ok((name, self.sound(record)?))).collect()
     }
 
     pub(super) fn size(&self) -> Result<u64, Fault> {
         self.read(ROWS, |rows| Ok(rows.len()?))
+    }
+
+    fn sound(&self, record: Option<Record>) -> Result<Arc<Record>, Fault> {
+        record.map(Arc::new).ok_or_else(|| self.keeper.damaged("a record cannot be read"))
     }
 
     fn read<T>(
@@ -140,10 +145,6 @@ fn coded(row: Row) -> (String, Vec<u8>) {
     vector.iter().for_each(|number| code.extend(number.to_le_bytes()));
     code.extend(metadata.get().as_bytes());
     (row.id, code)
-}
-
-fn record(code: &[u8]) -> Result<Arc<Record>, Fault> {
-    decoded(code).map(Arc::new).ok_or_else(|| unusable("a record in it is damaged"))
 }
 
 fn decoded(code: &[u8]) -> Option<Record> {

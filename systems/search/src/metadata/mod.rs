@@ -28,6 +28,19 @@ pub struct Record {
     pub vector: Option<Box<[f32]>>,
 }
 
+impl Record {
+    /// The row as it was taken.
+    pub(crate) fn row(&self, id: Box<str>) -> Row {
+        Row {
+            id: id.into_string(),
+            text: self.text.to_string(),
+            // What was written was an object.
+            metadata: serde_json::from_str(self.metadata.get()).unwrap_or_default(),
+            vector: self.vector.as_deref().map(<[f32]>::to_vec),
+        }
+    }
+}
+
 /// A row's name and its record.
 pub type Named = (Box<str>, Arc<Record>);
 

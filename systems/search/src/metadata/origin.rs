@@ -2,11 +2,8 @@
 
 use super::Metadata;
 use super::disk::{ORIGIN, Write};
-use crate::embed::{Embed, cosine};
+use crate::embed::{Embed, PROBE, cosine};
 use crate::fault::{Code, Fault};
-
-/// What is embedded at each start.
-const PROBE: &str = "forklift driver in Turin, night shift, certificate 7";
 
 /// Vectors of one embedding agree to more than this; those of two seeds are all but at right angles.
 const AGREED: f32 = 0.999;

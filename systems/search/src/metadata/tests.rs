@@ -136,6 +136,49 @@ fn a_file_of_something_else_is_refused_and_left_alone() {
     assert!(Metadata::open(Some(Path::new("/proc/none"))).is_err());
 }
 
+/// Each so-manieth page of a file overwritten, and the file cut there; `look` is to refuse it, or to find all of it.
+pub(crate) fn damaged(file: &Path, look: impl Fn(&str) -> bool) {
+    const PAGE: usize = 4_096;
+    let whole = std::fs::read(file).unwrap();
+    let step = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 1 } else { 11 };
+    let mut refused = 0;
+    for page in (0..whole.len() / PAGE).step_by(step) {
+        let place = page * PAGE..(page + 1) * PAGE;
+        let mut overwritten = whole.clone();
+        let byte = |(at, byte): (usize, &mut u8)| *byte = (at * 31 + page) as u8;
+        overwritten[place.clone()].iter_mut().enumerate().for_each(byte);
+        let mut zeros = whole.clone();
+        zeros[place.clone()].fill(0);
+        for (what, bytes) in
+            [("overwritten", &overwritten[..]), ("zeros", &zeros), ("cut", &whole[..place.start])]
+        {
+            std::fs::write(file, bytes).unwrap();
+            refused += usize::from(!look(&format!("page {page} {what}")));
+        }
+    }
+    assert!(refused > 3, "pages that are in use were damaged");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_refused_or_all_there() {
+    let folder = Folder::new();
+    let rows: Vec<Row> = crate::staffing::rows(1, 0..500).collect();
+    let metadata = Metadata::open(Some(&folder.0)).unwrap();
+    metadata.write(Changes { rows: rows.clone(), ..Changes::default() }).await.unwrap();
+    drop(metadata);
+    damaged(&folder.0.join("rows.redb"), |what| match Metadata::open(Some(&folder.0)) {
+        Ok(metadata) => {
+            // A file that was cut to nothing is a new one.
+            assert!(what.ends_with("page 0 cut") || names(&metadata).len() == 500, "{what}");
+            true
+        }
+        Err(fault) => {
+            assert!(fault.message.starts_with("the file of rows cannot be used"), "{fault}");
+            false
+        }
+    });
+}
+
 /// Where the process that is killed writes; the test starts itself again with it.
 const VICTIM: &str = "SEARCH_ROWS_VICTIM";
 

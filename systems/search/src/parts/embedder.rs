@@ -23,18 +23,22 @@ pub(crate) struct Texts {
 pub(crate) struct Vectors {
     pub vectors: Vec<Packed>,
     pub hits: u64,
+    /// Of the embedding that they come from.
+    #[serde(default)]
+    pub identity: Option<u32>,
 }
 
 /// An embedder that is asked over HTTP.
 #[derive(Debug)]
 pub struct Embedder<E> {
     embed: E,
+    identity: u32,
 }
 
 impl<E: Embed> Embedder<E> {
-    /// Over this one.
-    pub fn new(embed: E) -> Self {
-        Self { embed }
+    /// Over this one, which is told from others by its [`identity`](crate::embed::identity).
+    pub fn new(embed: E, identity: u32) -> Self {
+        Self { embed, identity }
     }
 
     async fn try_answer(&self, request: Request<Bytes>) -> Result<Vec<u8>, Fault> {
@@ -44,10 +48,12 @@ impl<E: Embed> Embedder<E> {
                 let texts: Vec<&str> = asked.texts.iter().map(String::as_str).collect();
                 let embedded = self.embed.embed(&texts).await?;
                 let vectors = embedded.vectors.into_iter().map(Packed).collect();
-                Ok(super::json(&Vectors { vectors, hits: embedded.hits }))
+                let identity = Some(self.identity);
+                Ok(super::json(&Vectors { vectors, hits: embedded.hits, identity }))
             }
             (&Method::GET, "/v1/effective") => Ok(super::json(&Effective {
                 dimension: self.embed.dimension(),
+                identity: Some(self.identity),
                 effective: self.embed.effective(),
             })),
             _ => {

@@ -37,7 +37,7 @@ impl<I: Index> Served<I> {
             (&Method::GET, "/v1/status") => Ok(super::json(&index.status().await?)),
             (&Method::GET, "/v1/effective") => {
                 let effective = index.effective();
-                Ok(super::json(&Effective { dimension: self.dimension, effective }))
+                Ok(super::json(&Effective { dimension: self.dimension, identity: None, effective }))
             }
             _ => {
                 let what = "operations are POST /v1/search, /v1/write, /v1/snapshot, GET /v1/status, /v1/effective";
@@ -57,5 +57,12 @@ impl<I: Index> Handler for Served<I> {
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
         refusal::unread(status, reason)
+    }
+
+    async fn health(&self) -> Answer {
+        match self.index.status().await {
+            Ok(_) => http::text(StatusCode::OK, "ok\n"),
+            Err(fault) => refusal::refusal(fault),
+        }
     }
 }

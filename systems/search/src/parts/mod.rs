@@ -2,9 +2,9 @@
 //!
 //! | part | request | answer |
 //! |---|---|---|
-//! | embedder | `POST /v1/embed` `{"texts": […]}` | `{"vectors": ["base64", …], "hits": n}` |
+//! | embedder | `POST /v1/embed` `{"texts": […]}` | `{"vectors": ["base64", …], "hits": n, "identity": n}` |
 //! | index | `POST /v1/search`, `/v1/write`, `/v1/snapshot`, `GET /v1/status` | as the trait [`Index`](crate::index::Index) says |
-//! | both | `GET /v1/effective` | `{"dimension": n, "effective": {…}}` |
+//! | both | `GET /v1/effective` | `{"dimension": n, "identity": n, "effective": {…}}`, the identity an embedder's |
 
 mod client;
 pub mod embedder;
@@ -21,6 +21,9 @@ use serde_json::Value;
 pub(crate) struct Effective {
     /// Length of its vectors.
     pub dimension: usize,
+    /// What tells an embedding from others; an index has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<u32>,
     /// The configuration in force.
     pub effective: Value,
 }

@@ -207,6 +207,9 @@ pub struct Ranked {
     /// The boost, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boost: Option<f32>,
+    /// In which write it came, as it was found.
+    #[serde(skip)]
+    pub born: u64,
 }
 
 /// Ranks rows by their scores with boosts; rows of equal scores by their names.
@@ -219,7 +222,8 @@ pub struct Ranked {
 pub fn rank(found: impl IntoIterator<Item = Near>, boosts: &Boosts, k: usize) -> Vec<Ranked> {
     let ranked = |near: Near| {
         let boost = boosts.get(&near.id).copied();
-        Ranked { score: near.score + boost.unwrap_or(0.0), id: near.id, boost }
+        let score = near.score + boost.unwrap_or(0.0);
+        Ranked { score, id: near.id, boost, born: near.born }
     };
     let mut ranked: Vec<Ranked> = found.into_iter().map(ranked).collect();
     ranked.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));

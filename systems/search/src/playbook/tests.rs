@@ -12,7 +12,7 @@ fn in_memory() -> Playbook {
 }
 
 fn near(id: &str, score: f32) -> Near {
-    Near { id: id.into(), score }
+    Near { id: id.into(), score, born: 0 }
 }
 
 #[test]

@@ -94,6 +94,16 @@ fn what_is_too_long_or_too_deep_is_refused_and_no_more() {
 }
 
 #[test]
+fn names_of_all_levels_count_and_one_too_many_is_refused() {
+    let wide = |names: usize| {
+        let inner: Vec<String> = (2..names).map(|n| format!(r#""n{n:03}":0"#)).collect();
+        format!(r#"{{"id":"a","metadata":{{"in":[{{"it":{{{}}}}}]}}}}"#, inner.join(","))
+    };
+    assert!(Row::read(wide(MOST_FIELDS).as_bytes()).is_ok());
+    assert_eq!(place(&wide(MOST_FIELDS + 1)), "/metadata/in/0/it/n256");
+}
+
+#[test]
 fn a_text_is_made_of_the_metadata() {
     let text = |metadata: Value| text_of(metadata.as_object().unwrap());
     let metadata = serde_json::json!({

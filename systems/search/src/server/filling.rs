@@ -1,30 +1,48 @@
 //! What an index holds before it serves: what is known from before, or rows of the generator.
 
+use std::time::Duration;
+
 use crate::embed::Embed;
 use crate::fault::Fault;
 use crate::gateway::Gateway;
-use crate::index::Index;
-use crate::metadata::Named;
+use crate::index::{Batch, Index};
 use crate::row::Row;
 use crate::staffing;
 
 /// Rows written at a time.
 const AT_ONCE: usize = 10_000;
 
+/// What can be done where an index and what is known do not belong together.
+pub(super) const HINT: &str =
+    "put `rows.redb` back beside the index that it belongs to, or begin anew with an empty index";
+
+/// What an index holds after it was filled.
+#[derive(Debug, PartialEq)]
+pub(super) struct Filled {
+    /// How many rows there are.
+    pub rows: u64,
+    /// How many of which nothing is known there were.
+    pub forgotten: u64,
+}
+
 /// Fills an index; rows are made only where there are none.
 ///
 /// An index that holds less than is known, because it was in memory or because of a kill between the two, learns of
-/// all that is known.
+/// all that is known. One that holds more, because it made a write for which the service no longer waited, forgets
+/// everything first.
 ///
-/// Shape:  → how many rows there are
-/// Errors: a part that does not answer, or the disk
+/// Errors: an index with rows where nothing at all is known; a part that does not answer, or the disk
 pub(super) async fn fill<E: Embed, I: Index>(
     gateway: &Gateway<E, I>,
     (workers, seed): (u64, u64),
     threads: usize,
-) -> Result<u64, Fault> {
+) -> Result<Filled, Fault> {
     let parts = gateway.parts();
-    let known = parts.metadata.size()?;
+    let (known, held) = (parts.metadata.size()?, parts.index.status().await?.size);
+    if known == 0 && held > 0 {
+        let why = format!("the index holds {held} rows, and nothing is known about any of them");
+        return Err(Fault::unavailable(why, Duration::from_secs(1)));
+    }
     if known == 0 {
         let mut begin = 0;
         while begin < workers {
@@ -32,27 +50,21 @@ pub(super) async fn fill<E: Embed, I: Index>(
             load(gateway, threads, staffing::rows(seed, begin..end).collect()).await?;
             begin = end;
         }
-    } else if parts.index.status().await?.size < known {
+    } else if held != known {
+        if held > known {
+            parts.index.write(Batch { drop: true, ..Batch::default() }).await?;
+        }
         let mut last = Box::from("");
         loop {
             let page = parts.metadata.after(&last, AT_ONCE)?;
             let Some((id, _)) = page.last() else { break };
             last = id.clone();
-            load(gateway, threads, page.into_iter().map(row).collect()).await?;
+            load(gateway, threads, page.into_iter().map(|(id, record)| record.row(id)).collect())
+                .await?;
         }
     }
-    Ok(parts.index.status().await?.size)
-}
-
-/// A row as it was taken.
-fn row((id, record): Named) -> Row {
-    Row {
-        id: id.into_string(),
-        text: record.text.to_string(),
-        // What was written was an object.
-        metadata: serde_json::from_str(record.metadata.get()).unwrap_or_default(),
-        vector: record.vector.as_deref().map(<[f32]>::to_vec),
-    }
+    let rows = parts.index.status().await?.size;
+    Ok(Filled { rows, forgotten: held.saturating_sub(known) })
 }
 
 async fn load<E: Embed, I: Index>(
@@ -90,7 +102,7 @@ mod tests {
     use crate::embed::hashed::Hashed;
     use crate::gateway::tests::Naive;
     use crate::gateway::{Parts, Tuning};
-    use crate::metadata::Metadata;
+    use crate::metadata::{Changes, Metadata};
     use crate::playbook::Playbook;
 
     fn gateway(metadata: &Metadata) -> Gateway<Hashed, Naive> {
@@ -108,18 +120,39 @@ mod tests {
     async fn rows_are_made_where_there_are_none_and_what_is_known_is_learned_again() {
         let metadata = Metadata::open(None).unwrap();
         let first = gateway(&metadata);
-        assert_eq!(fill(&first, (25_000, 1), 3).await, Ok(25_000));
+        let filled = |rows| Ok(Filled { rows, forgotten: 0 });
+        assert_eq!(fill(&first, (25_000, 1), 3).await, filled(25_000));
         let sequence = first.parts().index.status().await.unwrap().sequence;
-        assert_eq!(fill(&first, (7, 1), 3).await, Ok(25_000), "there are rows");
+        assert_eq!(fill(&first, (7, 1), 3).await, filled(25_000), "there are rows");
         let status = first.parts().index.status().await.unwrap();
         assert_eq!(status.sequence, sequence, "nothing was written");
         let vector = Hashed::new(64, 1).unwrap().vector("own").unwrap();
         let own = Row { id: "own".into(), vector: Some(vector.clone()), ..Row::default() };
         first.write(false, (vec![own], vec![vector.clone()]), Vec::new()).await.unwrap();
         let second = gateway(&metadata);
-        assert_eq!(fill(&second, (7, 1), 3).await, Ok(25_001), "an index that has lost everything");
+        assert_eq!(
+            fill(&second, (7, 1), 3).await,
+            filled(25_001),
+            "an index that has lost everything"
+        );
         let query = crate::index::Query { vector, k: 1, filter: None, exact: true, as_of: None };
         let found = second.parts().index.search(query).await.unwrap();
         assert_eq!(&*found.nearest[0].id, "own", "its vector was given and not embedded");
+    }
+
+    #[tokio::test]
+    async fn an_index_that_knows_more_is_refused_or_learns_anew() {
+        let metadata = Metadata::open(None).unwrap();
+        let service = gateway(&metadata);
+        fill(&service, (20, 1), 3).await.unwrap();
+        metadata
+            .write(Changes { delete: vec![staffing::row(1, 7).id], ..Changes::default() })
+            .await
+            .unwrap();
+        assert_eq!(fill(&service, (20, 1), 3).await, Ok(Filled { rows: 19, forgotten: 1 }));
+        assert_eq!(metadata.size(), Ok(19), "what is known stays");
+        metadata.write(Changes { drop: true, ..Changes::default() }).await.unwrap();
+        let fault = fill(&service, (20, 1), 3).await.unwrap_err();
+        assert!(fault.message.contains("holds 19 rows, and nothing is known"), "{fault}");
     }
 }

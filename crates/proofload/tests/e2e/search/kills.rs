@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 use serde_json::{Value, json};
 
 use super::asking::{address, ask, first, json_of, search, try_ask};
@@ -174,6 +174,8 @@ fn a_part_that_hangs_is_a_503_by_its_deadline() {
     let query = json!({ "query": "forklift", "k": 5 });
     assert_eq!(search(&http, query.clone()).0, 200);
     kill_process(pid(&index.child), Signal::STOP).expect("signals");
+    // It stops when its threads come to it, which is told as a child's end is.
+    waitpid(Some(pid(&index.child)), WaitOptions::UNTRACED).expect("a child");
     let (status, told) = search(&http, query.clone());
     let what = told["error"]["message"].as_str().expect("a sentence");
     assert!(status == 503 && what.ends_with("no answer within 500 ms"), "{told}");

@@ -110,3 +110,19 @@ async fn bulks_do_not_displace_what_the_cache_knows() {
     let (_, told) = stand.search(json!({ "query": "forklift" })).await;
     assert_eq!(told["cache"], "hit");
 }
+
+#[tokio::test]
+async fn a_media_type_is_told_by_its_name_in_whatever_case() {
+    let stand = Stand::new();
+    let body = "{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\",\"text\":\"y\"}";
+    for (media, status) in [
+        ("application/x-ndjson", 200),
+        ("Application/X-NDJSON; charset=utf-8", 200),
+        ("application/jsonl ;a=b", 200),
+        ("application/json; note=ndjson", 400),
+        ("application/json", 400),
+    ] {
+        let (answer, told) = stand.answer("POST", "/v1/workers", media, body).await;
+        assert_eq!(answer.status(), status, "{media}: {told}");
+    }
+}

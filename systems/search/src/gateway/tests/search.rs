@@ -99,7 +99,7 @@ async fn bad_input_has_its_status_code_and_place() {
 #[tokio::test]
 async fn a_part_that_is_away_is_a_503_that_names_it_and_it_comes_back() {
     let stand = Stand::with_rows(5).await;
-    *stand.gateway.0.parts.index.is_away.lock().unwrap() = true;
+    *stand.gateway.0.parts.index.index.is_away.lock().unwrap() = true;
     let body = json!({ "query": "forklift" }).to_string();
     let (answer, told) = stand.answer("POST", "/v1/matrix/search", "application/json", &body).await;
     assert_eq!((answer.status().as_u16(), error(&told).0), (503, "UNAVAILABLE"));
@@ -110,7 +110,7 @@ async fn a_part_that_is_away_is_a_503_that_names_it_and_it_comes_back() {
     let text = health.body_mut().collect().await.unwrap().to_bytes();
     assert_eq!(health.status(), 503);
     assert!(std::str::from_utf8(&text).unwrap().contains("the index is away"), "{text:?}");
-    *stand.gateway.0.parts.index.is_away.lock().unwrap() = false;
+    *stand.gateway.0.parts.index.index.is_away.lock().unwrap() = false;
     assert_eq!(stand.gateway.health().await.status(), 200);
     assert_eq!(stand.search(json!({ "query": "forklift" })).await.0, 200);
 }

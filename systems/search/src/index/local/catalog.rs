@@ -10,11 +10,21 @@ use serde_json::{Map, Value};
 /// Most fields that are indexed; filters on others cost more and find the same.
 const MOST_INDEXED: usize = 64;
 
+/// Most fields that rows have together: each takes room of its own.
+pub(super) const MOST_FIELDS: usize = 1 << 16;
+
 /// How often a name stands in rows, and what stands below it.
 #[derive(Debug, Default)]
 struct Field {
     count: u64,
     below: HashMap<Box<str>, Field>,
+}
+
+/// Fields that no row had before some batches.
+#[derive(Debug, Default)]
+pub(super) struct NewFields {
+    fields: Field,
+    count: usize,
 }
 
 /// Which fields rows have, and which rows may match a filter. Rows are never taken out of the
@@ -24,6 +34,8 @@ pub(super) struct Catalog {
     lookup: Lookup,
     indexed: BTreeSet<Path>,
     fields: Field,
+    /// How many fields there are.
+    size: usize,
 }
 
 impl Catalog {
@@ -31,20 +43,36 @@ impl Catalog {
     pub(super) fn insert(&mut self, attributes: &Map<String, Value>, slot: Slot) {
         let mut new = Vec::new();
         self.fields.add(attributes, &mut Vec::new(), &mut new);
+        self.size += new.len();
         let room = MOST_INDEXED.saturating_sub(self.indexed.len());
         let new = new.into_iter().filter_map(|steps| Path::of(steps).ok());
+        let new: Vec<Path> = new.filter(|path| !self.indexed.contains(path)).collect();
         let before = self.indexed.len();
-        self.indexed.extend(new.take(room));
+        self.indexed.extend(new.into_iter().take(room));
         if self.indexed.len() > before {
-            // Nobody before this row has had the field: there is nothing else to index.
+            // Nobody before this row has had the field, or there was no room then, nor is there any now: there is
+            // nothing else to index.
             self.lookup.reindex(&self.indexed, std::iter::empty());
         }
         self.lookup.insert(attributes, slot);
     }
 
-    /// Tells that a row is gone.
+    /// Tells that a row is gone; fields that no other row has are forgotten.
     pub(super) fn forget(&mut self, attributes: &Map<String, Value>) {
-        self.fields.remove(attributes);
+        self.size -= self.fields.remove(attributes, 1);
+    }
+
+    /// Adds the fields of a row that neither a row nor those already new have; whether there is room for all of
+    /// them, in the place of the rows that are there if `drop`.
+    pub(super) fn has_room(
+        &self,
+        attributes: &Map<String, Value>,
+        new: &mut NewFields,
+        drop: bool,
+    ) -> bool {
+        let (known, size) = if drop { (None, 0) } else { (Some(&self.fields), self.size) };
+        new.count += new.fields.add_unknown(attributes, known, 1);
+        size + new.count <= MOST_FIELDS
     }
 
     /// Whether a row that is there has the field.
@@ -89,14 +117,46 @@ impl Field {
         }
     }
 
-    fn remove(&mut self, members: &Map<String, Value>) {
+    /// Takes names back; how many nobody else has.
+    fn remove(&mut self, members: &Map<String, Value>, depth: usize) -> usize {
+        let mut gone = 0;
         for (name, value) in members {
             let Some(field) = self.below.get_mut(name.as_str()) else { continue };
             field.count = field.count.saturating_sub(1);
-            if let Value::Object(members) = value {
-                field.remove(members);
+            if let Value::Object(members) = value
+                && depth < LONGEST_PATH
+            {
+                gone += field.remove(members, depth + 1);
+            }
+            if field.count == 0 {
+                // What stood below it stood in rows that had it.
+                self.below.remove(name.as_str());
+                gone += 1;
             }
         }
+        gone
+    }
+
+    /// Adds names that are not `known`; how many are neither there nor here.
+    fn add_unknown(
+        &mut self,
+        members: &Map<String, Value>,
+        known: Option<&Self>,
+        depth: usize,
+    ) -> usize {
+        let mut count = 0;
+        for (name, value) in members {
+            let known = known.and_then(|known| known.below.get(name.as_str()));
+            let inner = value.as_object().filter(|_| depth < LONGEST_PATH);
+            if known.is_some() && inner.is_none() {
+                continue;
+            }
+            let is_here = self.below.contains_key(name.as_str());
+            count += usize::from(known.is_none() && !is_here);
+            let field = self.below.entry(name.as_str().into()).or_default();
+            count += inner.map_or(0, |inner| field.add_unknown(inner, known, depth + 1));
+        }
+        count
     }
 }
 
@@ -127,5 +187,34 @@ mod tests {
         assert!(!catalog.has(&path("place.floor")));
         let filter = Filter::parse(&json!({"place.floor": 3}), Bounds::default()).unwrap();
         assert_eq!(catalog.candidates(&filter, 100), Some(vec![0, 1]));
+    }
+
+    impl Field {
+        fn entries(&self) -> usize {
+            self.below.values().map(|field| 1 + field.entries()).sum()
+        }
+    }
+
+    #[test]
+    fn fields_are_bounded_and_forgotten_with_the_last_row_that_had_them() {
+        let row = |n: usize| json!({format!("a{n}"): 1, "place": {format!("b{n}"): 2}});
+        let mut catalog = Catalog::default();
+        for n in 0..1_000 {
+            catalog.insert(row(n).as_object().unwrap(), n as u32);
+            if n > 0 {
+                let before = row(n - 1);
+                catalog.forget(before.as_object().unwrap());
+            }
+            assert_eq!((catalog.size, catalog.fields.entries()), (3, 3), "after row {n}");
+        }
+        let mut new = NewFields::default();
+        let room = (MOST_FIELDS - catalog.size) / 2;
+        for n in 2_000..2_000 + room {
+            assert!(catalog.has_room(row(n).as_object().unwrap(), &mut new, false), "{n}");
+        }
+        assert_eq!(new.count, 2 * room);
+        assert!(catalog.has_room(row(2_000).as_object().unwrap(), &mut new, false), "known");
+        assert!(catalog.has_room(row(999).as_object().unwrap(), &mut new, false), "known");
+        assert!(!catalog.has_room(row(1).as_object().unwrap(), &mut new, false));
     }
 }

@@ -8,6 +8,8 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::intake::{Fit, Fresh};
 use crate::fault::Fault;
+use crate::guarded::{Guarded, guarded};
+use crate::metadata::disk::check;
 
 /// Name to row: in which write it came (8 bytes), its vector, its attributes as JSON.
 const ROWS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("rows");
@@ -27,7 +29,7 @@ const LATER: Duration = Duration::from_secs(1);
 /// The file of the rows.
 #[derive(Debug)]
 pub(super) struct Disk {
-    database: Database,
+    database: Guarded<Database>,
     dimension: usize,
 }
 
@@ -44,9 +46,20 @@ impl Disk {
     /// Errors: a file that cannot be read, of another form, or of vectors of another dimension
     pub(super) fn open(folder: &Path, dimension: usize) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder).map_err(|error| told(&error))?;
-        let database = Database::create(folder.join(FILE)).map_err(|error| told(&error))?;
-        let disk = Self { database, dimension };
-        disk.settle().map_err(|error| told(&error))??;
+        let opened = guarded(|| {
+            let database = Guarded::new(Database::create(folder.join(FILE))?);
+            let disk = Self { database, dimension };
+            Ok(disk.settle()?.map(|()| disk))
+        });
+        called(opened)?
+    }
+
+    /// The same at the start: all of the file is held against its checksums.
+    ///
+    /// Errors: likewise; a file that was damaged
+    pub(super) fn open_whole(folder: &Path, dimension: usize) -> Result<Self, Fault> {
+        let mut disk = Self::open(folder, dimension)?;
+        called(guarded(|| check(&mut disk.database)))?;
         Ok(disk)
     }
 
@@ -74,7 +87,7 @@ impl Disk {
     ///
     /// Errors: the file; a row that is not of the form
     pub(super) fn rows(&self) -> Result<(Vec<Kept>, u64), Fault> {
-        let (mut rows, sequence) = self.read().map_err(|error| told(&error))?;
+        let (mut rows, sequence) = called(guarded(|| self.read()))?;
         let torn = rows.iter().position(Option::is_none);
         if let Some(at) = torn {
             return Err(told(&format!("row {at} of {FILE} cannot be read")));
@@ -102,7 +115,7 @@ impl Disk {
         batches: impl Iterator<Item = &'f Fit>,
         first: u64,
     ) -> Result<(), Fault> {
-        self.commit(batches, first).map_err(|error| told(&error))
+        called(guarded(|| self.commit(batches, first)))
     }
 
     fn commit<'f>(
@@ -129,6 +142,11 @@ impl Disk {
         transaction.commit()?;
         Ok(())
     }
+}
+
+/// redb panics on what makes no sense to it.
+fn called<T>(ended: Result<Result<T, redb::Error>, String>) -> Result<T, Fault> {
+    ended.map_err(|panic| told(&panic))?.map_err(|error| told(&error))
 }
 
 fn told(error: &dyn std::fmt::Display) -> Fault {

@@ -93,7 +93,7 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
     let Some(folder) = &settings.folder else {
         return Ok((Book::new(settings.shape()), None, 0, Loaded::default()));
     };
-    let disk = Disk::open(folder, settings.dimension)?;
+    let disk = Disk::open_whole(folder, settings.dimension)?;
     let (rows, sequence) = disk.rows()?;
     if let Some(newest) = image::newest(folder).filter(|newest| *newest > sequence) {
         let message = format!(
@@ -155,6 +155,9 @@ impl Index for Local {
     }
 
     async fn status(&self) -> Result<Status, Fault> {
+        if self.writer.as_ref().is_some_and(JoinHandle::is_finished) {
+            return Err(closed());
+        }
         let published = self.shared.front.now();
         let tombstones = u64::from(published.slots).saturating_sub(published.size);
         Ok(Status { size: published.size, tombstones, sequence: published.sequence })

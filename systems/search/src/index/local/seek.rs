@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use filtering::lookup::Slot;
-use filtering::words::below;
 use filtering::{Bounds, Filter};
 
 use super::generation::{Published, Row};
@@ -54,13 +53,12 @@ impl Search {
             return Err(Fault::new(Code::InvalidQuery, "nothing is asked for").at("/k"));
         }
         let filter = query.filter.as_ref().map(|filter| read(filter, &published)).transpose()?;
+        // Room is made for as many as are wanted: no more than there are.
+        let k = query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX));
         let mut search = Self {
             vector,
-            k: query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX)),
-            width: shared
-                .ef
-                .load(Ordering::Relaxed)
-                .saturating_add(query.k.saturating_sub(USUAL_K)),
+            k,
+            width: shared.ef.load(Ordering::Relaxed).saturating_add(k.saturating_sub(USUAL_K)),
             filter: filter.filter(|filter| !filter.is_everybody()),
             newest: query.as_of.unwrap_or(u64::MAX).min(published.sequence),
             way: Way::All,
@@ -193,9 +191,8 @@ fn read(filter: &serde_json::Value, published: &Published) -> Result<Filter, Fau
         .map_err(|refusal| refuse(refusal.message, refusal.at))?;
     if published.size > 0 {
         let catalog = published.generation.catalog();
-        if let Some(absent) = filter.fields().into_iter().find(|field| !catalog.has(field)) {
-            let at = below("/filter", absent.to_string());
-            return Err(refuse(format!("no row has the field `{absent}`"), at));
+        if let Some((absent, at)) = filter.fields().find(|(field, _)| !catalog.has(field)) {
+            return Err(refuse(format!("no row has the field `{absent}`"), at.to_owned()));
         }
     }
     Ok(filter)
@@ -211,6 +208,7 @@ struct Top<'s> {
 struct Hit<'s> {
     score: f32,
     id: &'s Arc<str>,
+    born: u64,
 }
 
 impl<'s> Top<'s> {
@@ -221,7 +219,7 @@ impl<'s> Top<'s> {
     }
 
     fn offer(&mut self, score: f32, row: &'s Row) {
-        let hit = Reverse(Hit { score, id: &row.id });
+        let hit = Reverse(Hit { score, id: &row.id, born: row.born });
         if self.heap.len() < self.most {
             self.heap.push(hit);
         } else if let Some(mut least) = self.heap.peek_mut()
@@ -232,9 +230,12 @@ impl<'s> Top<'s> {
     }
 
     fn nearest(self) -> Vec<Near> {
-        let hits = self.heap.into_sorted_vec().into_iter();
-        hits.map(|Reverse(hit)| Near { id: hit.id.clone(), score: hit.score.clamp(-1.0, 1.0) })
-            .collect()
+        let near = |Reverse(Hit { score, id, born }): Reverse<Hit<'_>>| Near {
+            id: id.clone(),
+            score: score.clamp(-1.0, 1.0),
+            born,
+        };
+        self.heap.into_sorted_vec().into_iter().map(near).collect()
     }
 }
 

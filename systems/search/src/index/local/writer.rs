@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::book::Book;
+use super::catalog::{MOST_FIELDS, NewFields};
 use super::disk::Disk;
 use super::generation::{Front, Generation, Published};
 use super::image;
-use super::intake::Fit;
+use super::intake::{Fit, Fresh};
 use super::settings::Settings;
 use crate::fault::{Code, Fault};
 use crate::index::Written;
@@ -266,19 +267,22 @@ fn rebuild(shared: &Shared, base: Arc<Generation>) -> Option<(Book, Arc<Generati
     None
 }
 
-/// How many rows there will be at most, once batches that wait are written.
+/// How many rows there will be at most, once batches that wait are written, and which fields they bring.
 struct Expected {
     size: u64,
+    /// Those of a batch that is refused for them count until the others of its commit are written.
+    fields: NewFields,
     new: HashSet<Arc<str>>,
     is_dropped: bool,
 }
 
 impl Expected {
     fn of(book: &Book) -> Self {
-        Self { size: book.size(), new: HashSet::new(), is_dropped: false }
+        let fields = NewFields::default();
+        Self { size: book.size(), fields, new: HashSet::new(), is_dropped: false }
     }
 
-    /// Errors: more rows than fit
+    /// Errors: more rows, or more fields, than fit
     fn add(&mut self, fit: &Fit, book: &Book, most: u64) -> Result<(), Fault> {
         let (size, is_dropped) = match fit.drop {
             true => (0, true),
@@ -289,6 +293,16 @@ impl Expected {
         let count = fit.rows.iter().filter(|row| is_new(&row.id)).count() as u64;
         if size + count > most {
             let message = format!("{} rows would be more than the {most} that fit", size + count);
+            return Err(Fault::new(Code::TooLarge, message).at("/rows"));
+        }
+        if fit.drop {
+            self.fields = NewFields::default();
+        }
+        let catalog = book.generation.catalog();
+        let has_room =
+            |row: &Fresh| catalog.has_room(&row.attributes, &mut self.fields, is_dropped);
+        if !fit.rows.iter().all(has_room) {
+            let message = format!("metadata of all rows would have more than {MOST_FIELDS} names");
             return Err(Fault::new(Code::TooLarge, message).at("/rows"));
         }
         if fit.drop {

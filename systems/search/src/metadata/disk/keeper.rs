@@ -2,10 +2,14 @@
 //!
 //! Whatever is to be written while one commit is under way goes into the next one together, so that the disk is waited
 //! for once and not once for each writer. A write is answered when it is on the disk.
+//!
+//! A damaged file is found out at the start, where all of it is read and held against its checksums. While it is used
+//! redb does not look at them, and panics on what makes no sense: every call of it goes through [`guarded`], and a file
+//! that one of them could not read is not touched again before the next start.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{LEARNED, ORIGIN, ROWS, Write};
 use crate::fault::Fault;
+use crate::guarded::{Guarded, guarded};
 
 /// How many bytes share a commit; the write that exceeds it is the last in it.
 const MOST: usize = 8 << 20;
@@ -27,8 +32,34 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How the file is opened, the first time and again.
 pub(super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
-/// None after a write failed: the file is opened again, as nobody can say how far the write went.
-type Shared = Arc<RwLock<Option<Database>>>;
+/// The file, as writer and readers share it.
+#[derive(Debug, Default)]
+struct File {
+    /// None after a write failed: the file is opened again, as nobody can say how far the write went.
+    database: RwLock<Option<Guarded<Database>>>,
+    /// What could not be read.
+    damage: OnceLock<String>,
+}
+
+impl File {
+    fn reading(&self) -> RwLockReadGuard<'_, Option<Guarded<Database>>> {
+        self.database.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> RwLockWriteGuard<'_, Option<Guarded<Database>>> {
+        self.database.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Errors: it is damaged
+    fn check(&self) -> Result<(), Fault> {
+        self.damage.get().map_or(Ok(()), |damage| Err(unusable(damage)))
+    }
+
+    /// From now on it is.
+    fn damaged(&self, why: impl Display) -> Fault {
+        unusable(self.damage.get_or_init(|| format!("it is damaged: {why}")))
+    }
+}
 
 /// A write on its way to the file; without one, the file is only to be opened again.
 struct Job {
@@ -39,7 +70,7 @@ struct Job {
 /// Where writes go, and where is read.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    database: Shared,
+    file: Arc<File>,
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     commits: Arc<AtomicU64>,
@@ -48,16 +79,16 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Opens the file.
     pub(super) fn begin(open: Open) -> Result<Self, Fault> {
-        let database: Shared = Arc::default();
+        let file = Arc::<File>::default();
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let commits = Arc::<AtomicU64>::default();
-        let writer = Writer { open, database: database.clone(), commits: commits.clone() };
-        writer.open()?;
+        let writer = Writer { open, file: file.clone(), commits: commits.clone() };
+        writer.open(check)?;
         let thread = std::thread::Builder::new()
             .name("search-file".into())
             .spawn(move || writer.serve(waiting))
             .map_err(unusable)?;
-        Ok(Self { database, jobs: Some(jobs), thread: Some(thread), commits })
+        Ok(Self { file, jobs: Some(jobs), thread: Some(thread), commits })
     }
 
     /// How often the disk was waited for, each time for all that waited.
@@ -78,9 +109,13 @@ impl Keeper {
         &self,
         look: impl FnOnce(&Database) -> Result<T, redb::Error>,
     ) -> Result<T, Fault> {
-        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        match &*database {
-            Some(database) => look(database).map_err(unusable),
+        self.file.check()?;
+        match &*self.file.reading() {
+            Some(database) => match guarded(|| look(database)) {
+                Ok(Ok(seen)) => Ok(seen),
+                Ok(Err(error)) => Err(self.file.damaged(error)),
+                Err(panic) => Err(self.file.damaged(panic)),
+            },
             None => {
                 if let Some(jobs) = &self.jobs {
                     // If so many writes wait, one of them has the file opened.
@@ -89,6 +124,13 @@ impl Keeper {
                 Err(unusable("a write failed, and it is opened again"))
             }
         }
+    }
+}
+
+impl Keeper {
+    /// Tells that what was read is not what was written.
+    pub(super) fn damaged(&self, why: &str) -> Fault {
+        self.file.damaged(why)
     }
 }
 
@@ -106,23 +148,24 @@ impl Drop for Keeper {
 /// The thread's own.
 struct Writer {
     open: Open,
-    database: Shared,
+    file: Arc<File>,
     commits: Arc<AtomicU64>,
 }
 
 impl Writer {
-    fn shared(&self) -> RwLockWriteGuard<'_, Option<Database>> {
-        self.database.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens the file if it is not.
-    fn open(&self) -> Result<(), Fault> {
-        let mut shared = self.shared();
-        if shared.is_none() {
-            let database = (self.open)().map_err(unusable)?;
-            // Makes the tables of a new file.
-            commit(&database, &[]).map_err(unusable)?;
-            *shared = Some(database);
+    fn open(&self, check: fn(&mut Database) -> Result<(), redb::Error>) -> Result<(), Fault> {
+        self.file.check()?;
+        let mut database = self.file.writing();
+        if database.is_none() {
+            let opened = guarded(|| {
+                let mut database = Guarded::new((self.open)()?);
+                check(&mut database)?;
+                // Makes the tables of a new file.
+                commit(&database, &[])?;
+                Ok::<_, redb::Error>(database)
+            });
+            *database = Some(opened.map_err(|panic| self.file.damaged(panic))?.map_err(unusable)?);
         }
         Ok(())
     }
@@ -147,20 +190,36 @@ impl Writer {
     }
 
     fn write(&self, writes: &[Write]) -> Result<(), Fault> {
-        self.open()?;
+        // One that was whole at the start needs not be read again.
+        self.open(|_| Ok(()))?;
         if writes.is_empty() {
             return Ok(());
         }
-        let written = {
-            let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-            database.as_ref().ok_or_else(closed).and_then(|it| commit(it, writes).map_err(unusable))
+        let written = match &*self.file.reading() {
+            Some(database) => match guarded(|| commit(database, writes)) {
+                Ok(written) => written.map_err(unusable),
+                Err(panic) => Err(self.file.damaged(panic)),
+            },
+            None => Err(closed()),
         };
         match written {
             Ok(()) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
-            Err(_) => *self.shared() = None,
+            Err(_) => *self.file.writing() = None,
         }
         written
     }
+}
+
+/// Reads all of a file, and compares it with its checksums.
+///
+/// Errors: it was damaged; what could be read is in force from the next start on
+pub(crate) fn check(database: &mut Database) -> Result<(), redb::Error> {
+    if database.check_integrity()? {
+        return Ok(());
+    }
+    let why =
+        "it was damaged and brought back to an earlier write; the next start goes on from there";
+    Err(redb::Error::Corrupted(why.to_owned()))
 }
 
 fn size(write: &Write) -> usize {

@@ -93,9 +93,14 @@ fn a_filter_on_what_no_row_has_is_refused_and_one_that_nothing_matches_is_not() 
         question.filter = Some(filter);
         wait(index.search(question))
     };
-    for filter in [json!({"town": 1}), json!({"$or": [{"city": 1}, {"town.gt": 1}]})] {
+    for (filter, at) in [
+        (json!({"town": 1}), "/filter/town"),
+        (json!({"$or": [{"city": 1}, {"town.gt": 1}]}), "/filter/$or/1/town.gt"),
+        (json!({"not": {"$and": [{"town": {"$lt": 2}}]}}), "/filter/not/$and/0/town/$lt"),
+        (json!({"a/b.c": 1}), "/filter/a~1b.c"),
+    ] {
         let fault = ask(filter).unwrap_err();
-        assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidFilter, Some("/filter/town")));
+        assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidFilter, Some(at)));
         assert!(fault.message.contains("no row has"), "{}", fault.message);
     }
     let fault = ask(json!({"city.lt": null})).unwrap_err();
@@ -214,5 +219,43 @@ fn settings_out_of_range_are_refused() {
         Settings { rebuild_share: 0.0, ..settings(0) },
     ] {
         assert_eq!(Local::open(bad).unwrap_err().code, Code::InvalidRequest);
+    }
+}
+
+#[test]
+fn ever_new_names_of_fields_are_refused_before_they_fill_the_memory() {
+    let index = Local::open(settings(100)).unwrap();
+    let bulk = |from: usize| {
+        let row = |n: usize| {
+            let names = (0..200).map(|i| (format!("f{}", n * 200 + i), json!(0)));
+            entry(&format!("r-{n}"), vec![1.0; DIMENSION], Value::Object(names.collect()))
+        };
+        rows((from..from + 100).map(row).collect())
+    };
+    let bulks: Vec<_> = (0..4).map(|n| wait(index.write(bulk(n * 100)))).collect();
+    assert!(bulks[..3].iter().all(Result::is_ok), "60,000 names have room");
+    let fault = bulks[3].clone().unwrap_err();
+    assert_eq!((fault.code, fault.at.as_deref()), (Code::TooLarge, Some("/rows")));
+    assert_eq!(index.size(), 300, "nothing of it was taken");
+    write(&index, bulk(0));
+    let delete = (0..100).map(|n| format!("r-{n}")).collect();
+    write(&index, Batch { delete, ..Batch::default() });
+    write(&index, bulk(300));
+    assert_eq!(index.size(), 300, "rows that went have left room");
+    let fault = wait(index.write(bulk(0))).unwrap_err();
+    assert_eq!(fault.code, Code::TooLarge);
+    write(&index, Batch { drop: true, ..bulk(0) });
+}
+
+#[test]
+fn who_wants_more_than_there_is_gets_all_of_it() {
+    let index = Local::open(settings(0)).unwrap();
+    write(&index, some(300, 1));
+    for k in [300, 1 << 32, usize::MAX] {
+        for filter in [None, Some(json!({"odd": true}))] {
+            let count = if filter.is_some() { 150 } else { 300 };
+            let found = find(&index, Query { filter, ..query(vec![1.0; DIMENSION], k) });
+            assert_eq!(found.nearest.len(), count, "{k}");
+        }
     }
 }

@@ -196,3 +196,25 @@ fn without_a_folder_there_is_no_snapshot() {
     let index = Local::open(settings(0)).unwrap();
     assert_eq!(wait(index.snapshot()).unwrap_err().code, Code::InvalidRequest);
 }
+
+#[test]
+fn a_damaged_file_of_rows_is_refused_or_all_there() {
+    let folder = Folder::new();
+    let settings = Settings { folder: Some(folder.0.clone()), ..settings(1_000) };
+    let index = Local::open(settings.clone()).unwrap();
+    write(&index, some(500, 1));
+    let before = all(&index);
+    drop(index);
+    crate::metadata::tests::damaged(&folder.0.join("rows.redb"), |what| {
+        match Local::open(settings.clone()) {
+            Ok(index) => {
+                assert!(what.ends_with("page 0 cut") || all(&index) == before, "{what}");
+                true
+            }
+            Err(fault) => {
+                assert!(fault.message.starts_with("the rows on the disk"), "{what}: {fault}");
+                false
+            }
+        }
+    });
+}

@@ -14,12 +14,15 @@ struct Drive {
     /// How often it was told to keep what was written, which takes it as long as it is stuck.
     kept: Arc<AtomicU64>,
     is_stuck: Arc<AtomicBool>,
+    /// What is read has nothing to do with what was written.
+    is_damaged: Arc<AtomicBool>,
 }
 
 impl Drive {
     fn opener(&self) -> Open {
         let drive = self.clone();
-        Box::new(move || Database::builder().create_with_backend(drive.clone()))
+        // Nothing is kept in memory, so that what is asked for is read.
+        Box::new(move || Database::builder().set_cache_size(0).create_with_backend(drive.clone()))
     }
 
     fn room(&self) -> io::Result<()> {
@@ -34,7 +37,11 @@ impl StorageBackend for Drive {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.bytes.read(offset, out)
+        self.bytes.read(offset, out)?;
+        if self.is_damaged.load(Ordering::SeqCst) {
+            out.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 7) as u8);
+        }
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -151,4 +158,26 @@ fn a_file_that_is_none_is_refused() {
     drive.bytes.write(0, &[7; 4_096]).unwrap();
     let fault = Keeper::begin(drive.opener()).unwrap_err();
     assert!(fault.message.starts_with("the file of rows cannot be used"), "{fault}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_damaged_while_it_is_used_is_not_touched_again() {
+    for is_read_first in [true, false] {
+        let drive = Drive::default();
+        let keeper = Keeper::begin(drive.opener()).unwrap();
+        for number in 0..200 {
+            keeper.write(put(&format!("{number:03}"))).await.unwrap();
+        }
+        drive.is_damaged.store(true, Ordering::SeqCst);
+        if is_read_first {
+            names(&keeper).unwrap_err();
+        }
+        let fault = keeper.write(put("x")).await.unwrap_err();
+        assert_eq!(fault.code.status(), 503);
+        assert!(fault.message.contains("it is damaged"), "{fault}");
+        // However it came about, it stays that way.
+        drive.is_damaged.store(false, Ordering::SeqCst);
+        assert_eq!(names(&keeper).unwrap_err().message, fault.message);
+        assert_eq!(keeper.write(put("y")).await.unwrap_err().message, fault.message);
+    }
 }
