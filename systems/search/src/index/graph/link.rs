@@ -8,19 +8,26 @@ use super::walk::Aim;
 use super::{Graph, Near};
 
 impl Graph {
-    /// Links nodes that were put, on so many threads. Each of them is linked once.
-    pub(crate) fn link_all(&self, nodes: std::ops::Range<u32>, threads: usize) {
+    /// Links nodes that were put, on so many threads, to those that are alive: links to the dead
+    /// lead to where others were, and a node that is looked for would be behind them. Each of them
+    /// is linked once.
+    pub(crate) fn link_all(
+        &self,
+        nodes: std::ops::Range<u32>,
+        threads: usize,
+        is_alive: &(dyn Fn(u32) -> bool + Sync),
+    ) {
         // A graph of few nodes has nowhere to spread to, and a thread costs more than a few links.
         let threads = threads.min(nodes.len() / 64);
         if threads < 2 {
-            return nodes.for_each(|node| self.link(node));
+            return nodes.for_each(|node| self.link(node, is_alive));
         }
         let next = AtomicU32::new(nodes.start);
         let work = || {
             while let Some(node) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).filter(|node| *node < nodes.end)
             {
-                self.link(node);
+                self.link(node, is_alive);
             }
         };
         std::thread::scope(|scope| {
@@ -30,7 +37,7 @@ impl Graph {
     }
 
     /// Links a node that was put (algorithm 1).
-    fn link(&self, number: u32) {
+    fn link(&self, number: u32, is_alive: &dyn Fn(u32) -> bool) {
         let level = self.level(number);
         let mut growing = None;
         if self.entry().is_none_or(|(top, _)| level > top) {
@@ -39,7 +46,7 @@ impl Graph {
         match self.entry() {
             None => self.begin_at(level, number),
             Some((top, entry)) => {
-                self.link_below(number, level.min(top), (top, entry));
+                self.link_below(number, level.min(top), (top, entry), is_alive);
                 if level > top {
                     self.begin_at(level, number);
                 }
@@ -48,7 +55,13 @@ impl Graph {
         drop(growing);
     }
 
-    fn link_below(&self, number: u32, highest: usize, (top, entry): (usize, u32)) {
+    fn link_below(
+        &self,
+        number: u32,
+        highest: usize,
+        (top, entry): (usize, u32),
+        is_alive: &dyn Fn(u32) -> bool,
+    ) {
         let node = self.at(number);
         let begin = self.near(&node.vector, entry, self.at(entry));
         let near = (highest + 1..=top)
@@ -60,7 +73,12 @@ impl Graph {
         for level in (0..=highest).rev() {
             let width = self.shape.ef_construction;
             let aim = Aim { vector: &node.vector, level, width, notes_all: false };
-            let mut found = self.walk(aim, &begin, &mut visits, &mut |_| true);
+            let mut is_wanted = |near: Near| is_alive(near.node);
+            let mut found = self.walk(aim, &begin, &mut visits, &mut is_wanted);
+            if found.is_empty() {
+                // Nobody is alive here; the dead at least lead on.
+                found = self.walk(aim, &begin, &mut visits, &mut |_| true);
+            }
             found.sort_unstable_by(|one, other| other.cmp(one));
             levels.push((level, self.select(&found, self.shape.m)));
             begin = found;

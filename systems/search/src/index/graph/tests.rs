@@ -31,7 +31,7 @@ fn vectors(seed: u64, count: usize, centres: usize) -> Vec<Arc<[f32]>> {
 fn graph(vectors: &[Arc<[f32]>], threads: usize) -> Graph {
     let graph = Graph::new(SHAPE);
     vectors.iter().zip(0..).for_each(|(vector, node)| graph.put(node, vector.clone()));
-    graph.link_all(0..vectors.len() as u32, threads);
+    graph.link_all(0..vectors.len() as u32, threads, &|_| true);
     graph
 }
 

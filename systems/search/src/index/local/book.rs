@@ -120,7 +120,8 @@ impl Book {
     /// Links what is not linked yet, unless so few rows are compared one by one.
     pub(super) fn link(&mut self, brute_force_below: u64, threads: usize) {
         if self.size() >= brute_force_below {
-            self.generation.graph.link_all(self.linked..self.nodes, threads);
+            let is_alive = |node| self.generation.rows_of(node).any(|row| row.died().is_none());
+            self.generation.graph.link_all(self.linked..self.nodes, threads, &is_alive);
             self.linked = self.nodes;
         }
     }
