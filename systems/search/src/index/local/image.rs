@@ -16,7 +16,7 @@ use super::generation::Published;
 use crate::index::graph::{Graph, Shape};
 
 const MAGIC: &[u8; 8] = b"plsearch";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How many snapshots are kept.
 const KEPT: usize = 2;

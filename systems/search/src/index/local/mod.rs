@@ -114,7 +114,7 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
         let vector = node.and_then(|(_, node)| book.generation.graph.vector(*node));
         match (node, vector) {
             (Some((born, node)), Some(vector)) if book::is_same(vector, &kept.fresh.vector) => {
-                book.attach(kept.fresh, *node, *born);
+                book.restore(kept.fresh, *node, *born);
             }
             _ => others.push(kept),
         }

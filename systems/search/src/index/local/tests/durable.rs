@@ -114,7 +114,7 @@ fn snapshots_of_other_parameters_are_refused_and_rows_of_another_dimension_end_t
     fs::write(&file, bytes).unwrap();
     let index = Local::open(durable(&folder)).unwrap();
     let told = index.effective()["loaded"]["refused"][0].as_str().unwrap().to_owned();
-    assert_eq!(told, "snapshot 1 refused: it is of version 9, and 1 is asked for, before byte 12");
+    assert_eq!(told, "snapshot 1 refused: it is of version 9, and 2 is asked for, before byte 12");
 }
 
 /// Every truncation, and a bit changed in every byte, of a small snapshot.
