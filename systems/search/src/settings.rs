@@ -105,12 +105,18 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
             Index::Local(local(&settings, DIMENSION, (threads, below)))
         }
     };
+    let workers = settings.count("workers", 0, 0..=staffing::MOST);
+    if let Index::Local(local::Settings { max_rows, .. }) = &index
+        && workers > *max_rows
+    {
+        settings.refuse(format!("workers: {workers} are more than the {max_rows} of `max_rows`"));
+    }
     let configuration = Configuration {
         embedder,
         cache: cache(&settings),
         index,
         folder,
-        workers: settings.count("workers", 0, 0..=staffing::MOST),
+        workers,
         seed,
         part_timeout: Duration::from_nanos(settings.positive_time("part_timeout", PART_NS)),
         tuning: tuning(&settings, threads),
@@ -167,6 +173,11 @@ fn local(
     let count = |key, default: usize, least, most| {
         settings.count(key, default as u64, least..=most) as usize
     };
+    let rebuild_share = settings.ratio("rebuild_share", default.rebuild_share);
+    if rebuild_share < local::LEAST_REBUILD_SHARE {
+        settings
+            .refuse(format!("rebuild_share: expected 1% to 100%, got {}%", 100.0 * rebuild_share));
+    }
     local::Settings {
         dimension,
         m: count("m", default.m, 2, 512),
@@ -180,7 +191,7 @@ fn local(
         max_rows: settings.count("max_rows", default.max_rows, 1..=u64::from(u32::MAX / 4)),
         threads,
         snapshot_every: settings.count("snapshot_every", default.snapshot_every, 0..=u64::MAX),
-        rebuild_share: settings.ratio("rebuild_share", default.rebuild_share),
+        rebuild_share,
         folder,
     }
 }
@@ -253,6 +264,15 @@ mod tests {
         assert_eq!(plain.front, Front::Direct);
         embedder(&Options::default()).unwrap();
         assert!(index(&Options::default()).unwrap().limits.max_body_bytes > 1 << 28);
+    }
+
+    #[test]
+    fn what_the_index_would_refuse_is_told_with_its_name() {
+        let told = |options: Options| service(&options).unwrap_err().to_string();
+        let share = told(Options::default().with("rebuild_share", 0_u64));
+        assert!(share.contains("rebuild_share: expected 1% to 100%, got 0%"), "{share}");
+        let rows = told(Options::default().with("workers", 10_u64).with("max_rows", 5_u64));
+        assert!(rows.contains("workers: 10 are more than the 5 of `max_rows`"), "{rows}");
     }
 
     #[test]
