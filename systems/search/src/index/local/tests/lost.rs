@@ -125,7 +125,7 @@ fn whoever_is_left_after_a_crowd_is_found() {
                 {
                     let id = format!("w-{writer}-{row}");
                     write(index, rows(vec![entry(&id, at(writer, row, turn), json!({}))]));
-                    if (turn + row) % 5 == 0 {
+                    if (turn + row).is_multiple_of(5) {
                         write(index, Batch { delete: vec![id], ..Batch::default() });
                     }
                     let found = find(index, query(at(writer, row, turn), 10));
@@ -137,7 +137,7 @@ fn whoever_is_left_after_a_crowd_is_found() {
     let mut missing = 0;
     for (writer, row) in (0..4).flat_map(|writer| (0..ROWS).map(move |row| (writer, row))) {
         let id = format!("w-{writer}-{row}");
-        let is_left = (TURNS - 1 + row) % 5 != 0;
+        let is_left = !(TURNS - 1 + row).is_multiple_of(5);
         let question = query(at(writer, row, TURNS - 1), 1);
         let exact = find(&index, Query { exact: true, ..question.clone() });
         assert_eq!(ids(&exact) == [&*id], is_left, "{id}");
