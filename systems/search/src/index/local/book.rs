@@ -123,7 +123,9 @@ impl Book {
     pub(super) fn link(&mut self, brute_force_below: u64, threads: usize) {
         if self.size() >= brute_force_below {
             let Generation { graph, .. } = &*self.generation;
-            let is_alive = |node| self.generation.is_alive(node);
+            // Rows lie elsewhere in memory than vectors: they are looked at if any is gone.
+            let is_anybody_gone = self.gone() > 0;
+            let is_alive = |node| !is_anybody_gone || self.generation.is_alive(node);
             graph.link_all(self.linked..self.nodes, threads, &is_alive);
             self.linked = self.nodes;
         }
