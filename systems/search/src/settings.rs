@@ -195,7 +195,7 @@ fn local(
 
 fn rebuild_share(settings: &Settings<'_>, default: f64) -> f64 {
     let share = settings.ratio("rebuild_share", default);
-    if !(0.01..=1.0).contains(&share) {
+    if !(local::LEAST_REBUILD_SHARE..=1.0).contains(&share) {
         settings.refuse(format!("rebuild_share: expected a share from 1% to 100%, got {share}"));
     }
     share

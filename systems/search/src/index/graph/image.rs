@@ -8,26 +8,38 @@ use super::{Graph, NOWHERE, Shape};
 /// Most links in a file's word for a count: none has as many.
 const MOST: u32 = 1 << 16;
 
+/// In the place of the number of lasting links: it may be lost.
+const LOST: u32 = u32::MAX;
+
 impl Graph {
     /// Writes the first so many nodes. Others may be added meanwhile: links to them are left out.
     ///
     /// Errors: those of `out`
     pub(crate) fn write(&self, nodes: u32, out: &mut dyn io::Write) -> io::Result<()> {
-        let m = self.shape.m;
         for number in 0..nodes {
             let node = self.at(number);
             for one in node.vector.iter() {
                 out.write_all(&one.to_le_bytes())?;
             }
-            for level in 0..=self.level(number) {
-                let links: Vec<u32> = node.links(m, level).filter(|link| *link < nodes).collect();
-                out.write_all(&(links.len() as u32).to_le_bytes())?;
-                for link in links {
-                    out.write_all(&link.to_le_bytes())?;
-                }
+            for word in self.words(number, nodes) {
+                out.write_all(&word.to_le_bytes())?;
             }
         }
         Ok(())
+    }
+
+    /// A node's links to the first so many: how many last, and for each level their number and they.
+    fn words(&self, number: u32, nodes: u32) -> Vec<u32> {
+        let (m, node) = (self.shape.m, self.at(number));
+        let lasting = node.lasting();
+        let count = |count| node.links(m, 0).take(count).filter(|link| *link < nodes).count();
+        let mut words = vec![lasting.map_or(LOST, |lasting| count(lasting) as u32)];
+        for level in 0..=self.level(number) {
+            let links: Vec<u32> = node.links(m, level).filter(|link| *link < nodes).collect();
+            words.push(links.len() as u32);
+            words.extend(links);
+        }
+        words
     }
 
     /// Reads so many nodes.
@@ -42,10 +54,14 @@ impl Graph {
             let numbers = bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four));
             graph.put(number, numbers.collect::<Arc<[f32]>>());
             let level = graph.level(number);
+            let node = graph.at(number);
+            let lasting = read_word(from)?;
             for level in 0..=level {
                 let links = read_links(nodes, from)?;
-                graph.at(number).set(shape.m, level, links.into_iter());
+                node.set(shape.m, level, links.into_iter());
             }
+            let count = || node.links(shape.m, 0).take(lasting as usize).count();
+            *node.lasting() = (lasting != LOST).then(count);
             if highest.1 == NOWHERE || level > highest.0 {
                 highest = (level, u64::from(number));
             }
@@ -57,17 +73,18 @@ impl Graph {
     }
 }
 
+fn read_word(from: &mut dyn io::Read) -> io::Result<u32> {
+    let mut word = [0; 4];
+    from.read_exact(&mut word).map(|()| u32::from_le_bytes(word))
+}
+
 fn read_links(nodes: u32, from: &mut dyn io::Read) -> io::Result<Vec<u32>> {
     let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-    let mut word = || {
-        let mut word = [0; 4];
-        from.read_exact(&mut word).map(|()| u32::from_le_bytes(word))
-    };
-    let count = word()?;
+    let count = read_word(from)?;
     if count > MOST {
         return Err(invalid("more links than a node has"));
     }
-    let links = (0..count).map(|_| word()).collect::<io::Result<Vec<u32>>>()?;
+    let links = (0..count).map(|_| read_word(from)).collect::<io::Result<Vec<u32>>>()?;
     match links.iter().all(|link| *link < nodes) {
         true => Ok(links),
         false => Err(invalid("a link to no node")),

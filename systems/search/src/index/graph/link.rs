@@ -3,24 +3,34 @@
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::node::room;
+use super::node::{Node, room};
 use super::walk::Aim;
 use super::{Graph, Near};
 
+/// Whether anybody looks for a node.
+type IsAlive<'a> = &'a (dyn Fn(u32) -> bool + Sync);
+
 impl Graph {
-    /// Links nodes that were put, on so many threads. Each of them is linked once.
-    pub(crate) fn link_all(&self, nodes: std::ops::Range<u32>, threads: usize) {
+    /// Links nodes that were put, on so many threads, to those that are alive: links to the dead
+    /// lead to where others were, and a node that is looked for would be behind them. Each of them
+    /// is linked once.
+    pub(crate) fn link_all(
+        &self,
+        nodes: std::ops::Range<u32>,
+        threads: usize,
+        is_alive: IsAlive<'_>,
+    ) {
         // A graph of few nodes has nowhere to spread to, and a thread costs more than a few links.
         let threads = threads.min(nodes.len() / 64);
         if threads < 2 {
-            return nodes.for_each(|node| self.link(node));
+            return nodes.for_each(|node| self.link(node, is_alive));
         }
         let next = AtomicU32::new(nodes.start);
         let work = || {
             while let Some(node) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).filter(|node| *node < nodes.end)
             {
-                self.link(node);
+                self.link(node, is_alive);
             }
         };
         std::thread::scope(|scope| {
@@ -30,16 +40,19 @@ impl Graph {
     }
 
     /// Links a node that was put (algorithm 1).
-    fn link(&self, number: u32) {
+    fn link(&self, number: u32, is_alive: IsAlive<'_>) {
         let level = self.level(number);
         let mut growing = None;
         if self.entry().is_none_or(|(top, _)| level > top) {
             growing = Some(self.growing.lock().unwrap_or_else(PoisonError::into_inner));
         }
         match self.entry() {
-            None => self.begin_at(level, number),
+            None => {
+                *self.at(number).lasting() = Some(0);
+                self.begin_at(level, number);
+            }
             Some((top, entry)) => {
-                self.link_below(number, level.min(top), (top, entry));
+                self.link_below(number, level.min(top), (top, entry), is_alive);
                 if level > top {
                     self.begin_at(level, number);
                 }
@@ -48,7 +61,13 @@ impl Graph {
         drop(growing);
     }
 
-    fn link_below(&self, number: u32, highest: usize, (top, entry): (usize, u32)) {
+    fn link_below(
+        &self,
+        number: u32,
+        highest: usize,
+        (top, entry): (usize, u32),
+        is_alive: IsAlive<'_>,
+    ) {
         let node = self.at(number);
         let begin = self.near(&node.vector, entry, self.at(entry));
         let near = (highest + 1..=top)
@@ -60,35 +79,113 @@ impl Graph {
         for level in (0..=highest).rev() {
             let width = self.shape.ef_construction;
             let aim = Aim { vector: &node.vector, level, width, notes_all: false };
-            let mut found = self.walk(aim, &begin, &mut visits, &mut |_| true);
+            let mut is_wanted = |near: Near| is_alive(near.node);
+            let mut found = self.walk(aim, &begin, &mut visits, &mut is_wanted);
+            if found.is_empty() {
+                // Nobody is alive here; the dead at least lead on.
+                found = self.walk(aim, &begin, &mut visits, &mut |_| true);
+            }
             found.sort_unstable_by(|one, other| other.cmp(one));
             levels.push((level, self.select(&found, self.shape.m)));
             begin = found;
         }
         self.put_back(visits);
         // The lowest level first: whoever comes down through this node finds a way on.
-        for (level, kept) in levels.into_iter().rev() {
-            node.set(self.shape.m, level, kept.iter().map(|near| near.node));
+        for (level, mut kept) in levels.into_iter().rev() {
+            if level == 0 {
+                self.join(number, &begin, &mut kept, is_alive);
+            } else {
+                node.set(self.shape.m, level, kept.iter().map(|near| near.node));
+            }
             for near in &kept {
                 self.link_back(near, level, number);
             }
         }
     }
 
+    /// Links a node on the lowest level, so that there is a way to it and from it for ever: the
+    /// nearest that has room for such a link, and it, keep the links to each other. All those
+    /// together are a tree.
+    fn join(&self, number: u32, found: &[Near], kept: &mut Vec<Near>, is_alive: IsAlive<'_>) {
+        let m = self.shape.m;
+        let node = self.at(number);
+        let mut lasting = node.lasting();
+        let of = found.iter().find(|near| {
+            // Its own links are there before anybody finds it.
+            let others = kept.iter().filter(|other| other.node != near.node);
+            let all = std::iter::once(*near).chain(others);
+            node.set(m, 0, all.map(|near| near.node));
+            self.link_for_ever(near.node, number, is_alive)
+        });
+        match of {
+            Some(of) => {
+                *lasting = Some(1);
+                kept.retain(|near| near.node != of.node);
+            }
+            None => node.set(m, 0, kept.iter().map(|near| near.node)),
+        }
+    }
+
+    /// A link that is never given up; whether there was room for it: half of the links may be
+    /// given up.
+    fn link_for_ever(&self, from: u32, to: u32, is_alive: IsAlive<'_>) -> bool {
+        let m = self.shape.m;
+        let node = self.at(from);
+        let mut lasting = node.lasting();
+        let Some(count) = *lasting else { return false };
+        let mut links: Vec<u32> = node.links(m, 0).collect();
+        let mut others = links.split_off(count);
+        if count == m {
+            let is_needed = |link: &u32| is_alive(*link) || !self.give_up(*link);
+            let (needed, dead) = links.into_iter().partition(is_needed);
+            links = needed;
+            others.extend::<Vec<u32>>(dead);
+        }
+        if links.len() == m {
+            return false;
+        }
+        links.push(to);
+        *lasting = Some(links.len());
+        self.set_some(node, 0, links, &others);
+        true
+    }
+
+    /// Takes a node out of the tree if nobody needs it for getting to others; whether it is out.
+    fn give_up(&self, number: u32) -> bool {
+        // Whoever holds it may wait for the node that asks.
+        let Ok(mut lasting) = self.at(number).lasting.try_lock() else { return false };
+        let is_end = *lasting == Some(1);
+        if is_end {
+            *lasting = None;
+        }
+        is_end
+    }
+
     fn link_back(&self, from: &Near, level: usize, to: u32) {
         let m = self.shape.m;
         let node = self.at(from.node);
-        let _changing = node.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        if node.add(m, level, to) {
-            return;
+        let lasting = node.lasting();
+        if !node.add(m, level, to) {
+            let mut links: Vec<u32> = node.links(m, level).collect();
+            let first = lasting.filter(|_| level == 0).unwrap_or(0);
+            let mut others = links.split_off(first);
+            others.push(to);
+            self.set_some(node, level, links, &others);
         }
-        let links = node.links(m, level);
-        let mut all: Vec<Near> =
-            links.map(|link| self.near(&node.vector, link, self.at(link))).collect();
-        all.push(Near { score: from.score, node: to });
-        all.sort_unstable_by(|one, other| other.cmp(one));
-        let kept = self.select(&all, room(m, level));
-        node.set(m, level, kept.iter().map(|near| near.node));
+    }
+
+    /// Sets a node's links: some, and of others those that lead somewhere if not all have room.
+    fn set_some(&self, node: &Node, level: usize, mut links: Vec<u32>, others: &[u32]) {
+        let left = room(self.shape.m, level) - links.len();
+        if others.len() <= left {
+            links.extend(others);
+        } else {
+            let near = others.iter().map(|link| self.near(&node.vector, *link, self.at(*link)));
+            let mut near: Vec<Near> = near.collect();
+            near.sort_unstable_by(|one, other| other.cmp(one));
+            links.extend(self.select(&near, left).iter().map(|near| near.node));
+        }
+        node.set(self.shape.m, level, links.into_iter());
     }
 
     /// Those that lead somewhere (algorithm 4): each is nearer to where it is looked at from than

@@ -1,7 +1,7 @@
 //! A vector with its links, all levels in one array.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// No node is on more levels: with the fewest links, one in 4³² would be.
 const HIGHEST: usize = 31;
@@ -12,8 +12,9 @@ pub(super) struct Node {
     pub(super) vector: Arc<[f32]>,
     /// For each level the number of links and room for the most there may be.
     links: Box<[AtomicU32]>,
-    /// Held by whoever changes its links.
-    pub(super) changing: Mutex<()>,
+    /// How many links of the lowest level, from the first, are never given up; none of a node that
+    /// may be lost. Held by whoever changes links.
+    pub(super) lasting: Mutex<Option<usize>>,
 }
 
 /// Most links of a node on a level.
@@ -49,7 +50,12 @@ impl Node {
     pub(super) fn new(number: u32, vector: Arc<[f32]>, m: usize) -> Self {
         let words = start(m, level(number, m) + 1);
         let links = (0..words).map(|_| AtomicU32::new(0)).collect();
-        Self { vector, links, changing: Mutex::new(()) }
+        Self { vector, links, lasting: Mutex::new(None) }
+    }
+
+    /// Its links are not changed by others meanwhile.
+    pub(super) fn lasting(&self) -> MutexGuard<'_, Option<usize>> {
+        self.lasting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its links on a level that it is on.

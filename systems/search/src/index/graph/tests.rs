@@ -31,7 +31,7 @@ fn vectors(seed: u64, count: usize, centres: usize) -> Vec<Arc<[f32]>> {
 fn graph(vectors: &[Arc<[f32]>], threads: usize) -> Graph {
     let graph = Graph::new(SHAPE);
     vectors.iter().zip(0..).for_each(|(vector, node)| graph.put(node, vector.clone()));
-    graph.link_all(0..vectors.len() as u32, threads);
+    graph.link_all(0..vectors.len() as u32, threads, &|_| true);
     graph
 }
 
@@ -110,4 +110,41 @@ fn few_nodes_are_all_found() {
 fn one_node_in_m_is_on_the_next_level() {
     let above = (0..160_000).filter(|number| node::level(*number, 16) > 0).count();
     assert!((9_600..10_400).contains(&above), "{above}");
+}
+
+/// Those of the first so many nodes that a walk without an end would not meet.
+fn lost(graph: &Graph, from: u32, nodes: u32) -> Vec<u32> {
+    let mut seen = vec![false; nodes as usize];
+    let mut open = vec![from];
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut seen[node as usize], true) {
+            open.extend(graph.at(node).links(SHAPE.m, 0));
+        }
+    }
+    (0..nodes).filter(|node| !seen[*node as usize]).collect()
+}
+
+/// Nodes in clumps prefer each other's links; there is a way from each to each, also after the
+/// graph was written and read, and to the living when most of those that were there are dead.
+#[test]
+fn there_is_a_way_from_each_node_to_each() {
+    let rows = vectors(5, 6_000, 50);
+    for threads in [1, 4] {
+        let graph = graph(&rows, threads);
+        for from in [0, 77, 5_999] {
+            assert_eq!(lost(&graph, from, 6_000), [0_u32; 0], "{threads} threads");
+        }
+        let mut bytes = Vec::new();
+        graph.write(6_000, &mut bytes).unwrap();
+        let read = Graph::read(SHAPE, 6_000, &mut &bytes[..]).unwrap();
+        let more = vectors(6, 3_000, 1);
+        more.iter().zip(6_000..).for_each(|(vector, node)| read.put(node, vector.clone()));
+        for node in 6_000..9_000 {
+            let is_alive = |other| other % 7 == 0 || other + 20 > node;
+            read.link_all(node..node + 1, 1, &is_alive);
+        }
+        let mut lost = lost(&read, 7, 9_000);
+        lost.retain(|node| node % 7 == 0 || node + 20 > 9_000);
+        assert_eq!(lost, [0_u32; 0], "{threads} threads, then more");
+    }
 }

@@ -39,11 +39,6 @@ impl Book {
     /// Over a graph with so many nodes, all linked, without a row.
     pub(super) fn on(graph: Graph, nodes: u32) -> Self {
         let mut book = Self::new(graph.shape());
-        for node in 0..nodes {
-            let vector = graph.vector(node).expect("all of them are there");
-            let hash = book.hash(vector);
-            book.by_vector.entry(hash).or_insert(node);
-        }
         book.generation = Arc::new(Generation::on(graph, nodes));
         (book.nodes, book.linked) = (nodes, nodes);
         book
@@ -74,8 +69,14 @@ impl Book {
         self.attach(fresh, node, sequence);
     }
 
-    /// The same where the vector's node is known.
-    pub(super) fn attach(&mut self, fresh: Fresh, node: u32, sequence: u64) {
+    /// The same where the vector's node is in the graph already, and perhaps others have it.
+    pub(super) fn restore(&mut self, fresh: Fresh, node: u32, sequence: u64) {
+        let hash = self.hash(&fresh.vector);
+        self.by_vector.insert(hash, node);
+        self.attach(fresh, node, sequence);
+    }
+
+    fn attach(&mut self, fresh: Fresh, node: u32, sequence: u64) {
         let Fresh { id, attributes, .. } = fresh;
         let slot = self.slots;
         self.generation.put_row(slot, id.clone(), attributes, (node, sequence));
@@ -98,10 +99,11 @@ impl Book {
         }
     }
 
-    /// The node of a vector, a new one if there is none.
+    /// The node of a vector, a new one if no living row has it: the graph may lose the dead.
     fn node(&mut self, vector: &Arc<[f32]>) -> u32 {
         let hash = self.hash(vector);
         if let Some(node) = self.by_vector.get(&hash)
+            && self.generation.is_alive(*node)
             && self.generation.graph.vector(*node).is_some_and(|other| is_same(other, vector))
         {
             return *node;
@@ -120,7 +122,11 @@ impl Book {
     /// Links what is not linked yet, unless so few rows are compared one by one.
     pub(super) fn link(&mut self, brute_force_below: u64, threads: usize) {
         if self.size() >= brute_force_below {
-            self.generation.graph.link_all(self.linked..self.nodes, threads);
+            let Generation { graph, .. } = &*self.generation;
+            // Rows lie elsewhere in memory than vectors: they are looked at if any is gone.
+            let is_anybody_gone = self.gone() > 0;
+            let is_alive = |node| !is_anybody_gone || self.generation.is_alive(node);
+            graph.link_all(self.linked..self.nodes, threads, &is_alive);
             self.linked = self.nodes;
         }
     }

@@ -109,6 +109,11 @@ impl Generation {
         std::iter::successors(self.row(last), |row| self.row(row.before))
     }
 
+    /// Whether a row with a node's vector is not gone.
+    pub(super) fn is_alive(&self, node: u32) -> bool {
+        self.rows_of(node).any(|row| row.died().is_none())
+    }
+
     pub(super) fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,7 +16,10 @@ use super::generation::Published;
 use crate::index::graph::{Graph, Shape};
 
 const MAGIC: &[u8; 8] = b"plsearch";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// How the name of a snapshot ends that is not whole yet.
+const SCRATCH: &str = "tmp";
 
 /// How many snapshots are kept.
 const KEPT: usize = 2;
@@ -48,7 +51,7 @@ pub(super) struct Loaded {
 /// Errors: the disk
 pub(super) fn save(folder: &Path, published: &Published) -> io::Result<(PathBuf, u64)> {
     let path = folder.join(format!("graph-{:020}.snapshot", published.sequence));
-    let scratch = path.with_extension("tmp");
+    let scratch = path.with_extension(SCRATCH);
     let file = File::create(&scratch)?;
     let mut out = Summed { inner: BufWriter::new(file), sum: Hasher::new(), length: 0 };
     write(published, &mut out)?;
@@ -100,6 +103,15 @@ pub(super) fn load(folder: &Path, shape: Shape) -> (Option<Image>, Loaded) {
         }
     }
     (None, loaded)
+}
+
+/// Removes what kills left of snapshots that were being written.
+pub(super) fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in entries.filter(|path| path.extension().is_some_and(|end| end == SCRATCH)) {
+        // One that stays costs room and nothing else.
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// Number of the newest snapshot, whole or not.

@@ -28,7 +28,7 @@ use book::Book;
 use disk::Disk;
 use image::Loaded;
 use seek::Search;
-pub use settings::Settings;
+pub use settings::{LEAST_REBUILD_SHARE, Settings};
 use writer::{Job, Shared, Writer};
 
 /// Batches that may wait; beyond that, whoever has one waits before it is taken.
@@ -66,6 +66,7 @@ impl Local {
             back: jobs.downgrade(),
             is_rebuilding: false,
             unsaved: 0,
+            written: 0,
             saver: None,
         };
         let thread = std::thread::Builder::new().name("search-writer".into());
@@ -102,6 +103,7 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
         );
         return Err(Fault::unavailable(message, Duration::from_secs(1)));
     }
+    image::sweep(folder);
     let (image, loaded) = image::load(folder, settings.shape());
     let (mut book, known) = match image {
         Some(image) => (Book::on(image.graph, image.nodes), image.rows),
@@ -114,7 +116,7 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
         let vector = node.and_then(|(_, node)| book.generation.graph.vector(*node));
         match (node, vector) {
             (Some((born, node)), Some(vector)) if book::is_same(vector, &kept.fresh.vector) => {
-                book.attach(kept.fresh, *node, *born);
+                book.restore(kept.fresh, *node, *born);
             }
             _ => others.push(kept),
         }

@@ -16,6 +16,9 @@ const MOST_LINKS: usize = 512;
 /// Widest walk.
 const WIDEST: usize = 1 << 16;
 
+/// Least of [`Settings::rebuild_share`]: below, the graph would be made anew for ever.
+pub const LEAST_REBUILD_SHARE: f64 = 0.01;
+
 /// What an index is made with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Settings {
@@ -81,9 +84,16 @@ impl Settings {
             }
         }
         let most = u64::from(u32::MAX / 4);
-        if !(1..=most).contains(&self.max_rows) || !(0.01..=1.0).contains(&self.rebuild_share) {
-            let message = format!("`max_rows` is in 1 to {most}, `rebuild_share` in 0.01 to 1");
-            return Err(Fault::new(Code::InvalidRequest, message));
+        let refuse = |message: String| Err(Fault::new(Code::InvalidRequest, message));
+        if !(1..=most).contains(&self.max_rows) {
+            return refuse(format!(
+                "`max_rows` is {}, and has to be in 1 to {most}",
+                self.max_rows
+            ));
+        }
+        if !(LEAST_REBUILD_SHARE..=1.0).contains(&self.rebuild_share) {
+            let (share, least) = (self.rebuild_share, LEAST_REBUILD_SHARE);
+            return refuse(format!("`rebuild_share` is {share}, and has to be in {least} to 1"));
         }
         Ok(())
     }

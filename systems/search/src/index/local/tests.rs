@@ -13,6 +13,7 @@ use crate::index::{Entry, Near};
 mod conduct;
 mod durable;
 mod killed;
+mod lost;
 mod random;
 
 const DIMENSION: usize = 8;

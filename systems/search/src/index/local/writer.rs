@@ -111,6 +111,8 @@ pub(super) struct Writer {
     pub(super) is_rebuilding: bool,
     /// Rows since a snapshot was begun.
     pub(super) unsaved: u64,
+    /// Rows since the start.
+    pub(super) written: u64,
     pub(super) saver: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -138,6 +140,20 @@ impl Writer {
         if let Some(saver) = self.saver.take() {
             // What it could not write was not promised to anybody.
             let _ = saver.join();
+        }
+        self.save_last();
+    }
+
+    /// A clean end leaves a snapshot of all that was written, so that the next start is quick.
+    fn save_last(&self) {
+        let Settings { folder: Some(folder), snapshot_every, .. } = &self.shared.settings else {
+            return;
+        };
+        let published = self.shared.front.now();
+        let is_wanted = *snapshot_every > 0 && self.written > 0 && published.linked > 0;
+        if is_wanted && image::newest(folder) != Some(published.sequence) {
+            // The rows are safe without it.
+            drop(self.shared.save());
         }
     }
 
@@ -183,6 +199,7 @@ impl Writer {
             self.book = Book::new(self.shared.settings.shape());
         }
         self.unsaved += fit.rows.len() as u64;
+        self.written += fit.rows.len() as u64;
         for fresh in fit.rows {
             self.book.insert(fresh, sequence);
         }

@@ -6,7 +6,7 @@ use super::*;
 use crate::index::local::image::read_checked;
 
 fn durable(folder: &Folder) -> Settings {
-    Settings { folder: Some(folder.0.clone()), ..settings(0) }
+    Settings { folder: Some(folder.0.clone()), snapshot_every: 0, ..settings(0) }
 }
 
 fn snapshots(folder: &Folder) -> Vec<PathBuf> {
@@ -114,7 +114,7 @@ fn snapshots_of_other_parameters_are_refused_and_rows_of_another_dimension_end_t
     fs::write(&file, bytes).unwrap();
     let index = Local::open(durable(&folder)).unwrap();
     let told = index.effective()["loaded"]["refused"][0].as_str().unwrap().to_owned();
-    assert_eq!(told, "snapshot 1 refused: it is of version 9, and 1 is asked for, before byte 12");
+    assert_eq!(told, "snapshot 1 refused: it is of version 9, and 2 is asked for, before byte 12");
 }
 
 /// Every truncation, and a bit changed in every byte, of a small snapshot.
@@ -189,6 +189,29 @@ fn snapshots_are_written_by_themselves() {
     assert_eq!(snapshots(&folder).len(), 1);
     let index = Local::open(durable(&folder)).unwrap();
     assert_eq!(index.effective()["loaded"]["snapshot"], 2);
+}
+
+#[test]
+fn a_clean_end_leaves_a_snapshot_and_a_start_removes_what_a_kill_left_of_one() {
+    let folder = Folder::new();
+    let by_itself = || Settings { snapshot_every: 1_000, ..durable(&folder) };
+    let torn = folder.0.join("graph-00000000000000000009.tmp");
+    fs::write(&torn, b"plsearch").unwrap();
+    let index = Local::open(by_itself()).unwrap();
+    assert!(!torn.exists() && snapshots(&folder).is_empty());
+    write(&index, some(300, 1));
+    let before = all(&index);
+    drop(index);
+    assert_eq!(snapshots(&folder).len(), 1);
+    // Nothing was written since: none is.
+    drop(Local::open(by_itself()).unwrap());
+    assert_eq!(snapshots(&folder).len(), 1);
+    assert_eq!(reopened(&folder, &before)["snapshot"], 1);
+    let few = Settings { brute_force_below: 1_000, ..by_itself() };
+    let index = Local::open(few).unwrap();
+    write(&index, Batch { drop: true, ..some(10, 2) });
+    drop(index);
+    assert_eq!(snapshots(&folder).len(), 1, "there is no graph");
 }
 
 #[test]
