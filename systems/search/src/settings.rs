@@ -122,7 +122,7 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
         seed,
         part_timeout: Duration::from_nanos(settings.positive_time("part_timeout", PART_NS)),
         tuning: tuning(&settings, threads),
-        front: front(&settings),
+        front: Front::read(&settings),
         threads,
         limits: limits(&settings),
     };
@@ -208,19 +208,6 @@ fn limits(settings: &Settings<'_>) -> Limits {
         settings.refuse("max_body: expected a size above zero such as 16MiB, got 0");
     }
     limits
-}
-
-/// The front, whose own settings are looked at before it is started with them.
-fn front(settings: &Settings<'_>) -> Front {
-    let front = Front::read(settings);
-    if let Front::Ours { settings: own, .. } = &front {
-        let options = Options { settings: own.clone(), ..Options::default() };
-        let bad = crate::front::check(&options.with("upstream", "http://127.0.0.1:80")).err();
-        for problem in bad.into_iter().flat_map(|bad| bad.problems) {
-            settings.refuse(format!("front_{problem}"));
-        }
-    }
-    front
 }
 
 fn threads(settings: &Settings<'_>) -> usize {
