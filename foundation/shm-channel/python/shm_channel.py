@@ -38,7 +38,7 @@ OUTCOMES = {
     2: "as many clients as there may be",
     3: "another user",
     4: "the hello was not understood",
-    5: "the producer could not make the regions",
+    5: "the producer could not take us in",
 }
 
 

@@ -40,8 +40,9 @@ pub enum Error {
     /// The producer runs as another user.
     #[error("the producer lets in processes of its own user alone")]
     OtherUser,
-    /// The producer could not make memory for us; its system is short of something.
-    #[error("the producer could not make the regions")]
+    /// The producer could not take us in: its system is short of memory or descriptors, or the
+    /// worker whose turn it was has ended.
+    #[error("the producer could not take us in")]
     ProducerFailed,
     /// The producer is gone; connect anew.
     #[error("the producer is gone")]

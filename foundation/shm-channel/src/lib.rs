@@ -48,5 +48,10 @@ pub const XXH3: u32 = 2;
 /// How long anybody sleeps at most before looking round.
 const NAP: std::time::Duration = std::time::Duration::from_millis(20);
 
+/// The examples of `README.md`, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;

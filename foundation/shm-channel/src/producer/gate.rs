@@ -197,8 +197,13 @@ impl Gate {
 
     /// Closes connections that said nothing for too long.
     fn show_out(&mut self) {
-        let before = self.guests.len();
-        self.guests.retain(|_, guest| guest.since.elapsed() < PATIENCE);
-        self.tally.refused.fetch_add((before - self.guests.len()) as u64, Ordering::Relaxed);
+        let refused = &self.tally.refused;
+        self.guests.retain(|_, guest| {
+            let may_stay = guest.since.elapsed() < PATIENCE;
+            if !may_stay {
+                count(refused);
+            }
+            may_stay
+        });
     }
 }

@@ -177,7 +177,8 @@ fn settings_are_checked() {
     assert!(matches!(nobody, Err(Error::Io { .. })));
 }
 
-/// A handler that panics ends its worker; its clients hear of that, others do not.
+/// A handler that panics ends its worker; its clients hear of that, and so does who comes later;
+/// the other worker's do not.
 #[test]
 fn a_handler_that_panics_is_a_producer_that_is_gone() {
     let settings = Settings { workers: 2, ..small() };
@@ -189,4 +190,8 @@ fn a_handler_that_panics_is_a_producer_that_is_gone() {
     let (mut one, mut other) = (running.client(), running.client());
     assert!(matches!(one.call(b"panic", 0, PATIENCE), Err(Error::Gone)));
     assert_eq!(&other.call(b"fine", 0, PATIENCE).unwrap()[..], b"fine");
+    let mut later = [(); 2].map(|()| Client::connect(running.folder.socket(), Duration::ZERO));
+    assert!(matches!(later[0], Err(Error::ProducerFailed)), "{:?}", later[0]);
+    let fine = later[1].as_mut().unwrap();
+    assert_eq!(&fine.call(b"fine", 0, PATIENCE).unwrap()[..], b"fine");
 }

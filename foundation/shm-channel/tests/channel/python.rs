@@ -1,10 +1,12 @@
 //! Python reads and writes the layout as we do: the same vectors, and exchanges with our producer.
 
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use shm_channel::{CRC32, Checksum, Reply, Room, Settings};
 
-use super::Running;
+use super::{Running, echo, small};
 
 /// CRC-32 by its definition, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
@@ -42,4 +44,31 @@ fn python_has_the_same_vectors_and_is_answered() {
     assert!(run.status.success(), "{said}{failed}");
     assert_eq!(said, "vectors 18\nexchanges 300\n");
     assert_eq!((running.counts().admitted, running.counts().damaged), (1, 0));
+}
+
+/// Who opened the socket's file for all is still asked as whom one comes. Only root can come as
+/// somebody else; where the tests run as another user, it is refused by the file's mode already.
+#[test]
+fn another_user_is_refused() {
+    let running = Running::start("user", small(), echo);
+    let connect = "import socket, sys\n\
+                   client = socket.socket(socket.AF_UNIX)\n\
+                   client.connect(sys.argv[1])\n\
+                   try: client.sendall(b'SHMCHAN\\0\\1' + bytes(55))\n\
+                   except BrokenPipeError: pass\n\
+                   print(client.recv(64)[12])";
+    let mut python = Command::new("python3");
+    python.args(["-c", connect]).arg(running.folder.socket()).current_dir("/");
+    let outcome = |python: &mut Command| {
+        let run =
+            python.output().expect("python3 is on PATH: install it (apt-get install python3)");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    assert_eq!(outcome(&mut python), "0\n", "our own user is let in");
+    if rustix::process::geteuid().is_root() {
+        let everybody = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(running.folder.socket(), everybody).unwrap();
+        assert_eq!(outcome(python.uid(65_534)), "3\n");
+        assert_eq!(running.counts().refused, 1);
+    }
 }
