@@ -1,10 +1,15 @@
 //! The layout held against `vectors.json`, which Python's client is held against as well, and what
 //! is private: rings, slots, what rooms hold.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::greeting::{Hello, Outcome, Terms, Welcome};
+use crate::region::{self, Futex, Mapping};
 use crate::ring::{Entry, Look, Message, look, put};
+use crate::sleep::Park;
 use crate::slots::Slots;
 use crate::{Error, Geometry};
 
@@ -153,4 +158,50 @@ fn runs_are_the_lowest_that_are_free_side_by_side() {
     slots.give(2, 1);
     assert_eq!(slots.take(2), Some(6));
     assert_eq!((slots.take(1), slots.take(1)), (Some(2), None));
+}
+
+/// The word never changes and a nap would take a minute: only a wake-up ends it, and one for this
+/// process's own address (a "private" one) would not reach the other mapping.
+#[test]
+fn a_futex_wakes_through_another_mapping() {
+    let memory = region::make("test", 4096).unwrap();
+    let writable = Mapping::writable(&memory, 4096).unwrap();
+    let readable = Mapping::readable(&memory, 4096).unwrap();
+    let futex = Futex { nap: Duration::from_secs(60) };
+    for (sleeper, waker) in [(&readable, &writable), (&writable, &readable)] {
+        let is_awake = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                futex.park(sleeper.word(64), 0);
+                is_awake.store(true, Ordering::Relaxed);
+            });
+            let begun = Instant::now();
+            while !is_awake.load(Ordering::Relaxed) {
+                assert!(begun.elapsed() < futex.nap / 2, "nobody was woken");
+                futex.unpark(waker.word(64));
+                std::thread::yield_now();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_mapping_is_looked_at_within_its_bounds() {
+    let memory = region::make("test", 4096).unwrap();
+    let mapping = Mapping::readable(&memory, 4096).unwrap();
+    let mut bytes = Vec::new();
+    mapping.copy_out(4096 - 8, 3, &mut bytes);
+    assert_eq!(bytes, [0; 3]);
+    let outside: [&dyn Fn(); 5] = [
+        &|| _ = mapping.word(4096),
+        &|| _ = mapping.word(2),
+        &|| _ = mapping.entries(4096 - 64, 2),
+        &|| _ = mapping.entries(32, 1),
+        &|| mapping.copy_out(u64::MAX - 7, 8, &mut Vec::new()),
+    ];
+    for (number, look) in outside.iter().enumerate() {
+        let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(look));
+        assert!(looked.is_err(), "look {number} went outside");
+    }
+    assert!(matches!(Mapping::readable(&memory, 4097), Err(Error::Damaged(_))));
 }
