@@ -232,6 +232,11 @@ impl Criterion {
         }
     }
 
+    /// Whether it asks for a time or a rate, which only a steady state has. What is counted is counted in any.
+    pub fn asks_for_a_steady_state(&self) -> bool {
+        !matches!(self.metric, Metric::Count(_) | Metric::Ratio(..))
+    }
+
     /// Names of the operations that it needs.
     pub fn operations(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.operation.as_deref().into_iter().collect();

@@ -1,5 +1,6 @@
 //! What an experiment may refer to outside itself, and what this program knows beyond the plan.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use drivers::AnyDriver;
 use engine::driver::{Compile, Driver};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
-use plan::experiment::{Inputs, Known};
+use plan::experiment::{BadSetting, Inputs, Known};
 use plan::operation::{Operation, Part};
 use plan::target::Target;
 
@@ -79,6 +80,10 @@ impl Known for Bundled {
 
     fn systems(&self) -> Option<&[&str]> {
         Some(serve::NAMES)
+    }
+
+    fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
+        serve::settings(system, set)
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {

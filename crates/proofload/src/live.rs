@@ -88,8 +88,9 @@ impl Live {
         match &event.kind {
             EventKind::PhaseEntered { phase } => self.trial.phase = (*phase, event.at_ns),
             EventKind::Progress(progress) => self.progress(event.at_ns, progress),
-            EventKind::ProcessDied { name, status } => {
+            EventKind::ProcessDied { name, status, last_words } => {
                 self.say(&format!("`{name}` ended by itself: {status}"));
+                last_words.iter().for_each(|line| self.say(&format!("  | {line}")));
             }
             EventKind::Fault { name, action, failed } => match failed {
                 None => self.say(&format!("the plan: {action} `{name}`")),

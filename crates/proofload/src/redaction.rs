@@ -39,9 +39,12 @@ pub fn of_output(output: Output, secrets: &Secrets) -> Output {
     let Output::Event(mut event) = output else { return output };
     match &mut event.kind {
         EventKind::FailureSeen { detail: said, .. }
-        | EventKind::ProcessDied { status: said, .. }
         | EventKind::TrialStarted { arm: said, .. }
         | EventKind::NotExecuted { reason: said } => *said = secrets.redact(said),
+        EventKind::ProcessDied { status, last_words, .. } => {
+            *status = secrets.redact(status);
+            last_words.iter_mut().for_each(|line| *line = secrets.redact(line));
+        }
         EventKind::Fault { failed: Some(said), .. } => *said = secrets.redact(said),
         EventKind::EndedEarly(early) => of_early_end(early, secrets),
         _ => {}
@@ -55,6 +58,7 @@ pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
     facts.first_failures.iter_mut().for_each(|one| one.seen = secrets.redact(&one.seen));
     facts.early_end.iter_mut().for_each(|early| of_early_end(early, secrets));
     facts.died = facts.died.map(|died| secrets.redact(&died));
+    facts.last_words.iter_mut().for_each(|line| *line = secrets.redact(line));
     facts.generator.notes = facts.generator.notes.iter().map(|one| secrets.redact(one)).collect();
     for system in &mut facts.systems {
         system.version = system.version.take().map(|version| secrets.redact(&version));

@@ -95,6 +95,9 @@ pub enum EventKind {
         name: String,
         /// Exit status or signal, in words.
         status: String,
+        /// The last lines that it printed.
+        #[serde(default)]
+        last_words: Vec<String>,
     },
     /// Something was done to a process as the plan says.
     Fault {

@@ -59,6 +59,12 @@ pub struct Trial {
     /// What it was that ended; none where nothing of its own did, and in records of older versions.
     #[serde(default)]
     pub died_as: Option<Role>,
+    /// When that was noticed, from the start of the measure phase.
+    #[serde(default)]
+    pub died_at_ns: Option<i64>,
+    /// The last lines that it printed.
+    #[serde(default)]
+    pub last_words: Vec<String>,
     /// Why its measure phase was ended before the plan's end, with nothing being wrong.
     #[serde(default)]
     pub early_end: Option<EarlyEnd>,

@@ -136,6 +136,16 @@ pub fn in_unit_of(criterion: &str, value: f64) -> String {
     }
 }
 
+/// These trials in words; `None` for none of them.
+pub(crate) fn trials(numbers: &[u32]) -> Option<String> {
+    let named: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match numbers.len() {
+        0 => None,
+        1 => Some(format!("trial {}", named[0])),
+        _ => Some(format!("trials {}", named.join(", "))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

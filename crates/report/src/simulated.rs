@@ -201,6 +201,8 @@ fn facts(
         samples_dropped: 0,
         died: None,
         died_as: None,
+        died_at_ns: None,
+        last_words: Vec::new(),
         early_end: None,
         faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,

@@ -2,9 +2,10 @@
 //!
 //! A broken measurement is never a pass, and neither is a rehearsal.
 
-use record::summary::{CapacityEnding, Change, Judgement, Summary, Trial, Validity, Verdict};
+use record::summary::{Arm, CapacityEnding, Change, Judgement, Summary, Trial, Validity, Verdict};
 
 use crate::findings;
+use crate::number;
 
 /// Ran; every criterion passed, or none was set.
 pub const PASSED: u8 = 0;
@@ -27,7 +28,8 @@ pub fn of(summary: &Summary) -> Verdict {
     if !failed.is_empty() {
         return verdict(Judgement::Fail, failed);
     }
-    let mut open = because(summary, Validity::NoSteadyState);
+    let mut open =
+        if is_spared(summary) { Vec::new() } else { because(summary, Validity::NoSteadyState) };
     open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
     open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
     open.extend(summary.counted().flat_map(|trial| expectations(trial, true)));
@@ -61,6 +63,27 @@ pub fn exit_code(summary: &Summary) -> u8 {
     }
 }
 
+/// Whether trials without a steady state leave enough to conclude from: every criterion was decided without one, and in
+/// each arm most trials have one.
+fn is_spared(summary: &Summary) -> bool {
+    let steady = |arm: &Arm| {
+        let count = |steady: bool| {
+            arm.counted().filter(|one| (one.validity != Validity::NoSteadyState) == steady).count()
+        };
+        count(false) < count(true)
+    };
+    !summary.criteria.is_empty() && summary.arms.iter().all(steady)
+}
+
+/// Which trials had no steady state, where the run passed all the same.
+fn unsteady(summary: &Summary) -> Option<String> {
+    let unsteady = summary.counted().filter(|trial| trial.validity == Validity::NoSteadyState);
+    let mut trials: Vec<u32> = unsteady.map(|trial| trial.index).collect();
+    trials.sort_unstable();
+    let left_out = if summary.comparisons.is_empty() { "" } else { ": comparisons leave them out" };
+    Some(format!("no steady state in {}{left_out}", number::trials(&trials)?))
+}
+
 fn passed(summary: &Summary) -> Verdict {
     let reason = match summary.criteria.len() {
         0 if !summary.comparisons.is_empty() => "no criterion was set".to_owned(),
@@ -70,7 +93,8 @@ fn passed(summary: &Summary) -> Verdict {
     };
     let repeated = summary.findings.iter().filter(|one| one.code == findings::REPEATED);
     let reasons = std::iter::once(reason).chain(repeated.map(|one| one.claim.clone()));
-    verdict(Judgement::Pass, reasons.chain(comparisons(summary)).collect())
+    let reasons = reasons.chain(comparisons(summary)).chain(unsteady(summary));
+    verdict(Judgement::Pass, reasons.collect())
 }
 
 /// How many comparisons have an answer. None of them fails a run: that is what criteria are for.
@@ -223,12 +247,30 @@ mod tests {
         for (validity, judgement) in [
             (Validity::Invalid, (Judgement::Invalid, 3)),
             (Validity::Overload, (Judgement::Fail, 1)),
-            (Validity::NoSteadyState, (Judgement::Inconclusive, 3)),
         ] {
             assert_eq!(spoiled(validity, CountsFor::Judgement), judgement);
             assert_eq!(spoiled(validity, CountsFor::Noise), (Judgement::Pass, 0));
             assert_eq!(spoiled(validity, CountsFor::Nothing), (Judgement::Pass, 0));
         }
+    }
+
+    #[test]
+    fn a_run_whose_criteria_are_decided_is_spared_by_few_trials_without_a_steady_state() {
+        let with = |unsteady: usize, steady: usize, change: fn(&mut Summary)| {
+            judged(|summary| {
+                let trial = first_trial(summary).clone();
+                let lost = Trial { validity: Validity::NoSteadyState, ..trial.clone() };
+                let trials = std::iter::repeat_n(lost, unsteady);
+                summary.arms[0].trials = trials.chain(std::iter::repeat_n(trial, steady)).collect();
+                change(summary);
+            })
+        };
+        assert_eq!(with(1, 2, |_| ()), (Judgement::Pass, 0));
+        assert_eq!(with(1, 1, |_| ()), (Judgement::Inconclusive, 3));
+        assert_eq!(with(1, 0, |_| ()), (Judgement::Inconclusive, 3));
+        assert_eq!(with(1, 2, |run| run.criteria.clear()), (Judgement::Inconclusive, 3));
+        let open = |run: &mut Summary| run.criteria[0].result = Judgement::Inconclusive;
+        assert_eq!(with(1, 2, open), (Judgement::Inconclusive, 3));
     }
 
     #[test]

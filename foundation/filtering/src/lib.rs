@@ -1,7 +1,7 @@
 //! Which documents: a filter language over JSON, read once and evaluated often.
 //!
 //! A filter is a JSON object, and each of its members a condition that must hold. `FILTERS.md`
-//! beside the registry's README is the language's description; its examples are tested. In reading
+//! beside this crate's manifest is the language's description; its examples are tested (by the registry). In reading
 //! order: [`value`] compares, [`path`] finds a field, [`mod@test`] is what a field is held against,
 //! [`node`] joins tests, [`read`] makes all that from JSON within [`Bounds`], [`lookup`] finds
 //! candidates among many documents without reading each; [`words`] is how messages name places.

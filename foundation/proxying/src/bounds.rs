@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct Bounds {
     /// Connections to the upstream at a time, busy and idle together.
     pub connections: usize,
-    /// Requests that wait for a connection at a time; one more is turned away.
+    /// Requests that wait for a connection at a time; one more is turned away. As many again may wait until fewer
+    /// bodies are on their way (see [`Bounds::uploads`]).
     pub queue: usize,
     /// How long a request waits for a connection before it is turned away.
     pub queue_wait: Duration,
@@ -15,15 +16,24 @@ pub struct Bounds {
     pub idle: Duration,
     /// Within this time a connection is open.
     pub connect: Duration,
-    /// After its last movement a request is answered, at least with a head, within this time.
+    /// After its last movement a request is answered, at least with a head, within this time; within it the part of
+    /// its body comes that is taken beforehand.
     pub first_byte: Duration,
     /// From being taken up to its last byte, an exchange takes at most this long.
     pub whole: Duration,
-    /// A request body of a known length up to this many bytes is taken whole before a connection is; a longer
-    /// one is passed on as it comes.
+    /// So many bytes of a request body whose length is known, or all if it has no more, are taken before a connection
+    /// is; the rest of a longer one, and one of unknown length, is passed on as it comes.
     pub gathered: usize,
     /// Bytes of a connection's buffer, and with it of an answer's head; at least 8 KiB.
     pub buffer: usize,
+}
+
+impl Bounds {
+    /// Bodies that are passed on as they come at a time. The other half of the connections is left to requests that
+    /// are there as a whole, however slowly others send theirs.
+    pub fn uploads(&self) -> usize {
+        (self.connections / 2).max(1)
+    }
 }
 
 impl Default for Bounds {

@@ -28,7 +28,7 @@ impl Count {
 /// Declares the counts once: the struct, and their list for whoever exports them.
 macro_rules! counts {
     ($($(#[doc = $help:literal])+ $name:ident,)+) => {
-        /// Everything that a proxy counts. `open`, `idle` and `waiting` go up and down.
+        /// Everything that a proxy counts. `open`, `idle` and what ends in `waiting` go up and down.
         #[derive(Debug, Default)]
         pub struct Counts {
             $($(#[doc = $help])+ pub $name: Count,)+
@@ -86,6 +86,8 @@ counts! {
     idle,
     /// Requests waiting for a connection now.
     waiting,
+    /// Requests waiting until fewer bodies are on their way, now.
+    uploads_waiting,
     /// Bytes of request bodies passed on.
     bytes_up,
     /// Bytes of answers' bodies passed on.

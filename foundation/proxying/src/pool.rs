@@ -14,7 +14,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::bounds::Bounds;
-use crate::counts::Counts;
+use crate::counts::{Count, Counts};
 use crate::failure::Failure;
 use crate::upload::Upload;
 use crate::wire::{Ear, Wire};
@@ -60,6 +60,8 @@ pub(crate) struct Pool<B> {
     idle: Mutex<Vec<Idle<B>>>,
     /// One for each request under way.
     places: Arc<Semaphore>,
+    /// One for each body that is passed on as it comes, so that clients who are slow to send do not take all places.
+    uploads: Arc<Semaphore>,
     is_swept: AtomicBool,
 }
 
@@ -73,20 +75,35 @@ pub(crate) struct Lease<B: Send + 'static> {
 impl<B: Send + 'static> Pool<B> {
     pub fn new(host: String, port: u16, bounds: Bounds, counts: Arc<Counts>) -> Self {
         let places = Arc::new(Semaphore::new(bounds.connections));
+        let uploads = Arc::new(Semaphore::new(bounds.uploads()));
         let (idle, is_swept) = (Mutex::default(), AtomicBool::new(false));
-        Self { host, port, bounds, counts, idle, places, is_swept }
+        Self { host, port, bounds, counts, idle, places, uploads, is_swept }
     }
 
     /// Waits for the right to use a connection, within bounds and until the deadline.
     pub async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Failure> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+        self.wait(&self.places, &self.counts.waiting, deadline).await
+    }
+
+    /// Waits for the right to pass a body on as it comes; there is a queue for that alone.
+    pub async fn upload(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Failure> {
+        self.wait(&self.uploads, &self.counts.uploads_waiting, deadline).await
+    }
+
+    async fn wait(
+        &self,
+        places: &Arc<Semaphore>,
+        waiting: &Count,
+        deadline: Instant,
+    ) -> Result<OwnedSemaphorePermit, Failure> {
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
             return Ok(place);
         }
-        if self.counts.waiting.get() >= self.bounds.queue as u64 {
+        if waiting.get() >= self.bounds.queue as u64 {
             return Err(Failure::QueueFull);
         }
-        let _waiting = Waiting::begin(&self.counts);
-        let place = Arc::clone(&self.places).acquire_owned();
+        let _waiting = Waiting::begin(waiting);
+        let place = Arc::clone(places).acquire_owned();
         match timeout_at(deadline.min(Instant::now() + self.bounds.queue_wait), place).await {
             Ok(Ok(place)) => Ok(place),
             // The places are never closed.
@@ -201,18 +218,18 @@ impl<B: Send + 'static> Lease<B> {
 }
 
 /// Counts a waiting request as long as it waits.
-struct Waiting<'a>(&'a Counts);
+struct Waiting<'a>(&'a Count);
 
 impl<'a> Waiting<'a> {
-    fn begin(counts: &'a Counts) -> Self {
-        counts.waiting.one();
-        Self(counts)
+    fn begin(count: &'a Count) -> Self {
+        count.one();
+        Self(count)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.waiting.less();
+        self.0.less();
     }
 }
 

@@ -171,21 +171,34 @@ where
         client: &Client,
         request: Request<B>,
     ) -> Result<Request<Upload<B>>, Failure> {
-        let (mut parts, body) = request.into_parts();
+        let (mut parts, mut body) = request.into_parts();
         let expects = heads::outgoing(&mut parts, client, &self.middle);
         parts.extensions.clear();
-        let length = body.size_hint().exact();
+        let most = match body.size_hint().exact() {
+            Some(_) if !expects => self.bounds.gathered,
+            // Whoever does not say how much comes, or waits to be told to go on, may wait for the upstream's word.
+            _ => 0,
+        };
+        let end = begun + self.bounds.first_byte.min(self.bounds.whole);
+        let taken = timeout_at(end, upload::gather(&mut body, most, &self.counts)).await;
+        let taken = taken.map_err(|_| Failure::BodySlow)??;
         let upload = if body.is_end_stream() {
             parts.headers.remove(EXPECT);
-            Upload::Whole(None)
-        } else if !expects && length.is_some_and(|bytes| bytes <= self.bounds.gathered as u64) {
-            let end = begun + self.bounds.first_byte.min(self.bounds.whole);
-            let gathered = timeout_at(end, upload::gather(body, &self.counts)).await;
-            Upload::Whole(gathered.map_err(|_| Failure::BodySlow)??)
+            Upload::Whole(taken)
         } else {
+            let place = self.pool.upload(begun + self.bounds.whole).await?;
             let gate = expects.then(|| gate(&mut parts));
-            let (progress, counts) = (Arc::new(Progress::new(begun)), Arc::clone(&self.counts));
-            Upload::Stream(Box::new(Stream { body, gate, progress, counts }))
+            // What stood still meanwhile did so because of us.
+            let progress = Arc::new(Progress::new(Instant::now()));
+            let counts = Arc::clone(&self.counts);
+            Upload::Stream(Box::new(Stream {
+                begun: taken,
+                body,
+                gate,
+                progress,
+                counts,
+                _place: place,
+            }))
         };
         Ok(Request::from_parts(parts, upload))
     }

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::counts::Counts;
@@ -26,10 +27,14 @@ pub(crate) enum Upload<B> {
 
 /// A body that comes.
 pub(crate) struct Stream<B> {
+    /// What was taken of it already.
+    pub begun: Option<Bytes>,
     pub body: B,
     pub gate: Option<Gate>,
     pub progress: Arc<Progress>,
     pub counts: Arc<Counts>,
+    /// Among those that may come at a time.
+    pub _place: OwnedSemaphorePermit,
 }
 
 /// How far an upload is, for whoever must say whose fault it is that it takes long.
@@ -86,29 +91,33 @@ impl<B> Upload<B> {
     }
 }
 
-/// Takes a short body whole.
-pub(crate) async fn gather<B>(mut body: B, counts: &Counts) -> Result<Option<Bytes>, Failure>
+/// Takes a body's beginning, so many bytes or a piece more; all of it if it ends by then.
+pub(crate) async fn gather<B>(
+    body: &mut B,
+    most: usize,
+    counts: &Counts,
+) -> Result<Option<Bytes>, Failure>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut whole: Option<Bytes> = None;
-    while !body.is_end_stream() {
-        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+    let mut begun: Option<Bytes> = None;
+    while !body.is_end_stream() && begun.as_ref().map_or(0, Bytes::len) < most {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
         match frame.map(|frame| frame.map(Frame::into_data)) {
             None => break,
             Some(Err(_)) => return Err(Failure::BodyBroken),
             Some(Ok(Err(_))) => counts.trailers_dropped.one(),
             Some(Ok(Ok(piece))) => {
-                whole = Some(match whole {
+                begun = Some(match begun {
                     None => piece,
                     Some(before) => [before, piece].concat().into(),
                 });
             }
         }
     }
-    let whole = whole.filter(|bytes| !bytes.is_empty());
-    counts.bytes_up.add(whole.as_ref().map_or(0, Bytes::len) as u64);
-    Ok(whole)
+    let begun = begun.filter(|bytes| !bytes.is_empty());
+    counts.bytes_up.add(begun.as_ref().map_or(0, Bytes::len) as u64);
+    Ok(begun)
 }
 
 impl<B> Body for Upload<B>
@@ -131,14 +140,14 @@ where
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
-            Self::Stream(stream) => stream.body.is_end_stream(),
+            Self::Stream(stream) => stream.begun.is_none() && stream.body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Self::Stream(stream) => stream.body.size_hint(),
+            Self::Stream(stream) => stream.size_hint(),
         }
     }
 }
@@ -147,11 +156,26 @@ impl<B> Stream<B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    fn size_hint(&self) -> SizeHint {
+        let (begun, rest) =
+            (self.begun.as_ref().map_or(0, Bytes::len) as u64, self.body.size_hint());
+        let mut all = SizeHint::new();
+        all.set_lower(begun + rest.lower());
+        if let Some(upper) = rest.upper() {
+            all.set_upper(begun + upper);
+        }
+        all
+    }
+
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         if let Some(gate) = &mut self.gate {
             ready!(gate.as_mut().poll(context));
             self.gate = None;
             self.progress.moved();
+        }
+        if let Some(begun) = self.begun.take() {
+            self.progress.moved();
+            return Poll::Ready(Some(Ok(Frame::data(begun))));
         }
         loop {
             let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {

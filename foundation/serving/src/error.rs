@@ -4,16 +4,34 @@ use std::fmt;
 use std::net::SocketAddr;
 
 /// What is wrong with the options of a system: every problem at once, in one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BadOptions {
     /// One sentence a problem, in the order in which they were found; never empty.
     pub problems: Vec<String>,
+    /// Those of them that say that there is no such setting.
+    pub unknown: Vec<Unknown>,
+}
+
+/// A setting that a system does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What was given.
+    pub key: String,
+    /// What there is.
+    pub known: Vec<&'static str>,
+    /// The sentence among the problems.
+    pub problem: String,
 }
 
 impl BadOptions {
+    /// These problems.
+    pub fn of(problems: Vec<String>) -> Self {
+        Self { problems, unknown: Vec::new() }
+    }
+
     /// A single problem.
     pub fn one(problem: impl Into<String>) -> Self {
-        Self { problems: vec![problem.into()] }
+        Self::of(vec![problem.into()])
     }
 }
 

@@ -50,7 +50,7 @@ impl Options {
                 _ => problems.push(format!("--set: expected key=value, got \"{set}\"")),
             }
         }
-        if problems.is_empty() { Ok(options) } else { Err(BadOptions { problems }) }
+        if problems.is_empty() { Ok(options) } else { Err(BadOptions::of(problems)) }
     }
 
     /// The same with one setting more; for tests and for callers that build options in code.

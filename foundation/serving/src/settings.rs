@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::error::BadOptions;
+use crate::error::{BadOptions, Unknown};
 use crate::quantity;
 
 /// Reads settings by name and type, and remembers what was asked for and what was wrong.
@@ -111,20 +111,25 @@ impl<'a> Settings<'a> {
     /// Errors: every wrong value up to here, unknown settings left aside
     pub fn check(&self) -> Result<(), BadOptions> {
         let problems = self.problems.borrow().clone();
-        if problems.is_empty() { Ok(()) } else { Err(BadOptions { problems }) }
+        if problems.is_empty() { Ok(()) } else { Err(BadOptions::of(problems)) }
     }
 
     /// Ends the reading; `scope` names it in messages, as in "mode mm1".
     ///
     /// Errors: every wrong value and every setting that nobody asked for
     pub fn finish(self, scope: &str) -> Result<(), BadOptions> {
-        let mut problems = self.problems.into_inner();
+        let mut bad = BadOptions::of(self.problems.into_inner());
         let asked = self.asked.into_inner();
-        let exist = asked.iter().copied().collect::<Vec<_>>().join(", ");
+        let known: Vec<&'static str> = asked.iter().copied().collect();
         for key in self.given.keys().filter(|key| !asked.contains(key.as_str())) {
-            problems.push(format!("{key}: no setting of {scope}, which has {exist}"));
+            let near = near_miss(key, &known);
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let exist = known.join(", ");
+            let problem = format!("{key}: no setting of {scope}, which has {exist}{near}");
+            bad.problems.push(problem.clone());
+            bad.unknown.push(Unknown { key: key.clone(), known: known.clone(), problem });
         }
-        if problems.is_empty() { Ok(()) } else { Err(BadOptions { problems }) }
+        if bad.problems.is_empty() { Ok(()) } else { Err(bad) }
     }
 
     fn quantity<T>(
@@ -149,6 +154,14 @@ impl<'a> Settings<'a> {
         }
         parsed
     }
+}
+
+/// The known word that is most likely meant, if one is close.
+fn near_miss(text: &str, known: &[&'static str]) -> Option<&'static str> {
+    let limit = (text.chars().count() / 3).clamp(1, 3);
+    let distance = |word: &&'static str| (strsim::osa_distance(text, word), *word);
+    let (distance, near) = known.iter().map(distance).min()?;
+    (distance <= limit).then_some(near)
 }
 
 #[cfg(test)]
@@ -201,9 +214,10 @@ mod tests {
                 "many: expected a whole number from 1 on, got \"-1\"",
                 "body: expected a size such as 64KiB, got [1]",
                 "service and pieces are at odds",
-                "servise: no setting of mode constant, which has body, many, pieces, service",
+                "servise: no setting of mode constant, which has body, many, pieces, service; did you mean service?",
             ]
         );
+        assert_eq!(error.unknown[0].known, ["body", "many", "pieces", "service"]);
         assert!(!error.to_string().contains('\n'));
     }
 }

@@ -47,6 +47,13 @@ pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), Ser
     })
 }
 
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    read(options).map(drop)
+}
+
 fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let text = settings.text("smtp", "");

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use serving::error::ServeError;
+use serving::error::{BadOptions, ServeError};
 use serving::http;
 use serving::limits::{self, Limits};
 use serving::listener;
@@ -42,6 +42,13 @@ pub fn serve_until(
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     start(options, Some(stop), announce)
+}
+
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    settings::read(options).map(drop)
 }
 
 fn start(

@@ -37,7 +37,7 @@ impl Access {
                 _ => problems.push(format!("line {number}: expected a namespace and a token")),
             }
         }
-        if problems.is_empty() { Ok(access) } else { Err(BadOptions { problems }) }
+        if problems.is_empty() { Ok(access) } else { Err(BadOptions::of(problems)) }
     }
 
     /// Whether tokens are wanted at all.

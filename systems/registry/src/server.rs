@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use serving::error::ServeError;
+use serving::error::{BadOptions, ServeError};
 use serving::http;
 use serving::limits;
 use serving::listener;
@@ -40,6 +40,13 @@ pub fn serve_until(
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     start(options, Some(stop), announce)
+}
+
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    settings::read(options).map(drop)
 }
 
 fn start(

@@ -10,7 +10,7 @@ use registry::schema::Schema;
 use registry::store::view::View;
 use serde_json::{Map, Value};
 
-const PAGE: &str = include_str!("../FILTERS.md");
+const PAGE: &str = include_str!("../../../foundation/filtering/FILTERS.md");
 
 /// 2026-11-21T13:40:00.000Z
 const NOW: u64 = 1_795_268_400_000;

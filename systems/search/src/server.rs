@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use serving::error::ServeError;
+use serving::error::{BadOptions, ServeError};
 use serving::http;
 use serving::limits::{self, Limits};
 use serving::listener;
@@ -82,6 +82,27 @@ pub fn serve_index(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(
         let served = Served::new(Arc::new(index), dimension);
         room.serve(("search-index", effective), served, part.limits, announce).await
     })
+}
+
+/// Whether these options of the service would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    settings::service(options).map(drop)
+}
+
+/// Whether these options of an embedder would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check_embedder(options: &Options) -> Result<(), BadOptions> {
+    settings::embedder(options).map(drop)
+}
+
+/// Whether these options of an index would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check_index(options: &Options) -> Result<(), BadOptions> {
+    settings::index(options).map(drop)
 }
 
 /// Where requests come in, whatever answers them.

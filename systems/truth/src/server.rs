@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use serving::error::ServeError;
+use serving::error::{BadOptions, ServeError};
 use serving::limits;
 use serving::listener;
 use serving::options::Options;
@@ -90,6 +90,13 @@ impl Truth {
         driver.abort();
         Ok(())
     }
+}
+
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    configuration::read(options).map(drop)
 }
 
 /// Serves a target until SIGTERM or SIGINT; `announce` is given the ready line's contents.

@@ -10,13 +10,32 @@ use super::setup::{Setup, nanos};
 use crate::driver::Driver;
 use crate::worker::{Brief, Report};
 
-/// Joins the reports of all workers that ended well. `died`: what ended before its time, and how. Early is what ended
-/// early, and not what was only wished to.
+/// Why a trial ended before its time.
+#[derive(Debug, Clone)]
+pub(super) struct Died {
+    /// What it was that ended, if it was something of this trial.
+    pub role: Option<Role>,
+    /// In words.
+    pub why: String,
+    /// When that was noticed.
+    pub at: Option<u64>,
+    /// The last lines that it printed.
+    pub last_words: Vec<String>,
+}
+
+impl Died {
+    /// A worker of ours fell.
+    pub fn worker(why: String) -> Self {
+        Self { role: Some(Role::Worker), why, at: None, last_words: Vec::new() }
+    }
+}
+
+/// Joins the reports of all workers that ended well. Early is what ended early, and not what was only wished to.
 pub(super) fn join<D: Driver>(
     setup: &Setup<'_, D>,
     brief: &Brief<D>,
     reports: &[Report],
-    (died, ended_early): (Option<(Option<Role>, String)>, Option<&EarlyEnd>),
+    (died, ended_early): (Option<Died>, Option<&EarlyEnd>),
 ) -> Trial {
     let mut totals = Totals::new(&brief.layout);
     for report in reports {
@@ -55,8 +74,12 @@ pub(super) fn join<D: Driver>(
         },
         // Of a trial that fell, nothing was enough.
         early_end: ended_early.filter(|_| died.is_none()).cloned(),
-        died_as: died.as_ref().and_then(|(role, _)| *role),
-        died: died.map(|(_, why)| why),
+        died_as: died.as_ref().and_then(|died| died.role),
+        died_at_ns: died.as_ref().and_then(|died| {
+            Some(died.at?.cast_signed() - brief.timeline.measure_from.cast_signed())
+        }),
+        last_words: died.as_ref().map(|died| died.last_words.clone()).unwrap_or_default(),
+        died: died.map(|died| died.why),
         faults: Vec::new(),
         first_failures: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use record::event::{Event, EventKind, Phase};
 use record::summary::Placement;
-use record::{EarlyEnd, Role, Trial};
+use record::{EarlyEnd, Trial};
 
 use super::desk::{Desk, Listener};
+use super::facts::Died;
 use super::setup::{Ready, Setup, briefs};
 use super::threads::{Harvest, Threads, timing};
 use super::watch::{Blows, Check, Fall, Watch};
@@ -101,7 +102,7 @@ impl Seen {
     ) -> Trial {
         let fell = self.fell.as_ref().map(|fall| fall.told_to(brief.side));
         // A worker of ours that fell says nothing about whatever else fell meanwhile.
-        let died = self.harvest.died.clone().map(|why| (Some(Role::Worker), why)).or(fell);
+        let died = self.harvest.died.clone().map(Died::worker).or(fell);
         let reports = &self.harvest.reports[brief.side];
         let mut trial = facts::join(setup, brief, reports, (died, ended_early));
         trial.faults.clone_from(&self.blows[brief.side].done);

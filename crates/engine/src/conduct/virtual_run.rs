@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::task::Poll;
 
-use record::{Role, Trial};
+use record::Trial;
 use tokio::task::spawn_local;
 
 use super::desk::{Desk, Listener};
+use super::facts::Died;
 use super::setup::{Setup, briefs};
 use super::{ConductError, Output, facts};
 use crate::clock::{Clock, Virtual};
@@ -60,7 +61,7 @@ pub fn run_virtual_together<D: Driver, N: Network>(
     let runtime = clock.runtime()?;
     let all = execute(setups, &briefs, (clock, network), &mut desks);
     let (reports, died) = runtime.block_on(all);
-    let died = died.map(|why| (Some(Role::Worker), why));
+    let died = died.map(Died::worker);
     let sides = setups.iter().zip(&briefs).zip(&reports);
     let trials = sides.zip(&mut desks).map(|(((setup, brief), reports), desk)| {
         let mut trial = facts::join(setup, brief, reports, (died.clone(), desk.ended_early()));

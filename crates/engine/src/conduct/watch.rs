@@ -7,12 +7,13 @@ use std::time::Duration;
 use plan::fault::{self, Fault, Step};
 use record::event::EventKind;
 use record::summary::Placement;
-use record::{FaultDone, GeneratorFacts, Role};
+use record::{FaultDone, GeneratorFacts};
 
 use super::desk::Desk;
+use super::facts::Died;
 use super::threads::Threads;
 use crate::clock::monotonic;
-use crate::process::Processes;
+use crate::process::{Death, Processes};
 use crate::selfcheck::{SelfCheck, Timing};
 use crate::worker::{Stops, Timeline};
 
@@ -71,20 +72,22 @@ impl Blows {
 /// A trial that fell.
 pub(super) struct Fall {
     side: usize,
-    /// What it was that ended.
-    role: Role,
+    at: u64,
     why: String,
+    /// What ended.
+    death: Death,
 }
 
 impl Fall {
     /// What ended, and why the trial at this place therefore ended before its time: beside the one that fell,
     /// nothing did.
-    pub(super) fn told_to(&self, side: usize) -> (Option<Role>, String) {
-        let why = &self.why;
-        match side == self.side {
-            true => (Some(self.role), why.clone()),
+    pub(super) fn told_to(&self, side: usize) -> Died {
+        let Self { at, why, death, .. } = self;
+        let (role, why) = match side == self.side {
+            true => (Some(death.role), why.clone()),
             false => (None, format!("the trial beside it fell: {why}")),
-        }
+        };
+        Died { role, why, at: Some(*at), last_words: death.output.clone() }
     }
 }
 
@@ -188,10 +191,10 @@ impl Watch<'_> {
         }
         for (side, (processes, desk)) in self.processes.iter_mut().zip(desks).enumerate() {
             while let Some(death) = processes.died() {
-                let (name, status, role) = (death.name, death.status, death.role);
+                let Death { name, status, output, .. } = death.clone();
                 let why = format!("{name} ended: {status}");
-                self.fell.get_or_insert(Fall { side, role, why });
-                desk.event(now, EventKind::ProcessDied { name, status });
+                self.fell.get_or_insert(Fall { side, at: now, why, death });
+                desk.event(now, EventKind::ProcessDied { name, status, last_words: output });
                 self.stops.conduct.request();
             }
         }

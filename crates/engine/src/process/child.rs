@@ -22,6 +22,8 @@ use super::usage;
 pub(super) const ANY_PORT: &str = "127.0.0.1:0";
 /// Lines of output that are kept for a message.
 const LINES_KEPT: usize = 12;
+/// Characters of each of them.
+const LINE_KEPT: usize = 500;
 /// Longest line that is read whole; a longer one comes in pieces.
 const LINE_LIMIT: u64 = 1 << 20;
 /// Pause between two looks at a process that is expected to do something.
@@ -258,7 +260,8 @@ fn listen(
             if tail.len() == LINES_KEPT {
                 tail.pop_front();
             }
-            tail.push_back(String::from_utf8_lossy(line.trim_ascii_end()).into_owned());
+            let text = String::from_utf8_lossy(line.trim_ascii_end());
+            tail.push_back(text.chars().take(LINE_KEPT).collect());
         }
     })
 }

@@ -7,7 +7,7 @@ use super::factor::{Combination, Factor};
 use super::operation::Reading;
 use super::placeholder::Started;
 use super::request::World;
-use super::{fault, load, operation, process, resolve, target};
+use super::{fault, load, operation, process, resolve, settings, target};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
 use crate::plan::Arm;
@@ -43,6 +43,7 @@ impl Arms<'_> {
         let is_system = tables.get("system").is_some();
         let started = Started::of(&services, is_system, &observers);
         problems.extend(started.strangers(&tables));
+        problems.extend(settings::wrong(&tables, self.world.known, started.names()));
         let faults = fault::read(&reader.tables("fault"), started.names(), &load, problems);
         let mut reading = Reading {
             world: self.world,

@@ -19,10 +19,11 @@ mod placeholder;
 mod process;
 mod request;
 mod resolve;
+mod settings;
 mod target;
 
 pub use build::load;
-pub use request::{Experiment, Inputs, Known, Options, Refused, World};
+pub use request::{BadSetting, Experiment, Inputs, Known, Options, Refused, World};
 
 #[cfg(test)]
 pub(crate) mod tests;

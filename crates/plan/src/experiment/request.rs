@@ -1,5 +1,6 @@
 //! What the caller gives and gets.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,11 @@ pub trait Known {
         None
     }
 
+    /// Everything that a bundled system finds wrong with its settings, which are as it would be given them.
+    fn settings(&self, _system: &str, _set: &BTreeMap<String, String>) -> Vec<BadSetting> {
+        Vec::new()
+    }
+
     /// Names of the spans that a protocol stamps by itself, after those of connecting.
     fn spans(&self, _protocol: &str) -> &'static [&'static str] {
         &[]
@@ -51,6 +57,17 @@ pub trait Known {
     fn check(&self, _operation: &Operation, _targets: &[Target]) -> Vec<Diagnostic> {
         Vec::new()
     }
+}
+
+/// Something that is wrong with the settings of a bundled system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadSetting {
+    /// Its name; one that was not given where something is missing, or several are at odds.
+    pub key: String,
+    /// What is wrong.
+    pub what: String,
+    /// Where there is no such setting: those that there are.
+    pub known: Option<Vec<&'static str>>,
 }
 
 /// What reading an experiment may refer to.

@@ -1,8 +1,11 @@
 //! `proofload serve`: starts a bundled system, prints its ready line, serves until told to stop.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use serving::error::ServeError;
+use plan::diagnostic::near_miss;
+use plan::experiment::BadSetting;
+use serving::error::{BadOptions, ServeError};
 use serving::options::Options;
 use serving::ready::Ready;
 
@@ -13,19 +16,33 @@ use crate::output;
 
 /// What serves a system.
 type Serve = fn(&Options) -> Result<(), ServeError>;
+/// What says whether it would.
+type Check = fn(&Options) -> Result<(), BadOptions>;
 
 /// The bundled systems and their companions.
-const TABLE: &[(&str, Serve)] = &[
-    ("truth", |options| truth::serve(options, announce)),
-    ("registry", |options| registry::serve(options, announce)),
-    ("mail", |options| mail::serve(options, announce)),
-    ("mail-crowd", |options| mail::crowd::serve(options, announce)),
-    ("search-front", |options| search::front::serve(options, announce)),
-    ("registry-receivers", |options| registry::receivers::serve(options, announce)),
-    ("search", |options| search::server::serve(options, announce)),
-    ("search-embedder", |options| search::server::serve_embedder(options, announce)),
-    ("search-index", |options| search::server::serve_index(options, announce)),
-    ("search-judge", |options| search::judge::serve(options, announce)),
+const TABLE: &[(&str, Serve, Check)] = &[
+    ("truth", |options| truth::serve(options, announce), truth::check),
+    ("registry", |options| registry::serve(options, announce), registry::check),
+    ("mail", |options| mail::serve(options, announce), mail::check),
+    ("mail-crowd", |options| mail::crowd::serve(options, announce), mail::crowd::check),
+    ("search-front", |options| search::front::serve(options, announce), search::front::check),
+    (
+        "registry-receivers",
+        |options| registry::receivers::serve(options, announce),
+        registry::receivers::check,
+    ),
+    ("search", |options| search::server::serve(options, announce), search::server::check),
+    (
+        "search-embedder",
+        |options| search::server::serve_embedder(options, announce),
+        search::server::check_embedder,
+    ),
+    (
+        "search-index",
+        |options| search::server::serve_index(options, announce),
+        search::server::check_index,
+    ),
+    ("search-judge", |options| search::judge::serve(options, announce), search::judge::check),
 ];
 
 /// Their names.
@@ -39,13 +56,34 @@ pub const NAMES: &[&str] = &{
     names
 };
 
+/// What a system finds wrong with its settings; nothing where there is no such system.
+pub fn settings(system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
+    let Some((.., check)) = TABLE.iter().find(|(name, ..)| *name == system) else {
+        return Vec::new();
+    };
+    let settings = set.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect();
+    let bad = check(&Options { settings, ..Options::default() }).err().unwrap_or_default();
+    let wrong = |problem: &String| {
+        let unknown = bad.unknown.iter().find(|unknown| unknown.problem == *problem);
+        let (key, what) = problem.split_once(": ").unwrap_or(("", problem));
+        BadSetting {
+            key: key.to_owned(),
+            what: what.to_owned(),
+            known: unknown.map(|unknown| unknown.known.clone()),
+        }
+    };
+    bad.problems.iter().map(wrong).collect()
+}
+
 /// Serves until SIGTERM or SIGINT.
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let options = Options::parse(Some(&args.listen), &args.set)
         .map_err(|bad| refused(&ServeError::Options(bad)))?;
-    let Some((_, serve)) = TABLE.iter().find(|(name, _)| *name == args.system) else {
+    let Some((_, serve, _)) = TABLE.iter().find(|(name, ..)| *name == args.system) else {
+        let near = near_miss(&args.system, NAMES);
+        let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
         return Err(Problem::usage(format!("no system is called \"{}\"", args.system))
-            .hint(format!("the bundled ones are: {}", NAMES.join(", "))));
+            .hint(format!("{near}the bundled ones are: {}", NAMES.join(", "))));
     };
     take_name(&args.system);
     serve(&options).map_err(|error| refused(&error))?;
@@ -70,5 +108,78 @@ fn refused(error: &ServeError) -> Problem {
         Problem::usage(error.to_string())
     } else {
         Problem::environment(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where each system's settings are described.
+    const PAGES: &[(&str, &[&str])] = &[
+        ("truth", &[include_str!("../../../../systems/truth/README.md")]),
+        ("registry", &[include_str!("../../../../systems/registry/README.md")]),
+        ("registry-receivers", &[include_str!("../../../../systems/registry/README.md")]),
+        ("mail", &[include_str!("../../../../systems/mail/README.md")]),
+        ("mail-crowd", &[include_str!("../../../../systems/mail/README.md")]),
+        ("search-front", &[FRONTS]),
+        ("search", &[include_str!("../../../../systems/search/README.md"), FRONTS]),
+        ("search-embedder", &[include_str!("../../../../systems/search/README.md")]),
+        ("search-index", &[include_str!("../../../../systems/search/README.md")]),
+        ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
+    ];
+    const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
+
+    /// What there is to set beside these settings.
+    fn known(system: &str, set: &[(&str, &str)]) -> Vec<&'static str> {
+        let set = set.iter().chain(&[("?", "")]).map(|(key, text)| ((*key).into(), (*text).into()));
+        let bad = settings(system, &set.collect());
+        bad.into_iter().find_map(|bad| bad.known).expect("there is no `?`")
+    }
+
+    /// The values of a setting that decides which others there are, as the refusal of another value lists them.
+    fn choices(system: &str, key: &str) -> Vec<String> {
+        let bad = settings(system, &[(key.to_owned(), "?".to_owned())].into());
+        let list = bad.iter().find_map(|bad| bad.what.strip_prefix("expected one of "));
+        let list = list.and_then(|list| list.split_once(", got ")).expect("a list of choices").0;
+        list.split(", ").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_setting_is_described() {
+        let mut missing = Vec::new();
+        for (system, ..) in TABLE {
+            let (_, pages) =
+                PAGES.iter().find(|(name, _)| name == system).expect("each system has a page");
+            let lists = match *system {
+                "truth" => choices(system, "mode")
+                    .iter()
+                    .map(|one| known(system, &[("mode", one)]))
+                    .collect(),
+                "mail" => choices(system, "store")
+                    .iter()
+                    .map(|one| known(system, &[("store", one)]))
+                    .collect(),
+                _ => vec![known(system, &[])],
+            };
+            for key in lists.concat() {
+                let plain = key.strip_prefix("front_").unwrap_or(key);
+                let is_described = |page: &&str| {
+                    page.contains(&format!("`{key}`")) || page.contains(&format!("`{plain}`"))
+                };
+                if !pages.iter().any(is_described) {
+                    missing.push(format!("{key} of {system}"));
+                }
+            }
+        }
+        assert_eq!(missing, [""; 0], "these settings are in no document");
+    }
+
+    #[test]
+    fn all_settings_of_the_front_can_be_given_by_way_of_the_service() {
+        let by_way = known("search", &[]);
+        for key in known("search-front", &[]).iter().filter(|key| **key != "upstream") {
+            assert!(by_way.contains(&&*format!("front_{key}")), "front_{key}");
+        }
     }
 }

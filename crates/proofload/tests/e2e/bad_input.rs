@@ -161,3 +161,65 @@ fn a_summary_that_cannot_be_written_is_noticed_before_the_run() {
     );
     assert!(!lab.path("run").exists(), "nothing ran, nothing is left");
 }
+
+/// Each system says what it would say at its start, of every level, with its place; what is known only then is left.
+#[test]
+fn settings_of_systems_are_checked_before_anything_starts() {
+    let lab = Lab::new();
+    let file = r#"title = "settings"
+[factors]
+cost = ["2ms", "abc"]
+[[service]]
+name = "redis"
+command = "redis-server --port {port}"
+[system]
+serve = "search"
+set = { wrkers = 200, front = "front", front_cost = "{{factor.cost}}", embedder = "http://{redis}", path = "{scratch}" }
+[[observer]]
+name = "judge"
+serve = "search-judge"
+set = { search = "{system.gateway}", within = "0s" }
+[[observer]]
+name = "receivers"
+serve = "registry-receivers"
+[load]
+connections = 1
+operations = 5
+[[operation]]
+http = { path = "/" }
+"#;
+    lab.write("wrong.toml", file);
+    let ran = lab.proofload(&["check", "wrong.toml"]);
+    assert_eq!((ran.code, &*ran.stdout), (2, ""), "{ran:?}");
+    for told in [
+        "unknown setting of `search` `wrkers`",
+        "did you mean `workers`?",
+        "`front_cost` of `search`: expected a time such as 1ms, got \"abc\"",
+        "`within` of `search-judge`: expected a time above zero",
+        "the settings of `registry-receivers`: registry: the address of the registry is wanted",
+        "wrong.toml:9:",
+        "wrong.toml:13:",
+        "^^^^^^",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    assert_eq!(ran.stderr.matches("error: ").count(), 4, "{}", ran.stderr);
+    let right = file.replace("wrkers", "workers").replace("abc", "3ms").replace("\"0s\"", "\"1s\"");
+    let receivers = "serve = \"registry-receivers\"";
+    let right = right
+        .replace(receivers, &format!("{receivers}\nset = {{ registry = \"{{system.http}}\" }}"));
+    lab.write("right.toml", &right);
+    let ran = lab.proofload(&["check", "right.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_near_miss_is_named_by_what_is_served() {
+    let lab = Lab::new();
+    let ran = lab.proofload(&["serve", "search", "--set", "wrkers=1"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("; did you mean workers?"), "{}", ran.stderr);
+    let ran = lab.proofload(&["serve", "serch"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean search? "), "{}", ran.stderr);
+}

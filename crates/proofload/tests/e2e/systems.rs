@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use record::summary::Judgement;
 use rustix::process::{Signal, kill_process};
 
 use crate::lab::process::pid;
@@ -80,6 +81,7 @@ fn what_the_plan_does_to_a_system_is_done_and_told() {
         assert!(told.claim.contains(action), "{}", told.claim);
     }
     assert_eq!(told.evidence["not_done"], 0);
+    assert_eq!(finding(&summary, "process-died"), None, "what is meant to end is none that died");
     let pids: std::collections::BTreeSet<u32> =
         trial.systems[0].processes.iter().map(|process| process.pid).collect();
     assert_eq!(pids.len(), 2, "the killed one and the new one: {:?}", trial.systems);
@@ -91,7 +93,7 @@ fn a_system_that_cannot_be_started_is_a_clear_error() {
     let cases = [
         ("command = \"/nonexistent/program {port}\"\nready = \"tcp\"", "/nonexistent/program"),
         ("command = \"sh -c 'echo no licence >&2; exit 7' {port}\"\nready = \"tcp\"", "no licence"),
-        ("serve = \"truth\"\nset = { mode = \"nonsense\" }", "nonsense"),
+        ("serve = \"search\"\nset = { path = \"/proc/nowhere\" }", "make the folder of `path`"),
     ];
     for (number, (system, named)) in cases.into_iter().enumerate() {
         lab.write("own.toml", &format!("{SYSTEM}[system]\n{system}\n"));
@@ -131,14 +133,25 @@ fn a_slow_launch_does_not_move_the_calendar() {
 fn a_lone_trial_whose_system_dies_is_invalid_and_not_repeated() {
     let lab = Lab::new();
     let system = format!(
-        "[system]\ncommand = \"timeout 1 {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}\"\n\
-         ready = \"tcp\"\n"
+        "[system]\ncommand = \"sh -c 'timeout 1 {PROOFLOAD} serve truth --listen 127.0.0.1:{{port}}; \
+         echo the shop is closed >&2; exit 7'\"\nready = \"tcp\"\n"
     );
     let load = SYSTEM.replace("operations = 5000", "duration = \"20s\"");
-    lab.write("own.toml", &format!("{load}{system}"));
+    lab.write("own.toml", &format!("criteria = [\"failed == 0\"]\n{load}{system}"));
     let (ran, summary) = lab.run(&["own.toml"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(finding(&summary, "process-died").is_some(), "{:?}", summary.findings);
+    let died = finding(&summary, "process-died").expect("why it ended");
+    assert!(died.contains("system ended: exit status 7, as was seen "), "{died}");
+    assert!(
+        died.ends_with(" into the measure phase; the last that it wrote: the shop is closed"),
+        "{died}"
+    );
+    assert!(ran.stdout.contains("the shop is closed"), "{}", ran.stdout);
+    assert!(
+        summary.criteria.iter().all(|one| one.result != Judgement::Fail),
+        "{:?}",
+        summary.criteria
+    );
     only_trial(&summary);
     assert!(!lab.path("run/trials/002").exists());
 }

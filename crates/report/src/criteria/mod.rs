@@ -9,7 +9,8 @@
 //! exactly nought; their interval says what such a run may show by chance. So are the windows of
 //! `over 10s windows`, each of which must meet the criterion.
 //!
-//! All usable trials of an arm are judged together; one that fails by itself is named.
+//! All usable trials of an arm are judged together; one that fails by itself is named. Counts and ratios ask for no
+//! steady state: what failed in a trial without one has failed.
 //! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
 //!
 //! In reading order: `gather` counts; `stretches` counts windows; `answer` is what the sample says; here the
@@ -226,7 +227,8 @@ impl Evidence {
     fn restricted(&self, result: Judgement, rehearsal: bool) -> Judgement {
         let any = |validity: Validity| self.courses.iter().any(|one| one.validity == validity);
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
-        let unsteady = any(Validity::NoSteadyState) || self.courses.is_empty();
+        let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
+        let unsteady = unsteady || self.courses.is_empty();
         if any(Validity::Invalid) {
             Judgement::Invalid
         } else if any(Validity::Overload) || self.is_given_up() {

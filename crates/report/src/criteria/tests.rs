@@ -123,7 +123,11 @@ fn after(change: impl FnOnce(&mut Course)) -> Judgement {
 }
 
 fn judged_after(change: impl FnOnce(&mut Course)) -> Judged {
-    let made = run(&["p50 < 1s"], 10, 500);
+    judged_of("p50 < 1s", change)
+}
+
+fn judged_of(criterion: &str, change: impl FnOnce(&mut Course)) -> Judged {
+    let made = run(&[criterion], 10, 500);
     let mut evidence = questions(&made.plan).remove(0);
     let total = made.trial.totals.total();
     evidence.begin_trial(&made.trial, &total);
@@ -154,6 +158,18 @@ fn the_course_of_a_trial_limits_what_may_be_concluded() {
     assert_eq!(after(|course| course.validity = Validity::NoSteadyState), Inconclusive);
     assert_eq!(after(|course| course.validity = Validity::Overload), Fail);
     assert_eq!(after(|course| course.validity = Validity::Invalid), Judgement::Invalid);
+}
+
+#[test]
+fn what_is_counted_needs_no_steady_state() {
+    let lost = |criterion: &str| {
+        judged_of(criterion, |course| course.validity = Validity::NoSteadyState).criterion.result
+    };
+    assert_eq!(lost("failed == 0"), Pass);
+    assert_eq!(lost("failed == 1"), Fail);
+    assert_eq!(lost("failed / planned == 0%"), Pass);
+    assert_eq!(lost("mean < 1s"), Inconclusive);
+    assert_eq!(lost("goodput > 1/s"), Inconclusive);
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Evidence {
     fn advice_of_course(&self) -> Option<String> {
         let of = |is_so: fn(&Course) -> bool| {
             let trials = self.courses.iter().filter(|one| is_so(one));
-            listed(&trials.map(|one| one.trial).collect::<Vec<_>>())
+            number::trials(&trials.map(|one| one.trial).collect::<Vec<_>>())
         };
         if self.courses.is_empty() {
             return Some(
@@ -113,16 +113,6 @@ impl Evidence {
         }
         let trials: Vec<u32> = failed.iter().map(|one| one.trial).collect();
         Some(rows::failed_alone(&self.about(), &trials, answer.result))
-    }
-}
-
-/// These trials in words; `None` for none of them.
-fn listed(trials: &[u32]) -> Option<String> {
-    let named: Vec<String> = trials.iter().map(ToString::to_string).collect();
-    match trials.len() {
-        0 => None,
-        1 => Some(format!("trial {}", named[0])),
-        _ => Some(format!("trials {}", named.join(", "))),
     }
 }
 

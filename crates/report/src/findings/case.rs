@@ -46,6 +46,10 @@ pub struct Facts {
     pub died: Option<String>,
     /// What it was that ended.
     pub died_as: Option<Role>,
+    /// When that was noticed, from the start of the measure phase.
+    pub died_at_ns: Option<i64>,
+    /// The last lines that it printed.
+    pub last_words: Vec<String>,
     /// What was done to processes as the plan says.
     pub faults: Vec<FaultDone>,
     /// Why whoever conducted the run ended the measure phase.
@@ -88,6 +92,8 @@ impl Facts {
             interrupted: trial.interrupted,
             died: trial.died.clone(),
             died_as: trial.died_as,
+            died_at_ns: trial.died_at_ns,
+            last_words: trial.last_words.clone(),
             faults: trial.faults.clone(),
             early_end: trial.early_end.clone(),
             confidence: trial.confidence,

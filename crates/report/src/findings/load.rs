@@ -41,16 +41,43 @@ pub const PROCESS_DIED: Row = Row {
     severity: Severity::Error,
     title: "the trial ended before its time",
     explain: "Something that the trial needs, usually a process that was started for it, ended before \
-              the trial did. What was measured after that is not about a working target, so the trial \
+              the trial did: how, when that was seen, and what it wrote last stand here. A process that \
+              the plan ends on purpose (`[[fault]]`) is none of these. What was measured after that is not about a working target, so the trial \
               is invalid. A search for capacity takes the end of the system itself for a failure at \
               that rate; the end of anything else says nothing about the target.",
     check: |case| {
         let why = case.facts.died.as_deref()?;
-        let claim = format!("the trial ended before its time: {why}");
-        let noticed = Noticed::new(claim, "look at the output of the process, then run again");
-        Some(noticed.with("cause", why).with(ROLE, case.facts.died_as.map(Role::name)))
+        let Facts { died_as, died_at_ns, last_words, .. } = case.facts;
+        let when = died_at_ns.map_or_else(String::new, noticed_at);
+        let said = last_said(last_words);
+        let claim = format!("the trial ended before its time: {why}{when}{said}");
+        let noticed = Noticed::new(claim, "look at the output of the process, then run again")
+            .with("cause", why)
+            .with(ROLE, died_as.map(Role::name))
+            .with("noticed_at_ns", *died_at_ns)
+            .with("last_words", last_words.clone());
+        Some(noticed)
     },
 };
+
+/// Lines of a process's last words that stand in a sentence; all that are known are evidence.
+const SAID: usize = 3;
+
+fn noticed_at(at_ns: i64) -> String {
+    match u64::try_from(at_ns) {
+        Ok(at) => format!(", as was seen {} into the measure phase", duration(at)),
+        Err(_) => ", before the measure phase".to_owned(),
+    }
+}
+
+fn last_said(lines: &[String]) -> String {
+    let said: Vec<&str> =
+        lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    match &said[said.len().saturating_sub(SAID)..] {
+        [] => String::new(),
+        last => format!("; the last that it wrote: {}", last.join(" | ")),
+    }
+}
 
 /// The user stopped it.
 pub const INTERRUPTED_ROW: Row = Row {

@@ -224,13 +224,34 @@ fn a_process_that_died_makes_the_trial_invalid() {
 }
 
 #[test]
+fn a_process_that_died_is_told_with_its_last_words() {
+    let mut made = stalled();
+    made.trial.died = Some("shop ended: exit status 4".into());
+    let claim = |made: &Simulated| made.summary().findings[0].claim.clone();
+    let begun = "the trial ended before its time: shop ended: exit status 4";
+    assert_eq!(claim(&made), begun);
+    made.trial.died_at_ns = Some(-1);
+    assert_eq!(claim(&made), format!("{begun}, before the measure phase"));
+    made.trial.died_at_ns = Some(3_200_000_000);
+    made.trial.last_words =
+        ["one", "two", "error: no more", "", "  while: selling"].map(str::to_owned).into();
+    let said = ", as was seen 3.20 s into the measure phase; the last that it wrote: two | error: no more | while: selling";
+    assert_eq!(claim(&made), format!("{begun}{said}"));
+    let evidence = &made.summary().findings[0].evidence;
+    assert_eq!(evidence["last_words"][0], "one");
+    assert_eq!(evidence["noticed_at_ns"], 3_200_000_000_u64);
+}
+
+#[test]
 fn a_record_of_before_roles_is_read_and_does_not_say_what_it_was_that_died() {
     let mut made = stalled();
     made.trial.died = Some("shop ended with status 1".into());
     made.trial.died_as = Some(Role::System);
     let mut stored = serde_json::to_value(&made.trial).unwrap();
     assert_eq!(stored["died_as"], "system");
-    stored.as_object_mut().unwrap().remove("died_as");
+    for later in ["died_as", "died_at_ns", "last_words"] {
+        stored.as_object_mut().unwrap().remove(later);
+    }
     made.trial = serde_json::from_value(stored).unwrap();
     assert_eq!(made.trial.died_as, None);
     let summary = made.summary();

@@ -90,9 +90,15 @@ async fn a_large_body_each_way_is_never_held_whole() {
     let house = House::open().await;
     let head = format!("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {LENGTH}\r\n\r\n");
     let mut client = house.say(head).await;
-    let mut upstream = house.hear().await;
-    upstream.head().await;
-    tokio::join!(write(&mut client, LENGTH), read(&mut upstream, LENGTH));
+    let (mut upstream, ()) = tokio::join!(
+        async {
+            let mut upstream = house.hear().await;
+            upstream.head().await;
+            read(&mut upstream, LENGTH).await;
+            upstream
+        },
+        write(&mut client, LENGTH),
+    );
     upstream.say(format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n")).await;
     client.head().await;
     tokio::join!(write(&mut upstream, LENGTH), read(&mut client, LENGTH));

@@ -10,3 +10,4 @@ mod house;
 mod pooling;
 mod smuggling;
 mod times;
+mod uploads;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use serving::error::ServeError;
+use serving::error::{BadOptions, ServeError};
 use serving::http;
 use serving::limits;
 use serving::listener;
@@ -34,6 +34,13 @@ pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), Ser
     start::run(None, prepare, async |(configuration, listener), stop| {
         receive(configuration, (listener, stop), announce).await
     })
+}
+
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    settings::read(options).map(drop)
 }
 
 async fn receive(

@@ -96,6 +96,9 @@ impl Front {
         if !is_ours && (!given.is_empty() || !program.is_empty()) {
             settings.refuse("front_…: only the front of ours, front = front, has settings");
         }
+        super::settings::problems(&given).iter().for_each(|problem| {
+            settings.refuse(format!("{PREFIX}{problem}"));
+        });
         match text.as_str() {
             "direct" => Self::Direct,
             "front" => match program.as_str() {

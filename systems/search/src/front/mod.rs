@@ -20,4 +20,4 @@ mod server;
 mod settings;
 mod tally;
 
-pub use server::{serve, serve_until};
+pub use server::{check, serve, serve_until};

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use proxying::Proxy;
-use serving::error::ServeError;
+use serving::error::{BadOptions, ServeError};
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
@@ -42,6 +42,13 @@ pub fn serve_until(
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     start(options, Some(stop), announce)
+}
+
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    settings::read(options).map(drop)
 }
 
 fn start(

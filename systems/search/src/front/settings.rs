@@ -1,5 +1,6 @@
 //! What a front is told, and what it makes of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hyper::http::uri::Authority;
@@ -67,6 +68,14 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     // Without one the reading has failed.
     let upstream = upstream.ok_or_else(|| BadOptions::one("upstream: there is none"))?;
     Ok(Configuration { upstream, bounds, limits, threads, is_serial, cost })
+}
+
+/// What is wrong with the settings of a front whose upstream is known later.
+pub(super) fn problems(given: &BTreeMap<String, Value>) -> Vec<String> {
+    let upstream = Options::default().with("upstream", "http://127.0.0.1:1");
+    let settings = given.clone().into_iter().chain(upstream.settings).collect();
+    let read = read(&Options { settings, ..Options::default() });
+    read.err().map(|bad| bad.problems).unwrap_or_default()
 }
 
 fn bounds(settings: &Settings<'_>) -> Bounds {

@@ -54,7 +54,8 @@ impl Tally {
         let mut text = String::new();
         let mut row = |name: &str, help: &str, value: u64| {
             // What comes and goes is named so; all else is counted up.
-            let goes_down = ["open", "idle", "waiting", "clients"].contains(&name);
+            let goes_down =
+                ["open", "idle", "clients"].contains(&name) || name.ends_with("waiting");
             let (suffix, kind) = if goes_down { ("", "gauge") } else { ("_total", "counter") };
             // Writing to a string cannot fail.
             let _ = writeln!(

@@ -52,6 +52,13 @@ struct Configuration {
     limits: Limits,
 }
 
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    read(options).map(drop)
+}
+
 fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let search = settings.text("search", "");

@@ -213,3 +213,31 @@ fn heads_beyond_the_limit_stop_at_the_front() {
         .write_all(format!("HTTP/1.1 200 OK\r\nX: {long}\r\nContent-Length: 0\r\n\r\n").as_bytes());
     assert!(client.join().unwrap().starts_with("HTTP/1.0 502 "));
 }
+
+/// A thousand clients that send one byte of a body each, and then nothing, are in nobody's way.
+#[test]
+fn slow_uploads_starve_nobody() {
+    let house = House::before(echo());
+    let framings = ["Content-Length: 2", "Content-Length: 1000000", "Transfer-Encoding: chunked"];
+    let slow: Vec<_> = (0..999)
+        .map(|number| {
+            let framing = framings[number % framings.len()];
+            let byte = if framing.ends_with("chunked") { "1\r\nx\r\n" } else { "x" };
+            let mut client = connect(house.address);
+            let head = format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n{byte}");
+            client.write_all(head.as_bytes()).unwrap();
+            client
+        })
+        .collect();
+    while house.figure("front_requests_total") < slow.len() as u64 {
+        thread::yield_now();
+    }
+    for _ in 0..100 {
+        let answer = ask(
+            house.address,
+            "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+        );
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+    assert_eq!(house.figure("front_waiting"), 0);
+}
