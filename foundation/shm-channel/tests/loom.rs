@@ -126,6 +126,8 @@ fn numbered(number: u64) -> Message {
     Message { sequence: number, length: !number, ..Message::default() }
 }
 
+/// Short form: all interleavings with up to three preemptions; `PROOFLOAD_PROOF=1`: four, which
+/// takes minutes.
 fn model(check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let is_long = std::env::var_os("PROOFLOAD_PROOF").is_some();

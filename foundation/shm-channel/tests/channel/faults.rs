@@ -111,7 +111,6 @@ fn clients_of_another_version_or_none_are_told_and_closed() {
 /// Connects a client to a producer that says this.
 fn meet(bytes: &[u8], passed: &[File]) -> Result<Client, Error> {
     let folder = Folder::new("fake");
-    let _ = std::fs::remove_file(folder.socket());
     let listener = UnixListener::bind(folder.socket()).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| greet(&listener, bytes, passed));

@@ -22,12 +22,15 @@ use shm_channel::{Client, Producer, Reply, Room, Settings};
 /// Longer than anything here takes; what is over it is a hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A folder of this process and test, removed at its end.
+/// A folder of its own, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("shm-{}-{name}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("shm-{}-{number}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }
