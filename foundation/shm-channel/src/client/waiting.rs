@@ -78,6 +78,9 @@ impl Client {
     }
 
     fn spin(&self, until: Option<Instant>) -> bool {
+        if self.spin.is_zero() {
+            return false;
+        }
         let begun = Instant::now();
         let end = begun.checked_add(self.spin);
         let end = [end, until].into_iter().flatten().min();

@@ -129,6 +129,9 @@ impl Worker {
 
     /// Looks for something to do for a while: whether there is.
     fn spin(&mut self) -> bool {
+        if self.spin.is_zero() {
+            return false;
+        }
         let begun = Instant::now();
         while begun.elapsed() < self.spin {
             if !self.listen() {
