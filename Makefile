@@ -40,6 +40,7 @@ proof: ## the instrument against targets of known behaviour, and long simulation
 	PROOFLOAD_PROOF=1 cargo test --quiet -p search --lib -- index kill planted
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e acknowledged_is_found
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test comparisons -- --nocapture
+	PROOFLOAD_PROOF=1 cargo test --quiet -p shm-channel
 
 bench: ## the instrument beside its peers (installs what it needs)
 	@benchmarks/run

@@ -1,0 +1,74 @@
+//! An answer, read where it lies.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::region::Mapping;
+use crate::ring::Message;
+use crate::slots::Slots;
+use crate::{Checksum, Geometry};
+
+/// What a client shares with its answers: memory, and which of it is free.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub answers: Mapping,
+    pub slots: Slots,
+}
+
+/// An answer in shared memory: derefs to its bytes, and gives its slots back when dropped.
+///
+/// It may outlive its [`Client`](crate::Client), be sent to another thread, and be read after the
+/// producer's end. The bytes stand still as long as the producer keeps to the layout, which lends
+/// a slot to one exchange at a time; of a process of the same user that does not, nothing is safe.
+pub struct Answer {
+    held: Arc<Held>,
+    slot: u32,
+    slots: u32,
+    at: u64,
+    length: u64,
+    checksum: Option<Checksum>,
+}
+
+impl Answer {
+    /// The answer of which a completion tells, the length of which was checked.
+    pub(super) fn new(held: Arc<Held>, shape: Geometry, message: &Message, slots: u32) -> Self {
+        let Message { slot, length, kind, checksum, .. } = *message;
+        let checksum = (kind != 0).then_some(Checksum { kind, value: checksum });
+        Self { held, slot, slots, at: shape.answer_at(slot), length, checksum }
+    }
+
+    /// The checksum that the handler sent along.
+    pub fn checksum(&self) -> Option<Checksum> {
+        self.checksum
+    }
+}
+
+impl Deref for Answer {
+    type Target = [u8];
+
+    #[expect(unsafe_code, reason = "answers are read in place")]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the producer writes to a slot only between a submission that lends it and the
+        // completion of that, and the slot is not lent again before this answer is dropped.
+        unsafe { self.held.answers.bytes(self.at, self.length) }
+    }
+}
+
+impl AsRef<[u8]> for Answer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Answer of {} bytes in slot {}", self.length, self.slot)
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.held.slots.give(self.slot, self.slots);
+    }
+}

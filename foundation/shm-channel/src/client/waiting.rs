@@ -1,0 +1,115 @@
+//! How a client waits: looking, then on a futex; or on an eventfd, for whoever has no thread to
+//! spare.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use super::Client;
+use crate::layout::CLIENT_SLEEPS;
+use crate::region::Futex;
+use crate::ring::{self, Look};
+use crate::sleep::{self, Park};
+use crate::{Error, NAP};
+
+/// How often a spinning client looks before it reads the clock again.
+const LOOKS: u32 = 64;
+
+impl Client {
+    /// Waits until [`Client::take`] has something: whether it has, before the time was over.
+    ///
+    /// Errors: [`Error::Gone`] within 20 ms of the producer's end, [`Error::Damaged`].
+    pub fn wait(&mut self, patience: Duration) -> Result<bool, Error> {
+        let until = Instant::now().checked_add(patience);
+        loop {
+            // What was abandoned is completed, too, and is nothing to take.
+            self.collect()?;
+            if !self.done.is_empty() {
+                return Ok(true);
+            }
+            if !self.wait_until(until)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Waits for the next completion; no instant is for ever.
+    pub(super) fn wait_until(&mut self, until: Option<Instant>) -> Result<bool, Error> {
+        self.hold_together()?;
+        if self.spin(until) {
+            return Ok(true);
+        }
+        loop {
+            let left = until.map_or(NAP, |until| until.saturating_duration_since(Instant::now()));
+            self.sleep(left.min(NAP));
+            if self.is_due() {
+                return Ok(true);
+            }
+            if self.is_gone() {
+                // What it answered last came before its end.
+                return if self.is_due() { Ok(true) } else { Err(Error::Gone) };
+            }
+            if left.is_zero() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The eventfd that becomes readable after [`Client::arm`] when there is something to take.
+    pub fn eventfd(&self) -> BorrowedFd<'_> {
+        self.eventfd.as_fd()
+    }
+
+    /// Asks for the eventfd to become readable at the next completion: whether there is one already,
+    /// so that there is nothing to wait for.
+    ///
+    /// The way to wait without a thread: take until there is nothing; arm; unless that says that
+    /// there is something, wait until [`Client::eventfd`] is readable or [`Client::socket`] hangs
+    /// up; [disarm](Client::disarm); begin again.
+    pub fn arm(&mut self) -> bool {
+        sleep::announce(self.requests.word(CLIENT_SLEEPS), sleep::ON_EVENTFD);
+        !self.done.is_empty() || self.is_due()
+    }
+
+    /// The end of waiting on the eventfd, which is readable no more.
+    pub fn disarm(&mut self) {
+        sleep::retract(self.requests.word(CLIENT_SLEEPS));
+        // Fails where nothing had been signalled.
+        let _ = rustix::io::read(&self.eventfd, &mut [0; 8]);
+    }
+
+    fn spin(&self, until: Option<Instant>) -> bool {
+        if self.spin.is_zero() {
+            return false;
+        }
+        let begun = Instant::now();
+        let end = begun.checked_add(self.spin);
+        let end = [end, until].into_iter().flatten().min();
+        while end.is_none_or(|end| Instant::now() < end) {
+            for _ in 0..LOOKS {
+                if self.is_due() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if self.spin > NAP && begun.elapsed() > NAP && self.is_gone() {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn sleep(&self, nap: Duration) {
+        let said = self.requests.word(CLIENT_SLEEPS);
+        sleep::announce(said, sleep::ON_FUTEX);
+        if let Look::NotYet(seen) = ring::look(self.completions(), self.due) {
+            let word = ring::stamp(self.completions(), self.due);
+            Futex { nap }.park(word, seen);
+        }
+        sleep::retract(said);
+    }
+
+    /// Whether a look would find something.
+    fn is_due(&self) -> bool {
+        !matches!(ring::look(self.completions(), self.due), Look::NotYet(_))
+    }
+}

@@ -1,0 +1,78 @@
+//! What can go wrong, on either side.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system refused something.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Settings that no channel can have.
+    #[error("{0}")]
+    Settings(String),
+    /// A producer answers at this path already, or something that is no socket stands there.
+    #[error("{}: somebody has it already", .0.display())]
+    InUse(PathBuf),
+    /// Whoever answers at the path speaks something else.
+    #[error("this is no producer of a shared-memory channel")]
+    NotAProducer,
+    /// The producer has another version of the layout.
+    #[error("the producer has version {theirs} of the layout, we have {ours}")]
+    Version {
+        /// The producer's.
+        theirs: u32,
+        /// Ours.
+        ours: u32,
+    },
+    /// There are as many clients as there may be.
+    #[error("the producer has its {limit} clients already")]
+    Crowded {
+        /// How many there may be.
+        limit: u32,
+    },
+    /// The producer runs as another user.
+    #[error("the producer lets in processes of its own user alone")]
+    OtherUser,
+    /// The producer could not take us in: its system is short of memory or descriptors, or the
+    /// worker whose turn it was has ended.
+    #[error("the producer could not take us in")]
+    ProducerFailed,
+    /// The producer is gone; connect anew.
+    #[error("the producer is gone")]
+    Gone,
+    /// No answer came in time. The slots stay with the request until its answer comes.
+    #[error("no answer in time")]
+    Deadline,
+    /// No run of so many neighbouring slots is free: answers are held, or requests under way.
+    #[error("no {slots} neighbouring slots are free")]
+    NoSlot {
+        /// How many were wanted.
+        slots: u32,
+    },
+    /// A payload that the room has no place for.
+    #[error("{needed} bytes are needed where there is room for {most}")]
+    TooLarge {
+        /// Length of the payload.
+        needed: u64,
+        /// What there was room for.
+        most: u64,
+    },
+    /// The producer's handler refused the request, with a number of its own.
+    #[error("refused: {0}")]
+    Refused(u64),
+    /// Shared memory says what nobody may write there; connect anew.
+    #[error("the channel is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+/// An error of the system, with what was being done.
+pub(crate) fn while_doing<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Error {
+    move |source| Error::Io { doing, source: source.into() }
+}

@@ -1,0 +1,145 @@
+//! One client as its worker sees it: its two regions, where we are in them, and what it is owed.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::room::{Kept, Reply, Room};
+use super::{Tally, signal};
+use crate::layout::{CLIENT_SLEEPS, RING};
+use crate::region::{Futex, Mapping};
+use crate::ring::{self, Entry, Look, Message};
+use crate::sleep::{self, Park};
+use crate::{Checksum, Geometry};
+
+/// How a completion says that an exchange ended.
+pub(crate) const ANSWERED: u32 = 0;
+/// The answer needs `length` bytes.
+pub(crate) const TOO_LARGE: u32 = 1;
+/// The handler refused; its number is in `length`.
+pub(crate) const REFUSED: u32 = 2;
+
+/// A client's memory and descriptors; all of it goes when this is dropped.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub number: u64,
+    /// Kept open: its end is how the client learns of ours.
+    pub _socket: Arc<OwnedFd>,
+    pub eventfd: Arc<OwnedFd>,
+    pub requests: Mapping,
+    pub answers: Mapping,
+    pub geometry: Geometry,
+    pub kept: Kept,
+    /// Number of the next submission, and of the completion that answers it.
+    pub next: u32,
+    pub _place: Place,
+}
+
+/// A place among the clients, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place(Arc<Tally>);
+
+impl Place {
+    pub(super) fn take(tally: Arc<Tally>) -> Self {
+        tally.living.fetch_add(1, Ordering::Relaxed);
+        Self(tally)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.living.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A submission that holds together.
+struct Submission {
+    message: Message,
+    slots: u32,
+}
+
+impl Link {
+    /// Whether there is something to do: a submission, or damage.
+    pub(super) fn is_ready(&self) -> bool {
+        !matches!(ring::look(self.submissions(), self.next), Look::NotYet(_))
+    }
+
+    /// Answers the next submission, if there is one: whether there was.
+    ///
+    /// Errors: what the client wrote that nobody may write.
+    pub(super) fn serve(
+        &mut self,
+        request: &mut Vec<u8>,
+        handler: &mut impl FnMut(&[u8], &mut Room<'_>) -> Reply,
+    ) -> Result<bool, &'static str> {
+        let message = match ring::look(self.submissions(), self.next) {
+            Look::NotYet(_) => return Ok(false),
+            Look::Damaged => return Err("the stamp of a submission"),
+            Look::Ready(message) => message,
+        };
+        let Submission { message, slots } = self.check(message)?;
+        self.requests.copy_out(self.geometry.request_at(message.slot), message.length, request);
+        let completion = self.answer(message, slots, request, handler);
+        ring::put(self.completions(), self.next, &completion);
+        self.wake();
+        self.next = self.next.wrapping_add(1);
+        Ok(true)
+    }
+
+    fn check(&self, message: Message) -> Result<Submission, &'static str> {
+        let slots = message.code;
+        if !self.geometry.holds(message.slot, slots) {
+            return Err("the slots of a submission");
+        }
+        if message.length > self.geometry.request_room() * u64::from(slots) {
+            return Err("the length of a submission");
+        }
+        Ok(Submission { message, slots })
+    }
+
+    #[expect(unsafe_code, reason = "answers are written in place")]
+    fn answer(
+        &mut self,
+        message: Message,
+        slots: u32,
+        request: &[u8],
+        handler: &mut impl FnMut(&[u8], &mut Room<'_>) -> Reply,
+    ) -> Message {
+        let length = self.geometry.answer_room() * u64::from(slots);
+        let at = self.geometry.answer_at(message.slot);
+        // SAFETY: the region was sealed after it was mapped here, so that no other mapping can be
+        // written through; this worker alone has the link, and lends one room at a time.
+        let bytes = unsafe { self.answers.bytes_mut(at, length) };
+        let kept = self.kept.begin(message.slot, slots);
+        let mut room = Room { bytes, kept, keep: None, checksum: None };
+        let (code, length) = match handler(request, &mut room) {
+            Reply::Answer(length) if length <= room.len() => (ANSWERED, length as u64),
+            Reply::Answer(length) | Reply::TooLarge(length) => (TOO_LARGE, length as u64),
+            Reply::Refused(number) => (REFUSED, number),
+        };
+        let checksum = room.checksum.unwrap_or(Checksum { kind: 0, value: 0 });
+        self.kept.end(message.slot, slots, room.keep);
+        let (kind, checksum) = (checksum.kind, checksum.value);
+        Message { length, code, kind, checksum, ..message }
+    }
+
+    /// Wakes the client if it sleeps.
+    fn wake(&self) {
+        match sleep::heard(self.requests.word(CLIENT_SLEEPS)) {
+            sleep::AWAKE => {}
+            sleep::ON_EVENTFD => signal(&self.eventfd),
+            _ => {
+                let futex = Futex { nap: std::time::Duration::ZERO };
+                futex.unpark(ring::stamp(self.completions(), self.next));
+            }
+        }
+    }
+
+    fn submissions(&self) -> &[Entry] {
+        self.requests.entries(RING, self.geometry.slots())
+    }
+
+    fn completions(&self) -> &[Entry] {
+        self.answers.entries(RING, self.geometry.slots())
+    }
+}

@@ -1,0 +1,166 @@
+//! The producer: lets clients in, and answers them on the caller's threads.
+//!
+//! `gate` is the one thread of the crate's own: it greets clients and learns of their end. Each
+//! client belongs to one [`Worker`], which alone touches that client's memory (`link`), so that
+//! nothing is locked and a client's memory goes the moment its worker hears that it is gone.
+//! [`Room`] is where a handler puts its answer.
+
+mod gate;
+pub(crate) mod link;
+mod room;
+pub(crate) mod worker;
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use rustix::event::EventfdFlags;
+
+use crate::error::while_doing;
+use crate::{Error, Geometry, region, socket};
+
+pub use room::{Reply, Room};
+pub use worker::Worker;
+
+/// The shape of a producer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Slots a client has: how many requests it may have under way. A power of two.
+    pub slots: u32,
+    /// Bytes that a slot has for a request.
+    pub request_room: u64,
+    /// Bytes that a slot has for an answer. Memory comes into being when it is written to.
+    pub answer_room: u64,
+    /// How many clients there may be at once.
+    pub clients: u32,
+    /// How many workers share the clients.
+    pub workers: usize,
+    /// How long a worker looks for requests before it sleeps.
+    pub spin: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            slots: 64,
+            request_room: 4096,
+            answer_room: 64 * 1024,
+            clients: 256,
+            workers: 1,
+            spin: Duration::from_micros(20),
+        }
+    }
+}
+
+/// What happened at a producer so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Clients that are connected, or about to be.
+    pub living: u64,
+    /// Clients that were let in.
+    pub admitted: u64,
+    /// Connections that were refused: too many, of another user or version, or silent.
+    pub refused: u64,
+    /// Clients that were cut off because they wrote what nobody may write.
+    pub damaged: u64,
+}
+
+/// Counts as the threads share them.
+#[derive(Debug, Default)]
+struct Tally {
+    living: AtomicU64,
+    admitted: AtomicU64,
+    refused: AtomicU64,
+    damaged: AtomicU64,
+}
+
+fn count(one: &AtomicU64) {
+    one.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A place at a path of the file system where clients connect. Dropping it ends it: the file goes,
+/// workers return, clients learn that the producer is gone.
+#[derive(Debug)]
+pub struct Producer {
+    path: PathBuf,
+    inode: u64,
+    stop: Arc<OwnedFd>,
+    gate: Option<JoinHandle<()>>,
+    tally: Arc<Tally>,
+}
+
+impl Producer {
+    /// Listens at `path`, with mode 0600, and lets clients in from now on; they are answered once
+    /// each of the workers [runs](Worker::run) on a thread.
+    ///
+    /// A socket that a dead producer left at the path is replaced. Errors: [`Error::Settings`],
+    /// [`Error::InUse`], the system's.
+    pub fn bind(path: impl AsRef<Path>, settings: Settings) -> Result<(Self, Vec<Worker>), Error> {
+        let path = path.as_ref().to_owned();
+        let geometry = Geometry::new(settings.slots, settings.request_room, settings.answer_room)?;
+        if settings.workers == 0 || settings.clients == 0 {
+            let none = "workers and clients: one of each at least";
+            return Err(Error::Settings(none.to_owned()));
+        }
+        let (listener, inode) = socket::listen(&path)?;
+        let tally = Arc::new(Tally::default());
+        let stop = Arc::new(eventfd()?);
+        let made = (0..settings.workers).map(|_| Worker::new(settings.spin, tally.clone()));
+        let (workers, desks) = made.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
+        let terms = gate::Terms { geometry, generation: generation(), limit: settings.clients };
+        let gate = gate::Gate::new(listener, stop.clone(), desks, terms, tally.clone())?;
+        let gate = std::thread::Builder::new()
+            .name("shm-gate".to_owned())
+            .spawn(move || gate.run())
+            .map_err(while_doing("starting a thread"))?;
+        Ok((Self { path, inode, stop, gate: Some(gate), tally }, workers))
+    }
+
+    /// What happened so far.
+    pub fn counts(&self) -> Counts {
+        let read = |one: &AtomicU64| one.load(Ordering::Relaxed);
+        Counts {
+            living: read(&self.tally.living),
+            admitted: read(&self.tally.admitted),
+            refused: read(&self.tally.refused),
+            damaged: read(&self.tally.damaged),
+        }
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        socket::remove(&self.path, self.inode);
+        signal(&self.stop);
+        if let Some(gate) = self.gate.take() {
+            // A gate that panicked has ended, too.
+            let _ = gate.join();
+        }
+    }
+}
+
+/// A number that no other start of a producer on this machine has.
+fn generation() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64).rotate_left(16) ^ u64::from(std::process::id())
+}
+
+fn eventfd() -> Result<OwnedFd, Error> {
+    let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+    rustix::event::eventfd(0, flags).map_err(while_doing("making an eventfd"))
+}
+
+/// Makes an eventfd readable. One that is full is readable already.
+fn signal(eventfd: &OwnedFd) {
+    let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
+}
+
+/// A client's two regions and its eventfd.
+fn regions(geometry: Geometry) -> Result<(OwnedFd, OwnedFd, OwnedFd), Error> {
+    let requests = region::make("shm-requests", geometry.requests_length())?;
+    let answers = region::make("shm-answers", geometry.answers_length())?;
+    Ok((requests, answers, eventfd()?))
+}

@@ -1,0 +1,133 @@
+//! The Unix socket: who may connect, what is passed over it, and how it tells of the other's death.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
+
+use crate::Error;
+use crate::error::while_doing;
+
+/// How many descriptors a welcome carries: requests, answers, the bell, the eventfd.
+pub(crate) const PASSED: usize = 4;
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// A listening socket whose file only its own user may open, and the file's inode.
+///
+/// A file that a dead producer left is replaced. Errors: [`Error::InUse`], the system's.
+pub(crate) fn listen(path: &Path) -> Result<(OwnedFd, u64), Error> {
+    let doing = "listening on the Unix socket";
+    clear(path)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket(flags).map_err(while_doing(doing))?;
+    // Before the file is there: between `bind` and a `chmod` of it, anybody could connect.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(while_doing(doing))?;
+    let address = SocketAddrUnix::new(path).map_err(while_doing(doing))?;
+    match rustix::net::bind(&socket, &address) {
+        Err(Errno::ADDRINUSE) => return Err(Error::InUse(path.to_owned())),
+        bound => bound.map_err(while_doing(doing))?,
+    }
+    rustix::net::listen(&socket, BACKLOG).map_err(while_doing(doing))?;
+    let inode = std::fs::symlink_metadata(path).map_err(while_doing(doing))?.ino();
+    Ok((socket, inode))
+}
+
+/// Removes a socket's file that nobody answers at.
+fn clear(path: &Path) -> Result<(), Error> {
+    let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    let is_dead = there.file_type().is_socket()
+        && std::os::unix::net::UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+    if !is_dead {
+        return Err(Error::InUse(path.to_owned()));
+    }
+    std::fs::remove_file(path).map_err(while_doing("removing a dead producer's socket"))
+}
+
+/// Removes the socket's file if it is still ours.
+pub(crate) fn remove(path: &Path, inode: u64) {
+    if std::fs::symlink_metadata(path).is_ok_and(|there| there.ino() == inode) {
+        // Whoever removed it meanwhile did what we wanted.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// A connection whose sends and receives take so long at most.
+pub(crate) fn connect(path: &Path, patience: Duration) -> Result<OwnedFd, Error> {
+    let doing = "connecting to the producer's socket";
+    let socket = socket(SocketFlags::CLOEXEC).map_err(while_doing(doing))?;
+    for side in [Timeout::Send, Timeout::Recv] {
+        sockopt::set_socket_timeout(&socket, side, Some(patience)).map_err(while_doing(doing))?;
+    }
+    let address = SocketAddrUnix::new(path).map_err(while_doing(doing))?;
+    rustix::net::connect(&socket, &address).map_err(while_doing(doing))?;
+    Ok(socket)
+}
+
+fn socket(flags: SocketFlags) -> Result<OwnedFd, Errno> {
+    rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+/// Whether the process at the other end runs as our user.
+pub(crate) fn is_own_user(socket: impl AsFd) -> bool {
+    let peer = sockopt::socket_peercred(socket);
+    peer.is_ok_and(|peer| peer.uid == rustix::process::geteuid())
+}
+
+/// Whether the other end is closed.
+pub(crate) fn is_hung_up(socket: impl AsFd) -> bool {
+    let mut watched = [PollFd::new(&socket, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(rustix::event::poll(&mut watched, Some(&now)), Ok(1..))
+}
+
+/// Sends a greeting, with descriptors or without.
+pub(crate) fn send(
+    socket: impl AsFd,
+    bytes: &[u8],
+    passed: &[BorrowedFd<'_>],
+) -> Result<(), Error> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !passed.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(passed));
+    }
+    let flags = SendFlags::NOSIGNAL;
+    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags);
+    match sent.map_err(while_doing("greeting"))? {
+        sent if sent == bytes.len() => Ok(()),
+        _ => Err(Error::Damaged("a greeting was cut")),
+    }
+}
+
+/// Receives a greeting, which came in one piece, into `bytes`, and what was passed with it.
+pub(crate) fn receive(socket: impl AsFd, bytes: &mut [u8]) -> Result<(usize, Vec<OwnedFd>), Error> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags);
+    let received = match received {
+        Err(Errno::AGAIN) => return Err(Error::Deadline),
+        Err(Errno::CONNRESET) => return Err(Error::Gone),
+        received => received.map_err(while_doing("being greeted"))?,
+    };
+    let mut passed = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            passed.extend(descriptors);
+        }
+    }
+    Ok((received.bytes, passed))
+}
