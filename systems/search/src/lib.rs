@@ -22,3 +22,4 @@ pub mod row;
 pub mod server;
 mod settings;
 pub mod staffing;
+mod watched;

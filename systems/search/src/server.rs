@@ -150,8 +150,7 @@ impl Room {
 }
 
 /// What can be done about what a folder holds.
-const FOLDER: &str =
-    "put back a copy of all of the folder of `path`, or begin anew with an empty one";
+const FOLDER: &str = "put back a copy of all of the folder of `path`, without a note that ends in `.damaged`, or begin anew with an empty one";
 
 /// A fault at the start, as the environment's.
 fn stopped(doing: &'static str, hint: &'static str) -> impl FnOnce(Fault) -> ServeError {

@@ -55,7 +55,7 @@ pub(super) struct Reading<'v> {
 pub(super) struct Writing<'v> {
     versions: &'v Versions,
     number: u64,
-    ids: Vec<Box<str>>,
+    before: Vec<Known>,
 }
 
 impl Versions {
@@ -65,18 +65,34 @@ impl Versions {
     }
 
     /// Begins a write of rows: before anything of it is written. `newest` is the number of a write that the index is
-    /// known to have made before this one, and not before the last one of these rows; each row is named once.
-    pub fn write(&self, newest: u64, rows: Vec<Known>) -> Writing<'_> {
+    /// known to have made before this one, and not before the last one of these rows; each row is named once, and
+    /// written by nobody else meanwhile.
+    ///
+    /// A write that has not ended then is one that could not be taken back: what was before it is before this one.
+    pub fn write(&self, newest: u64, mut before: Vec<Known>) -> Writing<'_> {
         let mut kept = self.kept();
         kept.writes += 1;
         let write = kept.writes;
-        let ids = rows.iter().map(|(id, _)| id.clone()).collect();
-        for (id, record) in rows {
-            let version = Version { write, newest, record, has_ended: false };
-            kept.before.entry(id).or_default().push_back(version);
+        for (id, record) in &mut before {
+            let versions = kept.before.entry(id.clone()).or_default();
+            if let Some(at) = versions.iter().position(|version| !version.has_ended) {
+                *record = versions.remove(at).and_then(|version| version.record);
+            }
+            let version = Version { write, newest, record: record.clone(), has_ended: false };
+            versions.push_back(version);
         }
         self.are_some.store(!kept.before.is_empty(), Ordering::Release);
-        Writing { versions: self, number: write, ids }
+        Writing { versions: self, number: write, before }
+    }
+
+    /// Forgets what was before writes that could not be taken back: all rows were dropped, and nobody writes.
+    pub fn forget_unended(&self) {
+        let mut kept = self.kept();
+        kept.before.retain(|_, versions| {
+            versions.retain(|version| version.has_ended);
+            !versions.is_empty()
+        });
+        self.sweep(kept);
     }
 
     /// Puts what was known in the place of what is known now, which was read after the index had answered.
@@ -151,9 +167,22 @@ impl Drop for Reading<'_> {
     }
 }
 
+impl Writing<'_> {
+    /// What was known of the rows as far as it was acknowledged.
+    pub fn before(&self) -> &[Known] {
+        &self.before
+    }
+
+    /// It neither took place nor could be taken back: what was before is shown until the rows are written again.
+    pub fn stays(self) {
+        std::mem::forget(self);
+    }
+}
+
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        let (number, ids) = (self.number, std::mem::take(&mut self.ids));
+        let number = self.number;
+        let ids: Vec<_> = std::mem::take(&mut self.before).into_iter().map(|(id, _)| id).collect();
         let mut kept = self.versions.kept();
         for id in &ids {
             let versions = kept.before.get_mut(id).into_iter().flatten();

@@ -1,7 +1,8 @@
 //! Writes: what is known about rows and the index are brought from one state to the next together.
 //!
 //! What is known about a row is written before the index learns of it, and forgotten after the index has: whatever is
-//! found is known, wherever a crash falls. Where the index refuses, it is taken back.
+//! found is known, wherever a crash falls. Where the index refuses, it is taken back, and looked past as long as that
+//! fails.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
@@ -56,16 +57,12 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let batch = Batch { drop, rows: entries, delete: delete.clone() };
         let named: HashSet<Box<str>> = rows.iter().map(|row| row.id.as_str().into()).collect();
         let before = self.known(rows.iter().map(|row| &*row.id))?;
-        let writing = self.versions.write(newest, before.clone());
-        if !rows.is_empty() {
-            self.parts.metadata.write(Changes { rows, ..Changes::default() }).await?;
-        }
-        let written = match self.parts.index.write(batch).await {
+        let writing = self.versions.write(newest, before);
+        let written = match self.put(rows, batch).await {
             Ok(written) => written,
             Err(fault) => {
-                if self.take_back(before).await.is_err() {
-                    // As long as it cannot be taken back, it is looked past.
-                    std::mem::forget(writing);
+                if self.take_back(writing.before()).await.is_err() {
+                    writing.stays();
                 }
                 return Err(fault);
             }
@@ -75,6 +72,13 @@ impl<E: Embed, I: Index> Inner<E, I> {
         Ok(written)
     }
 
+    async fn put(&self, rows: Vec<Row>, batch: Batch) -> Result<Written, Fault> {
+        if !rows.is_empty() {
+            self.parts.metadata.write(Changes { rows, ..Changes::default() }).await?;
+        }
+        self.parts.index.write(batch).await
+    }
+
     /// What is known about some rows, each once.
     fn known<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Result<Vec<Known>, Fault> {
         let ids: Vec<&str> = ids.collect::<BTreeSet<&str>>().into_iter().collect();
@@ -82,12 +86,12 @@ impl<E: Embed, I: Index> Inner<E, I> {
         Ok(ids.into_iter().map(Box::from).zip(records).collect())
     }
 
-    async fn take_back(&self, before: Vec<Known>) -> Result<(), Fault> {
+    async fn take_back(&self, before: &[Known]) -> Result<(), Fault> {
         let mut changes = Changes::default();
         for (id, record) in before {
             match record {
-                Some(record) => changes.rows.push(record.row(id)),
-                None => changes.delete.push(id.into_string()),
+                Some(record) => changes.rows.push(record.row(id.clone())),
+                None => changes.delete.push(id.to_string()),
             }
         }
         if changes.rows.is_empty() && changes.delete.is_empty() {
@@ -105,13 +109,18 @@ impl<E: Embed, I: Index> Inner<E, I> {
     ) -> Result<(), Fault> {
         if let Some(kept) = kept {
             self.forget_all_but(kept).await?;
+            self.versions.forget_unended();
         }
         if delete.is_empty() {
             return Ok(());
         }
         let before = self.known(delete.iter().map(String::as_str))?;
-        let _writing = self.versions.write(sequence, before);
-        self.parts.metadata.write(Changes { delete, ..Changes::default() }).await
+        let writing = self.versions.write(sequence, before);
+        let forgotten = self.parts.metadata.write(Changes { delete, ..Changes::default() }).await;
+        if forgotten.is_err() {
+            writing.stays();
+        }
+        forgotten
     }
 
     async fn forget_all_but(&self, kept: &HashSet<Box<str>>) -> Result<(), Fault> {

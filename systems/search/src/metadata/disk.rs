@@ -16,7 +16,6 @@ use super::{Changes, Named, Record};
 use crate::fault::Fault;
 use crate::row::Row;
 use keeper::Keeper;
-pub(crate) use keeper::check;
 
 /// Name of the file in its folder.
 pub(super) const FILE: &str = "rows.redb";
@@ -66,7 +65,10 @@ impl Disk {
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let file = path.to_owned();
         let open = move || redb::Builder::new().set_cache_size(CACHE).create(&file);
-        Ok(Self { path: path.to_owned(), keeper: Keeper::begin(Box::new(open))? })
+        Ok(Self {
+            path: path.to_owned(),
+            keeper: Keeper::begin(Box::new(open), Some(path.to_owned()))?,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -14,7 +14,12 @@ type Records = BTreeMap<Box<str>, Arc<Record>>;
 
 /// Records by their names.
 #[derive(Debug, Default)]
-pub(super) struct Memory(RwLock<Records>);
+pub(super) struct Memory {
+    records: RwLock<Records>,
+    /// Which of the next writes fail.
+    #[cfg(test)]
+    pub(super) failing: std::sync::Mutex<std::collections::VecDeque<bool>>,
+}
 
 impl Memory {
     /// Readers see the changes as they are made.
@@ -60,11 +65,11 @@ impl Memory {
     }
 
     fn reading(&self) -> RwLockReadGuard<'_, Records> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.records.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn writing(&self) -> RwLockWriteGuard<'_, Records> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.records.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -84,6 +84,12 @@ impl Metadata {
     /// Errors: `Unavailable` if the disk does not take them; then all of them were made or none
     pub async fn write(&self, changes: Changes) -> Result<(), Fault> {
         match &*self.0 {
+            #[cfg(test)]
+            Place::Memory(memory)
+                if memory.failing.lock().unwrap().pop_front().unwrap_or_default() =>
+            {
+                return Err(Fault::unavailable("the disk is full", std::time::Duration::ZERO));
+            }
             Place::Memory(memory) => memory.write(changes),
             Place::Disk(disk) => return disk.write(Write::of_rows(changes)).await,
         }
@@ -118,6 +124,14 @@ impl Metadata {
         match &*self.0 {
             Place::Memory(memory) => Ok(memory.size()),
             Place::Disk(disk) => disk.size(),
+        }
+    }
+
+    /// Has some of the next writes fail, of a place in memory.
+    #[cfg(test)]
+    pub(crate) fn fail(&self, writes: &[bool]) {
+        if let Place::Memory(memory) = &*self.0 {
+            *memory.failing.lock().unwrap() = writes.iter().copied().collect();
         }
     }
 

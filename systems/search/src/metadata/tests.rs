@@ -8,6 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::embed::hashed::Hashed;
 use crate::fault::Code;
+use crate::watched::note;
 
 /// A folder of a test's own, gone with it.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -141,7 +142,7 @@ pub(crate) fn damaged(file: &Path, look: impl Fn(&str) -> bool) {
     const PAGE: usize = 4_096;
     let whole = std::fs::read(file).unwrap();
     let step = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 1 } else { 11 };
-    let mut refused = 0;
+    let (mut refused, mut noted) = (0, 0);
     for page in (0..whole.len() / PAGE).step_by(step) {
         let place = page * PAGE..(page + 1) * PAGE;
         let mut overwritten = whole.clone();
@@ -153,10 +154,16 @@ pub(crate) fn damaged(file: &Path, look: impl Fn(&str) -> bool) {
             [("overwritten", &overwritten[..]), ("zeros", &zeros), ("cut", &whole[..place.start])]
         {
             std::fs::write(file, bytes).unwrap();
-            refused += usize::from(!look(&format!("page {page} {what}")));
+            let what = format!("page {page} {what}");
+            let is_refused = !look(&what);
+            // What was left of it is not taken for all of it by the next start.
+            assert!(!is_refused || !look(&what), "{what}: refused once");
+            refused += usize::from(is_refused);
+            noted += usize::from(std::fs::remove_file(note(file)).is_ok());
         }
     }
     assert!(refused > 3, "pages that are in use were damaged");
+    assert!(noted > 3, "{noted} of {refused}");
 }
 
 #[tokio::test]

@@ -125,6 +125,40 @@ async fn what_the_index_refuses_was_never_there() {
     stand.assert_forgotten();
 }
 
+/// The index refuses a row, and the disk does not take back what is known about it.
+#[tokio::test]
+async fn what_could_not_be_taken_back_is_looked_past_until_the_row_is_written_again() {
+    for next in ["write", "delete", "drop", "refused", "failed"] {
+        let stand = Stand::new();
+        let metadata = &stand.gateway.0.parts.metadata;
+        stand.ingest("", &row("a", "picker")).await;
+        *stand.index().is_full.lock().unwrap() = true;
+        metadata.fail(&[false, true]);
+        assert_eq!(stand.ingest("", &row("a", "welder")).await.0, 413);
+        assert_eq!(stand.ask("GET", "/v1/workers/a", "").await.1["text"], "picker");
+        assert_is(&stand.shown("picker").await[0], "a", "picker");
+        *stand.index().is_full.lock().unwrap() = next == "refused";
+        metadata.fail(&[next == "failed", next == "failed"]);
+        let status = match next {
+            "delete" => stand.ask("DELETE", "/v1/workers/a", "").await.0,
+            "drop" => stand.ingest("?drop=true", &row("b", "lasher")).await.0,
+            _ => stand.ingest("", &row("a", "lasher")).await.0,
+        };
+        let (found, told) = stand.ask("GET", "/v1/workers/a", "").await;
+        let expected = match next {
+            "write" => (200, 200, json!("lasher")),
+            "delete" | "drop" => (200, 404, json!(null)),
+            "refused" => (413, 200, json!("picker")),
+            _ => (503, 200, json!("picker")),
+        };
+        assert_eq!((status, found, told["text"].clone()), expected, "{next}");
+        if next == "failed" {
+            assert_eq!(stand.ingest("", &row("a", "lasher")).await.0, 200);
+        }
+        stand.assert_forgotten();
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_no_half_of_its_write() {
     let stand = Stand::new();

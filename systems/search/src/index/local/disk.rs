@@ -2,14 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::intake::{Fit, Fresh};
-use crate::fault::Fault;
-use crate::guarded::{Guarded, guarded};
-use crate::metadata::disk::check;
+use crate::fault::{Code, Fault};
+use crate::guarded::Guarded;
+use crate::watched::{Watched, check};
 
 /// Name to row: in which write it came (8 bytes), its vector, its attributes as JSON.
 const ROWS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("rows");
@@ -23,14 +22,12 @@ const VERSION: u64 = 1;
 /// The name of the file in the folder.
 const FILE: &str = "rows.redb";
 
-/// When to try again.
-const LATER: Duration = Duration::from_secs(1);
-
 /// The file of the rows.
 #[derive(Debug)]
 pub(super) struct Disk {
     database: Guarded<Database>,
     dimension: usize,
+    watched: Arc<Watched>,
 }
 
 /// A row as the file has it.
@@ -43,24 +40,36 @@ pub(super) struct Kept {
 impl Disk {
     /// Opens or makes the file.
     ///
-    /// Errors: a file that cannot be read, of another form, or of vectors of another dimension
-    pub(super) fn open(folder: &Path, dimension: usize) -> Result<Self, Fault> {
-        std::fs::create_dir_all(folder).map_err(|error| told(&error))?;
-        let opened = guarded(|| {
+    /// Errors: a file that cannot be read, was found damaged, is of another form, or of vectors of another dimension
+    pub(super) fn open(
+        folder: &Path,
+        dimension: usize,
+        watched: Arc<Watched>,
+    ) -> Result<Self, Fault> {
+        watched.admit()?;
+        std::fs::create_dir_all(folder).map_err(|error| watched.unusable(error))?;
+        let opened = watched.call(|| {
             let database = Guarded::new(Database::create(folder.join(FILE))?);
-            let disk = Self { database, dimension };
+            let disk = Self { database, dimension, watched: watched.clone() };
             Ok(disk.settle()?.map(|()| disk))
         });
-        called(opened)?
+        opened?
     }
 
     /// The same at the start: all of the file is held against its checksums.
     ///
-    /// Errors: likewise; a file that was damaged
+    /// Errors: likewise; a file that is damaged
     pub(super) fn open_whole(folder: &Path, dimension: usize) -> Result<Self, Fault> {
-        let mut disk = Self::open(folder, dimension)?;
-        called(guarded(|| check(&mut disk.database)))?;
+        let watched = Watched::new("the rows on the disk", Some(folder.join(FILE)));
+        let watched = Arc::new(watched);
+        let mut disk = Self::open(folder, dimension, watched.clone())?;
+        watched.call(|| check(&mut disk.database))?;
         Ok(disk)
+    }
+
+    /// Whether the file was found damaged, for others than its writer.
+    pub(super) fn watched(&self) -> Arc<Watched> {
+        self.watched.clone()
     }
 
     /// Makes the tables, or refuses those that are of another form.
@@ -74,7 +83,7 @@ impl Disk {
                 if has.is_some_and(|has| has != wanted) {
                     let has = has.unwrap_or_default();
                     let message = format!("{FILE} is of {name} {has}, and {wanted} is asked for");
-                    return Ok(Err(Fault::unavailable(message, LATER)));
+                    return Ok(Err(Fault::new(Code::InvalidVector, message)));
                 }
                 facts.insert(name, wanted)?;
             }
@@ -87,10 +96,10 @@ impl Disk {
     ///
     /// Errors: the file; a row that is not of the form
     pub(super) fn rows(&self) -> Result<(Vec<Kept>, u64), Fault> {
-        let (mut rows, sequence) = called(guarded(|| self.read()))?;
+        let (mut rows, sequence) = self.watched.call(|| self.read())?;
         let torn = rows.iter().position(Option::is_none);
         if let Some(at) = torn {
-            return Err(told(&format!("row {at} of {FILE} cannot be read")));
+            return Err(self.watched.unusable(format!("row {at} of {FILE} cannot be read")));
         }
         rows.sort_by_key(|row| row.as_ref().map(|row| row.born));
         Ok((rows.into_iter().flatten().collect(), sequence))
@@ -115,7 +124,7 @@ impl Disk {
         batches: impl Iterator<Item = &'f Fit>,
         first: u64,
     ) -> Result<(), Fault> {
-        called(guarded(|| self.commit(batches, first)))
+        self.watched.call(|| self.commit(batches, first))
     }
 
     fn commit<'f>(
@@ -142,15 +151,6 @@ impl Disk {
         transaction.commit()?;
         Ok(())
     }
-}
-
-/// redb panics on what makes no sense to it.
-fn called<T>(ended: Result<Result<T, redb::Error>, String>) -> Result<T, Fault> {
-    ended.map_err(|panic| told(&panic))?.map_err(|error| told(&error))
-}
-
-fn told(error: &dyn std::fmt::Display) -> Fault {
-    Fault::unavailable(format!("the rows on the disk: {error}"), LATER)
 }
 
 fn encode(fresh: &Fresh, born: u64, bytes: &mut Vec<u8>) {

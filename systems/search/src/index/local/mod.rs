@@ -56,7 +56,11 @@ impl Local {
         settings.check()?;
         let (book, disk, sequence, loaded) = load(&settings)?;
         let large = Arc::new(Semaphore::new(settings.threads));
-        let shared = Arc::new(Shared::new(settings, book.published(sequence)));
+        let shared = Arc::new(Shared::new(
+            settings,
+            book.published(sequence),
+            disk.as_ref().map(Disk::watched),
+        ));
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let writer = Writer {
             shared: shared.clone(),
@@ -160,6 +164,7 @@ impl Index for Local {
         if self.writer.as_ref().is_some_and(JoinHandle::is_finished) {
             return Err(closed());
         }
+        self.shared.watched.as_ref().map_or(Ok(()), |watched| watched.check())?;
         let published = self.shared.front.now();
         let tombstones = u64::from(published.slots).saturating_sub(published.size);
         Ok(Status { size: published.size, tombstones, sequence: published.sequence })

@@ -21,6 +21,7 @@ use super::intake::{Fit, Fresh};
 use super::settings::Settings;
 use crate::fault::{Code, Fault};
 use crate::index::Written;
+use crate::watched::Watched;
 
 /// Most batches that share a commit.
 const MOST: usize = 1_000;
@@ -60,16 +61,23 @@ pub(super) struct Shared {
     pub(super) ef: AtomicUsize,
     /// Held by whoever writes a snapshot.
     saving: Mutex<()>,
+    /// The file of the rows, if there is one.
+    pub(super) watched: Option<Arc<Watched>>,
     /// Set when the index is dropped: a rebuild need not be finished.
     pub(super) is_closed: AtomicBool,
 }
 
 impl Shared {
-    pub(super) fn new(settings: Settings, published: Published) -> Self {
+    pub(super) fn new(
+        settings: Settings,
+        published: Published,
+        watched: Option<Arc<Watched>>,
+    ) -> Self {
         Self {
             front: Front::new(published),
             ef: AtomicUsize::new(settings.ef),
             saving: Mutex::default(),
+            watched,
             is_closed: AtomicBool::new(false),
             settings,
         }
@@ -182,9 +190,10 @@ impl Writer {
         let Settings { folder: Some(folder), dimension, .. } = &self.shared.settings else {
             return Ok(());
         };
-        let disk = match self.disk.take() {
-            Some(disk) => disk,
-            None => Disk::open(folder, *dimension)?,
+        let disk = match (self.disk.take(), &self.shared.watched) {
+            (Some(disk), _) => disk,
+            (None, Some(watched)) => Disk::open(folder, *dimension, watched.clone())?,
+            (None, None) => return Ok(()),
         };
         disk.write(taken.iter().map(|(fit, _)| fit), self.sequence + 1)?;
         self.disk = Some(disk);

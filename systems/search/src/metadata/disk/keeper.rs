@@ -4,21 +4,21 @@
 //! for once and not once for each writer. A write is answered when it is on the disk.
 //!
 //! A damaged file is found out at the start, where all of it is read and held against its checksums. While it is used
-//! redb does not look at them, and panics on what makes no sense: every call of it goes through [`guarded`], and a file
-//! that one of them could not read is not touched again before the next start.
+//! redb does not look at them, and panics on what makes no sense: every call of it is [`Watched`], and a file that makes
+//! no sense is not touched again. One that the disk did not give or take for now is opened again.
 
-use std::fmt::Display;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use redb::{Database, DatabaseError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{LEARNED, ORIGIN, ROWS, Write};
 use crate::fault::Fault;
-use crate::guarded::{Guarded, guarded};
+use crate::guarded::Guarded;
+use crate::watched::{Watched, check};
 
 /// How many bytes share a commit; the write that exceeds it is the last in it.
 const MOST: usize = 8 << 20;
@@ -26,19 +26,17 @@ const MOST: usize = 8 << 20;
 /// Writes that may wait; beyond that, whoever has one waits before it is taken.
 const QUEUE: usize = 1_024;
 
-/// When another try makes sense after the disk failed.
-const RETRY: Duration = Duration::from_secs(1);
-
 /// How the file is opened, the first time and again.
 pub(super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
 /// The file, as writer and readers share it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct File {
     /// None after a write failed: the file is opened again, as nobody can say how far the write went.
     database: RwLock<Option<Guarded<Database>>>,
-    /// What could not be read.
-    damage: OnceLock<String>,
+    /// Whether it could not be read: redb gives nothing more of it then, and it is opened again.
+    is_stale: AtomicBool,
+    watched: Watched,
 }
 
 impl File {
@@ -50,14 +48,8 @@ impl File {
         self.database.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Errors: it is damaged
-    fn check(&self) -> Result<(), Fault> {
-        self.damage.get().map_or(Ok(()), |damage| Err(unusable(damage)))
-    }
-
-    /// From now on it is.
-    fn damaged(&self, why: impl Display) -> Fault {
-        unusable(self.damage.get_or_init(|| format!("it is damaged: {why}")))
+    fn closed(&self) -> Fault {
+        self.watched.unusable("it is closed")
     }
 }
 
@@ -78,8 +70,13 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Opens the file.
-    pub(super) fn begin(open: Open) -> Result<Self, Fault> {
-        let file = Arc::<File>::default();
+    ///
+    /// Errors: it cannot be read; it is damaged, or was found so before
+    pub(super) fn begin(open: Open, path: Option<PathBuf>) -> Result<Self, Fault> {
+        let watched = Watched::new("the file of rows cannot be used", path);
+        watched.admit()?;
+        let (database, is_stale) = (RwLock::default(), AtomicBool::default());
+        let file = Arc::new(File { database, is_stale, watched });
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let commits = Arc::<AtomicU64>::default();
         let writer = Writer { open, file: file.clone(), commits: commits.clone() };
@@ -87,7 +84,7 @@ impl Keeper {
         let thread = std::thread::Builder::new()
             .name("search-file".into())
             .spawn(move || writer.serve(waiting))
-            .map_err(unusable)?;
+            .map_err(|error| file.watched.unusable(error))?;
         Ok(Self { file, jobs: Some(jobs), thread: Some(thread), commits })
     }
 
@@ -99,9 +96,9 @@ impl Keeper {
     /// Returns when it is on the disk.
     pub(super) async fn write(&self, write: Write) -> Result<(), Fault> {
         let (answer, waiting) = oneshot::channel();
-        let jobs = self.jobs.as_ref().ok_or_else(closed)?;
-        jobs.send(Job { write: Some(write), answer }).await.map_err(|_| closed())?;
-        waiting.await.map_err(|_| closed())?
+        let jobs = self.jobs.as_ref().ok_or_else(|| self.closed())?;
+        jobs.send(Job { write: Some(write), answer }).await.map_err(|_| self.closed())?;
+        waiting.await.map_err(|_| self.closed())?
     }
 
     /// Reads.
@@ -109,28 +106,34 @@ impl Keeper {
         &self,
         look: impl FnOnce(&Database) -> Result<T, redb::Error>,
     ) -> Result<T, Fault> {
-        self.file.check()?;
-        match &*self.file.reading() {
-            Some(database) => match guarded(|| look(database)) {
-                Ok(Ok(seen)) => Ok(seen),
-                Ok(Err(error)) => Err(self.file.damaged(error)),
-                Err(panic) => Err(self.file.damaged(panic)),
-            },
-            None => {
-                if let Some(jobs) = &self.jobs {
-                    // If so many writes wait, one of them has the file opened.
-                    let _ = jobs.try_send(Job { write: None, answer: oneshot::channel().0 });
-                }
-                Err(unusable("a write failed, and it is opened again"))
-            }
+        self.file.watched.check()?;
+        let seen = self.file.reading().as_ref().map(|it| self.file.watched.call(|| look(it)));
+        let seen = seen.unwrap_or_else(|| {
+            Err(self.file.watched.unusable("a write failed, and it is opened again"))
+        });
+        if seen.is_err() {
+            self.have_opened_again();
+        }
+        seen
+    }
+
+    fn have_opened_again(&self) {
+        if self.file.reading().is_some() {
+            self.file.is_stale.store(true, Ordering::Relaxed);
+        }
+        if let Some(jobs) = &self.jobs {
+            // If so many writes wait, one of them has the file opened.
+            let _ = jobs.try_send(Job { write: None, answer: oneshot::channel().0 });
         }
     }
-}
 
-impl Keeper {
     /// Tells that what was read is not what was written.
     pub(super) fn damaged(&self, why: &str) -> Fault {
-        self.file.damaged(why)
+        self.file.watched.damaged(why)
+    }
+
+    fn closed(&self) -> Fault {
+        self.file.closed()
     }
 }
 
@@ -155,17 +158,20 @@ struct Writer {
 impl Writer {
     /// Opens the file if it is not.
     fn open(&self, check: fn(&mut Database) -> Result<(), redb::Error>) -> Result<(), Fault> {
-        self.file.check()?;
+        self.file.watched.check()?;
         let mut database = self.file.writing();
+        if self.file.is_stale.swap(false, Ordering::Relaxed) {
+            *database = None;
+        }
         if database.is_none() {
-            let opened = guarded(|| {
+            let opened = self.file.watched.call(|| {
                 let mut database = Guarded::new((self.open)()?);
                 check(&mut database)?;
                 // Makes the tables of a new file.
                 commit(&database, &[])?;
-                Ok::<_, redb::Error>(database)
+                Ok(database)
             });
-            *database = Some(opened.map_err(|panic| self.file.damaged(panic))?.map_err(unusable)?);
+            *database = Some(opened?);
         }
         Ok(())
     }
@@ -196,11 +202,8 @@ impl Writer {
             return Ok(());
         }
         let written = match &*self.file.reading() {
-            Some(database) => match guarded(|| commit(database, writes)) {
-                Ok(written) => written.map_err(unusable),
-                Err(panic) => Err(self.file.damaged(panic)),
-            },
-            None => Err(closed()),
+            Some(database) => self.file.watched.call(|| commit(database, writes)),
+            None => Err(self.file.closed()),
         };
         match written {
             Ok(()) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
@@ -208,18 +211,6 @@ impl Writer {
         }
         written
     }
-}
-
-/// Reads all of a file, and compares it with its checksums.
-///
-/// Errors: it was damaged; what could be read is in force from the next start on
-pub(crate) fn check(database: &mut Database) -> Result<(), redb::Error> {
-    if database.check_integrity()? {
-        return Ok(());
-    }
-    let why =
-        "it was damaged and brought back to an earlier write; the next start goes on from there";
-    Err(redb::Error::Corrupted(why.to_owned()))
 }
 
 fn size(write: &Write) -> usize {
@@ -246,14 +237,6 @@ fn commit(database: &Database, writes: &[Write]) -> Result<(), redb::Error> {
     }
     transaction.commit()?;
     Ok(())
-}
-
-pub(super) fn unusable(error: impl Display) -> Fault {
-    Fault::unavailable(format!("the file of rows cannot be used: {error}"), RETRY)
-}
-
-fn closed() -> Fault {
-    unusable("it is closed")
 }
 
 #[cfg(test)]
