@@ -19,6 +19,7 @@ const LEAST_NS: f64 = 200_000.0;
 pub const OUTSIDE: Row = Row {
     code: "time-outside-parts",
     severity: Severity::Warning,
+    clearest: Some("outside_ns"),
     title: "most of the time passes outside of the parts that tell theirs",
     explain: "The largest of the parts that the experiment names in `server_timing` says that it took less than half \
               of the mean service time, and the rest is more than loopback and the instrument make. It passed before \
@@ -70,6 +71,7 @@ fn is_late(case: &Case<'_>) -> bool {
 pub const IN_ONE: Row = Row {
     code: "time-in-one-part",
     severity: Severity::Info,
+    clearest: Some("own_mean_ns"),
     title: "one part takes most of the time",
     explain: "One of the parts that the experiment names in `server_timing` says that it took half of the mean service \
               time or more, without what the parts inside it took. That is where the time is.",
