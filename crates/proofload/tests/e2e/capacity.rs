@@ -200,7 +200,13 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
     );
     let fault = "[[fault]]\nprocess = \"system\"\nat = \"10s\"\naction = \"kill\"\nfor = \"1s\"\n";
     lab.write("hurt.toml", &format!("{bare}{fault}"));
-    let cases: [(&[&str], &str); 8] = [
+    let levels =
+        "[factors]\nserved = { low = { connections = 2 }, high = { connections = 4 } }\n[load]";
+    let closed = bare.replace("[load]", levels).replace("rate = \"200/s\"\n", "");
+    lab.write("closed.toml", &closed);
+    let cases: [(&[&str], &str); 9] = [
+        // One search, which `--json` may have.
+        (&["closed.toml", "--json", "-", "--max", "x"], "--max: expected a rate"),
         (&["hurt.toml", "--trial", "10s"], "is not before the end of a trial of 10 s"),
         (&["open.toml"], "needs a criterion"),
         (&["arms.toml", "--json", "-"], "choose an arm: --set 'factors.served=[200]'"),
@@ -279,7 +285,11 @@ fn arms_are_searched_in_turn_and_their_intervals_stand_side_by_side() {
         assert!(!summary.capacity.expect("an answer").steps.is_empty(), "{folder}");
     }
     let (_, table) = ran.stdout.split_once("Capacity by arm").expect("a table at the end");
-    assert!(table.contains("overlap") && table.contains("service=longer,way=1"), "{table}");
+    let named = "The intervals of service=400ms,way=1 and service=longer,way=1 overlap";
+    let words: Vec<&str> = table.split_whitespace().collect();
+    assert!(words.join(" ").contains(named), "{table}");
+    let stored = lab.read("run/capacity.md");
+    assert!(stored.starts_with("# Capacity by arm\n") && stored.contains(named), "{stored}");
 }
 
 /// Once the trial that goes up and down again has an event of this name.
