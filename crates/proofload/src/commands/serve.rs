@@ -110,7 +110,9 @@ fn refused(error: &ServeError) -> Problem {
         ServeError::Stopped { doing, why, hint } => {
             Problem::environment(why).during(*doing).hint(*hint)
         }
-        ServeError::Listen { .. } | ServeError::Io { .. } => Problem::environment(error.to_string()),
+        ServeError::Listen { .. } | ServeError::Io { .. } => {
+            Problem::environment(error.to_string())
+        }
     }
 }
 
