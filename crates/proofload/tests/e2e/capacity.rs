@@ -200,11 +200,14 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
     );
     let fault = "[[fault]]\nprocess = \"system\"\nat = \"10s\"\naction = \"kill\"\nfor = \"1s\"\n";
     lab.write("hurt.toml", &format!("{bare}{fault}"));
-    let levels =
-        "[factors]\nserved = { low = { connections = 2 }, high = { connections = 4 } }\n[load]";
-    let closed = bare.replace("[load]", levels).replace("rate = \"200/s\"\n", "");
-    lab.write("closed.toml", &closed);
-    let cases: [(&[&str], &str); 9] = [
+    let tables =
+        "[factors]\npool = { low = { connections = 2 }, high = { connections = 4 } }\n[load]";
+    lab.write("tables.toml", &bare.replace("[load]", tables));
+    let closed = "connections = \"{{factor.size}}\"\nduration = \"1s\"";
+    let closed = bare.replace("rate = \"100/s\"", closed);
+    lab.write("closed.toml", &closed.replace("[load]", "[factors]\nsize = [1, 2]\n[load]"));
+    let cases: [(&[&str], &str); 10] = [
+        (&["tables.toml", "--json", "-"], "but in the file where levels are tables"),
         // One search, which `--json` may have.
         (&["closed.toml", "--json", "-", "--max", "x"], "--max: expected a rate"),
         (&["hurt.toml", "--trial", "10s"], "is not before the end of a trial of 10 s"),
