@@ -10,6 +10,7 @@ pub mod url_run;
 // what it says,
 pub mod comparison;
 pub mod criterion;
+pub mod expectation;
 pub mod experiment;
 pub mod fault;
 pub mod load;

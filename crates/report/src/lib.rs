@@ -7,7 +7,7 @@
 //! [`comparison`] and [`verdict`] judge it; [`audit`] checks its arithmetic, and that of reports of
 //! other tools, which [`imports`] reads; [`capacity`] puts the trials of a search together, [`scaling`] closed loads
 //! of different sizes;
-//! [`run_record`] is what a page is made from; [`pages`] are the pages; [`explain`] says what their
+//! [`parts`] says what operations spent where; [`run_record`] is what a page is made from; [`pages`] are the pages; [`explain`] says what their
 //! words mean.
 
 pub mod audit;
@@ -19,6 +19,7 @@ pub mod findings;
 pub mod imports;
 pub mod number;
 pub mod pages;
+mod parts;
 pub mod run_record;
 pub mod scaling;
 pub mod summarize;

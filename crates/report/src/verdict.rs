@@ -130,15 +130,49 @@ fn verdict(result: Judgement, reasons: Vec<String>) -> Verdict {
     Verdict { result, reasons }
 }
 
+/// Trials of this validity, each with its reason; many that have the same kind of reason are told at once.
 fn because(summary: &Summary, validity: Validity) -> Vec<String> {
+    /// More are told by the worst of them.
+    const ALONE: usize = 3;
     let mut concerned: Vec<&Trial> =
         summary.counted().filter(|trial| trial.validity == validity).collect();
     concerned.sort_unstable_by_key(|trial| trial.index);
-    let reason = |trial: &Trial| {
-        let why = trial.reasons.first().map_or("see its findings", String::as_str);
-        format!("trial {}: {why}", trial.index)
+    let mut kinds: Vec<(&str, Vec<&Trial>)> = Vec::new();
+    for trial in concerned {
+        let kind = why(trial).split(": ").next().unwrap_or_default();
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, trials)) => trials.push(trial),
+            None => kinds.push((kind, vec![trial])),
+        }
+    }
+    let alone = |trial: &Trial| format!("trial {}: {}", trial.index, why(trial));
+    let told = |(_, trials): (&str, Vec<&Trial>)| {
+        if trials.len() <= ALONE {
+            return trials.into_iter().map(alone).collect();
+        }
+        let indices: Vec<u32> = trials.iter().map(|trial| trial.index).collect();
+        let worst = trials.iter().max_by(|a, b| gravity(a).total_cmp(&gravity(b)));
+        let worst = worst.map_or_else(String::new, |trial| alone(trial));
+        let named = number::trials(&indices).unwrap_or_default();
+        vec![format!("{} trials, of which the worst is {worst} ({named})", trials.len())]
     };
-    concerned.into_iter().map(reason).collect()
+    kinds.into_iter().flat_map(told).collect()
+}
+
+fn why(trial: &Trial) -> &str {
+    trial.reasons.first().map_or("see its findings", String::as_str)
+}
+
+/// What orders trials of one kind of reason: how late the generator was, what was never begun, or how much there is to
+/// be said.
+fn gravity(trial: &Trial) -> f64 {
+    match trial.validity {
+        Validity::Invalid => trial.generator.tail_share.dispatch_lag,
+        Validity::Overload => {
+            trial.accounting.missed as f64 / trial.accounting.planned.max(1) as f64
+        }
+        _ => trial.reasons.len() as f64,
+    }
 }
 
 /// What was expected of observers and does not hold, or could not be judged.
@@ -387,6 +421,37 @@ mod tests {
         let reasons = of(&summary).reasons;
         let places: Vec<&str> = reasons.iter().filter_map(|why| why.get(..8)).collect();
         assert_eq!(places, ["trial 1:", "trial 2:"]);
+    }
+
+    #[test]
+    fn many_trials_with_one_kind_of_reason_are_one_line() {
+        let reasons = |late: u32| {
+            let mut summary = example::summary();
+            let model = first_trial(&mut summary).clone();
+            let spoiled = |index: u32, share: f64, why: &str| {
+                let mut trial = model.clone();
+                trial.index = index;
+                trial.validity = Validity::Invalid;
+                trial.reasons = vec![why.replace('%', &index.to_string())];
+                trial.generator.tail_share.dispatch_lag = share;
+                trial
+            };
+            let lag = |index| if index == 2 { 0.9 } else { 0.2 };
+            let ended = spoiled(9, 0.0, "it ended before its time: killed");
+            summary.arms[0].trials = (1..=late)
+                .map(|index| spoiled(index, lag(index), "the generator was late: by %"))
+                .chain([ended])
+                .collect();
+            of(&summary).reasons
+        };
+        assert_eq!(reasons(3).len(), 4);
+        assert_eq!(
+            reasons(4),
+            [
+                "4 trials, of which the worst is trial 2: the generator was late: by 2 (trials 1, 2, 3, 4)",
+                "trial 9: it ended before its time: killed",
+            ]
+        );
     }
 
     #[test]

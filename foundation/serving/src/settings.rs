@@ -156,9 +156,10 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// The known word that is most likely meant, if one is close.
+/// The known word that is most likely meant, if one is close: something of the text must be in it.
 fn near_miss(text: &str, known: &[&'static str]) -> Option<&'static str> {
-    let limit = (text.chars().count() / 3).clamp(1, 3);
+    let length = text.chars().count();
+    let limit = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
     let distance = |word: &&'static str| (strsim::osa_distance(text, word), *word);
     let (distance, near) = known.iter().map(distance).min()?;
     (distance <= limit).then_some(near)
@@ -219,5 +220,17 @@ mod tests {
         );
         assert_eq!(error.unknown[0].known, ["body", "many", "pieces", "service"]);
         assert!(!error.to_string().contains('\n'));
+    }
+
+    #[test]
+    fn a_near_miss_is_near() {
+        assert_eq!(near_miss("servise", &["service", "pieces"]), Some("service"));
+        let units = ["ns", "us", "ms", "s", "m", "h"];
+        assert_eq!(
+            [near_miss("", &units), near_miss("x", &units)],
+            [None, None],
+            "nothing in common"
+        );
+        assert_eq!(near_miss("mss", &units), Some("ms"));
     }
 }

@@ -1,6 +1,7 @@
 //! What observers counted, held against what was sent.
 
-use plan::criterion::TOTAL;
+use plan::criterion::{Operator, TOTAL};
+use plan::expectation::{self, Comparison, Count, Term};
 use record::summary::{Expectation, Observer};
 use record::{OperationTotals, Totals};
 use serde_json::Value;
@@ -94,7 +95,8 @@ struct Judged {
 ///
 /// Errors: the first term that nobody knows
 fn judge(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, String> {
-    let mut comparisons = text.split(" and ").map(|one| compare(one, observed, sent));
+    let comparisons = expectation::parse(text).map_err(|_| text.to_owned())?;
+    let mut comparisons = comparisons.iter().map(|one| compare(one, observed, sent));
     let first = comparisons.next().unwrap_or_else(|| Err(text.to_owned()))?;
     comparisons.try_fold(first, |all, one| {
         let one = one?;
@@ -103,43 +105,48 @@ fn judge(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, Str
     })
 }
 
-/// Judges `LEFT == RIGHT` (or `<=`, `>=`), where a side is a sum of terms with `+` between them, and a term a
-/// number, a count of the observer, or `operation.item` for the sum of an item.
+/// Judges one: where something was to be received, what is missing of it, too.
 ///
 /// Errors: the term that nobody knows
-fn compare(text: &str, observed: &Observed, sent: &Sent<'_>) -> Result<Judged, String> {
-    type Compare = fn(&f64, &f64) -> bool;
-    let signs: [(&str, Compare); 3] = [("==", f64::eq), ("<=", f64::le), (">=", f64::ge)];
-    for (sign, holds) in signs {
-        if let Some((left, right)) = text.split_once(sign) {
-            let value = |side: &str| -> Result<f64, String> {
-                side.split('+').map(|term| value(term.trim(), observed, sent)).sum()
-            };
-            let sides = [value(left)?, value(right)?];
-            let is_of_arrival = left.trim() == "received" && sign != "<=";
-            let missing = if is_of_arrival { (sides[1] - sides[0]).max(0.0) as u64 } else { 0 };
-            return Ok(Judged { holds: holds(&sides[0], &sides[1]), sides, missing });
-        }
-    }
-    Err(text.to_owned())
+fn compare(
+    comparison: &Comparison<'_>,
+    observed: &Observed,
+    sent: &Sent<'_>,
+) -> Result<Judged, String> {
+    let sum = |side: &[Term<'_>]| -> Result<f64, String> {
+        side.iter().map(|term| value(*term, observed, sent)).sum()
+    };
+    let Comparison { left, operator, right } = comparison;
+    let sides = [sum(left)?, sum(right)?];
+    let is_of_arrival = matches!(left[..], [term] if term.count() == Some(Count::Received));
+    let missing = match operator {
+        Operator::Equal | Operator::AtLeast if is_of_arrival => sides[1] - sides[0],
+        _ => 0.0,
+    };
+    Ok(Judged {
+        holds: operator.holds(sides[0], sides[1]),
+        sides,
+        missing: missing.max(0.0) as u64,
+    })
 }
 
-fn value(term: &str, observed: &Observed, sent: &Sent<'_>) -> Result<f64, String> {
-    let count = match term {
-        "received" => Some(observed.received as f64),
-        "duplicates" => Some(observed.duplicates as f64),
-        "unexpected" => Some(observed.unexpected as f64),
-        "lost" => Some(observed.lost as f64),
-        _ => term.parse().ok().or_else(|| observed.detail.get(term).and_then(Value::as_f64)),
+fn value(term: Term<'_>, observed: &Observed, sent: &Sent<'_>) -> Result<f64, String> {
+    let own = match term.count() {
+        Some(Count::Received) => Some(observed.received as f64),
+        Some(Count::Duplicates) => Some(observed.duplicates as f64),
+        Some(Count::Unexpected) => Some(observed.unexpected as f64),
+        Some(Count::Lost) => Some(observed.lost as f64),
+        None => observed.detail.get(term.text).and_then(Value::as_f64),
     };
-    count.or_else(|| sent.value(term)).ok_or_else(|| term.to_owned())
+    let known = term.number().or(own).or_else(|| sent.value(term));
+    known.ok_or_else(|| term.text.to_owned())
 }
 
 impl Sent<'_> {
     /// A count of an operation, `register.succeeded`, or of all of them, `all.succeeded`, or the sum of an item,
     /// `multicast.delivered`; with what the warm-up sent, since that arrived, too.
-    fn value(&self, term: &str) -> Option<f64> {
-        let (name, what) = term.rsplit_once('.')?;
+    fn value(&self, term: Term<'_>) -> Option<f64> {
+        let (name, what) = term.of_operation()?;
         if name == TOTAL {
             let operations = &self.totals.operations;
             return operations.iter().map(|operation| count(operation, what)).sum();
@@ -156,10 +163,9 @@ impl Sent<'_> {
 
 fn count(operation: &OperationTotals, what: &str) -> Option<f64> {
     let before = &operation.before;
-    match what {
-        "planned" => Some((operation.planned + before.planned) as f64),
-        "succeeded" => Some((operation.succeeded + before.succeeded) as f64),
-        _ => None,
+    match expectation::Sent::parse(what)? {
+        expectation::Sent::Planned => Some((operation.planned + before.planned) as f64),
+        expectation::Sent::Succeeded => Some((operation.succeeded + before.succeeded) as f64),
     }
 }
 
@@ -264,7 +270,9 @@ mod tests {
             ("multicast.delivered", Some(60.0)),
             ("all.delivered", None),
         ] {
-            assert_eq!(sent.value(term), known, "{term}");
+            let text = format!("{term} == 0");
+            let read = expectation::parse(&text).unwrap();
+            assert_eq!(sent.value(read[0].left[0]), known, "{term}");
         }
     }
 

@@ -1,93 +1,63 @@
-//! What is expected of an observer, read as far as the file alone can tell: the rest is known only once it has counted.
+//! What is expected of an observer, held against the file as far as it alone can tell: the rest is known only once the
+//! observer has counted.
 
-use crate::criterion::TOTAL;
+use crate::criterion::{Operator, TOTAL, meant};
 use crate::diagnostic::{Diagnostic, Span, near_miss};
+use crate::expectation::{self, Comparison, Fault, Misplaced, OPERATORS, Sent, Term};
 use crate::operation::Operation;
-
-/// What may stand between two sides.
-const SIGNS: [&str; 3] = ["==", "<=", ">="];
-/// What can be asked of every operation, beside its items.
-const COUNTS: [&str; 2] = ["planned", "succeeded"];
 
 /// Everything that no answer of the observer could make right.
 pub(super) fn problems(text: &str, span: Span, operations: &[Operation]) -> Vec<Diagnostic> {
-    let mut problems = Vec::new();
-    let mut start = 0;
-    for comparison in text.split(" and ") {
-        let at = Place { text, span, start, comparison };
-        problems.extend(at.operator().into_iter().chain(at.terms(operations)));
-        start += comparison.len() + " and ".len();
-    }
-    problems
+    let (comparisons, faults) = expectation::read(text);
+    let faults = faults.into_iter().map(|fault| problem(text, span, fault));
+    let terms = comparisons.iter().flat_map(Comparison::terms);
+    let unknown = terms.filter_map(|term| {
+        let at = span.within(text, term.start, term.start + term.text.len());
+        unknown(term, at, operations)
+    });
+    faults.chain(unknown).collect()
 }
 
-/// One comparison, with where it begins in the whole text.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    text: &'a str,
-    span: Span,
-    start: usize,
-    comparison: &'a str,
-}
-
-impl Place<'_> {
-    /// The stretch of the comparison between these bytes, trimmed, in the file.
-    fn within(&self, start: usize, end: usize) -> Span {
-        let raw = &self.comparison[start..end];
-        let from = self.start + start + (raw.len() - raw.trim_start().len());
-        self.span.within(self.text, from, from + raw.trim().len())
-    }
-
-    fn operator(&self) -> Option<Diagnostic> {
-        let hint = "such as recall >= 0.95, or received == all.succeeded and damaged == 0";
-        let Some((start, end)) = crate::criterion::operator(self.comparison) else {
-            let message = format!("expected a comparison, got \"{}\"", self.comparison.trim());
-            let span = self.within(0, self.comparison.len());
-            let label = "no operator: one of ==, <=, >=";
-            return Some(Diagnostic::new(span, message, label).with_hint(hint));
-        };
-        let sign = &self.comparison[start..end];
-        if SIGNS.contains(&sign) {
-            return None;
+fn problem(text: &str, span: Span, (fault, at): Misplaced) -> Diagnostic {
+    let hint = "such as recall >= 0.95, or received == all.succeeded and damaged == 0";
+    let part = &text[at.clone()];
+    // An empty stretch cannot be pointed at.
+    let span = if at.is_empty() { span } else { span.within(text, at.start, at.end) };
+    let signs = OPERATORS.map(Operator::symbol);
+    let one_of = format!("one of {}", signs.join(", "));
+    let (message, label) = match fault {
+        Fault::NoOperator => {
+            (format!("expected a comparison, got \"{part}\""), format!("no operator: {one_of}"))
         }
-        let meant = crate::criterion::meant(sign).filter(|meant| SIGNS.contains(meant));
-        let label = match (meant, sign) {
-            (Some(meant), _) => format!("did you mean `{meant}`?"),
-            (None, "<" | ">") => format!("did you mean `{sign}=`?"),
-            (None, _) => "one of ==, <=, >=".to_owned(),
-        };
-        let message = format!("an observer's counts are not compared with `{sign}`");
-        Some(Diagnostic::new(self.within(start, end), message, label).with_hint(hint))
-    }
-
-    fn terms(&self, operations: &[Operation]) -> Vec<Diagnostic> {
-        let (first, second) = crate::criterion::operator(self.comparison)
-            .unwrap_or((self.comparison.len(), self.comparison.len()));
-        let mut problems = Vec::new();
-        for (from, to) in [(0, first), (second, self.comparison.len())] {
-            let mut start = from;
-            for term in self.comparison[from..to].split('+') {
-                let span = self.within(start, start + term.len());
-                problems.extend(self::term(term.trim(), span, operations));
-                start += term.len() + 1;
-            }
+        Fault::Operator => {
+            let label = match meant(part).filter(|meant| signs.contains(meant)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None if matches!(part, "<" | ">") => format!("did you mean `{part}=`?"),
+                None => one_of,
+            };
+            (format!("an observer's counts are not compared with `{part}`"), label)
         }
-        problems
-    }
+        Fault::SecondOperator => (
+            format!("a comparison has one operator, and `{part}` is another"),
+            "two comparisons have `and` between them".to_owned(),
+        ),
+        Fault::NoTerm => (
+            format!("expected a count of the observer or a number, got \"{part}\""),
+            "a term is missing here".to_owned(),
+        ),
+        Fault::Words => {
+            let message = format!("expected a count of the observer or a number, got \"{part}\"");
+            let label = "counts by name, OPERATION.ITEM and numbers, with `+` between them";
+            let hint = "what operations took is asked for in `criteria`";
+            return Diagnostic::new(span, message, label).with_hint(hint);
+        }
+    };
+    Diagnostic::new(span, message, label).with_hint(hint)
 }
 
-/// A number, a name of the observer's own, or what an operation has.
-fn term(term: &str, span: Span, operations: &[Operation]) -> Option<Diagnostic> {
-    if term.contains(char::is_whitespace) {
-        let message = format!("expected a count of the observer or a number, got \"{term}\"");
-        let label = "counts by name, OPERATION.ITEM and numbers, with `+` between them";
-        let hint = "what operations took is asked for in `criteria`";
-        return Some(Diagnostic::new(span, message, label).with_hint(hint));
-    }
-    let (name, what) = term.rsplit_once('.')?;
-    if term.parse::<f64>().is_ok() || operations.is_empty() {
-        return None;
-    }
+/// What an operation does not have.
+fn unknown(term: Term<'_>, span: Span, operations: &[Operation]) -> Option<Diagnostic> {
+    let (name, what) = term.of_operation().filter(|_| !operations.is_empty())?;
     let names: Vec<&str> = operations.iter().map(|one| one.name.as_str()).chain([TOTAL]).collect();
     if !names.contains(&name) {
         // Names that the observer tells may have a dot in them, too.
@@ -96,7 +66,7 @@ fn term(term: &str, span: Span, operations: &[Operation]) -> Option<Diagnostic> 
     }
     let of_it = operations.iter().filter(|one| one.name == name);
     let items = of_it.flat_map(|one| &one.items).map(|item| item.name.as_str());
-    let known: Vec<&str> = items.chain(COUNTS).collect();
+    let known: Vec<&str> = items.chain(Sent::ALL.map(|(name, _)| name)).collect();
     let is_known = known.contains(&what);
     (!is_known).then(|| Diagnostic::unknown("item or count", what, span, known))
 }

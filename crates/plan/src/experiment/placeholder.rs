@@ -28,7 +28,8 @@ impl Started {
         &self.names
     }
 
-    /// Placeholders of `[target]` and of the operations' own targets that nobody will fill.
+    /// Placeholders of `[target]` and of the operations' own targets that nobody will fill, and those in settings that
+    /// nearly name what is started.
     pub(super) fn strangers(&self, root: &Table) -> Vec<Diagnostic> {
         let shared = root.get("target").map(|entry| &entry.node);
         let operations = match root.get("operation").map(|entry| &entry.node.value) {

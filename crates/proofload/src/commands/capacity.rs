@@ -1,5 +1,6 @@
 //! `proofload capacity`: the highest rate that meets the criteria, as an interval.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use plan::load::{ArrivalProcess, Model};
 use plan::plan::{Arm, Plan};
 use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
 use record::summary::Summary;
-use report::pages::{tables, terminal};
+use report::pages::{markdown, tables, terminal};
 use serde_json::Value;
 use stats::capacity::search::Settings;
 use stats::proportion::smallest_passing;
@@ -21,7 +22,7 @@ use crate::commands::run::{
     exit, folder, foresee, indented, provenance, read_back, show, slug, write_pages,
 };
 use crate::conduct::now_text;
-use crate::disk::Disk;
+use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::loading::{Loaded, load_search};
@@ -29,6 +30,8 @@ use crate::message::Problem;
 use crate::searching::{Searching, arm_at};
 use crate::{interrupt, output, redaction};
 
+/// The answers of all arms, in the folder of a search of several.
+const BY_ARM: &str = "capacity.md";
 /// First rate where nothing says another.
 const START: &str = "100/s";
 /// Trials after which a search gives up.
@@ -58,6 +61,7 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let several = arms.len() > 1;
     say_arms(&arms, plan.arms.len(), &mut live);
     let mut found: Vec<(String, Summary)> = Vec::new();
+    let mut stuck = None;
     for (number, (experiment, settings)) in arms.iter().zip(settings).enumerate() {
         let name = experiment.plan.arms[0].name.clone();
         let home = if several {
@@ -69,27 +73,31 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
             live.say(&format!("arm {name}"));
         }
         let started = Started { args, home: &home, stop: stop.clone() };
-        let (disk, stuck) = search(experiment, settings, &started, &mut live).map_err(redacted)?;
+        let (disk, problem) =
+            search(experiment, settings, &started, &mut live).map_err(redacted)?;
         let record = read_back(&disk)?;
         write_pages(&record, &disk)?;
         live.clear();
         show(&record, &disk, &args.output)?;
         found.push((name, record.summary));
-        if let Some(problem) = stuck {
-            return Err(redacted(problem));
-        }
-        if stop.requests() > 0 {
+        stuck = problem;
+        if stuck.is_some() || stop.requests() > 0 {
             break;
         }
     }
     if several {
         let table = tables::capacity::side_by_side(&found);
         output::print(&plan.secrets.redact(&terminal::table(&table)))?;
+        let (page, path) = (plan.secrets.redact(&markdown::table(&table)), root.join(BY_ARM));
+        fs::write(&path, page.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+    }
+    if let Some(problem) = stuck {
+        return Err(redacted(problem));
     }
     let exits = found.iter().map(|(_, summary)| exit(summary));
     let whole = found.len() == arms.len();
-    let worst = exits.into_iter().find(|one| *one != Exit::Passed);
-    Ok(worst.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
+    let first = exits.into_iter().find(|one| *one != Exit::Passed);
+    Ok(first.unwrap_or(if whole { Exit::Passed } else { Exit::Undecided }))
 }
 
 /// Each arm as an experiment by itself. Arms that are the same under a load of a given rate are searched once: those
@@ -179,11 +187,12 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
         plan: args.plan.clone(),
         output: args.output.clone(),
     })?;
+    let searched = alone(&loaded.experiment).len();
     let plan = &mut loaded.experiment.plan;
-    if plan.arms.len() > 1 && args.output.json.is_some() {
-        return Err(Problem::usage(
-            "`--json` takes the answer of one arm, and this experiment has several",
-        )
+    if searched > 1 && args.output.json.is_some() {
+        return Err(Problem::usage(format!(
+            "`--json` takes the answer of one search, and the arms of this experiment need {searched}"
+        ))
         .hint(format!("leave it out, or choose an arm: {}", choice(&plan.arms[0]))));
     }
     if plan.criteria.is_empty() {
@@ -205,13 +214,20 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
     Ok(loaded)
 }
 
-/// The flags that leave this arm alone of all.
+/// The flags that leave this arm alone of all. A plan knows load settings by the name of their level only, as it does
+/// a plain text: the former cannot be given by a flag.
 fn choice(arm: &Arm) -> String {
     let level = |(factor, level): (&String, &Value)| {
         let level = arm.values.get(factor).unwrap_or(level);
         format!("--set 'factors.{factor}=[{level}]'")
     };
-    arm.factors.iter().map(level).collect::<Vec<_>>().join(" ")
+    let flags = arm.factors.iter().map(level).collect::<Vec<_>>().join(" ");
+    let is_name =
+        |(factor, level): (&String, &Value)| level.is_string() && !arm.values.contains_key(factor);
+    match arm.factors.iter().any(is_name) {
+        true => format!("{flags}, but in the file where levels are tables of load settings"),
+        false => flags,
+    }
 }
 
 /// What a URL needs to be an experiment.

@@ -102,16 +102,17 @@ fn announce(ready: &Ready) {
     let _ = output::print(&format!("{}\n", ready.line()));
 }
 
-/// What is wrong is one line, as launchers expect it, with where and what to do below it.
+/// Bad options are one line alone, as launchers expect it: what there is stands in it. Of others the first line says
+/// what is wrong, with where and what to do below it.
 fn refused(error: &ServeError) -> Problem {
     match error {
-        ServeError::Options(_) => Problem::usage(error.to_string()).hint(
-            "settings are given as --set NAME=VALUE; the README of the system lists them and their units",
-        ),
+        ServeError::Options(_) => Problem::usage(error.to_string()),
         ServeError::Stopped { doing, why, hint } => {
             Problem::environment(why).during(*doing).hint(*hint)
         }
-        ServeError::Listen { .. } | ServeError::Io { .. } => Problem::environment(error.to_string()),
+        ServeError::Listen { .. } | ServeError::Io { .. } => {
+            Problem::environment(error.to_string())
+        }
     }
 }
 

@@ -219,6 +219,7 @@ fn a_near_miss_is_named_by_what_is_served() {
     let ran = lab.proofload(&["serve", "search", "--set", "wrkers=1"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("; did you mean workers?"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     let ran = lab.proofload(&["serve", "serch"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("did you mean search? "), "{}", ran.stderr);

@@ -200,7 +200,16 @@ fn what_cannot_be_searched_is_said_before_anything_is_sent() {
     );
     let fault = "[[fault]]\nprocess = \"system\"\nat = \"10s\"\naction = \"kill\"\nfor = \"1s\"\n";
     lab.write("hurt.toml", &format!("{bare}{fault}"));
-    let cases: [(&[&str], &str); 8] = [
+    let tables =
+        "[factors]\npool = { low = { connections = 2 }, high = { connections = 4 } }\n[load]";
+    lab.write("tables.toml", &bare.replace("[load]", tables));
+    let closed = "connections = \"{{factor.size}}\"\nduration = \"1s\"";
+    let closed = bare.replace("rate = \"100/s\"", closed);
+    lab.write("closed.toml", &closed.replace("[load]", "[factors]\nsize = [1, 2]\n[load]"));
+    let cases: [(&[&str], &str); 10] = [
+        (&["tables.toml", "--json", "-"], "but in the file where levels are tables"),
+        // One search, which `--json` may have.
+        (&["closed.toml", "--json", "-", "--max", "x"], "--max: expected a rate"),
         (&["hurt.toml", "--trial", "10s"], "is not before the end of a trial of 10 s"),
         (&["open.toml"], "needs a criterion"),
         (&["arms.toml", "--json", "-"], "choose an arm: --set 'factors.served=[200]'"),
@@ -279,7 +288,11 @@ fn arms_are_searched_in_turn_and_their_intervals_stand_side_by_side() {
         assert!(!summary.capacity.expect("an answer").steps.is_empty(), "{folder}");
     }
     let (_, table) = ran.stdout.split_once("Capacity by arm").expect("a table at the end");
-    assert!(table.contains("overlap") && table.contains("service=longer,way=1"), "{table}");
+    let named = "The intervals of service=400ms,way=1 and service=longer,way=1 overlap";
+    let words: Vec<&str> = table.split_whitespace().collect();
+    assert!(words.join(" ").contains(named), "{table}");
+    let stored = lab.read("run/capacity.md");
+    assert!(stored.starts_with("# Capacity by arm\n") && stored.contains(named), "{stored}");
 }
 
 /// Once the trial that goes up and down again has an event of this name.

@@ -4,32 +4,10 @@
 use record::summary::{Arm, Finding, Summary};
 use serde_json::Value;
 
-use super::design;
+use super::{design, row};
 
 /// A ratio of new over old: it is as clear up as down.
-const CHANGE: &str = "_ratio";
-/// Which number of the evidence says how clearly a trial shows it, by the end of its name; of others the first trial
-/// stands for all.
-pub(super) const CLEAREST: [(&str, &str); 18] = [
-    ("late-generator", "tail_share_dispatch_lag"),
-    ("generator-cpu", "cpu_ratio"),
-    ("generator-run-queue", "run_queue_ratio"),
-    ("generator-steal", "steal_ratio"),
-    ("generator-throttled", "throttled_ns"),
-    ("generator-bound", "cpu_ratio"),
-    ("growing-backlog", "in_flight_end"),
-    ("drift", CHANGE),
-    ("level-shift", CHANGE),
-    ("bimodal", "clearness"),
-    ("mean-far-from-median", "mean_ns"),
-    ("stragglers", "slowest_ns"),
-    ("time-outside-parts", "outside_ns"),
-    ("time-in-one-part", "own_mean_ns"),
-    ("target-cpu-bound", "cores_used"),
-    ("timer-steps", "share"),
-    ("shared-machine", "run_queue_ratio"),
-    ("repeats-worse", "deviation_seen"),
-];
+pub(super) const CHANGE: &str = "_ratio";
 /// Arms that are named beside the one of the claim.
 const BESIDE: usize = 3;
 
@@ -74,12 +52,12 @@ fn is_empty(finding: &Finding) -> bool {
 }
 
 fn clearness(finding: &Finding) -> f64 {
-    let Some((_, name)) = CLEAREST.iter().find(|(code, _)| *code == finding.code) else {
+    let Some(name) = row(&finding.code).and_then(|row| row.clearest) else {
         return 0.0;
     };
     let values = finding.evidence.iter().filter(|(key, _)| key.ends_with(name));
     let values = values.filter_map(|(_, value)| value.as_f64());
-    let clear = |value: f64| if *name == CHANGE { value.ln().abs() } else { value };
+    let clear = |value: f64| if name == CHANGE { value.ln().abs() } else { value };
     values.map(clear).fold(0.0, f64::max)
 }
 
@@ -91,7 +69,7 @@ impl Alike<'_> {
             Some(trial) => self.of_trial(trial, &summary.arms),
             None if self.all.len() > 1 => {
                 let what = if is_empty(self.clearest) { "comparison" } else { "arm" };
-                Some(format!("the like of {}", more(self.all.len() - 1, what)))
+                Some(format!("the like in {}", more(self.all.len() - 1, what)))
             }
             None => None,
         };

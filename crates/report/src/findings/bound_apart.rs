@@ -13,6 +13,7 @@ pub(super) const BUSY: f64 = 0.9;
 pub const BOUND_APART: Row = Row {
     code: "compared-while-generator-bound",
     severity: Severity::Warning,
+    clearest: None,
     title: "arms are compared of which the generator limits one",
     explain: "Two arms of a closed load differ in one level alone, and in most trials of one of them a worker of the \
               generator was busy more than 90 % of the time: its throughput is that of the generator and a lower bound \

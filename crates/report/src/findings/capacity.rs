@@ -12,6 +12,7 @@ use crate::number::{duration, duration_or};
 pub const METASTABLE: Row = Row {
     code: "metastable",
     severity: Severity::Error,
+    clearest: None,
     title: "the target did not recover from an overload",
     explain: "After a step above its capacity the load went down in steps again, and response times never came \
               back to what they were at the same rates on the way up. Something keeps the overload alive without \
@@ -25,6 +26,7 @@ pub const METASTABLE: Row = Row {
 pub const HYSTERESIS: Row = Row {
     code: "hysteresis",
     severity: Severity::Warning,
+    clearest: None,
     title: "the same load is slower after an overload",
     explain: "At two rates or more that are well below the capacity, the 99th percentile of response time was \
               different on the way down from what it was on the way up, by a quarter at least and by more than \
@@ -36,6 +38,7 @@ pub const HYSTERESIS: Row = Row {
 pub const GENERATOR_LIMITED: Row = Row {
     code: "generator-limited-capacity",
     severity: Severity::Warning,
+    clearest: None,
     title: "the generator is the limit, not the target",
     explain: "Three trials in a row were spoiled by the generator at the same rate, so that nothing can be said of \
               the target there. Its capacity is the low end or more. Give the generator more cores, or cores of \
@@ -47,6 +50,7 @@ pub const GENERATOR_LIMITED: Row = Row {
 pub const DISORDER: Row = Row {
     code: "rates-in-disorder",
     severity: Severity::Info,
+    clearest: None,
     title: "a higher rate passed where a lower one did not",
     explain: "A rate above one that was not shown to hold passed. Near the capacity that is chance; farther away it \
               is noise of the machine, or a target that is slow at certain rates only. The smallest rate that does \

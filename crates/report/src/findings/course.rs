@@ -10,6 +10,7 @@ use super::{NOT_EXECUTED, Noticed, REPEATED, Row};
 pub const NOT_EXECUTED_ROW: Row = Row {
     code: NOT_EXECUTED,
     severity: Severity::Error,
+    clearest: None,
     title: "a trial could not be executed",
     explain: "Something that the trial needs could not be started or reached, so nothing was sent, and \
               the run ended there. The trials before it are judged; what the plan holds beyond them is \
@@ -22,6 +23,7 @@ pub const NOT_EXECUTED_ROW: Row = Row {
 pub const REPEATED_ROW: Row = Row {
     code: REPEATED,
     severity: Severity::Warning,
+    clearest: None,
     title: "a block was executed again",
     explain: "A trial ended before its time or could not begin. Arms are compared within a block, so \
               the whole block was executed once more. Its first trials stay in the record as invalid; \
@@ -33,6 +35,7 @@ pub const REPEATED_ROW: Row = Row {
 pub const RESUMED_ROW: Row = Row {
     code: "resumed",
     severity: Severity::Info,
+    clearest: None,
     title: "the run was interrupted and gone on with",
     explain: "Some trials were executed before an interruption and the others after it, by the same \
               plan and the same version. Within a block whose trials lie on both sides, the machine may \

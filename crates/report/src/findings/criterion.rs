@@ -15,6 +15,7 @@ use crate::verdict::in_arm;
 pub const UNDECIDED: Row = Row {
     code: super::UNDECIDED_CRITERION,
     severity: Severity::Warning,
+    clearest: None,
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
               for a run of this length and with windows that vary as much as these did; or a trial had no \
@@ -27,6 +28,7 @@ pub const UNDECIDED: Row = Row {
 pub const MISSED_WINDOWS: Row = Row {
     code: "missed-windows",
     severity: Severity::Warning,
+    clearest: None,
     title: "a criterion was missed in some windows",
     explain: "The criterion asks something of every window of a length (`over 10s windows`), and some do not \
               meet it. This is a fact about the sample: no window is long enough for an interval of its own, \
@@ -39,6 +41,7 @@ pub const MISSED_WINDOWS: Row = Row {
 pub const FAILED_ALONE: Row = Row {
     code: "failed-alone",
     severity: Severity::Info,
+    clearest: None,
     title: "some trials miss a criterion by themselves",
     explain: "A criterion is judged on all usable trials of an arm together. Some of them, judged by \
               themselves, miss it while others do not: trials differ by more than chance within one, \
@@ -50,6 +53,7 @@ pub const FAILED_ALONE: Row = Row {
 pub const FAIL_FAST: Row = Row {
     code: "fail-fast",
     severity: Severity::Warning,
+    clearest: None,
     title: "the run was given up",
     explain: "With `--fail-fast`, a run ends as soon as a criterion can no longer be met, whatever the rest of \
               the plan would bring: a count is already too high, or so many operations are beyond a bound that \
@@ -79,6 +83,7 @@ pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Findin
 pub const ADAPTIVE: Row = Row {
     code: "adaptive-length",
     severity: Severity::Info,
+    clearest: None,
     title: "the length of the measure phase was decided on the way",
     explain: "With `--adaptive`, a measure phase is looked at several times and ends once its intervals are \
               narrow enough. Looking six times is six chances to err, so each interval is one of 99.17 %: \

@@ -12,6 +12,7 @@ use crate::number::{change, percent};
 pub const UNDECIDED_COMPARISON: Row = Row {
     code: "undecided-comparison",
     severity: Severity::Warning,
+    clearest: None,
     title: "a comparison could not be decided",
     explain: "The blocks show neither a change nor that the levels are equal within the margin. That is \
               not a sign that they are equal: differences smaller than the one named here are seen less \
@@ -24,6 +25,7 @@ pub const UNDECIDED_COMPARISON: Row = Row {
 pub const DOSE_ORDER: Row = Row {
     code: "dose-order",
     severity: Severity::Warning,
+    clearest: None,
     title: "more does not mean more",
     explain: "The levels of the factor are numbers, and from one to the next the metric certainly rises in \
               one place and certainly falls in another (rule R35; sign-flip tests over blocks, corrected). \
@@ -36,6 +38,7 @@ pub const DOSE_ORDER: Row = Row {
 pub const DUET: Row = Row {
     code: "duet-shares-machine",
     severity: Severity::Info,
+    clearest: None,
     title: "both arms shared the machine",
     explain: "`duet` in `[design]` executes both arms of a block at the same time and assigns each arrival to \
               one of them at random, so that whatever disturbs the machine disturbs both, and cancels in \
@@ -50,6 +53,7 @@ pub const DUET: Row = Row {
 pub const REPEATS_WORSE: Row = Row {
     code: "repeats-worse",
     severity: Severity::Info,
+    clearest: Some("deviation_seen"),
     title: "this machine repeats worse than it measures",
     explain: "Medians of the same arm differ from trial to trial more than twice as much as the interval \
               within each trial predicts. Memory layout, placement of threads and neighbours change \

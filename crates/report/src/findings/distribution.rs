@@ -14,6 +14,7 @@ const CROWDED_NS: u64 = 20_000_000;
 pub const BIMODAL: Row = Row {
     code: "bimodal",
     severity: Severity::Warning,
+    clearest: Some("clearness"),
     title: "operations are served in one of two ways",
     explain: "The service times have two modes with a clear valley between them, and both are met all through \
               the run. Two things are measured as one: hits and misses of \
@@ -55,6 +56,7 @@ pub const BIMODAL: Row = Row {
 pub const MEAN: Row = Row {
     code: "mean-far-from-median",
     severity: Severity::Warning,
+    clearest: Some("mean_ns"),
     title: "few operations make the mean",
     explain: "The mean is more than three times the median (rule R16), and by more than a millisecond: a few \
               very slow operations make it, or there are several modes. Neither the median nor the mean \
@@ -85,6 +87,7 @@ pub const MEAN: Row = Row {
 pub const ALONE: Row = Row {
     code: "tail-without-company",
     severity: Severity::Info,
+    clearest: None,
     title: "operations are slow though none waits for another",
     explain: "One operation at a time was under way, and a hundredth of them took ten times the median or more, and \
               milliseconds longer. They cannot have waited for each other: whatever makes them slow is in what each \
@@ -119,6 +122,7 @@ pub const ALONE: Row = Row {
 pub const SURVIVORS: Row = Row {
     code: "failures-have-no-time",
     severity: Severity::Warning,
+    clearest: None,
     title: "a percentile leaves failures out",
     explain: "Operations that failed, were abandoned or never begun have no response time, and they are so many \
               that a percentile would be another if they counted as slower than all others (rule R21): the \
@@ -153,6 +157,7 @@ pub const SURVIVORS: Row = Row {
 pub const GOODPUT: Row = Row {
     code: "failures-in-the-throughput",
     severity: Severity::Warning,
+    clearest: None,
     title: "failures count in the throughput",
     explain: "In a closed load a failure ends an operation like an answer does, and mostly sooner, so that \
               failing makes the load go faster (rules R22 and R23). More than one in a hundred completed \
@@ -180,6 +185,7 @@ pub const GOODPUT: Row = Row {
 pub const STRAGGLERS: Row = Row {
     code: "stragglers",
     severity: Severity::Warning,
+    clearest: Some("slowest_ns"),
     title: "a few slow operations set the throughput",
     explain: "N connections or users whose operations take the median time, connecting and thinking included, would do \
               N over that time. Much less was done, and the slowest operation took a tenth of the run or more (rule \

@@ -11,6 +11,7 @@ use crate::summarize::validity;
 pub const AUDIT: Row = Row {
     code: AUDIT_CONTRADICTION,
     severity: Severity::Error,
+    clearest: None,
     title: "the report contradicts itself",
     explain: "Every summary is checked with rules A1 to A18 before it is shown: sums, orders, bounds \
               between mean and quantiles, Little's law. A contradiction in a report of this \
@@ -30,6 +31,7 @@ pub const AUDIT: Row = Row {
 pub const LATE: Row = Row {
     code: "late-generator",
     severity: Severity::Error,
+    clearest: Some("tail_share_dispatch_lag"),
     title: "operations were released late",
     explain: "Operations left the generator later than the schedule says, by enough to move the \
               result: more than 10 % of the time of the slowest hundredth was dispatch lag (and its \
@@ -51,6 +53,7 @@ pub const LATE: Row = Row {
 pub const BOUND: Row = Row {
     code: "generator-bound",
     severity: Severity::Warning,
+    clearest: Some("cpu_ratio"),
     title: "the target may do more",
     explain: "In a closed loop each worker sends as fast as it gets answers, so a worker that is busy \
               more than 90 % of the time limits the throughput itself. That is no fault, but the \
@@ -76,6 +79,7 @@ pub const BOUND: Row = Row {
 pub const CPU: Row = Row {
     code: "generator-cpu",
     severity: Severity::Warning,
+    clearest: Some("cpu_ratio"),
     title: "a worker had no time left",
     explain: "A worker of the generator used more than 90 % of its core while the plan was not kept. \
               A busy worker alone is no fault; here it is the likely cause of the lateness or of the \
@@ -96,6 +100,7 @@ pub const CPU: Row = Row {
 pub const RUN_QUEUE: Row = Row {
     code: "generator-run-queue",
     severity: Severity::Warning,
+    clearest: Some("run_queue_ratio"),
     title: "a worker waited for a processor",
     explain: "A worker was ready to run and had to wait, because something else ran on its core, for \
               more than 1 % of the time, while the plan was not kept. Stop what else runs on this \
@@ -116,6 +121,7 @@ pub const RUN_QUEUE: Row = Row {
 pub const STEAL: Row = Row {
     code: "generator-steal",
     severity: Severity::Warning,
+    clearest: Some("steal_ratio"),
     title: "the hypervisor took processor time away",
     explain: "The hypervisor gave more than 1 % of processor time to other guests while the plan was \
               not kept. Nothing inside this machine can prevent it; use a machine with processors of \
@@ -136,6 +142,7 @@ pub const STEAL: Row = Row {
 pub const THROTTLED: Row = Row {
     code: "generator-throttled",
     severity: Severity::Warning,
+    clearest: Some("throttled_ns"),
     title: "the control group was throttled",
     explain: "The control group of the generator used up its CPU quota and was stopped for a while, \
               while the plan was not kept. Throttling shows as pauses in multiples of 100 ms. Raise the \

@@ -11,6 +11,7 @@ use crate::number::{count, duration, percent};
 pub const PERIODIC: Row = Row {
     code: "periodic-stalls",
     severity: Severity::Warning,
+    clearest: None,
     title: "the target stalls at regular distances",
     explain: "Windows in which markedly more operations were slow than usual follow each other at regular \
               distances, so regular that fewer than one in a thousand series of chance would do as well. \
@@ -46,6 +47,7 @@ pub const PERIODIC: Row = Row {
 pub const BURST: Row = Row {
     code: "failures-in-a-burst",
     severity: Severity::Warning,
+    clearest: None,
     title: "failures came close together",
     explain: "Four fifths of the operations that did not succeed were due within a fifth of the load or less, so \
               close together that chance puts them so in fewer than one run of a hundred. They have one cause \
@@ -77,6 +79,7 @@ pub const BURST: Row = Row {
 pub const AT_THE_END: Row = Row {
     code: "failures-at-the-end",
     severity: Severity::Warning,
+    clearest: None,
     title: "failures were due at the end",
     explain: "Most operations that did not succeed were due in the last part of the measure phase (rule R32). \
               Where they were abandoned, the end of the run cut them off, and they say nothing about the \

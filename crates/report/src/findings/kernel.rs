@@ -16,6 +16,7 @@ const RETRANSMISSION_NS: u64 = 200_000_000;
 pub const ACCEPT_QUEUE: Row = Row {
     code: "accept-queue-overflow",
     severity: Severity::Warning,
+    clearest: None,
     title: "an accept queue was full",
     explain: "The kernel dropped connection requests because a listener's accept queue was full \
               (ListenOverflows): the server did not accept as fast as connections came, or its backlog \
@@ -49,6 +50,7 @@ pub const ACCEPT_QUEUE: Row = Row {
 pub const SYN_QUEUE: Row = Row {
     code: "syn-queue-overflow",
     severity: Severity::Warning,
+    clearest: None,
     title: "a queue of half-open connections was full",
     explain: "More connections were being opened than a listener may have half-open, so that the kernel \
               dropped requests (TCPReqQFullDrop) or answered them by SYN cookies \
@@ -80,6 +82,7 @@ pub const SYN_QUEUE: Row = Row {
 pub const LISTEN_DROPS: Row = Row {
     code: "listen-drops",
     severity: Severity::Warning,
+    clearest: None,
     title: "a listener dropped connection requests",
     explain: "The kernel dropped connection requests although the accept queue was not full (ListenDrops \
               beyond ListenOverflows and full queues of half-open connections): mostly for want of \
@@ -105,6 +108,7 @@ pub const LISTEN_DROPS: Row = Row {
 pub const RETRANSMISSIONS: Row = Row {
     code: "retransmissions",
     severity: Severity::Warning,
+    clearest: None,
     title: "segments were sent again",
     explain: "More than one in a thousand segments was sent again, a timer noticed losses (TCPTimeouts, \
               TCPLossProbes, TCPLostRetransmit), and a few operations, far from the median, took as long as \
@@ -144,6 +148,7 @@ pub const RETRANSMISSIONS: Row = Row {
 pub const RESETS: Row = Row {
     code: "connection-resets",
     severity: Severity::Warning,
+    clearest: None,
     title: "connections were reset",
     explain: "Operations failed because their connection was reset. Counters tell how, where the target \
               runs on this machine: TCPAbortOnClose rises when a program closes a connection with \
@@ -180,6 +185,7 @@ pub const RESETS: Row = Row {
 pub const ABORTS: Row = Row {
     code: "connections-given-up",
     severity: Severity::Warning,
+    clearest: None,
     title: "the kernel gave connections up",
     explain: "The kernel of this machine ended connections by itself while operations failed: because \
               their retransmissions were never answered (TCPAbortOnTimeout: the peer or the way was \
@@ -213,6 +219,7 @@ pub const ABORTS: Row = Row {
 pub const RECEIVE_DROPS: Row = Row {
     code: "receiver-too-slow",
     severity: Severity::Warning,
+    clearest: None,
     title: "a receiver dropped what it could not take",
     explain: "A socket of this machine dropped segments because its program did not read fast enough \
               (TCPBacklogDrop, TCPRcvQDrop, TCPZeroWindowDrop), and some operations took as long as it \

@@ -20,6 +20,7 @@ const BESIDE: usize = 2;
 pub const LEVEL_ADDS: Row = Row {
     code: "level-adds-time-outside",
     severity: Severity::Warning,
+    clearest: None,
     title: "a level adds time outside of the part that does the work",
     explain: "Two arms differ in one level alone and offer the same load. The same part tells its time in both, and \
               with one of the levels more passes outside of it, by a quarter of the service time or more: whatever that \

@@ -10,6 +10,7 @@ use crate::number::{count, duration, percent, rate, significant};
 pub const OVERLOAD: Row = Row {
     code: "overload",
     severity: Severity::Error,
+    clearest: None,
     title: "the target could not hold the rate",
     explain: "So many operations were in flight that a full time-out's worth of the planned rate (and \
               a fifth more) was outstanding. Operations beyond that cap were not begun: they are \
@@ -39,6 +40,7 @@ pub const OVERLOAD: Row = Row {
 pub const PROCESS_DIED: Row = Row {
     code: super::PROCESS_DIED,
     severity: Severity::Error,
+    clearest: None,
     title: "the trial ended before its time",
     explain: "Something that the trial needs, usually a process that was started for it, ended before \
               the trial did: how, when that was seen, and what it wrote last stand here. A process that \
@@ -83,6 +85,7 @@ fn last_said(lines: &[String]) -> String {
 pub const INTERRUPTED_ROW: Row = Row {
     code: INTERRUPTED,
     severity: Severity::Warning,
+    clearest: None,
     title: "the run was stopped",
     explain: "Somebody stopped the run. Operations in flight were waited for, and everything measured \
               until then is in the record, but the plan was not carried out: the verdict is at best \
@@ -105,6 +108,7 @@ pub const INTERRUPTED_ROW: Row = Row {
 pub const THINK_TIME_CEILING: Row = Row {
     code: "think-time-ceiling",
     severity: Severity::Warning,
+    clearest: None,
     title: "the throughput is the users' think time",
     explain: "N users who think for Z and wait R for each answer make N/(Z+R) operations a second, \
               whatever the target could do. Where Z is nine tenths of the cycle or more, the \
@@ -117,6 +121,7 @@ pub const THINK_TIME_CEILING: Row = Row {
 pub const POOL_LIMITED: Row = Row {
     code: "pool-limited",
     severity: Severity::Warning,
+    clearest: None,
     title: "operations waited for a connection",
     explain: "Every allowed connection was busy, so operations of an open load waited for a free one \
               (queue wait, part of response time). More than one in a thousand waited: while the pool \
@@ -146,6 +151,7 @@ pub const POOL_LIMITED: Row = Row {
 pub const IDLE: Row = Row {
     code: "idle-system",
     severity: Severity::Info,
+    clearest: None,
     title: "the target was idle most of the time",
     explain: "On average less than half an operation was in flight, so the target was idle most of \
               the time and requests hardly met each other (rule R15). The response times are those of \
@@ -169,6 +175,7 @@ pub const IDLE: Row = Row {
 pub const SHORT: Row = Row {
     code: "short-run",
     severity: Severity::Info,
+    clearest: None,
     title: "the measure phase is short",
     explain: "The measure phase is shorter than 30 s, or than a hundred times the slowest answer (rule \
               R41). Rare or periodic events, such as garbage collection, checkpoints and cron jobs, \

@@ -74,6 +74,9 @@ pub struct Row {
     pub code: &'static str,
     /// How serious it is.
     pub severity: Severity,
+    /// Which number of its evidence says how clearly a trial shows it, by the end of its name; `None` where the first
+    /// trial stands for all.
+    clearest: Option<&'static str>,
     /// What it says, in a few words.
     pub title: &'static str,
     /// What it means, for `proofload explain`.
@@ -201,6 +204,7 @@ pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding
 
 impl Row {
     fn found(&self, case: &Case<'_>, noticed: Noticed) -> Finding {
+        self.assert_clear(&noticed.evidence);
         Finding {
             code: self.code.to_owned(),
             severity: self.severity,
@@ -211,6 +215,12 @@ impl Row {
             evidence: noticed.evidence,
             advice: noticed.advice,
         }
+    }
+
+    /// In debug builds, and so in every test: whatever is found has the number that says how clear it is.
+    fn assert_clear(&self, evidence: &BTreeMap<String, Value>) {
+        let is_there = |name| evidence.keys().any(|key| key.ends_with(name));
+        debug_assert!(self.clearest.is_none_or(is_there), "{} in {evidence:?}", self.code);
     }
 }
 

@@ -15,6 +15,7 @@ use crate::number::percent;
 pub const NOISE: Row = Row {
     code: "aa-noise",
     severity: Severity::Info,
+    clearest: None,
     title: "what differs between identical trials",
     explain: "`aa` in `[design]` executes pairs of trials of the baseline arm, which differ by noise \
               alone. Stated is the standard deviation of the log-ratio within a pair, as a percentage: \

@@ -30,6 +30,7 @@ pub fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
 pub const MEMORY: Row = Row {
     code: "memory-tight",
     severity: Severity::Warning,
+    clearest: None,
     title: "processes under test filled the memory",
     explain: "The processes under test held four fifths of the machine's memory or more at a time (rule R45). What \
               was cached may have been evicted and what was idle swapped out, which no other machine will repeat. \
@@ -41,6 +42,7 @@ pub const MEMORY: Row = Row {
 pub const CONSTANT_FAILURES: Row = Row {
     code: "constant-failures",
     severity: Severity::Warning,
+    clearest: None,
     title: "the same number of operations failed in each trial",
     explain: "Three trials or more of different size had exactly the same number of failures (rule R28). Failures \
               that come with load would grow with it: these have a cause of their own in each trial, such as a \
@@ -53,6 +55,7 @@ pub const CONSTANT_FAILURES: Row = Row {
 pub const RACE: Row = Row {
     code: "race-window",
     severity: Severity::Info,
+    clearest: None,
     title: "failures grow with the rate as in a race",
     explain: "The share of failed operations over arms with different rates λ fits 1 − exp(−λ·w) and no constant \
               share (rule R31): an operation fails where another one comes within a window of w. That is what a \
@@ -65,6 +68,7 @@ pub const RACE: Row = Row {
 pub const FEW_TRIALS: Row = Row {
     code: "few-trials",
     severity: Severity::Info,
+    clearest: None,
     title: "arms have few trials",
     explain: "Arms were executed fewer than three times (rule R37). Two trials of the same thing differ, too, and by \
               how much is not known from so few: a difference between arms cannot be told from that. Plan more \

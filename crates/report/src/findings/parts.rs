@@ -9,6 +9,7 @@ use record::summary::{Operation, Severity, Trial};
 use super::under_test::busy;
 use super::{Case, Noticed, Row};
 use crate::number::{duration, percent};
+use crate::parts::Spent;
 use crate::summarize::validity;
 
 /// Less than this, in nanoseconds, is made by loopback and schedulers.
@@ -18,6 +19,7 @@ const LEAST_NS: f64 = 200_000.0;
 pub const OUTSIDE: Row = Row {
     code: "time-outside-parts",
     severity: Severity::Warning,
+    clearest: Some("outside_ns"),
     title: "most of the time passes outside of the parts that tell theirs",
     explain: "The largest of the parts that the experiment names in `server_timing` says that it took less than half \
               of the mean service time, and the rest is more than loopback and the instrument make. It passed before \
@@ -69,6 +71,7 @@ fn is_late(case: &Case<'_>) -> bool {
 pub const IN_ONE: Row = Row {
     code: "time-in-one-part",
     severity: Severity::Info,
+    clearest: Some("own_mean_ns"),
     title: "one part takes most of the time",
     explain: "One of the parts that the experiment names in `server_timing` says that it took half of the mean service \
               time or more, without what the parts inside it took. That is where the time is.",
@@ -83,7 +86,9 @@ pub const IN_ONE: Row = Row {
         });
         let (operation, told) = most.next()?;
         let inside: Vec<String> = inside(operation, told.part)
-            .filter_map(|name| Some(format!("`{name}` {}", time(mean(operation, name)?))))
+            .filter_map(|name| {
+                Some(format!("`{name}` {}", duration(Spent::of(operation).mean(name)?)))
+            })
             .collect();
         let without = match inside.is_empty() {
             true => String::new(),
@@ -123,16 +128,19 @@ impl<'a> Told<'a> {
     }
 
     pub(super) fn of(operation: &Operation, part: &'a str) -> Option<Self> {
-        let service = operation.service_time.mean_ns as f64;
-        Some(Self { part, time: mean(operation, part)?, service })
+        let spent = Spent::of(operation);
+        Some(Self::new(part, spent.mean(part)?, &spent))
     }
 
-    /// The part without those inside it.
+    /// The part without those inside it, of which each must be known: otherwise it is not the part itself that took it.
     fn own(operation: &Operation, part: &'a str) -> Option<Self> {
-        let whole = Self::of(operation, part)?;
-        let inside = inside(operation, part).map(|name| mean(operation, name));
-        let inside: f64 = inside.sum::<Option<f64>>()?;
-        Some(Self { time: (whole.time - inside).max(0.0), ..whole })
+        let spent = Spent::of(operation);
+        let is_known = inside(operation, part).all(|name| spent.mean(name).is_some());
+        Some(Self::new(part, spent.own(part).filter(|_| is_known)?, &spent))
+    }
+
+    fn new(part: &'a str, time: u64, spent: &Spent<'_>) -> Self {
+        Self { part, time: time as f64, service: spent.service.mean() as f64 }
     }
 
     pub(super) fn outside(&self) -> f64 {
@@ -144,12 +152,6 @@ impl<'a> Told<'a> {
 fn inside<'o>(operation: &'o Operation, part: &str) -> impl Iterator<Item = &'o str> {
     let within = move |one: &&record::summary::Part| one.within.as_deref() == Some(part);
     operation.parts.iter().filter(within).map(|one| one.name.as_str())
-}
-
-/// Mean time of a part, where nearly every answer carried it.
-fn mean(operation: &Operation, part: &str) -> Option<f64> {
-    let (span, all) = (operation.spans.get(part)?, operation.service_time.count);
-    (span.count * 10 >= all * 9 && all * 10 >= span.count * 9).then_some(span.mean_ns as f64)
 }
 
 /// What loopback and the instrument may have made of a mean service time, doubled.

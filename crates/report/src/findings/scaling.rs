@@ -10,6 +10,7 @@ use crate::number::{duration, percent, rate, significant};
 pub const NO_SCALING: Row = Row {
     code: "no-scaling",
     severity: Severity::Info,
+    clearest: None,
     title: "more connections hardly do more work",
     explain: "Of arms that differ in the number of connections or users alone, the largest does less than half of what \
               as many times the work of the smallest would be. Something is full from the size on that is named: \
@@ -23,6 +24,7 @@ pub const NO_SCALING: Row = Row {
 pub const CLIFF: Row = Row {
     code: "scaling-cliff",
     severity: Severity::Warning,
+    clearest: None,
     title: "more connections do less work",
     explain: "Of arms that differ in the number of connections or users alone, the largest does at least a tenth less \
               than a smaller one, in each of its trials. Something costs more the more of them there are: locks, \

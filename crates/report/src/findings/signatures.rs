@@ -13,6 +13,7 @@ use crate::number::{count, duration, percent, significant};
 pub const SYN_RETRANSMISSION: Row = Row {
     code: "syn-retransmission",
     severity: Severity::Warning,
+    clearest: None,
     title: "connections were made at a later attempt",
     explain: "Connect times gather just above the instants at which this kernel sends a SYN again: 1, 2, 3, \
               4, 5, 7, 11, 19, 35, 67 s where `tcp_syn_linear_timeouts` is 4, and 1, 3, 7, 15, 31, 63 s on \
@@ -41,6 +42,7 @@ pub const SYN_RETRANSMISSION: Row = Row {
 pub const REQUEST_RETRIES: Row = Row {
     code: "first-request-resent",
     severity: Severity::Warning,
+    clearest: None,
     title: "requests were sent again into a full accept queue",
     explain: "Service times gather just above 0.2, 0.6, 1.4 or 3 s while an accept queue was full \
               (ListenOverflows): the client took the connection for open and sent its request, the server's \
@@ -67,6 +69,7 @@ pub const REQUEST_RETRIES: Row = Row {
 pub const RETRANSMISSION_TIMEOUT: Row = Row {
     code: "retransmission-timeout",
     severity: Severity::Warning,
+    clearest: None,
     title: "operations waited for a retransmission",
     explain: "Service times gather just above 200 ms, the least time after which Linux sends a segment again, \
               and the counter TCPTimeouts rose with them: segments were lost, and nothing but the timer \
@@ -91,6 +94,7 @@ pub const RETRANSMISSION_TIMEOUT: Row = Row {
 pub const DELAYED_ACK: Row = Row {
     code: "delayed-acknowledgement",
     severity: Severity::Info,
+    clearest: None,
     title: "answers may have waited for a delayed acknowledgement",
     explain: "Service times gather just above 40 ms, the least time for which Linux holds an acknowledgement \
               back, though the first bytes of those answers came earlier, and this kernel held as many \
@@ -122,6 +126,7 @@ pub const DELAYED_ACK: Row = Row {
 pub const QUOTA: Row = Row {
     code: "cpu-quota",
     severity: Severity::Warning,
+    clearest: None,
     title: "operations waited for the next period of a CPU quota",
     explain: "Response times gather just above multiples of 100 ms, the period of CPU quotas, and the control \
               group of this process was throttled meanwhile. What runs in the group stands still until the \
@@ -147,6 +152,7 @@ pub const QUOTA: Row = Row {
 pub const COMB: Row = Row {
     code: "timer-steps",
     severity: Severity::Info,
+    clearest: Some("share"),
     title: "service times come in steps",
     explain: "Most service times stand on a comb with three teeth or more, whole multiples of 1, 4 or 10 ms apart, and \
               no process under test worked for half a step an operation. Something on the way sleeps in whole steps (a \
@@ -183,6 +189,7 @@ pub const COMB: Row = Row {
 pub const TIME_OUTS: Row = Row {
     code: "time-out-within",
     severity: Severity::Info,
+    clearest: None,
     title: "operations took as long as a usual time-out",
     explain: "Service times gather just above 5, 10 or 30 s, while the median is below a quarter of that: those \
               are time-outs that programs and resolvers like (a resolver asks the next server after 5 s). \

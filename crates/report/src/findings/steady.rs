@@ -3,6 +3,7 @@
 use record::summary::{Model, Severity, Trial};
 use stats::steady::{Alarm, Measure};
 
+use super::alike::CHANGE;
 use super::{Case, Facts, Noticed, Row};
 use crate::number::{count, duration, percent, significant};
 use crate::summarize::Steady;
@@ -11,6 +12,7 @@ use crate::summarize::Steady;
 pub const GROWING_BACKLOG: Row = Row {
     code: "growing-backlog",
     severity: Severity::Warning,
+    clearest: Some("in_flight_end"),
     title: "more and more was in flight",
     explain: "The number of operations in flight grew through the measure phase by more than its mean, by a line \
               whose interval (99.9 %) leaves a level course out. More was offered than the target finished: the rate \
@@ -23,6 +25,7 @@ pub const GROWING_BACKLOG: Row = Row {
 pub const WARM_UP_TOO_SHORT: Row = Row {
     code: "warm-up-too-short",
     severity: Severity::Warning,
+    clearest: None,
     title: "the start was slower than the rest",
     explain: "The first part of the measure phase, a third of it at most, was slower than the rest (MSER-5 and change \
               points, confirmed by a difference of 5 standard errors): caches, connections or a compiler were \
@@ -35,6 +38,7 @@ pub const WARM_UP_TOO_SHORT: Row = Row {
 pub const DRIFT: Row = Row {
     code: "drift",
     severity: Severity::Warning,
+    clearest: Some(CHANGE),
     title: "response times changed slowly",
     explain: "The median or the 95th percentile of the windows followed a slope (Theil–Sen) of more than 5 % over the \
               measure phase, with an interval (block bootstrap, 99.9 %) that leaves 0 out. A leak, a growing store, \
@@ -46,6 +50,7 @@ pub const DRIFT: Row = Row {
 pub const LEVEL_SHIFT: Row = Row {
     code: "level-shift",
     severity: Severity::Warning,
+    clearest: Some(CHANGE),
     title: "response times stepped to another level",
     explain: "The windows fall into stretches with different levels (ED-PELT change points): more than 5 % in the median \
               or 10 % in the 95th percentile, by 5 standard errors. Something changed during the run, so that its \
@@ -57,6 +62,7 @@ pub const LEVEL_SHIFT: Row = Row {
 pub const UNEVEN: Row = Row {
     code: "uneven-phase",
     severity: Severity::Warning,
+    clearest: None,
     title: "parts of the measure phase differ",
     explain: "Ten equal parts of the measure phase differ in how many operations were slower than the median, slower \
               than the 95th percentile, or lost, by more than windows within a part do (p < 0.0001) and by enough to \
@@ -131,11 +137,14 @@ fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     Some(alarms.fold(noticed, |noticed, alarm| with_evidence(noticed, alarm, case)))
 }
 
+/// Share of the time without a processor from which others on the machine are named: chosen, not measured.
+const CROWDED: f64 = 0.01;
+
 /// Others who had the processors, as far as the kernel tells of them: whoever is on the machine may have changed, and
 /// not the target.
 fn crowd(trial: &Trial) -> String {
     let (waited, taken) = (trial.generator.run_queue_ratio, trial.generator.steal_ratio);
-    let share = match (waited > 0.01, taken > 0.01) {
+    let share = match (waited > CROWDED, taken > CROWDED) {
         (false, false) => return String::new(),
         (true, _) => format!("a worker waited for its processor during {}", percent(waited)),
         (false, true) => format!("the hypervisor took away {}", percent(taken)),

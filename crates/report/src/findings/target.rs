@@ -9,6 +9,7 @@ use crate::number::{count, percent};
 pub const FAILURES: Row = Row {
     code: "failures",
     severity: Severity::Warning,
+    clearest: None,
     title: "operations failed",
     explain: "Some operations failed, or had no answer when the run ended. They are not in the response \
               time, which is that of the succeeded ones; `outcome_time` counts them as slower than all \
@@ -38,6 +39,7 @@ pub const FAILURES: Row = Row {
 pub const STATUS_ONLY: Row = Row {
     code: "status-only",
     severity: Severity::Info,
+    clearest: None,
     title: "only the status was checked",
     explain: "Answers were judged by their status alone (rule R27). An empty or wrong page with the right \
               status counts as succeeded, so this run cannot say that answers were correct. An `expect` \

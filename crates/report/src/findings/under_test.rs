@@ -13,6 +13,7 @@ use crate::number::{duration, percent, significant};
 pub const CPU_BOUND: Row = Row {
     code: "target-cpu-bound",
     severity: Severity::Info,
+    clearest: Some("cores_used"),
     title: "a process under test had no processor time left",
     explain: "A process under test used a whole core, or all the cores that it may use, during the measure phase. \
               That is what limits it: more of the same load can only wait longer. A process at one core that may \
@@ -64,6 +65,7 @@ pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
 pub const PLANNED_FAULTS: Row = Row {
     code: "planned-faults",
     severity: Severity::Info,
+    clearest: None,
     title: "processes were killed, stopped or frozen as the experiment says",
     explain: "The experiment has `[[fault]]` tables: while the load ran, processes of the trial were killed, stopped \
               or frozen, and perhaps started again. Failures from then on are what was asked for; the figures hold \
@@ -92,6 +94,7 @@ pub const PLANNED_FAULTS: Row = Row {
 pub const NOT_EFFECTIVE: Row = Row {
     code: "setting-not-in-force",
     severity: Severity::Error,
+    clearest: None,
     title: "a setting is not in force",
     explain: "The experiment asks the system under test for a value, and the system says that another one is in \
               force (rule R42): a limit of the kernel capped it, or it was not understood. What was measured is \
@@ -118,6 +121,7 @@ pub const NOT_EFFECTIVE: Row = Row {
 pub const SHARED_MACHINE: Row = Row {
     code: "shared-machine",
     severity: Severity::Info,
+    clearest: Some("run_queue_ratio"),
     title: "target and generator share processors",
     explain: "The target is on this machine and was not started by the instrument, so that nobody kept it off the \
               generator's processors (rule R52), and a worker had to wait for its own during more than a hundredth \

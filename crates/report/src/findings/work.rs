@@ -13,6 +13,7 @@ const FEWEST: u64 = 10;
 pub const ZERO_WORK: Row = Row {
     code: "zero-work",
     severity: Severity::Warning,
+    clearest: None,
     title: "operations did no work",
     explain: "Every item that the experiment declares of an operation was 0 in all its answers, or in none of them \
               (rule R26): messages to no receivers, searches without hits, answers from an empty store. Their \
@@ -43,6 +44,7 @@ pub const ZERO_WORK: Row = Row {
 pub const FEW_REQUESTS: Row = Row {
     code: "few-distinct-requests",
     severity: Severity::Info,
+    clearest: None,
     title: "the same few requests were sent over and over",
     explain: "An operation takes fewer than a hundred rows in turn, differs in nothing else, and was sent a hundred times \
               as often (rule R26): after its first round whatever remembers answers remembers all of them. Such times \
@@ -74,6 +76,7 @@ pub const FEW_REQUESTS: Row = Row {
 pub const NOT_ARRIVED: Row = Row {
     code: "not-all-arrived",
     severity: Severity::Warning,
+    clearest: None,
     title: "operations succeeded, and what they sent did not all arrive",
     explain: "An observer counts what arrives elsewhere, and what was sent and never came is a larger share than \
               that of the operations that did not succeed, by more than a tenth of a point (rule R24). The success \
@@ -113,6 +116,7 @@ pub const NOT_ARRIVED: Row = Row {
 pub const GROWS: Row = Row {
     code: "grows-with-item",
     severity: Severity::Info,
+    clearest: None,
     title: "response time grows with what an answer carries",
     explain: "The median response time of operations grows with an item that they carry: by half or more over the \
               powers of two that were met, with a slope whose 95 % interval lies above zero. The line is that of \

@@ -74,6 +74,13 @@ fn fold(page: &mut String, title: &str, tables: &[Table]) {
     page.push_str("\n</details>\n");
 }
 
+/// A table by itself.
+pub fn table(table: &Table) -> String {
+    let mut page = String::new();
+    push_table(&mut page, table, 1);
+    page.trim_start().to_owned()
+}
+
 pub(super) fn push_table(page: &mut String, table: &Table, level: usize) {
     page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
     let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));

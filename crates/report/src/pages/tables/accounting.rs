@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plan::expectation::{self, Comparison, Count, Term};
 use record::summary::{Arm, CountsFor, Observer, Operation, Summary, Trial};
 
 use super::Table;
@@ -181,8 +182,11 @@ impl<'a> Counted<'a> {
 
 /// Whether the observer is asked for what arrived, and not only for what it makes of it.
 fn is_of_arrival(observer: &Observer) -> bool {
-    let asks = |text: &str| ["received", "lost"].iter().any(|count| text.contains(count));
-    observer.expect.as_ref().is_none_or(|expect| asks(&expect.text))
+    let asks = |term: Term<'_>| matches!(term.count(), Some(Count::Received | Count::Lost));
+    observer.expect.as_ref().is_none_or(|expect| {
+        expectation::parse(&expect.text)
+            .is_ok_and(|read| read.iter().flat_map(Comparison::terms).any(asks))
+    })
 }
 
 fn blank() -> [String; 4] {

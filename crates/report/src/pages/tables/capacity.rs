@@ -64,7 +64,8 @@ fn answer(capacity: &Capacity) -> Table {
 /// The answers of several searches of one experiment, by the names of their arms.
 pub fn side_by_side(searches: &[(String, Summary)]) -> Table {
     let columns = ["arm", "#capacity", "#achieved at the low end", "limited by"];
-    let mut table = Table::new("capacities", "Capacity by arm", &columns).note(overlap(searches));
+    let mut table = Table::new("capacities", "Capacity by arm", &columns);
+    table.note = overlap(searches);
     for (arm, capacity) in answers(searches) {
         table.row([
             arm.to_owned(),
@@ -80,19 +81,42 @@ fn answers(searches: &[(String, Summary)]) -> impl Iterator<Item = (&str, &Capac
     searches.iter().filter_map(|(arm, one)| Some((arm.as_str(), one.capacity.as_ref()?)))
 }
 
-/// Whether the intervals tell the arms apart.
-fn overlap(searches: &[(String, Summary)]) -> String {
+/// Which arms the intervals do not tell apart, if there are two answers or more.
+fn overlap(searches: &[(String, Summary)]) -> Option<String> {
     let mut ends: Vec<(f64, f64, &str)> = answers(searches)
         .map(|(arm, one)| (one.low.unwrap_or(0.0), one.high.unwrap_or(f64::INFINITY), arm))
         .collect();
+    if ends.len() < 2 {
+        return None;
+    }
     ends.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let meets = |pair: &&[(f64, f64, &str)]| pair[1].0 < pair[0].1;
-    match ends.windows(2).find(meets) {
-        Some(pair) => format!(
-            "The intervals of {} and {} overlap: those two are not told apart.",
-            pair[0].2, pair[1].2
+    // Intervals that all meet each other meet where the last of them begins.
+    let mut meetings: Vec<Vec<&str>> = Vec::new();
+    for (place, &(low, ..)) in ends.iter().enumerate() {
+        let around = ends[..place].iter().filter(|other| low < other.1).map(|other| other.2);
+        let meeting: Vec<&str> = around.chain([ends[place].2]).collect();
+        // The one before may be a part of it.
+        if meetings.last().is_some_and(|last| last.iter().all(|arm| meeting.contains(arm))) {
+            meetings.pop();
+        }
+        meetings.push(meeting);
+    }
+    let named = meetings.iter().filter(|meeting| meeting.len() > 1).map(|meeting| and(meeting));
+    let named: Vec<String> = named.collect();
+    Some(match &named[..] {
+        [] => "No two of the intervals overlap.".to_owned(),
+        [one] => format!("The intervals of {one} overlap: these are not told apart."),
+        _ => format!(
+            "The intervals of {} overlap: within each of these, arms are not told apart.",
+            named.join("; of ")
         ),
-        None => "No two of the intervals overlap.".to_owned(),
+    })
+}
+
+fn and(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
     }
 }
 
@@ -218,4 +242,36 @@ pub fn told(step: &CapacityStep, capacity: &Capacity) -> String {
         (None, None) => {}
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn all_whose_intervals_overlap_are_named_and_nobody_else() {
+        let note = |ends: &[(f64, f64)]| {
+            let found = |(name, &(low, high)): (char, &(f64, f64))| {
+                let ends = Capacity { low: Some(low), high: Some(high), ..example::capacity() };
+                (name.to_string(), Summary { capacity: Some(ends), ..example::summary() })
+            };
+            side_by_side(&('a'..).zip(ends).map(found).collect::<Vec<_>>()).note
+        };
+        let one =
+            |named: &str| format!("The intervals of {named} overlap: these are not told apart.");
+        assert_eq!(note(&[]), None);
+        assert_eq!(note(&[(1.0, 2.0)]), None);
+        assert_eq!(
+            note(&[(1.0, 2.0), (2.0, 3.0)]).unwrap(),
+            "No two of the intervals overlap.",
+            "they share an end"
+        );
+        assert_eq!(note(&[(1.0, 5.0), (2.0, 6.0), (3.0, 4.0)]).unwrap(), one("a, b and c"));
+        assert_eq!(note(&[(3.0, 4.0), (1.0, 2.0), (1.5, 1.7)]).unwrap(), one("b and c"));
+        assert_eq!(
+            note(&[(1.0, 9.0), (2.0, 3.0), (4.0, 5.0)]).unwrap(),
+            "The intervals of a and b; of a and c overlap: within each of these, arms are not told apart."
+        );
+    }
 }

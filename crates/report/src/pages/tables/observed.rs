@@ -1,11 +1,15 @@
 //! What observers saw of every arm, in the terms that are expected of them.
 
+use plan::expectation::{self, Comparison, Count, Term};
 use record::summary::{Arm, Expectation, Observer, Summary};
 use serde_json::Value;
 
 use super::Table;
 use super::arms::Arms;
 use crate::number;
+
+/// Decimals in which every number that is not 1 differs from it.
+const DIGITS: usize = 16;
 
 /// Expectations of each arm over all trials that count, where there are several of those.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
@@ -67,7 +71,8 @@ impl<'a> Seen<'a> {
     /// Each term of the expectation that the observer told, with its least and greatest value.
     fn values(&self) -> String {
         let mut told: Vec<String> = Vec::new();
-        for term in terms(self.expected) {
+        let comparisons = expectation::parse(self.expected).unwrap_or_default();
+        for term in comparisons.iter().flat_map(Comparison::terms) {
             let answered = self.told.iter().filter(|one| one.unanswered.is_none());
             let values: Vec<f64> = answered.filter_map(|one| value(one, term)).collect();
             let least = values.iter().copied().reduce(f64::min);
@@ -75,7 +80,7 @@ impl<'a> Seen<'a> {
             let Some((least, greatest)) = least.zip(greatest) else { continue };
             let [least, greatest] = [least, greatest].map(shown);
             let range = if least == greatest { least } else { format!("{least} – {greatest}") };
-            let text = format!("{term} {range}");
+            let text = format!("{} {range}", term.text);
             if !told.contains(&text) {
                 told.push(text);
             }
@@ -84,21 +89,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Names and numbers of an expectation, `received == a.succeeded + 3 and damaged == 0`.
-fn terms(text: &str) -> impl Iterator<Item = &str> {
-    let comparisons = text.split(" and ");
-    let sides = comparisons.flat_map(|one| one.split(['=', '<', '>']));
-    sides.flat_map(|side| side.split('+')).map(str::trim).filter(|term| !term.is_empty())
-}
-
 /// What the observer itself says of a term.
-fn value(observer: &Observer, term: &str) -> Option<f64> {
-    match term {
-        "received" => Some(observer.received as f64),
-        "duplicates" => Some(observer.duplicates as f64),
-        "unexpected" => Some(observer.unexpected as f64),
-        "lost" => Some(observer.lost as f64),
-        _ => observer.detail.get(term).and_then(Value::as_f64),
+fn value(observer: &Observer, term: Term<'_>) -> Option<f64> {
+    match term.count() {
+        Some(Count::Received) => Some(observer.received as f64),
+        Some(Count::Duplicates) => Some(observer.duplicates as f64),
+        Some(Count::Unexpected) => Some(observer.unexpected as f64),
+        Some(Count::Lost) => Some(observer.lost as f64),
+        None => observer.detail.get(term.text).and_then(Value::as_f64),
     }
 }
 
@@ -107,8 +105,13 @@ fn shown(value: f64) -> String {
     if value.fract() == 0.0 && value >= 0.0 {
         return number::count(value as u64);
     }
+    let is_one = |text: &str| text.parse::<f64>() == Ok(1.0);
     let rounded = number::significant(value);
-    if rounded.parse::<f64>() == Ok(1.0) { format!("{value:.5}") } else { rounded }
+    if !is_one(&rounded) {
+        return rounded;
+    }
+    let mut longer = (5..=DIGITS).map(|digits| format!("{value:.digits$}"));
+    longer.find(|text| !is_one(text)).unwrap_or(rounded)
 }
 
 #[cfg(test)]
@@ -146,6 +149,20 @@ mod tests {
         let rows = by_arm(&summary).unwrap().rows;
         assert_eq!(rows[0][1..], ["judge", "recall 0.913 – 0.99960", "recall >= 0.95", "1 of 2"]);
         assert_eq!(rows[1][2..], ["recall 0.99960", "recall >= 0.95", "1 of 1"]);
+    }
+
+    #[test]
+    fn what_is_not_1_is_not_shown_as_1() {
+        for (value, text) in [
+            (1.0, "1"),
+            (0.9996, "0.99960"),
+            (0.999996, "0.999996"),
+            (1.000_000_4, "1.0000004"),
+            (1.0 - f64::EPSILON / 2.0, "0.9999999999999999"),
+            (0.913, "0.913"),
+        ] {
+            assert_eq!(shown(value), text);
+        }
     }
 
     #[test]

@@ -3,45 +3,34 @@
 use std::collections::BTreeMap;
 
 use plan::printable::printable;
-use record::summary::{Arm, Operation, Part, Summary};
+use record::summary::{Arm, Part, Summary};
 
 use super::arms::Arms;
 use super::{Column, Table};
 use crate::number;
+use crate::parts::Spent;
 
 /// Each arm and operation with a column for every part that the experiment names and one for the rest, over all trials
-/// that count. They add up to the mean service time.
+/// that count.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     let parts = named(summary);
     if parts.is_empty() || summary.capacity.is_some() {
         return None;
     }
-    let inside: Vec<String> = parts
-        .iter()
-        .filter_map(|part| Some(format!("{} in {}", part.name, part.within.as_ref()?)))
-        .collect();
-    let mut note = "Means that add up to the mean service time; each part is the target's own word (`Server-Timing`)"
-        .to_owned();
-    match inside.is_empty() {
-        true => note.push('.'),
-        false => note.push_str(&format!(", without the parts inside it ({}).", inside.join(", "))),
-    }
-    note.push_str(
-        " Outside is what no part told: the way there, what stands in between, the client. A part that fewer than nine \
-         in ten answers told is in none of the times.",
-    );
-    let mut table =
-        Table::new("parts-by-arm", "Where the time went", &["arm", "operation"]).note(note);
+    let spent: Vec<_> = summary.arms.iter().map(|arm| (arm, spent(arm))).collect();
+    let adds_up = spent.iter().flat_map(|(_, spent)| spent.values()).all(Spent::adds_up);
+    let mut table = Table::new("parts-by-arm", "Where the time went", &["arm", "operation"])
+        .note(note(&parts, adds_up));
     let names = Arms::head(summary, &mut table, 0);
     let heads = parts.iter().map(|part| part.name.as_str());
     for title in ["service time"].into_iter().chain(heads).chain(["outside"]) {
         table.columns.push(Column { title: printable(title).into_owned(), figures: true });
     }
-    for arm in &summary.arms {
-        for (operation, spent) in spent(arm) {
-            let cells = [names.cell(&arm.name), operation.to_owned()].into_iter();
-            let cells = cells.chain(spent.cells(&parts));
-            table.rows.push(cells.map(|cell| printable(&cell).into_owned()).collect());
+    for (arm, spent) in spent {
+        for (operation, spent) in spent {
+            let row = [names.cell(&arm.name), operation.to_owned()].into_iter();
+            let row = row.chain(cells(&spent, &parts));
+            table.rows.push(row.map(|cell| printable(&cell).into_owned()).collect());
         }
     }
     let single = table.rows.iter().all(|row| row[1] == table.rows[0][1]);
@@ -73,85 +62,44 @@ fn spent(arm: &Arm) -> BTreeMap<&str, Spent<'_>> {
     spent
 }
 
-/// How many took how many nanoseconds together.
-#[derive(Default, Clone, Copy)]
-struct Sum {
-    count: u64,
-    total: u128,
+/// Service time, each part, and the rest.
+fn cells(spent: &Spent<'_>, parts: &[&Part]) -> Vec<String> {
+    let cell = |part: &&Part| match spent.own(&part.name) {
+        Some(own) => number::duration(own),
+        None => spent.told(&part.name).map_or_else(
+            || "–".to_owned(),
+            |told| {
+                let [told, all] = [told, spent.service.count].map(number::count);
+                format!("told by {told} of {all}")
+            },
+        ),
+    };
+    let [service, outside] = [spent.service.mean(), spent.outside()].map(number::duration);
+    [service].into_iter().chain(parts.iter().map(cell)).chain([outside]).collect()
 }
 
-impl Sum {
-    fn add(&mut self, of: &record::summary::Distribution) {
-        self.count += of.count;
-        self.total += u128::from(of.mean_ns) * u128::from(of.count);
-    }
-
-    fn mean(self) -> u64 {
-        u64::try_from(self.total / u128::from(self.count.max(1))).unwrap_or(u64::MAX)
-    }
-}
-
-#[derive(Default)]
-struct Spent<'a> {
-    service: Sum,
-    parts: BTreeMap<&'a str, Sum>,
-    within: BTreeMap<&'a str, &'a str>,
-}
-
-impl<'a> Spent<'a> {
-    fn add(&mut self, operation: &'a Operation) {
-        self.service.add(&operation.service_time);
-        for part in &operation.parts {
-            let sum = self.parts.entry(&part.name).or_default();
-            operation.spans.get(&part.name).into_iter().for_each(|span| sum.add(span));
-            self.within.extend(part.within.as_deref().map(|outer| (part.name.as_str(), outer)));
+/// What the columns are.
+fn note(parts: &[&Part], adds_up: bool) -> String {
+    let inside: Vec<String> = parts
+        .iter()
+        .filter_map(|part| Some(format!("{} in {}", part.name, part.within.as_ref()?)))
+        .collect();
+    let without = match inside.is_empty() {
+        true => String::new(),
+        false => format!(", without the parts inside it ({})", inside.join(", ")),
+    };
+    let means = match adds_up {
+        true => "Means that add up to the mean service time",
+        false => {
+            "Means that do not add up to the mean service time, since parts took longer than what they are inside of, as \
+             they do where they overlap"
         }
-    }
-
-    /// Service time, each part, and the rest.
-    fn cells(&self, parts: &[&Part]) -> Vec<String> {
-        let cell = |part: &&Part| match self.own(&part.name) {
-            Some(own) => number::duration(own),
-            None => self.parts.get(part.name.as_str()).map_or_else(
-                || "–".to_owned(),
-                |sum| {
-                    let [told, all] = [sum.count, self.service.count].map(number::count);
-                    format!("told by {told} of {all}")
-                },
-            ),
-        };
-        let service = self.service.mean();
-        let told: u64 = self.parts.keys().filter_map(|part| self.own(part)).sum();
-        let outside = number::duration(service.saturating_sub(told));
-        let parts = parts.iter().map(cell);
-        [number::duration(service)].into_iter().chain(parts).chain([outside]).collect()
-    }
-
-    /// Mean time of a part without those that are told inside of it; `None` where too few answers told it.
-    fn own(&self, part: &str) -> Option<u64> {
-        let whole = self.mean(part)?;
-        let inside = self.parts.keys().filter(|inner| self.outer(inner) == Some(part));
-        let inside: u64 = inside.filter_map(|inner| self.mean(inner)).sum();
-        Some(whole.saturating_sub(inside))
-    }
-
-    fn mean(&self, part: &str) -> Option<u64> {
-        let (told, all) = (self.parts.get(part)?, self.service.count);
-        (told.count * 10 >= all * 9).then(|| told.mean())
-    }
-
-    /// The nearest part around this one that is told.
-    fn outer(&self, part: &str) -> Option<&'a str> {
-        let mut outer = self.within.get(part).copied();
-        // Never longer than there are parts, whatever a record says.
-        for _ in 0..self.parts.len() {
-            match outer {
-                Some(name) if self.mean(name).is_none() => outer = self.within.get(name).copied(),
-                _ => return outer,
-            }
-        }
-        None
-    }
+    };
+    format!(
+        "{means}; each part is the target's own word (`Server-Timing`){without}. Outside is what no part told: the way \
+         there, what stands in between, the client. A part that fewer than nine in ten of the answers told, or many \
+         failed ones as well, stands with how many did, and its time counts for whatever is around it."
+    )
 }
 
 #[cfg(test)]
@@ -230,6 +178,22 @@ mod tests {
         let rows = by_arm(&summary).unwrap().rows;
         assert_eq!(rows[0][1..], ["2.00 ms", "400 µs", "1.60 ms"]);
         assert_eq!(rows[1], ["path=front", "1.00 ms", "400 µs", "600 µs"]);
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_not_said_to() {
+        let whole = |parts: &[_]| {
+            let table = by_arm(&told(1_000, parts)).unwrap();
+            let adds_up = table.note.unwrap().starts_with("Means that add up");
+            (table.rows[0].last().unwrap().clone(), adds_up)
+        };
+        let outer = ("gateway", None, 1_000, 500);
+        let [one, other] = [300, 200].map(|us| move |name| (name, IN, 1_000, us));
+        assert_eq!(whole(&[outer, one("embed"), other("search")]), ("500 µs".into(), true));
+        assert_eq!(whole(&[outer, one("embed"), one("search")]), ("500 µs".into(), false));
+        assert_eq!(whole(&[("front", None, 1_000, 600), outer]), ("0 ns".into(), false));
+        // 300 answers that failed told it, too: the service time knows nothing of them.
+        assert_eq!(whole(&[("gateway", None, 1_300, 500)]), ("1.00 ms".into(), true));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use record::summary::{CountsFor, Observer};
+use record::summary::{CountsFor, Expectation, Observer};
 
 use super::*;
 use crate::example;
@@ -108,5 +108,18 @@ fn a_long_text_at_the_end_goes_on_below_itself_on_a_terminal() {
     assert!(widest <= 100, "{page}");
     for kind in kinds {
         assert!(page.contains(&format!(" {kind}")), "{kind}\n{page}");
+    }
+}
+
+#[test]
+fn who_is_asked_for_what_arrived_is_told_by_the_term() {
+    for (text, is) in [
+        ("received == all.succeeded", true),
+        ("recall >= 0.9 and lost <= 3", true),
+        ("unreceived == 0", false),
+        ("recall >= 0.9", false),
+    ] {
+        let expect = Some(Expectation { text: text.into(), ..Expectation::default() });
+        assert_eq!(is_of_arrival(&Observer { expect, ..Observer::default() }), is, "{text}");
     }
 }

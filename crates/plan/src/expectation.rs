@@ -1,0 +1,241 @@
+//! What is expected of an observer, such as `received == all.succeeded + 3 and 0.95 <= recall`: comparisons with `and`
+//! between them, each of two sums.
+
+use std::ops::Range;
+
+use crate::criterion::{self, Operator};
+
+/// What may stand between two sides.
+pub(crate) const OPERATORS: [Operator; 3] = [Operator::Equal, Operator::AtMost, Operator::AtLeast];
+
+/// One comparison; all of an expectation must hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison<'a> {
+    /// Terms that are added up; at least one.
+    pub left: Vec<Term<'a>>,
+    /// `==`, `<=` or `>=`.
+    pub operator: Operator,
+    /// As the left ones.
+    pub right: Vec<Term<'a>>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Those of both sides, from left to right.
+    pub fn terms(&self) -> impl Iterator<Item = Term<'a>> {
+        self.left.iter().chain(&self.right).copied()
+    }
+}
+
+/// A number, a count of the observer's own, or what operations have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Term<'a> {
+    /// As it was written, without the space around it.
+    pub text: &'a str,
+    /// Bytes before it in the expectation.
+    pub(crate) start: usize,
+}
+
+/// What every observer tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// What arrived.
+    Received,
+    /// What arrived again.
+    Duplicates,
+    /// What arrived and was not to.
+    Unexpected,
+    /// What was to arrive and did not.
+    Lost,
+}
+
+/// What can be asked of every operation, beside its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// Operations that were to be begun.
+    Planned,
+    /// Operations that succeeded.
+    Succeeded,
+}
+
+impl Sent {
+    /// All, by their names.
+    pub(crate) const ALL: [(&'static str, Self); 2] =
+        [("planned", Self::Planned), ("succeeded", Self::Succeeded)];
+
+    /// The one of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
+    }
+}
+
+impl<'a> Term<'a> {
+    /// The number that it is.
+    pub fn number(self) -> Option<f64> {
+        self.text.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// The count of every observer that it names; other names are the observer's own or those of operations.
+    pub fn count(self) -> Option<Count> {
+        match self.text {
+            "received" => Some(Count::Received),
+            "duplicates" => Some(Count::Duplicates),
+            "unexpected" => Some(Count::Unexpected),
+            "lost" => Some(Count::Lost),
+            _ => None,
+        }
+    }
+
+    /// Name of an operation and what is asked of it, if it is not the observer's own name with a dot in it.
+    pub fn of_operation(self) -> Option<(&'a str, &'a str)> {
+        if self.number().is_some() { None } else { self.text.rsplit_once('.') }
+    }
+}
+
+/// Why nobody could judge an expectation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// A comparison without an operator.
+    NoOperator,
+    /// An operator that is none of those.
+    Operator,
+    /// A second operator in one comparison.
+    SecondOperator,
+    /// Nothing where a term belongs.
+    NoTerm,
+    /// Several words where one belongs.
+    Words,
+}
+
+/// A fault with the bytes of the expectation that it is about.
+pub type Misplaced = (Fault, Range<usize>);
+
+/// Reads an expectation.
+///
+/// Errors: everything that no answer of an observer could make right, as far as the text alone tells
+pub fn parse(text: &str) -> Result<Vec<Comparison<'_>>, Vec<Misplaced>> {
+    let (comparisons, faults) = read(text);
+    if faults.is_empty() { Ok(comparisons) } else { Err(faults) }
+}
+
+/// What can be read of it, and what cannot.
+pub(crate) fn read(text: &str) -> (Vec<Comparison<'_>>, Vec<Misplaced>) {
+    let mut reader = Reader { text, faults: Vec::new() };
+    let mut comparisons = Vec::new();
+    let mut start = 0;
+    for comparison in text.split(" and ") {
+        let end = start + comparison.len();
+        comparisons.push(reader.comparison(start..end));
+        start = end + " and ".len();
+    }
+    (comparisons, reader.faults)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    faults: Vec<Misplaced>,
+}
+
+impl<'a> Reader<'a> {
+    /// With an operator in any case, so that the terms beside a wrong one are read, too.
+    fn comparison(&mut self, at: Range<usize>) -> Comparison<'a> {
+        let Some(sign) = self.operator(at.clone()) else {
+            self.fault(Fault::NoOperator, at.clone());
+            let left = self.side(at);
+            return Comparison { left, operator: Operator::Equal, right: Vec::new() };
+        };
+        let written = &self.text[sign.clone()];
+        let operator = OPERATORS.into_iter().find(|known| known.symbol() == written);
+        if operator.is_none() {
+            self.fault(Fault::Operator, sign.clone());
+        }
+        let left = self.side(at.start..sign.start);
+        let right = match self.operator(sign.end..at.end) {
+            Some(second) => {
+                self.fault(Fault::SecondOperator, second.clone());
+                let middle = self.side(sign.end..second.start);
+                middle.into_iter().chain(self.side(second.end..at.end)).collect()
+            }
+            None => self.side(sign.end..at.end),
+        };
+        Comparison { left, operator: operator.unwrap_or(Operator::Equal), right }
+    }
+
+    fn operator(&self, within: Range<usize>) -> Option<Range<usize>> {
+        let (start, end) = criterion::operator(&self.text[within.clone()])?;
+        Some(within.start + start..within.start + end)
+    }
+
+    fn side(&mut self, at: Range<usize>) -> Vec<Term<'a>> {
+        let mut terms = Vec::new();
+        let mut start = at.start;
+        for raw in self.text[at.clone()].split('+') {
+            let place = self.trimmed(start..start + raw.len());
+            let term = Term { text: &self.text[place.clone()], start: place.start };
+            if term.text.is_empty() {
+                self.fault(Fault::NoTerm, at.clone());
+            } else if term.text.contains(char::is_whitespace) {
+                self.fault(Fault::Words, place);
+            } else {
+                terms.push(term);
+            }
+            start += raw.len() + 1;
+        }
+        terms
+    }
+
+    fn trimmed(&self, at: Range<usize>) -> Range<usize> {
+        let raw = &self.text[at.clone()];
+        let start = at.start + (raw.len() - raw.trim_start().len());
+        start..start + raw.trim().len()
+    }
+
+    fn fault(&mut self, fault: Fault, at: Range<usize>) {
+        let at = self.trimmed(at);
+        self.faults.push((fault, at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_is_comparisons_of_sums() {
+        let text = "received ==  all.succeeded+3 and 0.95<=recall";
+        let read = parse(text).unwrap();
+        let texts = |terms: &[Term<'_>]| -> Vec<String> {
+            terms.iter().map(|term| text[term.start..][..term.text.len()].to_owned()).collect()
+        };
+        let seen: Vec<_> =
+            read.iter().map(|one| (texts(&one.left), one.operator, texts(&one.right))).collect();
+        let names =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|one| (*one).into()).collect() };
+        assert_eq!(
+            seen,
+            [
+                (names(&["received"]), Operator::Equal, names(&["all.succeeded", "3"])),
+                (names(&["0.95"]), Operator::AtMost, names(&["recall"])),
+            ]
+        );
+    }
+
+    #[test]
+    fn terms_are_told_apart() {
+        let term = |text| Term { text, start: 0 };
+        assert_eq!(term("received").count(), Some(Count::Received));
+        assert_eq!(term("unreceived").count(), None);
+        assert_eq!([term("1e-3").number(), term("inf").number()], [Some(0.001), None]);
+        assert_eq!(term("a.b.planned").of_operation(), Some(("a.b", "planned")));
+        assert_eq!([term("0.95").of_operation(), term("recall").of_operation()], [None, None]);
+    }
+
+    #[test]
+    fn what_nobody_could_judge_is_placed() {
+        let faults = |text| parse(text).unwrap_err();
+        assert_eq!(faults("received =="), [(Fault::NoTerm, 11..11)]);
+        assert_eq!(faults("received + == 3"), [(Fault::NoTerm, 0..10)]);
+        assert_eq!(faults("0.9<=recall<=1"), [(Fault::SecondOperator, 11..13)]);
+        assert_eq!(faults("a == 1 and b"), [(Fault::NoOperator, 11..12)]);
+        assert_eq!(faults("a b > 1"), [(Fault::Operator, 4..5), (Fault::Words, 0..3)]);
+    }
+}
