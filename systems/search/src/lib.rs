@@ -23,3 +23,5 @@ pub mod server;
 mod settings;
 pub mod staffing;
 mod watched;
+
+pub use guarded::is_guarded;

@@ -5,7 +5,7 @@
 use record::summary::Severity;
 use stats::signature::Cluster;
 
-use super::under_test::work_of_each;
+use super::under_test::{busy, work_of_each};
 use super::{Case, Noticed, Row};
 use crate::number::{count, duration, percent, significant};
 
@@ -155,14 +155,14 @@ pub const COMB: Row = Row {
     clearest: Some("share"),
     title: "service times come in steps",
     explain: "Most service times stand on a comb with three teeth or more, whole multiples of 1, 4 or 10 ms apart, and \
-              no process under test worked for half a step an operation. Something on the way sleeps in whole steps (a \
+              no process under test worked for half a step an operation, or had no processor time left. Something on the way sleeps in whole steps (a \
               coarse timer, a poll with a time-out, a kernel tick), or operations wait behind others that all take \
               exactly so long without a processor. Operations that wait for each other's work come in steps as well: \
               where processor time accounts for them, nothing is said. Of targets that the instrument did not start \
               it does not know.",
     check: |case| {
         let comb = case.facts.shape.comb?;
-        if work_of_each(case) * 2.0 >= comb.step_ns as f64 {
+        if work_of_each(case) * 2.0 >= comb.step_ns as f64 || busy(case).is_some() {
             return None;
         }
         let claim = format!(

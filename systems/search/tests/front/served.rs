@@ -3,8 +3,9 @@
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 use std::thread;
+use std::time::Instant;
 
-use crate::house::{House, ask, connect, echo, message};
+use crate::house::{House, PATIENCE, ask, connect, echo, message};
 use serde_json::{Value, json};
 use serving::options::Options;
 use serving::stop::Stop;
@@ -229,7 +230,9 @@ fn slow_uploads_starve_nobody() {
             client
         })
         .collect();
+    let until = Instant::now() + PATIENCE;
     while house.figure("front_requests_total") < slow.len() as u64 {
+        assert!(Instant::now() < until, "not all of them came");
         thread::yield_now();
     }
     for _ in 0..100 {

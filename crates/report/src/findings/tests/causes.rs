@@ -200,21 +200,25 @@ fn steps_of_a_timer_are_named() {
 #[test]
 fn steps_of_the_targets_own_work_are_no_timers() {
     // Four under way in a server of one thread, each 20 ms of work: who comes k-th waits for k of them.
-    let queued = |cpu_each_ns: u64| {
+    let queued_of = |count: u64, cpu_each_ns: u64| {
         let load = "connections = 4\nduration = \"20s\"";
-        let mut made = simulate(&file(load, &[]), 50, 1_000, |index| {
+        let mut made = simulate(&file(load, &[]), count / 20, count, |index| {
             One::answered((1 + index % 4) * 20 * MS + 300_000 + index % 97)
         });
         let process = Process {
             name: "burner".into(),
             pid: 7,
-            cpu_ns: 1_000 * cpu_each_ns,
+            cpu_ns: count * cpu_each_ns,
             rss_peak_bytes: 1,
         };
         made.trial.systems = vec![System { processes: vec![process], ..System::default() }];
         made.summary()
     };
+    let queued = |cpu_each_ns: u64| queued_of(1_000, cpu_each_ns);
     assert!(!has(&queued(20 * MS), "timer-steps"), "work");
+    // A fifth of them work for 20 ms each: a tenth of a step on average, and no processor time left.
+    assert!(!has(&queued_of(10_000, 2 * MS), "timer-steps"), "full");
+    assert!(has(&queued_of(10_000, MS / 10), "timer-steps"), "idle");
     assert!(!has(&queued(20 * MS), "bimodal"), "one way of being served, four places in a queue");
     let sleeping = queued(50_000);
     assert!(claim(&sleeping, "timer-steps").ends_with("a comb of 4 teeth, 20.0 ms apart"));

@@ -60,7 +60,7 @@ impl Graph {
                 let links = read_links(nodes, from)?;
                 node.set(shape.m, level, links.into_iter());
             }
-            let count = || node.links(shape.m, 0).take(lasting as usize).count();
+            let count = || node.links(shape.m, 0).take((lasting as usize).min(shape.m)).count();
             *node.lasting() = (lasting != LOST).then(count);
             if highest.1 == NOWHERE || level > highest.0 {
                 highest = (level, u64::from(number));

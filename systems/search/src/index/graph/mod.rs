@@ -7,8 +7,9 @@
 //! Nodes are numbered by whoever adds them and never leave. Readers never wait: links are atomic
 //! numbers, and a list that is read while it is changed gives some old and some new links, each to
 //! a node that exists. Writers wait for each other, node by node. Beyond the paper, new nodes link
-//! to living ones only, and each keeps a link to and from an older one for ever, so that nodes that
-//! are near each other cannot take all ways to one of them. In reading order: a node ([`node`]),
+//! to living ones only, and each keeps a link to and from the nearest older one that has room for
+//! it, so that nodes near each other do not take all ways to one of them; a dead node that nothing
+//! hangs on gives that link up. In reading order: a node ([`node`]),
 //! looking for the nearest ([`walk`]), adding ([`link`]), the file ([`image`]).
 
 pub(crate) mod image;
