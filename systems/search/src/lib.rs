@@ -23,5 +23,3 @@ pub mod server;
 mod settings;
 pub mod staffing;
 mod watched;
-
-pub use guarded::is_guarded;
