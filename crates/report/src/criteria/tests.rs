@@ -5,6 +5,7 @@ use crate::simulated::{One, Simulated, file, simulate, summary_of};
 
 use super::*;
 
+mod course;
 mod drift;
 mod told;
 
@@ -117,11 +118,7 @@ fn a_rate_that_was_not_reached_is_no_pass() {
     assert_eq!(made.summary().criteria[0].result, Inconclusive);
 }
 
-/// What becomes of a criterion that the sample meets, after a trial with this course.
-fn after(change: impl FnOnce(&mut Course)) -> Judgement {
-    judged_after(change).criterion.result
-}
-
+/// The judgement of a criterion that the sample meets, after a trial with this course.
 fn judged_after(change: impl FnOnce(&mut Course)) -> Judged {
     judged_of("p50 < 1s", change)
 }
@@ -145,39 +142,6 @@ fn judged_of(criterion: &str, change: impl FnOnce(&mut Course)) -> Judged {
     change(&mut course);
     evidence.close_trial(course);
     evidence.judge(false)
-}
-
-#[test]
-fn the_course_of_a_trial_limits_what_may_be_concluded() {
-    assert_eq!(after(|_| ()), Pass);
-    assert_eq!(after(|course| course.reached = false), Inconclusive);
-    assert_eq!(after(|course| course.interrupted = true), Inconclusive);
-    assert_eq!(after(|course| course.cut_short = true), Inconclusive);
-    assert_eq!(after(|course| course.given_up = vec!["p50 < 1s".to_owned()]), Fail);
-    assert_eq!(after(|course| course.validity = Validity::Noted), Pass);
-    assert_eq!(after(|course| course.validity = Validity::NoSteadyState), Inconclusive);
-    assert_eq!(after(|course| course.validity = Validity::Overload), Fail);
-    assert_eq!(after(|course| course.validity = Validity::Invalid), Judgement::Invalid);
-}
-
-#[test]
-fn what_is_counted_needs_no_steady_state() {
-    let lost = |criterion: &str| {
-        judged_of(criterion, |course| course.validity = Validity::NoSteadyState).criterion.result
-    };
-    assert_eq!(lost("failed == 0"), Pass);
-    assert_eq!(lost("failed == 1"), Fail);
-    assert_eq!(lost("failed / planned == 0%"), Pass);
-    assert_eq!(lost("mean < 1s"), Inconclusive);
-    assert_eq!(lost("goodput > 1/s"), Inconclusive);
-}
-
-#[test]
-fn a_rehearsal_never_passes_and_may_fail() {
-    let mut made = run(&["p99 < 20ms", "p99 < 1us"], 60, 500);
-    made.plan.rehearsal = true;
-    let results: Vec<_> = made.summary().criteria.iter().map(|one| one.result).collect();
-    assert_eq!(results, [Inconclusive, Fail]);
 }
 
 #[test]
