@@ -1,7 +1,6 @@
 use std::net::Ipv4Addr;
-use std::path::Path;
 
-use rustix::process::test_kill_process;
+use rustix::process::{Pid, Signal, test_kill_process};
 use serving::options::Options;
 
 use super::*;
@@ -122,15 +121,6 @@ async fn one_that_cannot_start_says_so_at_once() {
         Front::Command(["/nowhere/front", "{front_port}", "{upstream}"].map(str::to_owned).into());
     let told = start(&nothing).await.unwrap_err();
     assert!(told.contains("it ended before it accepted: exit status: 127"), "{told}");
-}
-
-/// What `kill -9` of this process does to the pipe: its other end is gone.
-#[tokio::test]
-async fn it_ends_when_this_process_is_gone() {
-    let mut running = start(&python(ACCEPTS)).await.unwrap();
-    drop(running.child.as_mut().unwrap().stdin.take());
-    let told = running.died().await.to_string();
-    assert!(told.contains("signal: 15"), "{told}");
 }
 
 /// A program that says this when it is told to serve a front, and stays.
