@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::ask::Ask;
+use crate::prepared;
+use crate::ways::channel::Lent;
 
 /// How a producer is asked.
 pub trait Way: Send + Sync + 'static {
@@ -14,7 +16,8 @@ pub trait Way: Send + Sync + 'static {
     /// Asks, waits for the answer until the deadline, and judges it: nonce and checksum are right
     /// in what is returned.
     ///
-    /// May be called by many tasks at once. Dropping the future gives the question up.
+    /// May be called by many tasks of one runtime at once. Dropping the future gives the question
+    /// up. Errors: [`Failure`]
     fn fetch(
         &self,
         ask: &Ask,
@@ -34,11 +37,30 @@ pub struct Fetched {
 }
 
 /// The bytes of an answer, wherever they lie.
-pub struct Payload(Vec<u8>);
+pub struct Payload(Place);
+
+enum Place {
+    /// In memory of ours, from here on.
+    Own(Vec<u8>, usize),
+    /// In memory that the producer shares, until this is dropped.
+    Lent(Lent),
+}
+
+impl Payload {
+    /// The bytes from here on; what comes before was a frame.
+    pub(crate) fn behind(bytes: Vec<u8>, from: usize) -> Self {
+        Self(Place::Own(bytes, from))
+    }
+
+    /// Memory of the producer's.
+    pub(crate) fn lent(lent: Lent) -> Self {
+        Self(Place::Lent(lent))
+    }
+}
 
 impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self::behind(bytes, 0)
     }
 }
 
@@ -46,7 +68,10 @@ impl Deref for Payload {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Place::Own(bytes, from) => &bytes[*from..],
+            Place::Lent(lent) => lent,
+        }
     }
 }
 
@@ -93,4 +118,33 @@ impl Failure {
             Self::Crowded => "crowded",
         }
     }
+
+    /// For `map_err`: whoever should answer is not there.
+    pub(crate) fn unreachable(error: impl fmt::Display) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+/// Judges what came: the one function of all ways. It reads every byte of the payload.
+///
+/// Errors: [`Failure::Damaged`] where nonce, length or checksum are not those of an answer to this
+pub fn verify(ask: &Ask, payload: &[u8], checksum: u64) -> Result<u32, Failure> {
+    let damaged = |what: &str| Failure::Damaged(what.to_owned());
+    let checksum =
+        u32::try_from(checksum).map_err(|_| damaged("a checksum of more than 32 bits"))?;
+    match prepared::fault(ask, payload, checksum) {
+        None => Ok(checksum),
+        Some(what) => Err(damaged(what)),
+    }
+}
+
+/// What a way returns for what came.
+pub(crate) fn judged(
+    ask: &Ask,
+    payload: Payload,
+    checksum: u64,
+    begun: Instant,
+) -> Result<Fetched, Failure> {
+    let checksum = verify(ask, &payload, checksum)?;
+    Ok(Fetched { payload, checksum, took: begun.elapsed() })
 }
