@@ -70,7 +70,13 @@ mod tests {
 
     use super::*;
 
+    /// One test, for a name that is free again is anybody's of this process.
     #[test]
+    fn folders_come_and_go() {
+        a_fresh_folder_is_its_users_alone_and_goes();
+        a_folder_that_was_there_stays_and_so_does_what_others_put_into_ours();
+    }
+
     fn a_fresh_folder_is_its_users_alone_and_goes() {
         let folders = [(); 2].map(|()| Folder::open(None).unwrap());
         let paths = folders.each_ref().map(|folder| folder.path.clone());
@@ -82,7 +88,6 @@ mod tests {
         assert!(paths.iter().all(|path| !path.exists()));
     }
 
-    #[test]
     fn a_folder_that_was_there_stays_and_so_does_what_others_put_into_ours() {
         let outer = Folder::open(None).unwrap();
         let given = outer.file("given");
