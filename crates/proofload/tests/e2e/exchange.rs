@@ -1,6 +1,7 @@
 //! The exchange as its clients meet it: three ways to the same records, each with the nonce that was asked for; a producer
 //! that dies, and one that hangs; and the file that races.
 
+use std::path::Path;
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -252,6 +253,10 @@ fn a_producer_of_the_fronts_own_is_started_again() {
     while rustix::process::test_kill_process(second).is_ok() && !is_zombie(second) {
         thread::yield_now();
     }
+    // It was made by the first, and both who knew that were killed.
+    let socket = address(&ready, "unix");
+    let folder = Path::new(&socket).parent().expect("a folder of sockets");
+    std::fs::remove_dir(folder).expect("nothing is left in it");
 }
 
 /// Nobody collects what lost its parent where the first process does not.
