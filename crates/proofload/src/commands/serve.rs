@@ -42,6 +42,12 @@ const TABLE: &[(&str, Serve, Check)] = &[
         |options| search::server::serve_index(options, announce),
         search::server::check_index,
     ),
+    ("exchange", |options| exchange::front::serve(options, announce), exchange::front::check),
+    (
+        "exchange-producer",
+        |options| exchange::producer::serve(options, announce),
+        exchange::producer::check,
+    ),
     ("search-judge", |options| search::judge::serve(options, announce), search::judge::check),
 ];
 
@@ -175,8 +181,11 @@ mod tests {
         ("search", &[include_str!("../../../../systems/search/README.md"), FRONTS]),
         ("search-embedder", &[include_str!("../../../../systems/search/README.md")]),
         ("search-index", &[include_str!("../../../../systems/search/README.md")]),
+        ("exchange", &[EXCHANGE]),
+        ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
     ];
+    const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
 
     /// What there is to set beside these settings.
@@ -216,7 +225,9 @@ mod tests {
                 _ => vec![known(system, &[])],
             };
             for key in lists.concat() {
-                let plain = key.strip_prefix("front_").unwrap_or(key);
+                let plain =
+                    ["front_", "producer_"].iter().find_map(|prefix| key.strip_prefix(*prefix));
+                let plain = plain.unwrap_or(key);
                 let is_described = |page: &&str| {
                     page.contains(&format!("`{key}`")) || page.contains(&format!("`{plain}`"))
                 };
@@ -233,6 +244,14 @@ mod tests {
         let by_way = known("search", &[]);
         for key in known("search-front", &[]).iter().filter(|key| **key != "upstream") {
             assert!(by_way.contains(&&*format!("front_{key}")), "front_{key}");
+        }
+    }
+
+    #[test]
+    fn all_settings_of_the_producer_can_be_given_by_way_of_the_exchange() {
+        let by_way = known("exchange", &[]);
+        for key in known("exchange-producer", &[]).iter().filter(|key| **key != "file_race") {
+            assert!(by_way.contains(&&*format!("producer_{key}")), "producer_{key}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The search service as its clients meet it: what was acknowledged is found whatever was killed, parts come back,
 //! and recall is judged by somebody else.
 
-mod asking;
+pub mod asking;
 mod fronts;
 mod judged;
 mod kills;

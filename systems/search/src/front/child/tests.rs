@@ -1,6 +1,6 @@
 use std::net::Ipv4Addr;
 
-use rustix::process::test_kill_process;
+use rustix::process::{Pid, Signal, test_kill_process};
 use serving::error::Kind;
 use serving::options::Options;
 
@@ -135,15 +135,6 @@ async fn a_program_that_is_not_there_is_named_with_what_to_do() {
         assert!(why.contains(&format!("no program `{program}`")) && why.contains(place), "{why}");
         assert!(hint.starts_with("install it"), "{hint}");
     }
-}
-
-/// What `kill -9` of this process does to the pipe: its other end is gone.
-#[tokio::test]
-async fn it_ends_when_this_process_is_gone() {
-    let mut running = start(&python(ACCEPTS)).await.unwrap();
-    drop(running.child.as_mut().unwrap().stdin.take());
-    let told = running.died().await.to_string();
-    assert!(told.contains("signal: 15"), "{told}");
 }
 
 /// A program that says this when it is told to serve a front, and stays.
