@@ -13,6 +13,7 @@ use crate::process::{Ready, Start};
 use crate::template::Template;
 
 mod bad_input;
+mod channel;
 mod design;
 mod examples;
 mod expectation;
@@ -60,7 +61,7 @@ struct Build;
 
 impl Known for Build {
     fn protocols(&self) -> &[&str] {
-        &["http", "smtp"]
+        &["http", "smtp", "shm"]
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {
