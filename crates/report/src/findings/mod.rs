@@ -7,8 +7,8 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
-//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
-//! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
+//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `race`, `of_run` and `scaling` (what
+//! needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
 
 mod alike;
 mod bound_apart;
@@ -28,6 +28,7 @@ mod of_run;
 pub mod over_time;
 mod pair;
 mod parts;
+mod race;
 mod scaling;
 pub mod shape;
 mod signatures;
@@ -46,7 +47,7 @@ pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use design::plain;
 pub(crate) use load::waited_share;
-pub(crate) use of_run::of_run;
+pub(crate) use of_run::{Whole, of_run};
 pub use over_time::OverTime;
 pub(crate) use scaling::of_scaling;
 pub use shape::Shape;
@@ -166,7 +167,7 @@ pub const TABLE: &[Row] = &[
     distribution::ALONE,
     work::FEW_REQUESTS,
     under_test::SHARED_MACHINE,
-    of_run::RACE,
+    race::RACE,
     of_run::FEW_TRIALS,
     capacity::DISORDER,
     course::RESUMED_ROW,

@@ -8,6 +8,7 @@ mod causes;
 mod course;
 mod level_adds;
 mod parts;
+mod race;
 mod runs;
 
 const MS: u64 = 1_000_000;
