@@ -1,7 +1,8 @@
 //! What the analysis notices about a trial: one table, one row a finding.
 //!
 //! Effects decide, resources explain: a row about a resource speaks only where lag, missed
-//! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
+//! operations or a failed plan show that something was wrong, or where nothing could show it, as in a closed loop.
+//! Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
@@ -37,7 +38,7 @@ mod target;
 mod under_test;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::summary::{Finding, Severity};
 use serde_json::Value;
@@ -67,6 +68,9 @@ pub const NOT_EXECUTED: &str = "trial-not-executed";
 pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
+
+/// Code of the finding that a closed load waited for its processor.
+pub(crate) const CROWDED: &str = "closed-load-crowded";
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +122,7 @@ pub const TABLE: &[Row] = &[
     steady::DRIFT,
     steady::LEVEL_SHIFT,
     steady::UNEVEN,
+    generator::CROWDED_ROW,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -184,6 +189,11 @@ pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
         .iter()
         .filter_map(|row| (row.check)(case).map(|noticed| row.found(case, noticed)))
         .collect()
+}
+
+/// The trials of closed loads that waited for their processor, by number.
+pub(crate) fn crowded(findings: &[Finding]) -> BTreeSet<u32> {
+    findings.iter().filter(|one| one.code == CROWDED).filter_map(|one| one.trial).collect()
 }
 
 /// The row with this code.

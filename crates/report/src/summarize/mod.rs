@@ -204,7 +204,8 @@ impl<'p> Summariser<'p> {
         let scalings = scaling::of(&self.arms, self.plan.seed);
         findings.extend(scalings.iter().flat_map(findings::of_scaling));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
-        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
+        let crowded = findings::crowded(&findings);
+        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
