@@ -5,6 +5,7 @@ mod asking;
 mod fronts;
 mod judged;
 mod kills;
+mod model;
 
 use std::process::Command;
 
