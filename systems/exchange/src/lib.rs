@@ -8,13 +8,16 @@
 //!
 //! In reading order: what is asked ([`ask`], [`refusal`]) and answered ([`records`], [`prepared`],
 //! [`checksum`]); the [`producer`]; [`way`] is what all ways promise, [`ways`] the three of them,
-//! [`frame`] what goes over the Unix socket.
+//! [`frame`] what goes over the Unix socket; a [`front`] that asks by any of them; and `race`, what was once taken for shared
+//! memory.
 
 pub mod ask;
 pub mod checksum;
 pub mod frame;
+pub mod front;
 pub mod prepared;
 pub mod producer;
+mod race;
 pub mod records;
 pub mod refusal;
 pub mod way;

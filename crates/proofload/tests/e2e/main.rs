@@ -7,6 +7,7 @@ mod causes;
 mod comparing;
 mod duets;
 mod early_end;
+mod exchange;
 mod faults;
 mod formats;
 mod front;

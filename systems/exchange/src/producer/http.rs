@@ -9,8 +9,9 @@ use serde_json::json;
 use serving::http::{self, Answer, Handler};
 
 use super::figures::{Clients, Figures};
-use super::shelf::Shelf;
+use super::shelf::{Copied, Shelf};
 use crate::ask::{Ask, What, read_nonce};
+use crate::race;
 use crate::refusal::Refusal;
 use crate::ways::http::CHECKSUM;
 
@@ -23,6 +24,8 @@ pub(super) struct Api {
     pub clients: Clients,
     /// The channel, whose end does not wait for connections of HTTP.
     pub channel: Weak<shm_channel::Producer>,
+    /// The file that is written on demand, where that is let.
+    pub race: Option<race::File>,
 }
 
 impl Handler for Api {
@@ -32,6 +35,10 @@ impl Handler for Api {
                 let outcome = self.answer(request.uri().query().unwrap_or(""));
                 self.figures.count(&outcome);
                 outcome.unwrap_or_else(|(status, why)| error(status, &why))
+            }
+            (&Method::GET, race::PATH) if self.race.is_some() => {
+                let written = self.write(request.uri().query().unwrap_or(""));
+                written.unwrap_or_else(|(status, why)| error(status, &why))
             }
             (_, "/users") => error(StatusCode::METHOD_NOT_ALLOWED, "GET is wanted"),
             _ => error(StatusCode::NOT_FOUND, "GET /users, /healthz or /metrics"),
@@ -51,14 +58,25 @@ impl Handler for Api {
 
 impl Api {
     fn answer(&self, query: &str) -> Result<Answer, (StatusCode, String)> {
-        let ask = ask(query, self.users).map_err(|why| (StatusCode::BAD_REQUEST, why))?;
-        let copied =
-            self.shelf.copied(&ask).map_err(|refusal| (status(refusal), refusal.to_string()))?;
+        let copied = self.copied(query)?;
         let checksum = HeaderValue::try_from(format!("crc32-{:08x}", copied.checksum()));
         let mut answer = http::json(StatusCode::OK, Bytes::from_owner(copied));
         let checksum = checksum.expect("letters, digits and a hyphen");
         answer.headers_mut().insert(HeaderName::from_static(CHECKSUM), checksum);
         Ok(answer)
+    }
+
+    fn copied(&self, query: &str) -> Result<Copied, (StatusCode, String)> {
+        let ask = ask(query, self.users).map_err(|why| (StatusCode::BAD_REQUEST, why))?;
+        self.shelf.copied(&ask).map_err(|refusal| (status(refusal), refusal.to_string()))
+    }
+
+    /// What is asked for goes into the file that is there for all.
+    fn write(&self, query: &str) -> Result<Answer, (StatusCode, String)> {
+        let copied = self.copied(query)?;
+        let written = self.race.as_ref().map_or(Ok(()), |file| file.write(copied.as_ref()));
+        written.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        Ok(http::json(StatusCode::OK, r#"{"written":true}"#))
     }
 }
 

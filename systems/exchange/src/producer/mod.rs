@@ -31,6 +31,7 @@ use self::settings::Configuration;
 use self::shelf::Shelf;
 use self::unix::{Door, Room};
 use crate::ask::What;
+use crate::race::{self, File};
 
 /// Files of the sockets in their folder.
 const UNIX: &str = "unix.socket";
@@ -80,6 +81,7 @@ struct House {
     registry: Registry,
     shelf: Arc<Shelf>,
     users: u32,
+    race: Option<File>,
     limits: limits::Limits,
     effective: Value,
     listener: TcpListener,
@@ -106,8 +108,20 @@ impl House {
         let channel = Served::start(&folder.file(CHANNEL), settings, &shelf, &figures)
             .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("open the channel"))?;
+        let race = configuration.file_race.then(|| File::at(folder.file(race::NAME)));
         let effective = configuration.effective();
-        Ok(Self { registry, shelf, users, limits, effective, listener, door, channel, folder })
+        Ok(Self {
+            registry,
+            shelf,
+            users,
+            race,
+            limits,
+            effective,
+            listener,
+            door,
+            channel,
+            folder,
+        })
     }
 
     async fn serve(self, stop: Stop, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
@@ -120,6 +134,7 @@ impl House {
             figures: Figures::new(&registry, "http"),
             clients: Clients::new(&registry),
             channel: channel.producer(),
+            race: self.race,
         };
         let figures = Figures::new(&registry, "unix");
         let open = registry.gauge("unix_connections", "Open connections of the Unix socket.");

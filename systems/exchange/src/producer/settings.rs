@@ -11,6 +11,7 @@ use serving::settings::Settings;
 use shm_channel::Geometry;
 
 use crate::ask::{LONGEST, USERS};
+use crate::race;
 
 /// The settings of `exchange-producer`.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub(super) struct Configuration {
     pub max_answers: u64,
     /// Of connections and times.
     pub limits: Limits,
+    /// Whether the file of [`race`] is written when somebody asks for that.
+    pub file_race: bool,
     /// Threads that serve HTTP and the Unix socket.
     pub threads: usize,
 }
@@ -48,6 +51,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         channel: channel(&settings),
         max_prepared: settings.size("max_prepared", 128 << 20),
         max_answers: settings.size("max_answers", 1 << 30),
+        file_race: settings.flag(race::SETTING, false),
         limits: Limits::read(&settings),
         threads: settings.count("threads", processors, 1..=1_024) as usize,
     };
@@ -86,6 +90,7 @@ impl Configuration {
             },
             "max_prepared_bytes": self.max_prepared,
             "max_answers_bytes": self.max_answers,
+            "file_race": self.file_race,
             "limits": self.limits,
             "threads": self.threads,
         })
