@@ -156,7 +156,8 @@ mod tests {
     use super::*;
 
     fn problems(options: Options) -> Vec<String> {
-        read(&options).err().map(|bad| bad.problems).unwrap_or_default()
+        let problems = read(&options).err().map(|bad| bad.problems).unwrap_or_default();
+        problems.iter().map(ToString::to_string).collect()
     }
 
     #[test]
