@@ -39,7 +39,7 @@ const CHANNEL: &str = "channel.socket";
 
 /// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
 ///
-/// `listening` has `http` (an address), `unix` and `channel` (paths).
+/// `listening` has `http` (an address), `unix` and `shm`, the channel (paths).
 /// Errors: bad settings (exit code 2); no listener or folder to be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
     begin(options, None, announce)
@@ -143,7 +143,7 @@ impl House {
             &Ready::new("exchange-producer", self.effective)
                 .listening("http", address)
                 .listening("unix", folder.file(UNIX).display())
-                .listening("channel", folder.file(CHANNEL).display()),
+                .listening("shm", folder.file(CHANNEL).display()),
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
         let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, room, stop));
