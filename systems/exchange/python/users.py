@@ -3,7 +3,7 @@
 
   python3 systems/exchange/python/users.py CHANNEL users|bytes NUMBER [EXCHANGES]
 
-CHANNEL is the path that the producer's ready line has under listening.channel. Each answer must have
+CHANNEL is the path that the producer's ready line has under listening.shm. Each answer must have
 the nonce that was asked with, and the CRC-32 that came beside it. The channel's client is
 foundation/shm-channel/python/shm_channel.py; nothing but Python's standard library is needed.
 """

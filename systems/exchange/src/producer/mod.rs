@@ -39,7 +39,7 @@ const CHANNEL: &str = "channel.socket";
 
 /// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
 ///
-/// `listening` has `http` (an address), `unix` and `channel` (paths).
+/// `listening` has `http` (an address), `unix` and `shm`, the channel (paths).
 /// Errors: bad settings (exit code 2); no listener or folder to be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
     begin(options, None, announce)

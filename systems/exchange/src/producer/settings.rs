@@ -69,8 +69,10 @@ fn channel(settings: &Settings<'_>) -> shm_channel::Settings {
         spin: Duration::from_nanos(settings.time("spin", 20_000)),
     };
     let shape = Geometry::new(channel.slots, channel.request_room, channel.answer_room);
-    if let Err(error) = shape {
-        settings.refuse(error.to_string());
+    if !channel.slots.is_power_of_two() {
+        settings.wrong("slots", format!("expected a power of two, got {}", channel.slots));
+    } else if let Err(error) = shape {
+        settings.wrong("answer_room", error.to_string());
     }
     channel
 }
@@ -114,7 +116,10 @@ mod tests {
             .with("cache", "1MiB");
         let problems = read(&bad).unwrap_err().problems;
         assert_eq!(problems.len(), 5, "{problems:?}");
-        assert!(problems.iter().any(|problem| problem.what.contains("a power of two")));
+        assert!(problems.iter().any(|one| one.to_string().starts_with("slots: expected a power")));
+        let large = Options::default().with("slots", 4_096).with("answer_room", "4GiB");
+        let problems = read(&large).unwrap_err().problems;
+        assert_eq!((problems.len(), &*problems[0].key), (1, "answer_room"));
     }
 
     #[test]
