@@ -1,7 +1,8 @@
 //! What tables of all protocols have in common: templates, lists of one, statuses.
 
-use plan::diagnostic::Span;
+use plan::diagnostic::{Diagnostic, Span};
 use plan::document::{Node, Reader, Value};
+use plan::operation::Operation;
 use plan::rows::Rows;
 use plan::template::Template;
 
@@ -20,6 +21,14 @@ pub fn template(
             problems.into_iter().for_each(|problem| reader.problem(problem));
             None
         }
+    }
+}
+
+/// Refuses whole requests of a file for an operation that is none of HTTP.
+pub fn no_requests(reader: &mut Reader<'_>, planned: &Operation) {
+    if planned.requests.is_some() {
+        let what = "`targets` holds requests of http";
+        reader.problem(Diagnostic::new(planned.table.span, what, "beside this table"));
     }
 }
 

@@ -1,14 +1,18 @@
 //! Where operations go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use url::Url;
 
+/// How the address of a shared-memory channel begins; the path of its Unix socket follows.
+pub const CHANNEL: &str = "shm://";
+
 /// An address with what it takes to reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Target {
-    /// Scheme, host and port as written, or with a placeholder of the launcher (`{system.http}`).
+    /// Scheme, host and port as written, or with a placeholder of the launcher (`{system.http}`); of a shared-memory
+    /// channel `shm://` and a path.
     pub url: String,
     /// Connect here instead; the URL still names the host.
     pub connect_to: Option<String>,
@@ -22,6 +26,13 @@ pub struct Target {
     pub key: Option<PathBuf>,
     /// Accept any certificate.
     pub insecure: bool,
+}
+
+impl Target {
+    /// The Unix socket of a shared-memory channel, where this is one.
+    pub fn channel(&self) -> Option<&Path> {
+        self.url.strip_prefix(CHANNEL).map(Path::new)
+    }
 }
 
 /// Whether user or password stand in an address, where every output would show them.

@@ -37,7 +37,7 @@ failure_kinds! {
     Reset "reset" "The peer reset the connection.",
     Closed "closed" "The peer closed the connection before the answer was complete.",
     Malformed "malformed" "The answer breaks the rules of the protocol.",
-    TooLarge "too_large" "A head or line of the answer is longer than the limit of this instrument.",
+    TooLarge "too_large" "The answer, or a head or line of it, is longer than there is room for.",
     Status "status" "The answer carries a status that means failure.",
     Transient "transient" "The server cannot now and says that a later attempt may succeed (4yz in SMTP).",
     Permanent "permanent" "The server will not, now or later (5yz in SMTP).",

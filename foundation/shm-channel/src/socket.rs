@@ -12,8 +12,8 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 
 use crate::Error;
@@ -113,6 +113,9 @@ pub(crate) fn send(
 }
 
 /// Receives a greeting, which came in one piece, into `bytes`, and what was passed with it.
+///
+/// Errors: [`Error::Deadline`] where nothing came in time, or has come where the socket does not
+/// block; [`Error::Gone`]; the system's.
 pub(crate) fn receive(socket: impl AsFd, bytes: &mut [u8]) -> Result<(usize, Vec<OwnedFd>), Error> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -128,6 +131,10 @@ pub(crate) fn receive(socket: impl AsFd, bytes: &mut [u8]) -> Result<(usize, Vec
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
             passed.extend(descriptors);
         }
+    }
+    if received.flags.contains(ReturnFlags::CTRUNC) && passed.len() < PASSED {
+        // So the kernel says that this process may have no more of them.
+        return Err(while_doing("taking in what was passed")(Errno::MFILE));
     }
     Ok((received.bytes, passed))
 }

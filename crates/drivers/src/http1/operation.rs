@@ -102,13 +102,8 @@ impl Operation {
         };
         let body = decoded.as_deref().unwrap_or(&conversation.kept_body);
         let evidence = self.evidence(answer, conversation, body);
-        self.read_items(&evidence, items);
-        let broken = |rule: &Rule| {
-            let seen = rule.check(&evidence).err()?;
-            Some(format!("expected {rule}, got {seen}"))
-        };
-        let violations: Vec<String> = self.rules.iter().filter_map(broken).collect();
-        (!violations.is_empty()).then(|| (FailureKind::WrongContent, violations.join("; ")))
+        evidence.read(&self.items, items);
+        evidence.violations(&self.rules).map(|what| (FailureKind::WrongContent, what))
     }
 
     /// The decompressed body, where it is compressed and something needs it.
@@ -133,17 +128,6 @@ impl Operation {
         let Conversation { call, authority, kept_head, .. } = conversation;
         let context = Context { call, rows: self.rows.as_deref(), authority };
         Evidence::new(kept_head, answer.size, body, context)
-    }
-
-    fn read_items(&self, evidence: &Evidence<'_>, items: &mut [f64]) {
-        if self.items.is_empty() {
-            return;
-        }
-        if let Ok(body) = evidence.json() {
-            for (item, path) in items.iter_mut().zip(&self.items) {
-                *item = path.number(body);
-            }
-        }
     }
 
     fn keep(&self) -> Keep {

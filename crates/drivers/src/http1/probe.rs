@@ -58,12 +58,7 @@ fn checks(operation: &Operation, answer: &Answer, conversation: &Conversation) -
     let decoded = evidence::decode(answer.coding, raw).ok().flatten();
     let body = decoded.as_deref().unwrap_or(raw);
     let evidence = operation.evidence(answer, conversation, body);
-    for rule in &operation.rules {
-        let seen = rule.check(&evidence);
-        let holds = seen.is_ok();
-        let seen = seen.unwrap_or_else(|seen| seen);
-        checks.push(Check { text: rule.to_string(), holds, seen });
-    }
+    checks.extend(evidence.checks(&operation.rules, &operation.items));
     for (name, time) in operation.told.by_name(&conversation.kept_head) {
         let seen = time.map_or("no time".to_owned(), |time| format!("{} ms", time as f64 / 1e6));
         checks.push(Check {
@@ -71,12 +66,6 @@ fn checks(operation: &Operation, answer: &Answer, conversation: &Conversation) -
             holds: time.is_some(),
             seen,
         });
-    }
-    for path in &operation.items {
-        let value = evidence.json().and_then(|body| path.value(body));
-        let holds = value.as_ref().is_ok_and(serde_json::Value::is_number);
-        let seen = value.map_or_else(|why| why, |value| value.to_string());
-        checks.push(Check { text: format!("item {} is a number", path.text()), holds, seen });
     }
     checks
 }

@@ -12,7 +12,7 @@ use super::tls::Tls;
 /// A target made ready to be connected to: resolved once, before the run.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// Host and port as the URL names them, for `Host` headers.
+    /// Host and port as the URL names them, for `Host` headers; of a channel its path.
     pub authority: String,
     /// Where to connect.
     pub address: Address,
@@ -57,7 +57,7 @@ impl Scheme {
         let known = SCHEMES.iter().find(|scheme| scheme.name == url.scheme());
         known.copied().ok_or_else(|| {
             let names = SCHEMES.map(|scheme| scheme.name).join(", ");
-            let reason = format!("the scheme `{}` is none of {names}", url.scheme());
+            let reason = format!("the scheme `{}` is none of {names}, shm", url.scheme());
             refuse(url.as_str(), &reason)
         })
     }
@@ -102,7 +102,7 @@ impl TransportError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Url { .. } => {
-                Some("write the target as http://HOST:PORT, or with https, smtp or smtps in front")
+                Some("write it as http://HOST:PORT, likewise https, smtp, smtps, or as shm:///PATH")
             }
             Self::Resolve { .. } => Some("check the spelling, or set `connect_to` to an address"),
             Self::Certificate { .. } => Some("give a readable file in PEM form"),
@@ -118,6 +118,11 @@ impl Endpoint {
     ///
     /// Errors: an address of another form, a name without address, an unreadable certificate
     pub fn resolve(target: &Target) -> Result<Self, TransportError> {
+        if let Some(path) = target.channel() {
+            let authority = path.display().to_string();
+            let address = Address::Unix(path.to_owned());
+            return Ok(Self { authority, address, tls: None, upgrade: None });
+        }
         let url = parse(&target.url)?;
         let host = host(&url).ok_or_else(|| refuse(&target.url, "it names no host"))?;
         let scheme = Scheme::of(&url)?;
@@ -287,6 +292,14 @@ mod tests {
         assert_eq!(endpoint.address, Address::Unix(path));
         assert_eq!(endpoint.authority, "nowhere.invalid");
         assert!(endpoint.is_local());
+    }
+
+    #[test]
+    fn a_channel_is_its_path() {
+        let endpoint = Endpoint::resolve(&target("shm:///run/a folder/x.shm")).unwrap();
+        assert_eq!(endpoint.address, Address::Unix(PathBuf::from("/run/a folder/x.shm")));
+        assert!(endpoint.is_local() && endpoint.tls.is_none() && endpoint.upgrade.is_none());
+        assert_eq!(endpoint.to_string(), "/run/a folder/x.shm");
     }
 
     #[test]

@@ -7,14 +7,18 @@ use url::Url;
 use super::request::Inputs;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Node, Reader, Table, Value};
-use crate::target::{Target, has_credentials, without_credentials};
+use crate::target::{CHANNEL, Target, has_credentials, without_credentials};
+
+/// What a channel cannot have beside its path.
+const NOT_OF_A_CHANNEL: [&str; 6] =
+    ["unix_socket", "connect_to", "cacert", "cert", "key", "insecure"];
 
 /// Reads a `target` table.
 pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Target {
     let mut reader = Reader::new(table);
     let mut target = Target::default();
     if let Some((url, span)) = reader.string("url") {
-        target.url = address(url, span, &mut reader);
+        target.url = address(url, span, inputs, &mut reader);
     }
     let file = |key: &str, reader: &mut Reader<'_>| {
         reader.string(key).map(|(path, _)| inputs.locate(Path::new(path)))
@@ -29,6 +33,12 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
     if target.cert.is_some() != target.key.is_some() {
         let message = "`cert` and `key` belong together";
         reader.problem(Diagnostic::new(table.span, message, "only one of them is here"));
+    }
+    if target.channel().is_some() {
+        for entry in NOT_OF_A_CHANNEL.iter().filter_map(|key| table.get(key)) {
+            let message = format!("`{}` beside a channel's path, which is all it takes", entry.key);
+            reader.problem(Diagnostic::new(entry.key_span, message, "remove this"));
+        }
     }
     if target.url.is_empty() && target.unix_socket.is_some() && table.get("url").is_none() {
         target.url = "http://localhost".to_owned();
@@ -49,7 +59,7 @@ pub(super) fn own(
         Value::String(url) => {
             let empty = Table::default();
             let mut reader = Reader::new(&empty);
-            let url = address(url, node.span, &mut reader);
+            let url = address(url, node.span, inputs, &mut reader);
             problems.extend(reader.finish());
             Some(elsewhere(url, shared))
         }
@@ -71,9 +81,9 @@ pub(super) fn of_system(protocol: &str) -> Target {
     Target { url: format!("{protocol}://{{system.{protocol}}}"), ..Target::default() }
 }
 
-/// Scheme, host and port, without a slash at the end. Placeholders of the launcher are left for
-/// it.
-fn address(text: &str, span: Span, reader: &mut Reader<'_>) -> String {
+/// Scheme, host and port, without a slash at the end; of a channel its path, which counts from the
+/// file's folder. Placeholders of the launcher are left for it.
+fn address(text: &str, span: Span, inputs: &dyn Inputs, reader: &mut Reader<'_>) -> String {
     let trimmed = text.trim_end_matches('/');
     if text.contains("{{") {
         let message = format!("unknown placeholder in `{text}`");
@@ -82,6 +92,14 @@ fn address(text: &str, span: Span, reader: &mut Reader<'_>) -> String {
     }
     if text.contains('{') {
         return trimmed.to_owned();
+    }
+    if let Some(path) = text.strip_prefix(CHANNEL) {
+        if path.is_empty() {
+            let message =
+                format!("expected an address such as shm:///run/users.shm, got \"{text}\"");
+            reader.problem(Diagnostic::new(span, message, "expected the path of a Unix socket"));
+        }
+        return format!("{CHANNEL}{}", inputs.locate(Path::new(path)).display());
     }
     if let Some(problem) = bad_address(text, span) {
         reader.problem(problem);

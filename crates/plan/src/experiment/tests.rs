@@ -13,13 +13,16 @@ use crate::process::{Ready, Start};
 use crate::template::Template;
 
 mod bad_input;
+mod channel;
 mod design;
 mod examples;
 mod expectation;
 mod fault;
+mod folder;
 mod levels;
 mod parts;
 mod schema;
+mod told;
 
 /// Files and environment in memory.
 #[derive(Default)]
@@ -58,7 +61,7 @@ struct Build;
 
 impl Known for Build {
     fn protocols(&self) -> &[&str] {
-        &["http", "smtp"]
+        &["http", "smtp", "shm"]
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {

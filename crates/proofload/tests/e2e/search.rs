@@ -5,6 +5,7 @@ pub mod asking;
 mod fronts;
 mod judged;
 mod kills;
+mod model;
 
 use std::process::Command;
 

@@ -151,7 +151,9 @@ fn is_local(target: &Target) -> bool {
     const HERE: [&str; 4] = ["localhost", "127.", "[::1]", "{"];
     let address = target.connect_to.as_deref().unwrap_or(&target.url);
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
-    target.unix_socket.is_some() || HERE.iter().any(|here| host.starts_with(here))
+    target.channel().is_some()
+        || target.unix_socket.is_some()
+        || HERE.iter().any(|here| host.starts_with(here))
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

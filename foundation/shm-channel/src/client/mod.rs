@@ -1,6 +1,7 @@
 //! The client: submits requests, waits for their answers, and reads these in place.
 
 mod answer;
+mod greeting;
 mod waiting;
 
 use std::collections::VecDeque;
@@ -9,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::greeting::{Hello, LENGTH, Terms, Welcome};
-use crate::layout::{BELL_LENGTH, RING, VERSION};
+use crate::greeting::{Terms, Welcome};
+use crate::layout::{BELL_LENGTH, RING};
 use crate::producer::{link, worker};
 use crate::region::{self, Mapping};
 use crate::ring::{self, Entry, Look, Message};
@@ -19,6 +20,7 @@ use crate::{Error, Geometry, socket};
 
 pub use answer::Answer;
 use answer::Held;
+pub use greeting::Greeting;
 
 /// How long a greeting may take, before there is a deadline of the caller's.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -44,8 +46,8 @@ struct Flight {
 /// One client of a producer. It belongs to one thread at a time; its [`Answer`]s may go anywhere.
 #[derive(Debug)]
 pub struct Client {
-    socket: OwnedFd,
-    eventfd: OwnedFd,
+    socket: Arc<OwnedFd>,
+    eventfd: Arc<OwnedFd>,
     bell: Mapping,
     requests: Mapping,
     held: Arc<Held>,
@@ -68,15 +70,20 @@ impl Client {
     /// producer's refusal, or the system's.
     pub fn connect(path: impl AsRef<Path>, spin: Duration) -> Result<Self, Error> {
         let socket = socket::connect(path.as_ref(), PATIENCE)?;
-        // One that refuses at once may have closed already; what it said can still be read.
-        let sent = socket::send(&socket, &Hello { version: VERSION }.encode(), &[]);
-        let mut bytes = [0; LENGTH];
-        let (length, passed) = match (socket::receive(&socket, &mut bytes), sent) {
-            (Ok((0, _)), _) => return Err(Error::Gone),
-            (Err(_), Err(error)) => return Err(error),
-            (received, _) => received?,
-        };
-        let terms = Welcome::decode(&bytes[..length])?;
+        match Greeting::over(socket).answer(spin)? {
+            Ok(client) => Ok(client),
+            Err(_unanswered) => Err(Error::Deadline),
+        }
+    }
+
+    /// The client that a welcome makes, with what was passed beside it.
+    fn welcomed(
+        socket: Arc<OwnedFd>,
+        welcome: &[u8],
+        passed: Vec<OwnedFd>,
+        spin: Duration,
+    ) -> Result<Self, Error> {
+        let terms = Welcome::decode(welcome)?;
         let Ok([requests, answers, bell, eventfd]) = <[OwnedFd; 4]>::try_from(passed) else {
             return Err(Error::Damaged("the descriptors of a welcome"));
         };
@@ -92,7 +99,7 @@ impl Client {
             held: Arc::new(Held { answers, slots }),
             flights: (0..geometry.slots()).map(|_| None).collect(),
             socket,
-            eventfd,
+            eventfd: Arc::new(eventfd),
             terms,
             spin,
             next: 0,

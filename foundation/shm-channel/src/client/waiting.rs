@@ -1,7 +1,8 @@
 //! How a client waits: looking, then on a futex; or on an eventfd, for whoever has no thread to
 //! spare.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Client;
@@ -57,6 +58,11 @@ impl Client {
     /// The eventfd that becomes readable after [`Client::arm`] when there is something to take.
     pub fn eventfd(&self) -> BorrowedFd<'_> {
         self.eventfd.as_fd()
+    }
+
+    /// The same for an event loop that keeps what it watches.
+    pub fn shared_eventfd(&self) -> Arc<OwnedFd> {
+        self.eventfd.clone()
     }
 
     /// Asks for the eventfd to become readable at the next completion: whether there is one already,

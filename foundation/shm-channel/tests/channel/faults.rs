@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use shm_channel::{Client, Error};
+use shm_channel::{Client, Error, Greeting};
 
 use super::raw::{Peer, RING, entry, greet, hello, memory, welcome};
 use super::{Folder, PATIENCE, Running, echo, eventually, small};
@@ -136,6 +137,27 @@ fn producers_that_are_none_are_told_from_each_other() {
     assert!(matches!(meet(&welcome(1, 99, 4), &regions()), Err(Error::NotAProducer)));
     assert!(matches!(meet(&welcome(1, 3, 0), &[]), Err(Error::OtherUser)));
     assert!(matches!(meet(b"", &[]), Err(Error::Gone)));
+}
+
+/// As an event loop does: asked again when there is something to read, and never waited for.
+#[test]
+fn a_greeting_over_a_stream_that_does_not_block_is_asked_again() {
+    let folder = Folder::new("greeting");
+    let listener = UnixListener::bind(folder.socket()).unwrap();
+    let greeting = || {
+        let socket = UnixStream::connect(folder.socket()).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        Greeting::over(OwnedFd::from(socket))
+    };
+    let Ok(Err(unanswered)) = greeting().answer(Duration::ZERO) else {
+        panic!("nobody has accepted it");
+    };
+    greet(&listener, &welcome(1, 0, 4), &regions());
+    let client = unanswered.answer(Duration::ZERO).unwrap().expect("the welcome is there");
+    assert_eq!(client.geometry().slots(), 4);
+    let crowded = greeting();
+    greet(&listener, &welcome(1, 2, 0), &[]);
+    assert!(matches!(crowded.answer(Duration::ZERO), Err(Error::Crowded { .. })));
 }
 
 #[test]

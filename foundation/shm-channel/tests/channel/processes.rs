@@ -3,11 +3,13 @@
 //! The other process is this test's binary again, told by the environment which part it has.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shm_channel::{Client, Error, Producer, Reply, Room, Settings};
 
 use super::{Folder, PATIENCE, Running, eventually};
@@ -79,8 +81,27 @@ fn the_other_process() {
                 exchange(&mut client, nonce).unwrap();
             }
         }
+        Ok("poor") => {
+            let socket = std::env::var(SOCKET).unwrap();
+            // Room for the socket and two of the four descriptors that come with the welcome.
+            let next = std::fs::File::open("/dev/null").unwrap().as_raw_fd();
+            let current = u64::try_from(next + 3).unwrap();
+            let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+            setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum }).unwrap();
+            let told = Client::connect(socket, Duration::ZERO).unwrap_err();
+            assert!(told.to_string().contains("Too many open files"), "{told}");
+            ready();
+        }
         _ => assert_eq!(expected(3, 20)[..17], *b"\x03\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x03"),
     }
+}
+
+/// What is missing is told as our own limit, and not as something that the producer did.
+#[test]
+fn a_process_without_room_for_the_descriptors_is_told_so() {
+    let folder = Folder::new("poor");
+    let _producer = Peer::start("producer", &folder.socket());
+    Peer::start("poor", &folder.socket());
 }
 
 /// An answer of this length: the nonce again and again.

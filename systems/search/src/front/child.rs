@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use serving::child::Running as Child;
-use serving::error::ServeError;
+use serving::error::{BadOption, ServeError};
 use serving::settings::Settings;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
@@ -43,6 +43,12 @@ const PASSED: &[&str] = &[
     "front_seed",
 ];
 
+/// Beside which front those are not idle.
+const OF_OURS: &str = "it is of the front of ours, and without front = front nothing has it";
+
+/// What can be done about a program that is not there.
+const INSTALL: &str = "install it (`node` comes with Node.js, https://nodejs.org, and in most systems as the package `nodejs`), or give another command as `front`";
+
 /// Which front stands before a service.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Front {
@@ -69,27 +75,28 @@ impl Front {
         let given: BTreeMap<String, Value> = given
             .map(|(key, value)| (key.trim_start_matches(PREFIX).to_owned(), value.clone()))
             .collect();
-        let is_ours = text == "front";
-        if !is_ours && (!given.is_empty() || !program.is_empty()) {
-            settings.refuse("front_…: only the front of ours, front = front, has settings");
+        if text != "front" {
+            let keys = PASSED.iter().chain(&["front_program"]).copied();
+            keys.filter(|key| settings.has(key)).for_each(|key| settings.idle(key, OF_OURS));
         }
-        super::settings::problems(&given).iter().for_each(|problem| {
-            settings.refuse(format!("{PREFIX}{problem}"));
-        });
+        for problem in super::settings::problems(&given) {
+            let key = format!("{PREFIX}{}", problem.key);
+            settings.refuse(BadOption { key, ..problem });
+        }
         match text.as_str() {
             "direct" => Self::Direct,
             "front" => match program.as_str() {
                 "" => match std::env::current_exe() {
                     Ok(program) => Self::Ours { program, settings: given },
                     Err(error) => {
-                        settings.refuse(format!("front: this program cannot be found: {error}"));
+                        settings.wrong("front", format!("this program cannot be found: {error}"));
                         Self::Direct
                     }
                 },
                 program => Self::Ours { program: program.into(), settings: given },
             },
             line => command(line).map(Self::Command).unwrap_or_else(|problem| {
-                settings.refuse(format!("front: {problem}"));
+                settings.wrong("front", problem);
                 Self::Direct
             }),
         }
@@ -116,10 +123,31 @@ impl Front {
         let started = match self {
             Self::Direct => return Ok(None),
             Self::Ours { program, settings } => ours(program, settings, listen, upstream).await,
-            Self::Command(words) => theirs(words, listen, upstream).await,
+            Self::Command(words) => {
+                is_there(&words[0])?;
+                theirs(words, listen, upstream).await
+            }
         };
         started.map(Some).map_err(ServeError::while_doing("start the front"))
     }
+}
+
+/// Whether the program of a command line can be found, as a shell would look for it.
+///
+/// Errors: it cannot
+fn is_there(program: &str) -> Result<(), ServeError> {
+    let (is_found, place) = if program.contains('/') {
+        (Path::new(program).is_file(), "seen from the folder in which this was started")
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders = std::env::split_paths(&folders);
+        (folders.any(|folder| folder.join(program).is_file()), "in any folder of PATH")
+    };
+    if is_found {
+        return Ok(());
+    }
+    let why = format!("there is no program `{program}` {place}");
+    Err(ServeError::Stopped { doing: "start the front", why, hint: INSTALL })
 }
 
 /// Splits a command line like a shell does, and sees to it that both places are in it.

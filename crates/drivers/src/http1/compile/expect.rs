@@ -34,23 +34,31 @@ pub fn read(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Expectation 
         if let Some(statuses) = statuses(&mut reader) {
             expectation.statuses = statuses;
         }
-        expectation.rules = read_rules(&mut reader, planned.rows.as_deref());
+        for entry in entries(&mut reader, "header") {
+            expectation.rules.extend(field(&mut reader, entry));
+        }
+        expectation.rules.extend(of_body(&mut reader, planned.rows.as_deref()));
         problems.extend(reader.finish());
     }
-    for item in &planned.items {
-        match Path::compile(&item.path) {
-            Ok(path) => expectation.items.push(path),
-            Err(error) => problems.push(not_a_path(&item.path, item.span, &error)),
-        }
-    }
+    expectation.items = paths(planned, problems);
     expectation
 }
 
-fn read_rules(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
-    let mut rules = Vec::new();
-    for entry in entries(reader, "header") {
-        rules.extend(field(reader, entry));
+/// The paths of the operation's items, adding to `problems`.
+pub fn paths(planned: &Operation, problems: &mut Vec<Diagnostic>) -> Vec<Path> {
+    let mut paths = Vec::new();
+    for item in &planned.items {
+        match Path::compile(&item.path) {
+            Ok(path) => paths.push(path),
+            Err(error) => problems.push(not_a_path(&item.path, item.span, &error)),
+        }
     }
+    paths
+}
+
+/// What is expected of a body, whatever brought it.
+pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
+    let mut rules = Vec::new();
     rules.extend(read_size(reader));
     for (text, span) in texts(reader, "contains") {
         let template = template(reader, text, span, rows);

@@ -6,10 +6,13 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
+use super::json::Path;
+use super::rule::Rule;
 use crate::http1::answer::BODY_LIMIT;
 use crate::http1::codec::fault::Fault;
 use crate::http1::codec::head::{self, Coding};
 use crate::http1::request::Context;
+use crate::probe::Check;
 
 /// A complete answer, as rules see it.
 #[derive(Debug)]
@@ -38,6 +41,44 @@ impl<'a> Evidence<'a> {
         let parse =
             || serde_json::from_slice(self.body).map_err(|error| format!("no JSON: {error}"));
         self.json.get_or_init(parse).as_ref().map_err(Clone::clone)
+    }
+
+    /// Reads the number at each path, where the body is JSON; what is absent is left as it is.
+    pub fn read(&self, paths: &[Path], numbers: &mut [f64]) {
+        if paths.is_empty() {
+            return;
+        }
+        if let Ok(body) = self.json() {
+            for (number, path) in numbers.iter_mut().zip(paths) {
+                *number = path.number(body);
+            }
+        }
+    }
+
+    /// What is wrong by these rules.
+    pub fn violations(&self, rules: &[Rule]) -> Option<String> {
+        let broken = |rule: &Rule| {
+            let seen = rule.check(self).err()?;
+            Some(format!("expected {rule}, got {seen}"))
+        };
+        let violations: Vec<String> = rules.iter().filter_map(broken).collect();
+        (!violations.is_empty()).then(|| violations.join("; "))
+    }
+
+    /// Each rule and each path, with what was seen.
+    pub fn checks(&self, rules: &[Rule], paths: &[Path]) -> Vec<Check> {
+        let rules = rules.iter().map(|rule| {
+            let seen = rule.check(self);
+            let holds = seen.is_ok();
+            Check { text: rule.to_string(), holds, seen: seen.unwrap_or_else(|seen| seen) }
+        });
+        let items = paths.iter().map(|path| {
+            let value = self.json().and_then(|body| path.value(body));
+            let holds = value.as_ref().is_ok_and(Value::is_number);
+            let seen = value.map_or_else(|why| why, |value| value.to_string());
+            Check { text: format!("item {} is a number", path.text()), holds, seen }
+        });
+        rules.chain(items).collect()
     }
 
     /// Every value of the field with this name, in order.

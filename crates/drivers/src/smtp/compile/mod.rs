@@ -18,7 +18,7 @@ use plan::document::Reader;
 
 use super::operation::{Item, Operation};
 use crate::statuses::{Allowed, Statuses};
-use crate::table::statuses;
+use crate::table::{no_requests, statuses};
 
 /// Compiles an operation of the plan.
 ///
@@ -33,10 +33,7 @@ pub fn operation(compile: &Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
     let (pipelining, chunking) = (switch("pipelining", false), switch("chunking", false));
     let reset = switch("reset", true);
     let content = content::read(&mut reader, (&session, envelope.as_ref()), compile);
-    if planned.requests.is_some() {
-        let what = "`targets` holds requests of http";
-        reader.problem(Diagnostic::new(planned.table.span, what, "beside this table"));
-    }
+    no_requests(&mut reader, planned);
     let mut problems = reader.finish();
     let statuses = expected(compile, &mut problems);
     let items = items(compile, &mut problems);

@@ -152,7 +152,7 @@ fn statuses(trial: &Trial) -> Option<Table> {
 }
 
 /// Spans in the order in which they come; those of other names follow, by name.
-const COURSE: [&str; 15] = [
+const COURSE: [&str; 19] = [
     "connect",
     "greeting",
     "ehlo",
@@ -168,6 +168,10 @@ const COURSE: [&str; 15] = [
     "accepted",
     "quit",
     "first_byte",
+    "welcome",
+    "written",
+    "waited",
+    "read",
 ];
 
 fn spans(trial: &Trial) -> Option<Table> {

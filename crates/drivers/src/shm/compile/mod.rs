@@ -1,0 +1,70 @@
+//! From the experiment file to a compiled operation, with every problem found on the way.
+//!
+//! The tables are those of the reference: `shm`, what `expect` says of a body, and the paths of `items`.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use plan::diagnostic::Diagnostic;
+use plan::document::Reader;
+use plan::rows::Rows;
+use plan::template::Template;
+use plan::units::{SIZE, parse_duration, parse_size};
+
+use super::channel::Wish;
+use super::operation::Operation;
+use crate::http1::compile::expect;
+use crate::table::{no_requests, template};
+
+/// The longest time for which a worker may leave everything else alone.
+const LONGEST_SPIN: Duration = Duration::from_millis(1);
+/// The largest room: more than any channel has.
+const LARGEST_ROOM: u64 = 1 << 42;
+
+/// Compiles an operation of the plan.
+///
+/// Errors: every problem of its `shm` and `expect` tables and of its items
+pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
+    let rows = planned.rows.as_deref();
+    let mut reader = Reader::new(&planned.table);
+    let body = read_body(&mut reader, rows);
+    if planned.table.get("body").is_none() {
+        reader.missing("body", "body = \"ping\"");
+    }
+    let wish = read_wish(&mut reader);
+    let checksum = reader.boolean("checksum").unwrap_or(false);
+    no_requests(&mut reader, planned);
+    let mut problems = reader.finish();
+    let mut rules = Vec::new();
+    if let Some(table) = &planned.expect {
+        let mut reader = Reader::new(table);
+        rules = expect::of_body(&mut reader, rows);
+        problems.extend(reader.finish());
+    }
+    let items = expect::paths(planned, &mut problems);
+    match body {
+        Some(body) if problems.is_empty() => {
+            Ok(Operation { body, rows: planned.rows.clone(), wish, checksum, rules, items })
+        }
+        _ => Err(problems),
+    }
+}
+
+fn read_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Template> {
+    let (text, span) = reader.string("body")?;
+    template(reader, text, span, rows)
+}
+
+/// `room` and `spin`: without them the room of one slot, and no spinning.
+fn read_wish(reader: &mut Reader<'_>) -> Wish {
+    let room = reader.parsed("room", SIZE, |text| {
+        usize::try_from(parse_size(text).filter(|room| *room <= LARGEST_ROOM)?).ok()
+    });
+    let spin = reader.parsed("spin", "a duration of at most 1ms such as 20us", |text| {
+        let spin = parse_duration(text).filter(|spin| *spin <= LONGEST_SPIN)?;
+        u64::try_from(spin.as_nanos()).ok()
+    });
+    Wish { room: room.map_or(0, |(room, _)| room), spin: spin.map_or(0, |(spin, _)| spin) }
+}

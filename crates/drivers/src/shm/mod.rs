@@ -1,0 +1,26 @@
+//! Exchanges over shared memory: a request in one region, its answer in the other one, nothing between.
+//!
+//! The other side is a producer of `shm_channel`. An operation is compiled to a template and what its answer must be
+//! (`compile`); a connection is a client of the channel with what wakes it (`channel`); the operation asks and judges
+//! (`operation`), and `failure` says what can go wrong.
+//!
+//! What is stamped: `welcome` is the greeting, from the open socket to the mapped regions; `written` is from the start
+//! until the request is in its slot and the worker on the other side was woken if it slept; `waited` from there until
+//! the answer was seen; `read`, where the checksum is asked for, from there until all of the answer was read. The
+//! last three add up to the service time, to the nanosecond.
+//!
+//! Not here: opening the Unix socket (see `engine::transport`), the channel itself (see `foundation/shm-channel`).
+
+pub mod channel;
+pub mod compile;
+pub mod driver;
+pub mod failure;
+pub mod operation;
+pub mod probe;
+
+/// Names of the spans, in order.
+const SPANS: &[&str] = &["welcome", "written", "waited", "read"];
+const WELCOME: usize = 0;
+const WRITTEN: usize = 1;
+const WAITED: usize = 2;
+const READ: usize = 3;

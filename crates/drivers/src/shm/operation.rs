@@ -1,0 +1,137 @@
+//! A compiled operation: its request, what is lent for the answer, and what that is held against.
+
+use std::sync::Arc;
+
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+use plan::rows::Rows;
+use plan::template::Template;
+use record::Outcome;
+use shm_channel::{Answer, CRC32, Checksum};
+use tokio::task::yield_now;
+
+use super::READ;
+use super::channel::{Channel, Wish};
+use super::failure::Failure;
+use crate::http1::expect::evidence::Evidence;
+use crate::http1::expect::json::Path;
+use crate::http1::expect::rule::Rule;
+use crate::http1::request::Context;
+use crate::probe::Check;
+
+/// A compiled operation.
+#[derive(Debug)]
+pub struct Operation {
+    /// The request.
+    pub body: Template,
+    /// Data that templates refer to.
+    pub rows: Option<Arc<Rows>>,
+    /// How the answer is waited for.
+    pub wish: Wish,
+    /// Whether the answer's CRC-32 must be the one that came along.
+    pub checksum: bool,
+    /// What else must hold.
+    pub rules: Vec<Rule>,
+    /// Where each declared number stands in the answer.
+    pub items: Vec<Path>,
+}
+
+impl Operation {
+    /// Renders the request of this call.
+    ///
+    /// Cost:   O(n) time; allocates only when the buffer must grow
+    pub fn encode(&self, channel: &mut Channel, call: &Call) {
+        channel.call = *call;
+        channel.request.clear();
+        self.body.render(call, self.rows.as_deref(), &mut channel.request);
+    }
+
+    /// Sends what was encoded, waits for the answer, and judges it where it lies.
+    pub async fn perform<C: Clock>(
+        &self,
+        channel: &mut Channel,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        let asked = channel.ask(self.wish, exchange).await;
+        let outcome = self.judge(asked, channel, exchange);
+        if !channel.has_waited {
+            // The answer was there at once, again and again perhaps: others must have their turn, and the runtime a
+            // look at what is due. It lies outside of the time that was measured.
+            exchange.settled = Some(outcome);
+            yield_now().await;
+        }
+        outcome
+    }
+
+    /// What became of it; the memory of an answer is free again afterwards.
+    pub fn judge<C: Clock>(
+        &self,
+        asked: Result<Answer, Failure>,
+        channel: &Channel,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        let failure = match asked {
+            Ok(answer) => self.failure(&answer, channel, exchange),
+            Err(failure) => Some(failure),
+        };
+        let Some(failure) = failure else { return Outcome::Succeeded };
+        exchange.status = failure.status;
+        let outcome = exchange.fail(failure.kind, || failure.detail);
+        exchange.reusable = failure.in_step;
+        outcome
+    }
+
+    fn failure<C: Clock>(
+        &self,
+        answer: &Answer,
+        channel: &Channel,
+        exchange: &mut Exchange<C>,
+    ) -> Option<Failure> {
+        if self.checksum {
+            let seen_at = exchange.read_at;
+            let checked = checksum(answer);
+            exchange.note_read();
+            exchange.stamp(READ, exchange.read_at - seen_at);
+            if let Err(seen) = checked {
+                return Some(Failure::of_content(format!("expected {WHOLE}, got {seen}")));
+            }
+        }
+        let evidence = self.evidence(answer, channel);
+        evidence.read(&self.items, &mut exchange.items);
+        evidence.violations(&self.rules).map(Failure::of_content)
+    }
+
+    /// Every expectation with what was seen.
+    pub fn checks(&self, answer: &Answer, channel: &Channel) -> Vec<Check> {
+        let whole = self.checksum.then(|| {
+            let seen = checksum(answer);
+            let holds = seen.is_ok();
+            Check { text: WHOLE.to_owned(), holds, seen: seen.unwrap_or_else(|seen| seen) }
+        });
+        let rest = self.evidence(answer, channel).checks(&self.rules, &self.items);
+        whole.into_iter().chain(rest).collect()
+    }
+
+    fn evidence<'a>(&'a self, answer: &'a Answer, channel: &'a Channel) -> Evidence<'a> {
+        let context = Context { call: &channel.call, rows: self.rows.as_deref(), authority: "" };
+        Evidence::new(&[], answer.len() as u64, answer, context)
+    }
+}
+
+/// What is wanted where the checksum is.
+const WHOLE: &str = "the checksum to be the answer's CRC-32";
+
+/// Reads all of the answer. What was seen, as `Err` where it is not whole.
+fn checksum(answer: &Answer) -> Result<String, String> {
+    let ours = crc32fast::hash(answer);
+    match answer.checksum() {
+        Some(Checksum { kind: CRC32, value }) if value == u64::from(ours) => {
+            Ok(format!("{ours:08x}"))
+        }
+        Some(Checksum { kind: CRC32, value }) => {
+            Err(format!("{value:08x} where the answer's is {ours:08x}"))
+        }
+        Some(Checksum { kind, .. }) => Err(format!("one of kind {kind}")),
+        None => Err("none".to_owned()),
+    }
+}

@@ -1,0 +1,39 @@
+//! One exchange, for people to read.
+
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+
+use super::channel::Channel;
+use super::operation::Operation;
+use crate::http1::answer::BODY_LIMIT;
+use crate::probe::Probe;
+
+/// Performs one operation on this connection and shows all of it; the answer is whole up to 16 MiB.
+pub async fn probe<C: Clock>(
+    operation: &Operation,
+    channel: &mut Channel,
+    call: &Call,
+    exchange: &mut Exchange<C>,
+) -> Probe {
+    exchange.items.resize(operation.items.len(), f64::NAN);
+    operation.encode(channel, call);
+    exchange.started_at = exchange.now();
+    let asked = channel.ask(operation.wish, exchange).await;
+    let (body, is_truncated, checks) = match &asked {
+        Ok(answer) => {
+            let shown = &answer[..answer.len().min(BODY_LIMIT)];
+            (shown.to_vec(), shown.len() < answer.len(), operation.checks(answer, channel))
+        }
+        Err(_) => (Vec::new(), false, Vec::new()),
+    };
+    let outcome = operation.judge(asked, channel, exchange);
+    Probe {
+        request: channel.request.clone(),
+        head: Vec::new(),
+        body,
+        is_truncated,
+        outcome,
+        detail: exchange.detail.clone(),
+        checks,
+    }
+}

@@ -1,0 +1,10 @@
+//! The driver of shared-memory channels against producers of them, and against peers that are none.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
+
+#[path = "../planned/mod.rs"]
+mod planned;
+
+mod exchanges;
+mod failures;
+mod stand;
