@@ -5,7 +5,8 @@ Server and generator are pinned to a processor each. Generators alternate, so th
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
-the front beside nginx in front.py, the search service in search.py, not pinned either, the ways of the exchange in exchange.py.
+the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
+exchange.py, which pin themselves.
 
   benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search|exchange]
                  [--peer wrk]

@@ -3,14 +3,16 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 
 use exchange::ask::Ask;
 use exchange::checksum;
+use exchange::frame;
 use exchange::way::Way;
 use serde_json::Value;
 use serving::options::Options;
 
-use super::{Folder, House, bytes, fetch, users};
+use super::{Folder, House, bytes, eventually, fetch, users};
 
 /// The payloads of some questions, asked twice each so that the second is a patched one.
 async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
@@ -149,6 +151,40 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
     let _house = House::start(Options::default().with("folder", given.to_str().unwrap()));
     fetch(&unix, users(1, 3)).await.unwrap();
     fetch(&channel, users(1, 3)).await.unwrap();
+}
+
+/// The beginning of an answer that is larger than what sockets hold, over a connection by hand.
+fn begin(house: &House) -> UnixStream {
+    let mut stream = UnixStream::connect(house.path("unix")).unwrap();
+    stream.write_all(&frame::request("bytes 16777216 00000000000000ff")).unwrap();
+    let mut head = [0; frame::ANSWER_HEAD];
+    stream.read_exact(&mut head).unwrap();
+    assert_eq!(frame::Head::decode(&head).unwrap().length, 16 << 20);
+    stream
+}
+
+#[test]
+fn what_is_under_way_when_the_producer_is_told_to_stop_ends_well() {
+    let mut house = House::start(Options::default());
+    let mut stream = begin(&house);
+    house.stopper = None;
+    let mut payload = Vec::new();
+    stream.read_to_end(&mut payload).unwrap();
+    assert_eq!(payload.len(), 16 << 20);
+    house.stop();
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_takes_is_given_up() {
+    let house = House::start(Options::default().with("read", "100ms"));
+    let mut stream = begin(&house);
+    let is_over = async || get(&house, "GET /metrics").1.contains("unix_connections 0\n");
+    eventually("the connection is closed", is_over).await;
+    let mut rest = Vec::new();
+    // Either end of it: what was on its way, or none of it.
+    let _ = stream.read_to_end(&mut rest);
+    assert!(rest.len() < 16 << 20);
+    fetch(&house.unix(), bytes(1_024, 1)).await.unwrap();
 }
 
 #[test]
