@@ -94,7 +94,8 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" => Tells::default(),
+        "registry" | "exchange-producer" => Tells::default(),
+        "exchange" => Tells { parts: exchange::front::PARTS.to_vec(), ..Tells::default() },
         _ => return None,
     };
     Some(tells)

@@ -161,7 +161,7 @@ fn apart(lab: &Lab) -> (Served, Served, String, impl Fn() -> Served) {
     let setting = format!("folder={}", folder.display());
     let start = move || bundled_at(&listen, "exchange-producer", &[&setting]);
     let (producer, told) = start();
-    let places = ["http", "unix", "channel"].map(|key| format!("{key}={}", address(&told, key)));
+    let places = ["http", "unix", "shm"].map(|key| format!("{key}={}", address(&told, key)));
     let mut settings: Vec<&str> = places.iter().map(String::as_str).collect();
     settings.push("deadline=20s");
     let (front, ready) = bundled("exchange", &settings);

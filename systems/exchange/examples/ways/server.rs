@@ -61,7 +61,7 @@ impl Server {
         match name {
             "http" => AnyWay::Http(Http::new(at("http").parse().unwrap(), 1)),
             "unix" => AnyWay::Unix(Unix::new(PathBuf::from(at("unix")), 1)),
-            _ => AnyWay::Channel(Channel::new(PathBuf::from(at("channel")), spin)),
+            _ => AnyWay::Channel(Channel::new(PathBuf::from(at("shm")), spin)),
         }
     }
 }

@@ -42,7 +42,7 @@ impl Places {
     fn told(ready: &Value) -> io::Result<Self> {
         let text = |kind: &str| ready["listening"][kind].as_str();
         let http = text("http").and_then(|text| text.parse().ok());
-        match (http, text("unix"), text("channel")) {
+        match (http, text("unix"), text("shm")) {
             (Some(http), Some(unix), Some(channel)) => {
                 Ok(Self { http, unix: unix.into(), channel: channel.into() })
             }
@@ -271,7 +271,7 @@ mod tests {
 
     fn ready(folder: &Path) -> String {
         let (unix, channel) = (folder.join("u"), folder.join("c"));
-        let listening = json!({ "http": "127.0.0.1:9", "unix": unix, "channel": channel });
+        let listening = json!({ "http": "127.0.0.1:9", "unix": unix, "shm": channel });
         json!({ "ready": true, "listening": listening, "effective": { "seed": 1 } }).to_string()
     }
 

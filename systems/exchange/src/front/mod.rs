@@ -24,6 +24,7 @@ mod settings;
 mod times;
 
 pub use server::{check, serve, serve_until};
+pub use times::PARTS;
 
 #[cfg(test)]
 mod tests;

@@ -140,7 +140,7 @@ fn ready(
         .listening("http", address)
         .listening("producer", http)
         .listening("unix", unix.display())
-        .listening("channel", channel.display());
+        .listening("shm", channel.display());
     if let Producer::Own(keeper) = producer {
         ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.pid });
     }

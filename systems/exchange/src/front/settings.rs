@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use serving::error::BadOptions;
+use serving::error::{BadOption, BadOptions};
 use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
@@ -96,7 +96,7 @@ fn race(settings: &Settings<'_>) -> Option<Duration> {
     let is_wanted = settings.flag("file_race", false);
     let hold = settings.time("race_hold", 0);
     if hold > 0 && !is_wanted {
-        settings.refuse("race_hold: without file_race = true there is no file to hold");
+        settings.idle("race_hold", "without file_race = true there is no file to hold");
     }
     is_wanted.then(|| Duration::from_nanos(hold))
 }
@@ -108,16 +108,16 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
         .collect();
     if let Some(places) = elsewhere(settings) {
         if !given.is_empty() {
-            settings.refuse("producer_…: only a producer that is started here has settings");
+            settings.wrong("producer_…", "only a producer that is started here has settings");
         }
         if has_race {
-            settings.refuse("file_race: only a producer that is started here writes the file");
+            settings.wrong("file_race", "only a producer that is started here writes the file");
         }
         return Source::Elsewhere(places);
     }
     let options = Options { settings: given.clone(), ..Options::default() };
     for problem in producer::check(&options).err().into_iter().flat_map(|bad| bad.problems) {
-        settings.refuse(format!("{PREFIX}{problem}"));
+        settings.refuse(BadOption { key: format!("{PREFIX}{}", problem.key), ..problem });
     }
     if has_race {
         given.insert(race::SETTING.to_owned(), json!(true));
@@ -125,7 +125,7 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
     match std::env::current_exe() {
         Ok(program) => Source::Own(Recipe { program, settings: given }),
         Err(error) => {
-            settings.refuse(format!("exchange: this program cannot be found: {error}"));
+            settings.refuse(format!("this program cannot be found: {error}"));
             Source::Own(Recipe { program: "proofload".into(), settings: given })
         }
     }
@@ -133,18 +133,18 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
 
 /// Where a producer is that runs already: all three places, or none.
 fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
-    let [http, unix, channel] = ["http", "unix", "channel"].map(|key| settings.text(key, ""));
+    let [http, unix, channel] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
     let given = [&http, &unix, &channel].iter().filter(|text| !text.is_empty()).count();
     if given == 0 {
         return None;
     }
     if given < 3 {
-        settings.refuse("http, unix, channel: give all places of the producer, or none");
+        settings.refuse("http, unix, shm: give all places of the producer, or none");
     }
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let address = http.parse().unwrap_or_else(|_| {
         if !http.is_empty() {
-            settings.refuse(format!("http: expected HOST:PORT in digits, got \"{http}\""));
+            settings.wrong("http", format!("expected HOST:PORT in digits, got \"{http}\""));
         }
         nowhere
     });
@@ -156,7 +156,8 @@ mod tests {
     use super::*;
 
     fn problems(options: Options) -> Vec<String> {
-        read(&options).err().map(|bad| bad.problems).unwrap_or_default()
+        let bad = read(&options).err().unwrap_or_default();
+        bad.problems.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -191,7 +192,7 @@ mod tests {
         let there = Options::default()
             .with("http", "127.0.0.1:80")
             .with("unix", "/run/u")
-            .with("channel", "/run/c");
+            .with("shm", "/run/c");
         let Source::Elsewhere(places) = read(&there).unwrap().source else { panic!() };
         let expected = Places {
             http: ([127, 0, 0, 1], 80).into(),

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use hyper::header::HeaderValue;
 
+/// The parts, as `Server-Timing` names them.
+pub const PARTS: [&str; 4] = ["exchange", "decode", "encode", "front"];
+
 /// Each part of one answer; what was not done took no time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Times {
@@ -23,9 +26,7 @@ impl Times {
     pub fn header(&self) -> HeaderValue {
         let Self { exchange, decode, encode, front } = *self;
         let mut text = String::with_capacity(112);
-        for (name, time) in
-            [("exchange", exchange), ("decode", decode), ("encode", encode), ("front", front)]
-        {
+        for (name, time) in PARTS.into_iter().zip([exchange, decode, encode, front]) {
             let separator = if text.is_empty() { "" } else { ", " };
             let (whole, rest) = (time.as_millis(), time.as_nanos() % 1_000_000);
             // Writing to a string cannot fail.

@@ -143,7 +143,7 @@ impl House {
             &Ready::new("exchange-producer", self.effective)
                 .listening("http", address)
                 .listening("unix", folder.file(UNIX).display())
-                .listening("channel", folder.file(CHANNEL).display()),
+                .listening("shm", folder.file(CHANNEL).display()),
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
         let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, room, stop));

@@ -114,7 +114,7 @@ mod tests {
             .with("cache", "1MiB");
         let problems = read(&bad).unwrap_err().problems;
         assert_eq!(problems.len(), 5, "{problems:?}");
-        assert!(problems.iter().any(|problem| problem.contains("a power of two")));
+        assert!(problems.iter().any(|problem| problem.what.contains("a power of two")));
     }
 
     #[test]

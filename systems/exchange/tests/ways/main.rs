@@ -89,7 +89,7 @@ impl House {
     }
 
     fn channel(&self) -> Channel {
-        Channel::new(self.path("channel"), Duration::from_micros(20))
+        Channel::new(self.path("shm"), Duration::from_micros(20))
     }
 
     /// Stops it, and waits until it has ended.

@@ -39,7 +39,7 @@ async fn sixty_four_clients_have_a_connection_each() {
 async fn a_hundred_tasks_share_a_connection_of_eight_slots() {
     let house = House::start(Options::default().with("slots", 8).with("answer_room", "16KiB"));
     for spin in [Duration::ZERO, Duration::from_micros(20)] {
-        let channel = Arc::new(Channel::new(house.path("channel"), spin));
+        let channel = Arc::new(Channel::new(house.path("shm"), spin));
         let talks = (0..100).map(|client| tokio::spawn(talk(channel.clone(), client, 20)));
         for talk in talks.collect::<Vec<_>>() {
             talk.await.unwrap();
@@ -68,7 +68,7 @@ async fn tasks_of_one_thread_share_a_connection_of_each_way() {
 async fn questions_may_be_dropped_at_any_moment() {
     let house = House::start(Options::default().with("slots", 2));
     for spin in [Duration::ZERO, Duration::from_micros(20)] {
-        let channel = Channel::new(house.path("channel"), spin);
+        let channel = Channel::new(house.path("shm"), spin);
         for polls in 0..60_u64 {
             let ask = bytes(1_024, polls);
             {

@@ -12,7 +12,7 @@ fn ask(house: &House, words: &[&str]) -> Output {
     Command::new("python3")
         .arg("-B")
         .arg(here.join("python/users.py"))
-        .arg(house.path("channel"))
+        .arg(house.path("shm"))
         .args(words)
         .output()
         .expect("python3 is on PATH: install it (apt-get install python3)")

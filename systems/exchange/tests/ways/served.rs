@@ -134,7 +134,7 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
     let folder = Folder::new("given");
     let given = folder.file("sockets");
     let mut house = House::start(Options::default().with("folder", given.to_str().unwrap()));
-    let paths = ["unix", "channel"].map(|kind| house.path(kind));
+    let paths = ["unix", "shm"].map(|kind| house.path(kind));
     for path in &paths {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(path.starts_with(&given));
