@@ -61,8 +61,10 @@ enum Part {
 }
 
 /// What may stand between the braces, for messages.
-const KNOWN: [&str; 11] =
-    ["sequence", "nonce", "uuid", "token", "random", "bytes", "row", "trial", "env", "factor", "folder"];
+const KNOWN: [&str; 11] = [
+    "sequence", "nonce", "uuid", "token", "random", "bytes", "row", "trial", "env", "factor",
+    "folder",
+];
 
 /// 64 characters that need no escape in JSON, URLs or headers.
 const PRINTABLE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
