@@ -5,9 +5,9 @@ Server and generator are pinned to a processor each. Generators alternate, so th
 machine hits all of them; what is reported is the ratio pair by pair, as median and spread.
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
-the front beside nginx in front.py, the search service in search.py, not pinned either.
+the front beside nginx in front.py, the search service in search.py, not pinned either, the ways of the exchange in exchange.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search|exchange]
                  [--peer wrk]
 """
 
@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 
+import exchange
 import front
 import mail
 import registry
@@ -279,6 +280,8 @@ def page(results):
         lines += front.page(results["front"])
     if "search" in results:
         lines += search.page(results["search"])
+    if "exchange" in results:
+        lines += exchange.page(results["exchange"])
     return "\n".join(lines) + "\n"
 
 
@@ -292,7 +295,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail", "front", "search"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail", "front", "search", "exchange"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
@@ -313,6 +316,8 @@ def main():
         results["front"] = front.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "search"):
         results["search"] = search.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "exchange"):
+        results["exchange"] = exchange.measure(sys.modules[__name__], asked.rounds)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

@@ -29,7 +29,7 @@ impl Plan {
             out.field("question", question);
         }
         if self.rehearsal {
-            out.field("rehearsal", "yes: shortened, and never a pass");
+            out.field("rehearsal", "yes: shortened; criteria are shown, none passes");
         }
         out.field("seed", &self.seed.to_string());
         out.field("plan hash", &self.hash());

@@ -145,6 +145,20 @@ impl Sources {
     ///
     /// Deterministic plain text when `colour` is [`Colour::Off`].
     pub fn render(&self, problems: &[Diagnostic], colour: Colour) -> String {
+        self.render_as(("error", Level::ERROR), problems, colour)
+    }
+
+    /// The same for what is no error.
+    pub fn warn(&self, warnings: &[Diagnostic], colour: Colour) -> String {
+        self.render_as(("warning", Level::WARNING), warnings, colour)
+    }
+
+    fn render_as(
+        &self,
+        (word, level): (&str, Level<'static>),
+        problems: &[Diagnostic],
+        colour: Colour,
+    ) -> String {
         let renderer = match colour {
             Colour::On => Renderer::styled(),
             Colour::Off => Renderer::plain(),
@@ -153,14 +167,19 @@ impl Sources {
         sorted.sort_by_key(|problem| problem.span.start);
         let shown = sorted.iter().take(MOST_SHOWN);
         let mut texts: Vec<String> =
-            shown.map(|problem| self.render_one(problem, &renderer)).collect();
+            shown.map(|problem| self.render_one(problem, &level, &renderer)).collect();
         if sorted.len() > MOST_SHOWN {
-            texts.push(format!("error: and {} problems more", sorted.len() - MOST_SHOWN));
+            texts.push(format!("{word}: and {} problems more", sorted.len() - MOST_SHOWN));
         }
         texts.join("\n\n")
     }
 
-    fn render_one(&self, problem: &Diagnostic, renderer: &Renderer) -> String {
+    fn render_one(
+        &self,
+        problem: &Diagnostic,
+        level: &Level<'static>,
+        renderer: &Renderer,
+    ) -> String {
         let at = problem.span.start;
         let part = self.parts.iter().rev().find(|part| part.start <= at);
         let mut elements: Vec<Element<'_>> = Vec::new();
@@ -176,7 +195,7 @@ impl Sources {
         if let Some(hint) = &problem.hint {
             elements.push(Level::HELP.with_name("hint").message(hint.as_str()).into());
         }
-        let title = Level::ERROR.primary_title(problem.message.as_str());
+        let title = level.clone().primary_title(problem.message.as_str());
         renderer.render(&[title.elements(elements)])
     }
 }
@@ -248,6 +267,13 @@ mod tests {
         let text = sources.render(&[problem], Colour::Off);
         assert!(text.contains("--> --criterion:1:7"), "{text}");
         assert!(text.contains("p99 < 20"), "{text}");
+    }
+
+    #[test]
+    fn a_warning_is_told_apart_from_a_problem() {
+        let warning = Diagnostic::new(Span::new(0, 5), "odd", "hardly meant so");
+        let text = Sources::new("home.toml", "title = 1").warn(&[warning], Colour::Off);
+        assert!(text.starts_with("warning: odd\n --> home.toml:1:1\n"), "{text}");
     }
 
     #[test]

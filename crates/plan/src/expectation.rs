@@ -48,6 +48,14 @@ pub enum Count {
     Lost,
 }
 
+/// All of them, by their names.
+pub(crate) const COUNTS: [(&str, Count); 4] = [
+    ("received", Count::Received),
+    ("duplicates", Count::Duplicates),
+    ("unexpected", Count::Unexpected),
+    ("lost", Count::Lost),
+];
+
 /// What can be asked of every operation, beside its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
@@ -76,13 +84,7 @@ impl<'a> Term<'a> {
 
     /// The count of every observer that it names; other names are the observer's own or those of operations.
     pub fn count(self) -> Option<Count> {
-        match self.text {
-            "received" => Some(Count::Received),
-            "duplicates" => Some(Count::Duplicates),
-            "unexpected" => Some(Count::Unexpected),
-            "lost" => Some(Count::Lost),
-            _ => None,
-        }
+        COUNTS.iter().find(|(name, _)| *name == self.text).map(|(_, count)| *count)
     }
 
     /// Name of an operation and what is asked of it, if it is not the observer's own name with a dot in it.

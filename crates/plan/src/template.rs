@@ -6,6 +6,7 @@
 //! | `{{sequence}}` | how many of this operation came before |
 //! | `{{nonce}}` | a mark for observers, see [`crate::nonce`] |
 //! | `{{uuid}}` | version 4 by shape, from seed and index: the same everywhere in one operation |
+//! | `{{token}}` | 16 hexadecimal digits, likewise |
 //! | `{{random a..b}}` | a whole number from a to b, both included |
 //! | `{{bytes 1KiB}}` | so many letters, digits, `-` and `_` |
 //! | `{{row.column}}` | a field of the operation's row, as it is |
@@ -52,6 +53,7 @@ enum Part {
     Sequence,
     Nonce,
     Uuid,
+    Token,
     Trial,
     Random { low: i64, high: i64 },
     Bytes { count: u64 },
@@ -59,8 +61,8 @@ enum Part {
 }
 
 /// What may stand between the braces, for messages.
-const KNOWN: [&str; 9] =
-    ["sequence", "nonce", "uuid", "random", "bytes", "row", "trial", "env", "factor"];
+const KNOWN: [&str; 11] =
+    ["sequence", "nonce", "uuid", "token", "random", "bytes", "row", "trial", "env", "factor", "folder"];
 
 /// 64 characters that need no escape in JSON, URLs or headers.
 const PRINTABLE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -114,6 +116,7 @@ impl Template {
                     nonce.render(call.seed, out);
                 }
                 Part::Uuid => uuid(call, out),
+                Part::Token => hexadecimal(token(call), 16, out),
                 Part::Random { low, high } => {
                     whole(*low, *high, self.key(place, call), call.index, out);
                 }
@@ -187,6 +190,7 @@ fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Dia
         ("sequence", "") => Ok(Part::Sequence),
         ("nonce", "") => Ok(Part::Nonce),
         ("uuid", "") => Ok(Part::Uuid),
+        ("token", "") => Ok(Part::Token),
         ("trial", "") => Ok(Part::Trial),
         ("random", range) => random(range).ok_or_else(|| {
             let message = format!("expected a range such as 0..99, got \"{range}\"");
@@ -199,7 +203,7 @@ fn placeholder(inner: &str, span: Span, rows: Option<&Rows>) -> Result<Part, Dia
                 let message = format!("expected {}, got \"{size}\"", units::SIZE);
                 Diagnostic::new(span, message, "at most 1GiB")
             }),
-        ("sequence" | "nonce" | "uuid" | "trial", rest) => {
+        ("sequence" | "nonce" | "uuid" | "token" | "trial", rest) => {
             let message = format!("`{word}` takes nothing, got \"{rest}\"");
             Err(Diagnostic::new(span, message, format!("write {{{{{word}}}}}")))
         }
@@ -241,6 +245,10 @@ fn uuid(call: &Call, out: &mut Vec<u8>) {
         out.push(b'-');
         hexadecimal(value, digits, out);
     }
+}
+
+fn token(call: &Call) -> u64 {
+    draw(spread(call.seed ^ 0x74_6f6b_656e), Stream::Content, call.index)
 }
 
 fn whole(low: i64, high: i64, key: u64, index: u64, out: &mut Vec<u8>) {

@@ -169,7 +169,7 @@ pub struct PlanFlags {
     /// Override one value of the file, such as load.rate=200/s; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Rehearse: at most 15 s of measuring, and never a pass
+    /// Rehearse: at most 15 s of measuring; criteria are shown, none passes
     #[arg(long)]
     pub quick: bool,
     /// End the run as soon as a criterion can no longer be met

@@ -8,7 +8,7 @@ use drivers::AnyDriver;
 use engine::driver::{Compile, Driver};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
-use plan::experiment::{BadSetting, Inputs, Known};
+use plan::experiment::{BadSetting, Inputs, Known, Tells};
 use plan::operation::{Operation, Part};
 use plan::target::Target;
 
@@ -84,6 +84,10 @@ impl Known for Bundled {
 
     fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         serve::settings(system, set)
+    }
+
+    fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
+        serve::tells(system, set)
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {

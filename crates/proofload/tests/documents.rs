@@ -26,6 +26,23 @@ fn experiments_in_documents_are_sound() {
     assert!(checked >= 2, "the README and the guide print whole experiments");
 }
 
+/// The guide shows how a front and a service that both run already are held against each other.
+#[test]
+fn a_front_of_ones_own_stands_before_a_service_of_ones_own() {
+    let pages = pages();
+    let texts = pages.iter().map(|page| std::fs::read_to_string(page).expect("a page can be read"));
+    let whole: String = texts.collect();
+    let own = experiments(&whole).find(|text| text.contains("url = \"http://{{factor.path}}\""));
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own-front.toml");
+    std::fs::write(&file, own.expect("the guide has one")).expect("an experiment can be written");
+    let output = Command::new(env!("CARGO_BIN_EXE_proofload")).arg("check").arg(&file).output();
+    let output = output.expect("the binary starts");
+    let plan = String::from_utf8_lossy(&output.stdout);
+    for told in ["http://127.0.0.1:9000", "http://127.0.0.1:8080", "comparison   path against"] {
+        assert!(plan.contains(told), "{told}:\n{plan}");
+    }
+}
+
 /// The README and every page of the guide.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

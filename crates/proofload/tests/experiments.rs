@@ -92,6 +92,9 @@ fn observe(experiment: &Path, trial: &Value) {
     for observer in trial["observers"].as_array().into_iter().flatten() {
         let expected = &observer["expect"];
         assert!(expected.is_null() || expected["holds"] == true, "{experiment:?}: {observer}");
+        // A judge that is given no queries has nothing to hold first places against.
+        let planted = observer["detail"]["planted"].as_u64();
+        assert!(planted != Some(0), "{experiment:?}: {observer}");
     }
 }
 

@@ -73,10 +73,23 @@ pub fn designed(
     (rate, count): (u64, u64),
     one: impl Fn(&TrialPlan, u64) -> One,
 ) -> Summary {
+    designed_with(file, options, (rate, count), one, |_, _| ())
+}
+
+/// The same, with facts of each trial changed by `change`.
+pub fn designed_with(
+    file: &str,
+    options: &Options,
+    (rate, count): (u64, u64),
+    one: impl Fn(&TrialPlan, u64) -> One,
+    change: impl Fn(&TrialPlan, &mut Trial),
+) -> Summary {
     let plan = plan(file, options);
     let mut summariser = Summariser::new(&plan);
     for planned in &plan.trials {
-        let (trial, windows) = execute(&plan, planned, (rate, count), |index| one(planned, index));
+        let (mut trial, windows) =
+            execute(&plan, planned, (rate, count), |index| one(planned, index));
+        change(planned, &mut trial);
         add(&mut summariser, &trial, &windows);
     }
     summariser.finish(provenance())

@@ -22,6 +22,12 @@ pub const COULD_NOT_RUN: u8 = 4;
 
 /// The verdict from what has been judged already: validity of trials, criteria, findings.
 pub fn of(summary: &Summary) -> Verdict {
+    let mut verdict = decided(summary);
+    verdict.reasons.extend(crowd(summary));
+    verdict
+}
+
+fn decided(summary: &Summary) -> Verdict {
     let invalid = because(summary, Validity::Invalid);
     if !invalid.is_empty() {
         return verdict(Judgement::Invalid, invalid);
@@ -86,6 +92,19 @@ fn unsteady(summary: &Summary) -> Option<String> {
     trials.sort_unstable();
     let left_out = if summary.comparisons.is_empty() { "" } else { ": comparisons leave them out" };
     Some(format!("no steady state in {}{left_out}", number::trials(&trials)?))
+}
+
+/// In how many trials a closed load waited for its processor, whatever came of the run.
+fn crowd(summary: &Summary) -> Option<String> {
+    let crowded = findings::crowded(&summary.findings);
+    let held_up = summary.counted().filter(|trial| crowded.contains(&trial.index)).count();
+    let all = summary.counted().count();
+    (held_up > 0).then(|| {
+        format!(
+            "in {held_up} of {all} trials the generator of a closed load waited for its processor: their throughput and \
+             times are those of a crowded machine"
+        )
+    })
 }
 
 fn passed(summary: &Summary) -> Verdict {

@@ -6,38 +6,79 @@ use std::net::SocketAddr;
 /// What is wrong with the options of a system: every problem at once, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BadOptions {
-    /// One sentence a problem, in the order in which they were found; never empty.
-    pub problems: Vec<String>,
-    /// Those of them that say that there is no such setting.
-    pub unknown: Vec<Unknown>,
+    /// In the order in which they were found; never empty.
+    pub problems: Vec<BadOption>,
 }
 
-/// A setting that a system does not have.
+/// One problem of options.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
-    /// What was given.
+pub struct BadOption {
+    /// The option that it is about, such as `--listen` or the name of a setting; empty where several are at odds.
     pub key: String,
-    /// What there is.
-    pub known: Vec<&'static str>,
-    /// The sentence among the problems.
-    pub problem: String,
+    /// What is wrong, without the key.
+    pub what: String,
+    /// What kind of problem it is.
+    pub kind: Kind,
+}
+
+/// Kinds of problems, which are told apart by whoever knows more than one start of the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// The value, or what it stands beside, makes no sense.
+    Value,
+    /// There is no such setting, but these.
+    Unknown(Vec<&'static str>),
+    /// Beside the other settings it changes nothing; beside others it would.
+    Idle,
+}
+
+impl BadOption {
+    /// A problem with the value of one option.
+    pub fn of(key: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { key: key.into(), what: what.into(), kind: Kind::Value }
+    }
+}
+
+/// A sentence about several options, or about none.
+impl From<String> for BadOption {
+    fn from(sentence: String) -> Self {
+        Self::of("", sentence)
+    }
+}
+
+impl From<&str> for BadOption {
+    fn from(sentence: &str) -> Self {
+        Self::of("", sentence)
+    }
+}
+
+impl fmt::Display for BadOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, what, .. } = self;
+        if key.is_empty() { f.write_str(what) } else { write!(f, "{key}: {what}") }
+    }
 }
 
 impl BadOptions {
     /// These problems.
-    pub fn of(problems: Vec<String>) -> Self {
-        Self { problems, unknown: Vec::new() }
+    pub fn of(problems: impl IntoIterator<Item = impl Into<BadOption>>) -> Self {
+        Self { problems: problems.into_iter().map(Into::into).collect() }
     }
 
     /// A single problem.
-    pub fn one(problem: impl Into<String>) -> Self {
-        Self::of(vec![problem.into()])
+    pub fn one(problem: impl Into<BadOption>) -> Self {
+        Self::of([problem])
+    }
+
+    /// Each problem as a sentence that begins with its option.
+    pub fn sentences(&self) -> Vec<String> {
+        self.problems.iter().map(BadOption::to_string).collect()
     }
 }
 
 impl fmt::Display for BadOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problems.join("; "))
+        f.write_str(&self.sentences().join("; "))
     }
 }
 

@@ -9,10 +9,12 @@
 //! metrics are a value that is handed around.
 //!
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
-//! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), what is told ([`ready`], [`metrics`],
+//! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), a part of it as a process of its own
+//! ([`child`]), what is told ([`ready`], [`metrics`],
 //! [`observed`], after the [`nonce`] of what arrived), and a plain HTTP/1.1 server over all of it ([`http`]),
 //! with paths as they were meant ([`percent`]).
 
+pub mod child;
 pub mod error;
 pub mod http;
 pub mod limits;

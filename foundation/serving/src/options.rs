@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use serde_json::Value;
 
-use crate::error::BadOptions;
+use crate::error::{BadOption, BadOptions};
 
 /// Options of `proofload serve SYSTEM`, or of `[system]` in an experiment file.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,9 +34,7 @@ impl Options {
         if let Some(text) = listen {
             match text.parse() {
                 Ok(address) => options.listen = address,
-                Err(_) => problems.push(format!(
-                    "--listen: expected an address such as 127.0.0.1:8080, got \"{text}\""
-                )),
+                Err(_) => problems.push(BadOption::of("--listen", address(text))),
             }
         }
         for set in sets {
@@ -44,10 +42,13 @@ impl Options {
                 Some((key, value)) if !key.is_empty() => {
                     let value = Value::String(value.to_owned());
                     if options.settings.insert(key.to_owned(), value).is_some() {
-                        problems.push(format!("--set: {key} is given twice"));
+                        problems.push(BadOption::of("--set", format!("{key} is given twice")));
                     }
                 }
-                _ => problems.push(format!("--set: expected key=value, got \"{set}\"")),
+                _ => {
+                    let what = format!("expected key=value, got \"{set}\"");
+                    problems.push(BadOption::of("--set", what));
+                }
             }
         }
         if problems.is_empty() { Ok(options) } else { Err(BadOptions::of(problems)) }
@@ -58,6 +59,12 @@ impl Options {
         self.settings.insert(key.to_owned(), value.into());
         self
     }
+}
+
+/// What is wrong with an address to listen on, and what to write in its place.
+fn address(text: &str) -> String {
+    let port = text.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or(8080_u16);
+    format!("expected host and port, got \"{text}\"; write --listen 127.0.0.1:{port}")
 }
 
 #[cfg(test)]
@@ -75,9 +82,23 @@ mod tests {
     #[test]
     fn all_problems_are_told_at_once() {
         let sets = ["mode".to_owned(), "=1".into(), "a=1".into(), "a=2".into()];
-        let problems = Options::parse(Some("here"), &sets).unwrap_err().problems;
-        assert_eq!(problems.len(), 4);
-        assert!(problems[0].starts_with("--listen: expected an address"));
-        assert_eq!(problems[3], "--set: a is given twice");
+        let problems = Options::parse(Some("here"), &sets).unwrap_err().sentences();
+        assert_eq!(
+            problems,
+            [
+                "--listen: expected host and port, got \"here\"; write --listen 127.0.0.1:8080",
+                "--set: expected key=value, got \"mode\"",
+                "--set: expected key=value, got \"=1\"",
+                "--set: a is given twice",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_port_alone_gets_its_host() {
+        for text in ["9090", ":9090", "localhost:9090"] {
+            let told = Options::parse(Some(text), &[]).unwrap_err().to_string();
+            assert!(told.ends_with("; write --listen 127.0.0.1:9090"), "{told}");
+        }
     }
 }

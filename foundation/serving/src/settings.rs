@@ -6,19 +6,19 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::error::{BadOptions, Unknown};
+use crate::error::{BadOption, BadOptions, Kind};
 use crate::quantity;
 
 /// Reads settings by name and type, and remembers what was asked for and what was wrong.
 ///
 /// A reading method always gives a value, so that reading goes on past a problem; the values
 /// stand only if [`Settings::finish`] says so. What nobody asked for is unknown: a setting that
-/// belongs to another mode is thus refused, and the message lists those that exist here.
+/// belongs to another mode is thus refused, with those that exist here beside it.
 #[derive(Debug)]
 pub struct Settings<'a> {
     given: &'a BTreeMap<String, Value>,
     asked: RefCell<BTreeSet<&'static str>>,
-    problems: RefCell<Vec<String>>,
+    problems: RefCell<Vec<BadOption>>,
 }
 
 impl<'a> Settings<'a> {
@@ -97,8 +97,18 @@ impl<'a> Settings<'a> {
     }
 
     /// Adds a problem that only the reading system can see, such as two settings at odds.
-    pub fn refuse(&self, problem: impl Into<String>) {
+    pub fn refuse(&self, problem: impl Into<BadOption>) {
         self.problems.borrow_mut().push(problem.into());
+    }
+
+    /// Adds a problem with the value of one setting.
+    pub fn wrong(&self, key: &str, what: impl Into<String>) {
+        self.refuse(BadOption::of(key, what));
+    }
+
+    /// Adds that a setting was given which changes nothing beside the others; `what` says beside which it would.
+    pub fn idle(&self, key: &str, what: impl Into<String>) {
+        self.refuse(BadOption { kind: Kind::Idle, ..BadOption::of(key, what) });
     }
 
     /// Whether a setting was given at all.
@@ -118,16 +128,15 @@ impl<'a> Settings<'a> {
     ///
     /// Errors: every wrong value and every setting that nobody asked for
     pub fn finish(self, scope: &str) -> Result<(), BadOptions> {
-        let mut bad = BadOptions::of(self.problems.into_inner());
+        let mut bad = BadOptions { problems: self.problems.into_inner() };
         let asked = self.asked.into_inner();
         let known: Vec<&'static str> = asked.iter().copied().collect();
         for key in self.given.keys().filter(|key| !asked.contains(key.as_str())) {
             let near = near_miss(key, &known);
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            let exist = known.join(", ");
-            let problem = format!("{key}: no setting of {scope}, which has {exist}{near}");
-            bad.problems.push(problem.clone());
-            bad.unknown.push(Unknown { key: key.clone(), known: known.clone(), problem });
+            let kind = Kind::Unknown(known.clone());
+            let what = format!("no setting of {scope}{near}");
+            bad.problems.push(BadOption { kind, ..BadOption::of(key, what) });
         }
         if bad.problems.is_empty() { Ok(()) } else { Err(bad) }
     }
@@ -144,13 +153,13 @@ impl<'a> Settings<'a> {
             Value::String(text) => text.clone(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             Value::Null | Value::Array(_) | Value::Object(_) => {
-                self.refuse(format!("{key}: expected {expected}, got {value}"));
+                self.wrong(key, format!("expected {expected}, got {value}"));
                 return None;
             }
         };
         let parsed = parse(&text);
         if parsed.is_none() {
-            self.refuse(format!("{key}: expected {expected}, got \"{text}\""));
+            self.wrong(key, format!("expected {expected}, got \"{text}\""));
         }
         parsed
     }
@@ -206,19 +215,24 @@ mod tests {
         settings.optional_count("many", 1..=u64::MAX);
         settings.size("body", 0);
         settings.refuse("service and pieces are at odds");
+        settings.idle("service", "nothing asks for it");
         let error = settings.finish("mode constant").unwrap_err();
         assert_eq!(
-            error.problems,
+            error.sentences(),
             [
                 "service: expected a time such as 1ms, got \"5\"",
                 "pieces: expected a whole number from 1 to 9, got \"0\"",
                 "many: expected a whole number from 1 on, got \"-1\"",
                 "body: expected a size such as 64KiB, got [1]",
                 "service and pieces are at odds",
-                "servise: no setting of mode constant, which has body, many, pieces, service; did you mean service?",
+                "service: nothing asks for it",
+                "servise: no setting of mode constant; did you mean service?",
             ]
         );
-        assert_eq!(error.unknown[0].known, ["body", "many", "pieces", "service"]);
+        let kinds: Vec<Kind> = error.problems.iter().map(|one| one.kind.clone()).collect();
+        assert_eq!(kinds[3..5], [Kind::Value, Kind::Value]);
+        let known = vec!["body", "many", "pieces", "service"];
+        assert_eq!(kinds[5..], [Kind::Idle, Kind::Unknown(known)]);
         assert!(!error.to_string().contains('\n'));
     }
 

@@ -59,8 +59,8 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let text = settings.text("smtp", "");
     let smtp = text.to_socket_addrs().ok().and_then(|mut found| found.next());
     if smtp.is_none() {
-        settings
-            .refuse(format!("smtp: expected an address such as 127.0.0.1:2525, got \"{text}\""));
+        let what = format!("expected an address such as 127.0.0.1:2525, got \"{text}\"");
+        settings.wrong("smtp", what);
     }
     let configuration = Configuration {
         smtp: smtp.unwrap_or(options.listen),

@@ -87,7 +87,7 @@ fn store(settings: &Settings<'_>) -> (Kept, &'static str) {
         1 => {
             let path = settings.text("path", "");
             if path.is_empty() {
-                settings.refuse("path: store=maildir wants a folder");
+                settings.wrong("path", "store=maildir wants a folder");
             }
             let bounds = bounds(settings, Full::Oldest);
             (Kept::Maildir(path.into(), bounds), "the mail server with store=maildir")
@@ -108,7 +108,7 @@ fn hook(settings: &Settings<'_>) -> Kept {
     match Hook::new(&settings.text("hook", ""), within) {
         Ok(hook) => Kept::Hook(hook),
         Err(problem) => {
-            settings.refuse(format!("hook: {problem}"));
+            settings.wrong("hook", problem);
             Kept::Discard
         }
     }
@@ -118,8 +118,8 @@ fn address(settings: &Settings<'_>, key: &'static str, default: &str) -> Option<
     let text = settings.text(key, default);
     let address = text.parse().ok();
     if address.is_none() {
-        settings
-            .refuse(format!("{key}: expected an address such as 127.0.0.1:2525, got \"{text}\""));
+        let what = format!("expected an address such as 127.0.0.1:2525, got \"{text}\"");
+        settings.wrong(key, what);
     }
     address
 }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn problems(options: &Options) -> Vec<String> {
-        read(options).map_or_else(|bad| bad.problems, |_| Vec::new())
+        read(options).map_or_else(|bad| bad.sentences(), |_| Vec::new())
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ProtocolVersion, ServerConfig, SupportedProtocolVersion, version};
 use serde::Serialize;
+use serving::error::BadOption;
 use serving::settings::Settings;
 use tokio_rustls::TlsAcceptor;
 
@@ -48,7 +49,7 @@ impl Tls {
         let names = ["cert", "key", "min_tls"];
         if !is_wanted {
             for name in names.into_iter().filter(|name| settings.value(name).is_some()) {
-                settings.refuse(format!("{name}: there is no TLS, because `tls` is none"));
+                settings.wrong(name, "there is no TLS, because `tls` is none");
             }
             return None;
         }
@@ -59,7 +60,7 @@ impl Tls {
             (false, true) => Some((cert.clone(), cert)),
             (false, false) => Some((cert, key)),
             (true, false) => {
-                settings.refuse("key: without `cert` it proves nothing");
+                settings.wrong("key", "without `cert` it proves nothing");
                 return None;
             }
         };
@@ -72,10 +73,12 @@ impl Tls {
 
     /// With a certificate made now, for this name and for the local host.
     ///
-    /// Errors: a sentence; the name is none
-    pub fn self_signed(hostname: &str, is_newest_only: bool) -> Result<Self, String> {
+    /// Errors: of `hostname`; the name is none
+    pub fn self_signed(hostname: &str, is_newest_only: bool) -> Result<Self, BadOption> {
         let names = [hostname, "localhost", "127.0.0.1", "::1"].map(str::to_owned);
-        let problem = |error: rcgen::Error| format!("hostname: no certificate for it: {error}");
+        let problem = |error: rcgen::Error| {
+            BadOption::of("hostname", format!("no certificate for it: {error}"))
+        };
         let made = rcgen::generate_simple_self_signed(names).map_err(problem)?;
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
         Self::new(vec![made.cert.der().clone()], key, is_newest_only, "self-signed")
@@ -83,16 +86,16 @@ impl Tls {
 
     /// With the chain and the key out of these PEM files, which may be the same one.
     ///
-    /// Errors: a sentence that names the setting
-    pub fn from_files(cert: &str, key: &str, is_newest_only: bool) -> Result<Self, String> {
+    /// Errors: of `cert` or `key`
+    pub fn from_files(cert: &str, key: &str, is_newest_only: bool) -> Result<Self, BadOption> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(Path::new(cert))
             .and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let chain = chain.map_err(|error| format!("cert: {cert}: {error}"))?;
+        let chain = chain.map_err(|error| BadOption::of("cert", format!("{cert}: {error}")))?;
         if chain.is_empty() {
-            return Err(format!("cert: {cert}: it holds no certificate"));
+            return Err(BadOption::of("cert", format!("{cert}: it holds no certificate")));
         }
         let private = PrivateKeyDer::from_pem_file(Path::new(key))
-            .map_err(|error| format!("key: {key}: {error}"))?;
+            .map_err(|error| BadOption::of("key", format!("{key}: {error}")))?;
         Self::new(chain, private, is_newest_only, cert)
     }
 
@@ -101,7 +104,7 @@ impl Tls {
         key: PrivateKeyDer<'static>,
         is_newest_only: bool,
         source: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BadOption> {
         let both: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
         let versions = if is_newest_only { &both[..1] } else { both };
         let certificate = chain[0].clone();
@@ -109,7 +112,7 @@ impl Tls {
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-            .map_err(|error| format!("cert: {source}: {error}"))?;
+            .map_err(|error| BadOption::of("cert", format!("{source}: {error}")))?;
         config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         let effective = Effective {
@@ -183,9 +186,9 @@ mod tests {
         let tls = Tls::from_files(path, path, false).unwrap();
         assert_eq!(tls.certificate(), made.cert.der().as_ref());
         std::fs::write(path, made.signing_key.serialize_pem()).unwrap();
-        assert!(Tls::from_files(path, path, false).unwrap_err().starts_with("cert: "));
+        assert_eq!(Tls::from_files(path, path, false).unwrap_err().key, "cert");
         std::fs::write(path, made.cert.pem()).unwrap();
-        assert!(Tls::from_files(path, path, false).unwrap_err().starts_with("key: "));
+        assert_eq!(Tls::from_files(path, path, false).unwrap_err().key, "key");
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let bus = part(&settings, "bus", "nats://");
     let durable = settings.text("durable", "");
     if !durable.is_empty() && store != Part::Embedded && bus != Part::Embedded {
-        settings.refuse("durable: neither store nor bus is embedded, which the folder is for");
+        settings.wrong("durable", "neither store nor bus is embedded, which the folder is for");
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let threads = settings.count("threads", processors, 1..=1_024);
@@ -74,7 +74,7 @@ fn part(settings: &Settings<'_>, key: &'static str, scheme: &str) -> Part {
         url if url.starts_with(scheme) => Part::Server(url.to_owned()),
         other => {
             let expected = format!("expected embedded or {scheme}HOST:PORT");
-            settings.refuse(format!("{key}: {expected}, got \"{other}\""));
+            settings.wrong(key, format!("{expected}, got \"{other}\""));
             Part::Embedded
         }
     }
@@ -88,7 +88,7 @@ fn access(settings: &Settings<'_>) -> Access {
     }
     let read = std::fs::read_to_string(&path).map_err(|error| BadOptions::one(error.to_string()));
     read.and_then(|text| Access::parse(&text)).unwrap_or_else(|bad| {
-        settings.refuse(format!("tokens: {path}: {bad}"));
+        settings.wrong("tokens", format!("{path}: {bad}"));
         Access::default()
     })
 }

@@ -1,4 +1,4 @@
-//! Every example of `FILTERS.md` does what the page says.
+//! Every example of `FILTERS.md` and `SCHEMAS.md` does what the page says.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,10 @@ use registry::schema::Schema;
 use registry::store::view::View;
 use serde_json::{Map, Value};
 
-const PAGE: &str = include_str!("../../../foundation/filtering/FILTERS.md");
+const PAGES: &str = concat!(
+    include_str!("../../../foundation/filtering/FILTERS.md"),
+    include_str!("../SCHEMAS.md")
+);
 
 /// 2026-11-21T13:40:00.000Z
 const NOW: u64 = 1_795_268_400_000;
@@ -18,7 +21,7 @@ const NOW: u64 = 1_795_268_400_000;
 /// The block of code of that name.
 fn block(name: &str) -> Value {
     let start = format!("```json {name}\n");
-    let (_, rest) = PAGE.split_once(&start).expect("a block of that name");
+    let (_, rest) = PAGES.split_once(&start).expect("a block of that name");
     let (json, _) = rest.split_once("```").expect("an end of the block");
     serde_json::from_str(json).expect("JSON")
 }
@@ -26,7 +29,7 @@ fn block(name: &str) -> Value {
 /// Rows of tables whose header begins so: cells without their backticks.
 fn rows(header: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let mut lines = PAGE.lines();
+    let mut lines = PAGES.lines();
     while let Some(line) = lines.next() {
         if line != header {
             continue;

@@ -18,7 +18,9 @@ use serving::stop::Stop;
 use crate::embed::cache::Cached;
 use crate::embed::{self, Embed};
 use crate::fault::{Code, Fault};
+use crate::front;
 use crate::front::child::{Front, Running};
+use crate::gateway::times::PARTS;
 use crate::gateway::{Gateway, Parts};
 use crate::index::local::{self, Local};
 use crate::index::{self, Index};
@@ -98,6 +100,13 @@ pub fn check(options: &Options) -> Result<(), BadOptions> {
     settings::service(options).map(drop)
 }
 
+/// The parts whose times answers tell, whatever stands before the service; and whether there may be others, which are
+/// those of somebody else's front.
+pub fn parts(front: &str) -> (Vec<&'static str>, bool) {
+    let known = PARTS.into_iter().chain([front::NAME]).collect();
+    (known, !matches!(front, "" | "direct" | "front"))
+}
+
 /// Whether these options of an embedder would do, without serving anything.
 ///
 /// Errors: every problem at once
@@ -152,6 +161,25 @@ impl Room {
 /// What can be done about what a folder holds.
 const FOLDER: &str = "put back a copy of all of the folder of `path`, without a note that ends in `.damaged`, or begin anew with an empty one";
 
+/// What can be done about a folder that came about otherwise.
+const OTHERWISE: &str =
+    "start with the seed, dimension or model that it was made with, or with another folder";
+
+/// What a folder of a model is.
+const MODEL: &str = "`model` is a folder with config.json, tokenizer.json and model.safetensors of a model2vec model";
+
+/// A fault of what a folder holds, as the environment's: that of `path`, or of the model that is held against it.
+fn of_folder(doing: &'static str) -> impl FnOnce(Fault) -> ServeError {
+    move |fault| {
+        let hint = match fault.code {
+            Code::InvalidVector => OTHERWISE,
+            Code::InvalidRequest => MODEL,
+            _ => FOLDER,
+        };
+        stopped(doing, hint)(fault)
+    }
+}
+
 /// A fault at the start, as the environment's.
 fn stopped(doing: &'static str, hint: &'static str) -> impl FnOnce(Fault) -> ServeError {
     move |fault| ServeError::Stopped { doing, why: fault.message, hint }
@@ -162,12 +190,11 @@ fn embedder(
     dimension: usize,
     seed: u64,
 ) -> Result<embed::local::Local, ServeError> {
-    let hint = "`model` is a folder with config.json, tokenizer.json and model.safetensors of a model2vec model";
-    embed::local::Local::open(model, dimension, seed).map_err(stopped("open the embedder", hint))
+    embed::local::Local::open(model, dimension, seed).map_err(stopped("open the embedder", MODEL))
 }
 
 fn local(settings: local::Settings) -> Result<Local, ServeError> {
-    Local::open(settings).map_err(stopped("open the index", FOLDER))
+    Local::open(settings).map_err(of_folder("open the index"))
 }
 
 async fn open(
@@ -202,10 +229,10 @@ async fn with_embedder<E: Embed>(
         std::fs::create_dir_all(folder).map_err(make)?;
     }
     let metadata = Metadata::open(configuration.folder.as_deref());
-    let metadata = metadata.map_err(stopped("open the metadata", FOLDER))?;
-    let playbook = Playbook::open(&metadata).map_err(stopped("open the playbook", FOLDER))?;
+    let metadata = metadata.map_err(of_folder("open the metadata"))?;
+    let playbook = Playbook::open(&metadata).map_err(of_folder("open the playbook"))?;
     let compare = "compare the embedding with that of the rows";
-    origin::check(&metadata, &embed).await.map_err(stopped(compare, FOLDER))?;
+    origin::check(&metadata, &embed).await.map_err(of_folder(compare))?;
     let embed = Cached::new(embed, configuration.cache);
     match configuration.index.clone() {
         settings::Index::Local(settings) => {

@@ -109,9 +109,8 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
     if let Index::Local(local::Settings { max_rows, .. }) = index
         && max_rows < workers
     {
-        settings.refuse(format!(
-            "max_rows: expected room for the {workers} rows of workers, got {max_rows}"
-        ));
+        let what = format!("expected room for the {workers} rows of workers, got {max_rows}");
+        settings.wrong("max_rows", what);
     }
     let configuration = Configuration {
         embedder,
@@ -196,7 +195,7 @@ fn local(
 fn rebuild_share(settings: &Settings<'_>, default: f64) -> f64 {
     let share = settings.ratio("rebuild_share", default);
     if !(local::LEAST_REBUILD_SHARE..=1.0).contains(&share) {
-        settings.refuse(format!("rebuild_share: expected a share from 1% to 100%, got {share}"));
+        settings.wrong("rebuild_share", format!("expected a share from 1% to 100%, got {share}"));
     }
     share
 }
@@ -205,7 +204,7 @@ fn rebuild_share(settings: &Settings<'_>, default: f64) -> f64 {
 fn limits(settings: &Settings<'_>) -> Limits {
     let limits = Limits::read_with_bodies(settings);
     if limits.max_body_bytes == 0 {
-        settings.refuse("max_body: expected a size above zero such as 16MiB, got 0");
+        settings.wrong("max_body", "expected a size above zero such as 16MiB, got 0");
     }
     limits
 }
@@ -222,7 +221,7 @@ fn shape(settings: &Settings<'_>) -> (Option<PathBuf>, usize) {
         return (None, dimension(settings));
     }
     if !Path::new(&model).is_dir() {
-        settings.refuse(format!("model: expected the folder of a model, got \"{model}\""));
+        settings.wrong("model", format!("expected the folder of a model, got \"{model}\""));
     }
     (Some(model.into()), DIMENSION)
 }
@@ -245,7 +244,7 @@ fn folder(settings: &Settings<'_>) -> Option<PathBuf> {
     // What is not there yet is made.
     let there = Path::new(&path).ancestors().find(|path| path.exists());
     if there.is_some_and(|there| !there.is_dir()) {
-        settings.refuse(format!("path: expected a folder, got \"{path}\""));
+        settings.wrong("path", format!("expected a folder, got \"{path}\""));
     }
     (!path.is_empty()).then(|| path.into())
 }
@@ -268,7 +267,7 @@ fn url(settings: &Settings<'_>, key: &'static str) -> Option<String> {
             !host.is_empty() && !host.contains(['/', '@']) && port.parse::<u16>().is_ok()
         });
     if !text.is_empty() && !is_whole {
-        settings.refuse(format!("{key}: expected http://HOST:PORT, got \"{text}\""));
+        settings.wrong(key, format!("expected http://HOST:PORT, got \"{text}\""));
     }
     (!text.is_empty()).then_some(text)
 }
@@ -298,7 +297,7 @@ mod tests {
             .with("sample", "7")
             .with("front_serial", true)
             .with("nonsense", 1);
-        let problems = service(&bad).unwrap_err().problems;
+        let problems = service(&bad).unwrap_err().sentences();
         for key in ["workers", "embedder", "index", "sample", "front", "nonsense"] {
             assert!(problems.iter().any(|problem| problem.starts_with(key)), "{key}: {problems:?}");
         }
@@ -321,7 +320,7 @@ mod tests {
             if key.starts_with("front_") {
                 options = options.with("front", "front");
             }
-            let problems = service(&options).unwrap_err().problems;
+            let problems = service(&options).unwrap_err().sentences();
             assert_eq!(problems.len(), 1, "{key}={value}: {problems:?}");
             assert!(problems[0].starts_with(key), "{key}={value}: {problems:?}");
         }

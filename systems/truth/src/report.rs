@@ -54,6 +54,22 @@ fn parse_rate(value: &str) -> Option<f64> {
     number.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0)
 }
 
+/// What the report has beside what every observer counts, as observers' answers have it.
+pub const COUNTS: [&str; 12] = [
+    "stamped",
+    "first_ns",
+    "last_ns",
+    "started_rate",
+    "planned_rate",
+    "schedule_error_ns",
+    "gaps_ns",
+    "gap_variation",
+    "service_ns",
+    "waiting_ns",
+    "true_response_ns",
+    "answer_lateness_ns",
+];
+
 /// The answer. Fields that nothing is known about are `null`.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
@@ -153,6 +169,15 @@ mod tests {
             stamps.answered(5);
         }
         stamps
+    }
+
+    #[test]
+    fn its_counts_are_known_by_name() {
+        let report = ask(&thousand(), "");
+        let names: Vec<&String> = report.as_object().unwrap().keys().collect();
+        let known: Vec<&str> = ["received"].into_iter().chain(COUNTS).chain(["service"]).collect();
+        assert_eq!(names.len(), known.len());
+        assert!(known.iter().all(|name| report.get(name).is_some()), "{names:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::factor::{Combination, Factor};
 use super::operation::Reading;
 use super::placeholder::Started;
 use super::request::World;
-use super::{expectation, fault, load, operation, process, resolve, settings, target};
+use super::{fault, load, operation, process, resolve, settings, target, told};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Reader, Table};
 use crate::operation::Operation;
@@ -21,9 +21,17 @@ pub(super) struct Arms<'a> {
     pub(super) world: World<'a>,
     pub(super) rows: HashMap<String, Arc<Rows>>,
     pub(super) problems: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
+    /// Of settings that change nothing, once for each arm in which they do not.
+    pub(super) idle: Vec<Diagnostic>,
 }
 
-impl Arms<'_> {
+impl<'a> Arms<'a> {
+    pub(super) fn new(root: &'a Table, factors: &'a [Factor], world: World<'a>) -> Self {
+        let (rows, problems, warnings, idle) = Default::default();
+        Self { root, factors, world, rows, problems, warnings, idle }
+    }
+
     /// Builds the arm of this combination; what is wrong goes to `problems`.
     pub(super) fn build(&mut self, combination: &Combination<'_>) -> Arm {
         let tables = self.resolved(combination);
@@ -37,14 +45,17 @@ impl Arms<'_> {
         };
         let shared = reader.table("target").map(|table| target::read(table, inputs, problems));
         let services = process::services(&reader.tables("service"), problems);
-        let system = reader
+        let mut system = reader
             .table("system")
             .and_then(|table| process::system(table, self.world.known, problems));
         let observers = process::observers(&reader.tables("observer"), self.world.known, problems);
         let is_system = tables.get("system").is_some();
         let started = Started::of(&services, is_system, &observers);
         problems.extend(started.strangers(&tables));
-        problems.extend(settings::wrong(&tables, self.world.known, started.names()));
+        let known = self.world.known;
+        let (wrong, idle) = settings::judged(&tables, known, started.names(), system.as_mut());
+        problems.extend(wrong);
+        self.idle.extend(idle);
         let faults = fault::read(&reader.tables("fault"), started.names(), &load, problems);
         let mut reading = Reading {
             world: self.world,
@@ -60,7 +71,10 @@ impl Arms<'_> {
         let before = reading.problems.len();
         let operations = reading.operations(&listed);
         let targets = reading.targets;
-        problems.extend(expectations(&reader.tables("observer"), &operations));
+        let told =
+            told::expectations(&reader.tables("observer"), (system.as_ref(), &operations), known);
+        problems.extend(told.problems);
+        self.warnings.extend(told.warnings);
         if !listed.is_empty() && problems.len() == before {
             problems.extend(nothing_to_do(&operations, &listed, combination));
         }
@@ -76,6 +90,17 @@ impl Arms<'_> {
             observers,
             faults,
         }
+    }
+
+    /// What shows only when all arms are there: settings that change nothing in any of them, and parts that nobody tells
+    /// of.
+    pub(super) fn together(&mut self, arms: &[Arm]) {
+        let everywhere =
+            |one: &&Diagnostic| self.idle.iter().filter(|other| other == one).count() == arms.len();
+        self.warnings.extend(self.idle.iter().filter(everywhere).cloned());
+        let told = told::parts(arms, self.world.known);
+        self.problems.extend(told.problems);
+        self.warnings.extend(told.warnings);
     }
 
     /// The tables that arms differ in, with levels in place and load settings merged.
@@ -103,13 +128,6 @@ impl Arms<'_> {
         }
         resolve::factors(&tables, combination, &mut self.problems)
     }
-}
-
-/// What is wrong with what is expected of observers.
-fn expectations(observers: &[&Table], operations: &[Operation]) -> Vec<Diagnostic> {
-    let expected = observers.iter().filter_map(|table| Some(&table.get("expect")?.node));
-    let texts = expected.filter_map(|node| Some((node.as_str()?, node.span)));
-    texts.flat_map(|(text, span)| expectation::problems(text, span, operations)).collect()
 }
 
 /// An arm without operations, or with weights that are all zero.

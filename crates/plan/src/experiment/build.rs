@@ -39,6 +39,7 @@ pub fn load(
     }
     let mut secrets = Secrets::default();
     confidential::names(&root, &mut problems);
+    let root = resolve::folder(&root, world.inputs, &mut problems);
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
     confidential::headers(&root, &mut secrets);
     confidential::passwords(&root, &mut secrets);
@@ -55,6 +56,7 @@ pub fn load(
     let names = names(&built.arms, world);
     let criteria = judge(&head, &criteria, &names, &mut problems);
     tidy(&mut problems);
+    tidy(&mut built.warnings);
     if !problems.is_empty() {
         return Err(Refused { problems, sources, secrets });
     }
@@ -73,7 +75,7 @@ pub fn load(
         secrets,
     };
     let plan = if options.quick { rehearsal::shortened(plan) } else { plan };
-    Ok(Experiment { plan, sources })
+    Ok(Experiment { plan, sources, warnings: built.warnings })
 }
 
 /// Overrides and settings of flags; returns the criteria of flags with their places.
@@ -129,6 +131,7 @@ struct Built {
     arms: Vec<Arm>,
     blocks: Blocks,
     comparisons: Vec<Comparison>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Built {
@@ -149,8 +152,7 @@ impl Built {
         if root.get("load").is_none() && !settings {
             problems.push(load_table::missing());
         }
-        let mut arms =
-            Arms { root, factors: &factors, world, rows: Default::default(), problems: Vec::new() };
+        let mut arms = Arms::new(root, &factors, world);
         problems.extend(design::unused(table, &factors, root));
         let design = Design::read(reader.table("design"), problems);
         let combinations = factor::cross(&factors, span, problems);
@@ -160,7 +162,9 @@ impl Built {
         if arms.problems.is_empty() && !built.is_empty() {
             problems.extend(design.duet(&built));
         }
+        arms.together(&built);
         problems.append(&mut arms.problems);
+        let warnings = arms.warnings;
         let tables = reader.tables("comparison");
         let names: Vec<&str> = built
             .iter()
@@ -169,7 +173,7 @@ impl Built {
         let comparisons = comparison::read(&tables, &factors, &names, problems);
         problems.extend(comparison::without_pair(&comparisons, &tables, &combinations));
         let blocks = design.blocks(&comparisons, &combinations, problems);
-        Self { arms: built, blocks, comparisons }
+        Self { arms: built, blocks, comparisons, warnings }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use stats::comparison::power::fewest_blocks;
+
 use super::factor::{Combination, Factor, Level};
 use crate::comparison::{Comparison, METRICS};
 use crate::diagnostic::{Diagnostic, Span};
@@ -122,8 +124,7 @@ fn text(node: &Node) -> String {
 
 /// The problem that so few blocks could not decide anything.
 ///
-/// A sign-flip test over K blocks has no two-sided p-value below 2/2ᴷ; Holm's correction asks
-/// for that times the number of tests to be at most 0.05.
+/// How many it takes is reckoned where comparisons are decided.
 pub(super) fn undecidable(
     comparisons: &[Comparison],
     arms: &[Combination<'_>],
@@ -132,11 +133,10 @@ pub(super) fn undecidable(
 ) -> Option<Diagnostic> {
     let tests = |one: &Comparison| pairs(one, arms) * one.metrics.len();
     let tests: usize = comparisons.iter().map(tests).sum();
-    let decides = |blocks: u32| tests as f64 * 2.0 / 2_f64.powi(blocks as i32) <= 0.05;
-    if tests == 0 || decides(blocks) {
+    let needed = fewest_blocks(tests);
+    if tests == 0 || u64::from(blocks) >= needed {
         return None;
     }
-    let needed = (blocks..64).find(|more| decides(*more)).unwrap_or(64);
     let message = format!("{blocks} blocks cannot decide {tests} comparisons");
     let label = "the smallest p-value that they can give, corrected, is above 5 %";
     let hint = format!("write blocks = {needed} or more in [design]");

@@ -1,9 +1,9 @@
 //! What is expected of an observer, held against the file as far as it alone can tell: the rest is known only once the
-//! observer has counted.
+//! observer has counted, or where it says beforehand what it counts.
 
 use crate::criterion::{Operator, TOTAL, meant};
 use crate::diagnostic::{Diagnostic, Span, near_miss};
-use crate::expectation::{self, Comparison, Fault, Misplaced, OPERATORS, Sent, Term};
+use crate::expectation::{self, COUNTS, Comparison, Fault, Misplaced, OPERATORS, Sent, Term};
 use crate::operation::Operation;
 
 /// Everything that no answer of the observer could make right.
@@ -16,6 +16,30 @@ pub(super) fn problems(text: &str, span: Span, operations: &[Operation]) -> Vec<
         unknown(term, at, operations)
     });
     faults.chain(unknown).collect()
+}
+
+/// Names of counts that are the observer's own, with their places.
+pub(super) fn own<'a>(text: &'a str, span: Span, operations: &[Operation]) -> Vec<(&'a str, Span)> {
+    let (comparisons, _) = expectation::read(text);
+    let terms = comparisons.iter().flat_map(Comparison::terms);
+    let placed =
+        terms.map(|term| (term, span.within(text, term.start, term.start + term.text.len())));
+    let is_own = |(term, at): &(Term<'_>, Span)| {
+        let is_of_operation = term.of_operation().is_some_and(|(name, _)| {
+            // Without any it cannot be told whether this is one.
+            operations.is_empty() || name == TOTAL || operations.iter().any(|one| one.name == name)
+        });
+        let is_other = term.number().is_some() || term.count().is_some() || is_of_operation;
+        !is_other && unknown(*term, *at, operations).is_none()
+    };
+    placed.filter(is_own).map(|(term, at)| (term.text, at)).collect()
+}
+
+/// A count that an observer which has these of its own does not have.
+pub(super) fn uncounted(name: &str, span: Span, counts: &[&'static str]) -> Option<Diagnostic> {
+    let known: Vec<&str> = counts.iter().copied().chain(COUNTS.map(|(name, _)| name)).collect();
+    let is_known = known.contains(&name);
+    (!is_known).then(|| Diagnostic::unknown("count of the observer", name, span, known))
 }
 
 fn problem(text: &str, span: Span, (fault, at): Misplaced) -> Diagnostic {

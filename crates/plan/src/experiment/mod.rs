@@ -22,9 +22,10 @@ mod request;
 mod resolve;
 mod settings;
 mod target;
+mod told;
 
 pub use build::load;
-pub use request::{BadSetting, Experiment, Inputs, Known, Options, Refused, World};
+pub use request::{BadSetting, Experiment, Inputs, Known, Options, Refused, Tells, World, Wrong};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -42,6 +42,11 @@ pub trait Known {
         Vec::new()
     }
 
+    /// What a bundled system with these settings says that it will tell of itself; `None` where nobody knows.
+    fn tells(&self, _system: &str, _set: &BTreeMap<String, String>) -> Option<Tells> {
+        None
+    }
+
     /// Names of the spans that a protocol stamps by itself, after those of connecting.
     fn spans(&self, _protocol: &str) -> &'static [&'static str] {
         &[]
@@ -62,12 +67,34 @@ pub trait Known {
 /// Something that is wrong with the settings of a bundled system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSetting {
-    /// Its name; one that was not given where something is missing, or several are at odds.
+    /// Its name; one that was not given where something is missing, and none where several are at odds.
     pub key: String,
     /// What is wrong.
     pub what: String,
-    /// Where there is no such setting: those that there are.
-    pub known: Option<Vec<&'static str>>,
+    /// In which way.
+    pub kind: Wrong,
+}
+
+/// In which way a setting is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wrong {
+    /// Its value, or what it stands beside.
+    Value,
+    /// There is no such setting, but these.
+    Unknown(Vec<&'static str>),
+    /// Beside the others it changes nothing; in another arm it may.
+    Idle,
+}
+
+/// Names of what a system tells of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tells {
+    /// Its parts, whose times stand in its answers.
+    pub parts: Vec<&'static str>,
+    /// Whether its answers may tell of other parts, too, as behind a front that is somebody else's.
+    pub other_parts: bool,
+    /// What it counts as an observer, beside what all of them count.
+    pub counts: Vec<&'static str>,
 }
 
 /// What reading an experiment may refer to.
@@ -111,6 +138,16 @@ pub struct Experiment {
     pub plan: Plan,
     /// Texts that spans refer to, for diagnostics of drivers.
     pub sources: Sources,
+    /// What does not keep it from being run, and is hardly meant so.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Experiment {
+    /// All warnings as a person reads them, secrets redacted; `None` without any.
+    pub fn warned(&self, colour: Colour) -> Option<String> {
+        let shown = || self.plan.secrets.redact(&self.sources.warn(&self.warnings, colour));
+        (!self.warnings.is_empty()).then(shown)
+    }
 }
 
 /// An experiment that cannot be run.

@@ -1,4 +1,6 @@
-//! `{{env.NAME}}` and `{{factor.NAME}}` in any value: replaced in the tree before it is read.
+//! `{{folder}}`, `{{env.NAME}}` and `{{factor.NAME}}` in any value: replaced in the tree before it is read.
+
+use std::path::{Path, PathBuf};
 
 use super::factor::Combination;
 use super::request::Inputs;
@@ -10,6 +12,19 @@ use crate::template::{Piece, pieces};
 
 /// What a placeholder becomes; `None` leaves it to others.
 type Lookup<'a> = dyn FnMut(&str, Span) -> Option<Result<Value, Diagnostic>> + 'a;
+
+/// The tree with the folder of the file in place, as whoever is started here finds it.
+pub(super) fn folder(root: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Table {
+    let found: PathBuf = inputs.locate(Path::new("")).components().collect();
+    let folder = match found.to_string_lossy() {
+        here if here.is_empty() => ".".to_owned(),
+        other => other.into_owned(),
+    };
+    let mut lookup = |inner: &str, _: Span| {
+        (inner == "folder").then(|| Ok::<_, Diagnostic>(Value::String(folder.clone())))
+    };
+    Pass { lookup: &mut lookup, problems, replaced: &mut Vec::new() }.table(root)
+}
 
 /// The tree with variables of the environment in place. Notes each of them as a secret.
 pub(super) fn environment(

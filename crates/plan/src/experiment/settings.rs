@@ -4,31 +4,44 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::request::{BadSetting, Known};
+use super::request::{BadSetting, Known, Wrong};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Table, Value};
+use crate::process::System;
 
 /// What stands in for an address that is known when the run starts.
 const ADDRESS: &str = "127.0.0.1:1";
 
-/// What the bundled systems of an arm find wrong with their settings. `names`: of all that is started.
-pub(super) fn wrong(root: &Table, known: &dyn Known, names: &[String]) -> Vec<Diagnostic> {
-    let tables = ["system", "observer"].map(|key| root.get(key).map(|entry| &entry.node.value));
-    let tables = tables.into_iter().flatten().flat_map(|value| match value {
-        Value::Table(table) => vec![table],
-        Value::Array(nodes) => nodes
-            .iter()
-            .filter_map(|node| match &node.value {
-                Value::Table(table) => Some(table),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
-    });
-    tables.flat_map(|table| of_system(table, known, names)).collect()
+/// What the bundled systems of an arm find wrong with their settings; and settings that change nothing in it, with what
+/// to say where they do so in no other arm, either. The system is not given those. `names`: of all that is started.
+pub(super) fn judged(
+    root: &Table,
+    known: &dyn Known,
+    names: &[String],
+    system: Option<&mut System>,
+) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let own = tables(root, "system").flat_map(|table| of_system(table, known, names));
+    let (idle, wrong): (Vec<_>, Vec<_>) = own.partition(|(bad, _)| bad.kind == Wrong::Idle);
+    if let Some(system) = system {
+        system.set.retain(|key, _| !idle.iter().any(|(bad, _)| bad.key == *key));
+    }
+    let others = tables(root, "observer").flat_map(|table| of_system(table, known, names));
+    let wrong = wrong.into_iter().chain(others).map(|(_, problem)| problem).collect();
+    (wrong, idle.into_iter().map(|(_, problem)| problem).collect())
 }
 
-fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<Diagnostic> {
+fn tables<'a>(root: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> + use<'a> {
+    let nodes = root.get(key).map(|entry| match &entry.node.value {
+        Value::Array(nodes) => nodes.as_slice(),
+        _ => std::slice::from_ref(&entry.node),
+    });
+    nodes.unwrap_or_default().iter().filter_map(|node| match &node.value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
+fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<(BadSetting, Diagnostic)> {
     let Some(serve) = table.get("serve") else { return Vec::new() };
     let Some(system) = serve.node.as_str() else { return Vec::new() };
     let none = Table::default();
@@ -45,10 +58,7 @@ fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<Diagnost
         .entries
         .iter()
         .map(|entry| {
-            let text = match entry.node.to_json() {
-                Json::String(text) => text,
-                other => other.to_string(),
-            };
+            let text = text(&entry.node.to_json());
             let plausible = stand_in(&text, names);
             if plausible != text {
                 filled.insert(entry.key.as_str());
@@ -58,24 +68,38 @@ fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<Diagnost
         .collect();
     let bad = known.settings(system, &given).into_iter();
     // What a placeholder will stand for is not known, and so is nothing else of that setting.
-    let bad = bad.filter(|bad| bad.known.is_some() || !filled.contains(bad.key.as_str()));
-    bad.map(|bad| told(&bad, system, set, span)).collect()
+    let bad = bad.filter(|bad| bad.kind != Wrong::Value || !filled.contains(bad.key.as_str()));
+    let with_told = |bad: BadSetting| {
+        let problem = told(&bad, system, set, span);
+        (bad, problem)
+    };
+    bad.map(with_told).collect()
+}
+
+/// A setting as a bundled system is given it.
+pub(super) fn text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn told(bad: &BadSetting, system: &str, set: &Table, whole: Span) -> Diagnostic {
-    let BadSetting { key, what, known } = bad;
-    match (set.get(key), known) {
-        (Some(entry), Some(known)) => {
+    let BadSetting { key, what, kind } = bad;
+    let Some(entry) = set.get(key) else {
+        let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
+        let message = format!("the settings of `{system}`: {key}{what}");
+        return Diagnostic::new(whole, message, "the system would not start");
+    };
+    match kind {
+        Wrong::Unknown(known) => {
             let kind = format!("setting of `{system}`");
             Diagnostic::unknown(&kind, key, entry.key_span, known.iter().copied())
         }
-        (Some(entry), None) => {
+        Wrong::Value => {
             let message = format!("`{key}` of `{system}`: {what}");
             Diagnostic::new(entry.node.span, message, "the system would not start")
         }
-        (None, _) => {
-            let message = format!("the settings of `{system}`: {key}: {what}");
-            Diagnostic::new(whole, message, "the system would not start")
+        Wrong::Idle => {
+            let message = format!("`{key}` of `{system}` changes nothing in any arm");
+            Diagnostic::new(entry.key_span, message, what)
         }
     }
 }

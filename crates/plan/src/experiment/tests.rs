@@ -18,9 +18,11 @@ mod design;
 mod examples;
 mod expectation;
 mod fault;
+mod folder;
 mod levels;
 mod parts;
 mod schema;
+mod told;
 
 /// Files and environment in memory.
 #[derive(Default)]

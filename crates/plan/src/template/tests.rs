@@ -46,6 +46,16 @@ fn a_uuid_has_the_shape_of_version_four_and_differs_by_index() {
 }
 
 #[test]
+fn a_token_is_sixteen_digits_that_differ_by_index_alone() {
+    let token = text("{{token}}", 5);
+    assert_eq!(token.len(), 16);
+    assert!(token.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')), "{token}");
+    assert_eq!(text("/?nonce={{token}}", 5), format!("/?nonce={token}"));
+    let tokens = (0..10_000).map(|index| text("{{token}}", index));
+    assert_eq!(tokens.collect::<std::collections::BTreeSet<_>>().len(), 10_000);
+}
+
+#[test]
 fn random_numbers_fill_their_range_and_no_more() {
     let mut seen = [0_u32; 10];
     for index in 0..10_000 {
@@ -87,7 +97,8 @@ fn rows_give_their_fields() {
 #[test]
 fn rendering_grows_nothing_but_its_buffer() {
     let rows = rows();
-    let all = "{{sequence}}{{nonce}}{{uuid}}{{random 0..9}}{{bytes 20B}}{{row.id}}{{trial}}";
+    let all =
+        "{{sequence}}{{nonce}}{{uuid}}{{token}}{{random 0..9}}{{bytes 20B}}{{row.id}}{{trial}}";
     let template = compiled(all, Some(&rows));
     let mut out = Vec::with_capacity(256);
     let before = out.as_ptr();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use engine::StopSignal;
 use plan::criterion::{Criterion, Metric, Operator};
+use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Model};
 use plan::plan::{Arm, Plan};
@@ -54,6 +55,9 @@ pub fn capacity(args: &CapacityArgs) -> Result<Exit, Problem> {
     let mut live = Live::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the first step is the same as this file:\n\n{}", indented(equivalent)));
+    }
+    if let Some(warned) = loaded.experiment.warned(Colour::Off) {
+        live.say(&warned);
     }
     let redacted = |problem| redaction::of_problem(problem, &plan.secrets);
     let stop = interrupt::listen()?;

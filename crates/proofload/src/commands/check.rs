@@ -1,5 +1,7 @@
 //! `proofload check`: the whole plan, and with `--try` each operation once.
 
+use plan::diagnostic::Colour;
+
 use crate::cli::CheckArgs;
 use crate::exit::Exit;
 use crate::loading::load_file;
@@ -9,7 +11,11 @@ use crate::{interrupt, output, redaction};
 
 /// Prints the plan; sends nothing unless asked to.
 pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
-    let plan = load_file(&args.experiment, &args.plan)?.experiment.plan;
+    let experiment = load_file(&args.experiment, &args.plan)?.experiment;
+    if let Some(warned) = experiment.warned(Colour::Off) {
+        eprintln!("{warned}\n");
+    }
+    let plan = experiment.plan;
     output::print(&plan.describe())?;
     if !args.try_once {
         return Ok(Exit::Passed);

@@ -10,6 +10,7 @@ use engine::conduct::layout;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
+use plan::diagnostic::Colour;
 use plan::plan::{Arm, Plan};
 use record::folder::{Asked, Folder, Origin, RunReader, names};
 use record::summary::{Placement, Run, Severity, Summary};
@@ -42,6 +43,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let mut live = Live::new(args.output.quiet);
     if let Some(equivalent) = &loaded.equivalent {
         live.say(&format!("the same as this file:\n\n{}", indented(equivalent)));
+    }
+    if let Some(warned) = loaded.experiment.warned(Colour::Off) {
+        live.say(&warned);
     }
     let summary = execute(&loaded, &args.output, &mut live)?;
     Ok(exit(&summary.summary))

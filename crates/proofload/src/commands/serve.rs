@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use plan::diagnostic::near_miss;
-use plan::experiment::BadSetting;
-use serving::error::{BadOptions, ServeError};
+use plan::experiment::{BadSetting, Tells, Wrong};
+use serving::error::{BadOption, BadOptions, Kind, ServeError};
 use serving::options::Options;
 use serving::ready::Ready;
 
@@ -42,6 +42,12 @@ const TABLE: &[(&str, Serve, Check)] = &[
         |options| search::server::serve_index(options, announce),
         search::server::check_index,
     ),
+    ("exchange", |options| exchange::front::serve(options, announce), exchange::front::check),
+    (
+        "exchange-producer",
+        |options| exchange::producer::serve(options, announce),
+        exchange::producer::check,
+    ),
     ("search-judge", |options| search::judge::serve(options, announce), search::judge::check),
 ];
 
@@ -63,20 +69,41 @@ pub fn settings(system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting>
     };
     let settings = set.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect();
     let bad = check(&Options { settings, ..Options::default() }).err().unwrap_or_default();
-    let wrong = |problem: &String| {
-        let unknown = bad.unknown.iter().find(|unknown| unknown.problem == *problem);
-        let (key, what) = problem.split_once(": ").unwrap_or(("", problem));
-        BadSetting {
-            key: key.to_owned(),
-            what: what.to_owned(),
-            known: unknown.map(|unknown| unknown.known.clone()),
-        }
+    let wrong = |BadOption { key, what, kind }| {
+        let kind = match kind {
+            Kind::Value => Wrong::Value,
+            Kind::Unknown(known) => Wrong::Unknown(known),
+            Kind::Idle => Wrong::Idle,
+        };
+        BadSetting { key, what, kind }
     };
-    bad.problems.iter().map(wrong).collect()
+    bad.problems.into_iter().map(wrong).collect()
+}
+
+/// What a system says that it will tell of itself; nothing where that is not known.
+pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
+    let counts = |counts: &[&'static str]| Tells { counts: counts.to_vec(), ..Tells::default() };
+    let tells = match system {
+        "truth" => counts(&truth::report::COUNTS),
+        "mail" => counts(&mail::ledger::COUNTS),
+        "mail-crowd" => counts(&[]),
+        "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
+        "search-judge" => counts(&search::judge::COUNTS),
+        "search" => {
+            let front = set.get("front").map_or("", String::as_str);
+            let (parts, other_parts) = search::server::parts(front);
+            Tells { parts, other_parts, ..Tells::default() }
+        }
+        "registry" | "exchange-producer" => Tells::default(),
+        "exchange" => Tells { parts: exchange::front::PARTS.to_vec(), ..Tells::default() },
+        _ => return None,
+    };
+    Some(tells)
 }
 
 /// Serves until SIGTERM or SIGINT.
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
+    let refused = |error: &ServeError| refused(&args.system, error);
     let options = Options::parse(Some(&args.listen), &args.set)
         .map_err(|bad| refused(&ServeError::Options(bad)))?;
     let Some((_, serve, _)) = TABLE.iter().find(|(name, ..)| *name == args.system) else {
@@ -102,11 +129,18 @@ fn announce(ready: &Ready) {
     let _ = output::print(&format!("{}\n", ready.line()));
 }
 
-/// Bad options are one line alone, as launchers expect it: what there is stands in it. Of others the first line says
-/// what is wrong, with where and what to do below it.
-fn refused(error: &ServeError) -> Problem {
+/// Bad options are one line alone, as launchers expect it: what to do stands in it. Of others the first line says what
+/// is wrong, with where and what to do below it.
+fn refused(system: &str, error: &ServeError) -> Problem {
     match error {
-        ServeError::Options(_) => Problem::usage(error.to_string()),
+        ServeError::Options(bad) => {
+            let is_unknown = |one: &BadOption| matches!(one.kind, Kind::Unknown(_));
+            let where_to_look = match bad.problems.iter().any(is_unknown) {
+                true => format!(" (the settings of {system} are listed in {})", page(system)),
+                false => String::new(),
+            };
+            Problem::usage(format!("{bad}{where_to_look}"))
+        }
         ServeError::Stopped { doing, why, hint } => {
             Problem::environment(why).during(*doing).hint(*hint)
         }
@@ -116,9 +150,26 @@ fn refused(error: &ServeError) -> Problem {
     }
 }
 
+/// The page of the repository that lists a system's settings: that of its folder, which its name begins with.
+fn page(system: &str) -> String {
+    match system {
+        "search-front" => "experiments/fronts/README.md".to_owned(),
+        _ => format!("systems/{}/README.md", system.split('-').next().unwrap_or(system)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    #[test]
+    fn each_system_has_a_page() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let missing = NAMES.iter().map(|name| page(name)).filter(|page| !root.join(page).is_file());
+        assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
+    }
 
     /// Where each system's settings are described.
     const PAGES: &[(&str, &[&str])] = &[
@@ -131,15 +182,22 @@ mod tests {
         ("search", &[include_str!("../../../../systems/search/README.md"), FRONTS]),
         ("search-embedder", &[include_str!("../../../../systems/search/README.md")]),
         ("search-index", &[include_str!("../../../../systems/search/README.md")]),
+        ("exchange", &[EXCHANGE]),
+        ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
     ];
+    const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
 
     /// What there is to set beside these settings.
     fn known(system: &str, set: &[(&str, &str)]) -> Vec<&'static str> {
         let set = set.iter().chain(&[("?", "")]).map(|(key, text)| ((*key).into(), (*text).into()));
         let bad = settings(system, &set.collect());
-        bad.into_iter().find_map(|bad| bad.known).expect("there is no `?`")
+        let known = |bad: BadSetting| match bad.kind {
+            Wrong::Unknown(known) => Some(known),
+            _ => None,
+        };
+        bad.into_iter().find_map(known).expect("there is no `?`")
     }
 
     /// The values of a setting that decides which others there are, as the refusal of another value lists them.
@@ -168,7 +226,9 @@ mod tests {
                 _ => vec![known(system, &[])],
             };
             for key in lists.concat() {
-                let plain = key.strip_prefix("front_").unwrap_or(key);
+                let plain =
+                    ["front_", "producer_"].iter().find_map(|prefix| key.strip_prefix(*prefix));
+                let plain = plain.unwrap_or(key);
                 let is_described = |page: &&str| {
                     page.contains(&format!("`{key}`")) || page.contains(&format!("`{plain}`"))
                 };
@@ -185,6 +245,14 @@ mod tests {
         let by_way = known("search", &[]);
         for key in known("search-front", &[]).iter().filter(|key| **key != "upstream") {
             assert!(by_way.contains(&&*format!("front_{key}")), "front_{key}");
+        }
+    }
+
+    #[test]
+    fn all_settings_of_the_producer_can_be_given_by_way_of_the_exchange() {
+        let by_way = known("exchange", &[]);
+        for key in known("exchange-producer", &[]).iter().filter(|key| **key != "file_race") {
+            assert!(by_way.contains(&&*format!("producer_{key}")), "producer_{key}");
         }
     }
 }

@@ -213,13 +213,68 @@ http = { path = "/" }
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
+const NAMES: &str = r#"title = "names"
+[factors]
+path = ["direct", "front"]
+[system]
+serve = "search"
+set = { front = "{{factor.path}}", front_cost = "2ms" }
+[[observer]]
+name = "judge"
+serve = "search-judge"
+set = { search = "{system.gateway}" }
+expect = "recall >= 0.95 and planted_first >= 0"
+[load]
+connections = 1
+operations = 5
+[[operation]]
+http = { path = "/", server_timing = ["front", "gateway", ["embed"]] }
+"#;
+
+/// What a run would find out at its end is said before it begins.
+#[test]
+fn names_that_nobody_tells_are_refused_before_the_run() {
+    let lab = Lab::new();
+    let wrong = NAMES.replace("recall", "recal").replace("gateway\", [", "gatway\", [");
+    lab.write("wrong.toml", &wrong);
+    let ran = lab.proofload(&["check", "wrong.toml"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    for told in
+        ["did you mean `recall`?", "did you mean `gateway`?", "wrong.toml:11:", "wrong.toml:16:"]
+    {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    assert_eq!(ran.stderr.matches("error: ").count(), 2, "{}", ran.stderr);
+}
+
+#[test]
+fn settings_of_a_front_stand_beside_an_arm_without_one() {
+    let lab = Lab::new();
+    lab.write("both.toml", NAMES);
+    let ran = lab.proofload(&["check", "both.toml"]);
+    assert_eq!((ran.code, &*ran.stderr), (0, ""));
+    assert_eq!(ran.stdout.matches("front_cost=2ms").count(), 1, "{}", ran.stdout);
+    let ran = lab.proofload(&["check", "both.toml", "--set", "factors.path=[\"direct\"]"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told = "warning: `front_cost` of `search` changes nothing in any arm";
+    assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+}
+
 #[test]
 fn a_near_miss_is_named_by_what_is_served() {
     let lab = Lab::new();
     let ran = lab.proofload(&["serve", "search", "--set", "wrkers=1"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("; did you mean workers?"), "{}", ran.stderr);
-    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    let told = "error: wrkers: no setting of the search service; did you mean workers? (the settings of search are \
+                listed in systems/search/README.md)\n";
+    assert_eq!(ran.stderr, told);
+    let ran = lab.proofload(&["serve", "search", "--listen", "8080"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(
+        ran.stderr.ends_with("got \"8080\"; write --listen 127.0.0.1:8080\n"),
+        "{}",
+        ran.stderr
+    );
     let ran = lab.proofload(&["serve", "serch"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("did you mean search? "), "{}", ran.stderr);

@@ -1,6 +1,6 @@
 //! Arms held against each other in one run, and runs afterwards, with real processes.
 
-use record::summary::{Change, Summary};
+use record::summary::{Change, Comparison, Summary};
 
 use crate::lab::{Lab, assert_measured};
 
@@ -33,6 +33,13 @@ fn word(summary: &Summary, candidate: &str) -> Change {
     one.unwrap_or_else(|| panic!("{candidate} is compared")).result
 }
 
+/// `in 3 of 12 blocks the generator waited for its processor, …`
+fn crowded_blocks(one: &Comparison) -> u32 {
+    let note = one.note.as_deref().filter(|note| note.contains("waited for its processor"));
+    let count = note.and_then(|note| note.strip_prefix("in ")?.split(' ').next()?.parse().ok());
+    count.unwrap_or(0)
+}
+
 #[test]
 fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     let lab = Lab::alone();
@@ -44,7 +51,10 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     assert!(slower.ratio.is_some_and(|ratio| ratio > 2.0), "{slower:?}");
     assert_eq!((slower.of.as_str(), slower.points.len() as u32), ("service_time", slower.blocks));
     assert_eq!(slower.blocks + slower.left_out.len() as u32, 12, "{slower:?}");
-    if slower.blocks >= 7 {
+    let in_a_crowd = crowded_blocks(slower) * 2 > slower.blocks;
+    if in_a_crowd {
+        assert_eq!(word(&summary, "20ms"), Change::Undecided, "what the crowd made is no change");
+    } else if slower.blocks >= 7 {
         assert_eq!((word(&summary, "20ms"), slower.size_certain), (Change::Changed, true));
     } else {
         // The run says that its generator was late, and so few blocks decide nothing.
@@ -66,13 +76,20 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
         let json = ["compare", "run", "run", "--format", "json", "--criterion", bound];
         lab.proofload(&json)
     };
+    // Of each arm a bound is judged, and one in a crowd leaves it open.
+    let is_open = compared.stdout.contains("not decided: in ");
     let kept = bounded("p50 < 5000%");
-    assert_eq!(kept.code, 0, "{kept:?}");
+    assert_eq!(kept.code, if is_open { 3 } else { 0 }, "{kept:?}");
     let broken = bounded("p50 > 5000%");
-    assert_eq!(broken.code, 1, "{broken:?}");
     let found: serde_json::Value = serde_json::from_str(&broken.stdout).expect("JSON alone");
     assert_eq!(found["format"], "proofload-comparison/1");
-    assert_eq!(found["criteria"][0]["result"], "fail");
+    if !is_open {
+        assert_eq!(
+            (broken.code, &found["criteria"][0]["result"]),
+            (1, &"fail".into()),
+            "{broken:?}"
+        );
+    }
     let trials = found["comparisons"][0]["trials"]["baseline"].as_u64();
     assert!(trials.is_some_and(|trials| trials <= 12), "{found}");
 }

@@ -1,10 +1,11 @@
 //! The search service as its clients meet it: what was acknowledged is found whatever was killed, parts come back,
 //! and recall is judged by somebody else.
 
-mod asking;
+pub mod asking;
 mod fronts;
 mod judged;
 mod kills;
+mod model;
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-use record::summary::{Grade, Trial, Validity};
+use record::summary::{Grade, Model, Trial, Validity};
 
 use super::*;
 use crate::example;
@@ -131,4 +131,18 @@ fn an_open_load_has_a_pool_for_each_target() {
     let little = |targets| flow::little(&trial, &Context { targets, ..CONTEXT });
     assert!(little(1).is_some_and(|claim| claim.contains("connections would be busy")));
     assert!(little(2).is_none_or(|claim| !claim.contains("connections would be busy")));
+}
+
+#[test]
+fn what_a_closed_load_began_before_the_phase_contradicts_nothing() {
+    let little = |model, mean: f64| {
+        let mut trial = sound(1);
+        trial.load.model = model;
+        trial.load.connections = 40;
+        trial.in_flight.mean = mean;
+        flow::little(&trial, &CONTEXT)
+    };
+    assert_eq!(little(Model::Closed, 40.0), None);
+    assert!(little(Model::Closed, 40.1).is_some(), "there are no more");
+    assert!(little(Model::Open, 40.0).is_some());
 }

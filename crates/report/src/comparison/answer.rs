@@ -1,5 +1,7 @@
 //! The word: differences of blocks, corrected for all questions of the run.
 
+use std::collections::BTreeSet;
+
 use plan::plan::Plan;
 use record::summary::{Arm, Change, Comparison, Operation, Point, Shares, Shift, Trial};
 use stats::comparison::correction::holm;
@@ -25,6 +27,8 @@ struct Answer<'a> {
     question: Question<'a>,
     blocks: Blocks<'a>,
     points: Vec<Point>,
+    /// Blocks in which a closed load waited for its processor.
+    crowded: usize,
     /// On the scale of the margin: log-ratios, or shares.
     difference: Option<Difference>,
     robust: Option<f64>,
@@ -35,10 +39,17 @@ struct Answer<'a> {
 
 /// Every declared comparison, over the blocks in which both trials may be used.
 ///
-/// p-values are corrected by Holm's rule over all of them. In a rehearsal nothing is decided.
-pub fn judge(plan: &Plan, arms: &[Arm], deciles: &Deciles) -> Vec<Comparison> {
-    let answers: Vec<Answer<'_>> =
+/// p-values are corrected by Holm's rule over all of them. In a rehearsal nothing is decided, and neither is what rests
+/// mostly on blocks with a `crowded` trial (by its number).
+pub fn judge(
+    plan: &Plan,
+    arms: &[Arm],
+    deciles: &Deciles,
+    crowded: &BTreeSet<u32>,
+) -> Vec<Comparison> {
+    let mut answers: Vec<Answer<'_>> =
         questions(plan).into_iter().map(|one| answer(plan, arms, deciles, one)).collect();
+    answers.iter_mut().for_each(|answer| answer.crowded = answer.blocks.holding(crowded));
     let raw = |answer: &Answer<'_>| answer.difference.map_or(1.0, |difference| difference.p);
     let corrected = holm(&answers.iter().map(raw).collect::<Vec<_>>());
     let tests = answers.len();
@@ -60,8 +71,16 @@ fn answer<'a>(
     } else {
         Vec::new()
     };
-    let mut answer =
-        Answer { question, blocks, points, difference: None, robust: None, moments: None, shift };
+    let mut answer = Answer {
+        question,
+        blocks,
+        points,
+        crowded: 0,
+        difference: None,
+        robust: None,
+        moments: None,
+        shift,
+    };
     if answer.without() > 0 {
         // What is left are the lucky blocks: their difference says nothing of the rest.
         return answer;
@@ -112,10 +131,13 @@ impl Answer<'_> {
     /// `p`: corrected for this many tests.
     fn finish(self, p: f64, tests: usize, rehearsal: bool) -> Comparison {
         let decision = match &self.difference {
-            Some(difference) if !rehearsal => decide(difference, p, self.margin()),
+            Some(difference) if !rehearsal && !self.is_crowded() => {
+                decide(difference, p, self.margin())
+            }
             _ => Decision::Undecided,
         };
-        let undecided = decision == Decision::Undecided && !rehearsal;
+        // Of a crowd more blocks are no cure.
+        let undecided = decision == Decision::Undecided && !rehearsal && !self.is_crowded();
         let shares = self.question.metric == Metric::Failed;
         let ends = self.difference.and_then(|one| one.interval);
         let (low, high) = (ends.map(|ends| ends.low), ends.map(|ends| ends.high));
@@ -153,6 +175,11 @@ impl Answer<'_> {
         }
     }
 
+    /// Whether most blocks say as much of the crowd as of the target.
+    fn is_crowded(&self) -> bool {
+        self.crowded * 2 > self.blocks.usable.len()
+    }
+
     /// The margin on the scale of the difference.
     fn margin(&self) -> f64 {
         margin(self.question.metric, self.question.margin)
@@ -183,12 +210,21 @@ impl Answer<'_> {
         } else if without > 0 {
             let name = self.question.name;
             Some(format!("in {without} of the blocks a trial has no value of {name}"))
+        } else if self.is_crowded() {
+            Some(crowd(self.crowded, self.blocks.usable.len()))
         } else if (self.points.len() as u64) < fewest_blocks(tests) {
             Some("so few blocks cannot show a change, however large it is".to_owned())
         } else {
-            None
+            (self.crowded > 0).then(|| crowd(self.crowded, self.blocks.usable.len()))
         }
     }
+}
+
+/// What stands against an answer from so many of all blocks.
+fn crowd(crowded: usize, of: usize) -> String {
+    format!(
+        "in {crowded} of {of} blocks the generator waited for its processor, so that the difference may be the crowd's"
+    )
 }
 
 /// A margin on the scale of the difference: of ratios the logarithm, so that it is symmetric.

@@ -1,5 +1,7 @@
 //! The blocks of two arms in which both trials may be used.
 
+use std::collections::BTreeSet;
+
 use record::summary::{Arm, CountsFor, Trial};
 
 /// Two trials of one block.
@@ -35,6 +37,14 @@ impl<'a> Blocks<'a> {
             }
         }
         blocks
+    }
+
+    /// How many of the usable ones hold one of these trials.
+    pub fn holding(&self, trials: &BTreeSet<u32>) -> usize {
+        let holds = |block: &&Block<'_>| {
+            [block.baseline, block.candidate].iter().any(|trial| trials.contains(&trial.index))
+        };
+        self.usable.iter().filter(holds).count()
     }
 }
 

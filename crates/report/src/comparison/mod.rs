@@ -19,6 +19,7 @@ pub mod stored;
 
 pub use answer::judge;
 pub use deciles::Deciles;
+pub(crate) use question::questions;
 
 #[cfg(test)]
 mod tests;

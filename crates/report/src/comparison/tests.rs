@@ -3,7 +3,7 @@ use plan::plan::TrialPlan;
 use record::Outcome;
 use record::summary::{Change, Comparison, Summary};
 
-use crate::simulated::{One, designed, file};
+use crate::simulated::{One, designed, designed_with, file};
 
 /// Two factors, one of which is compared in these metrics.
 fn experiment(levels: &str, baseline: &str, metrics: &[&str], blocks: u32) -> String {
@@ -253,4 +253,57 @@ fn blocks_whose_quantile_is_among_failures_are_not_passed_over() {
     assert_eq!(p50.blocks, 10);
     assert_eq!((p99.result, p99.blocks, p99.low), (Change::Undecided, 9, None));
     assert_eq!(p99.note.as_deref(), Some("in 1 of the blocks a trial has no value of p99"));
+}
+
+/// A closed load, slower by half in one arm, whose worker waits for its processor a third of the time in these trials.
+fn in_a_crowd(crowded: impl Fn(&TrialPlan) -> bool) -> Summary {
+    let file = experiment("\"old\", \"new\"", "\"old\"", &["goodput", "p50"], 10);
+    let closed = file.replace("rate = \"100/s\"", "connections = 1");
+    let one =
+        |trial: &TrialPlan, index| One::answered(service(trial, index, [1.0, 1.5][trial.arm]));
+    designed_with(&closed, &Options::default(), (100, 400), one, |planned, trial| {
+        if crowded(planned) {
+            trial.generator.worker_run_queue_ns = vec![trial.generator.watched_ns / 3];
+        }
+    })
+}
+
+#[test]
+fn what_a_crowd_made_of_a_closed_load_is_no_change() {
+    let quiet = in_a_crowd(|_| false);
+    assert_eq!(quiet.comparisons[1].result, Change::Changed);
+    assert!(quiet.comparisons.iter().all(|one| one.note.is_none()));
+    // One arm suffices: its blocks say as much of the crowd as of the target.
+    let summary = in_a_crowd(|trial| trial.arm == 1);
+    for one in &summary.comparisons {
+        assert_eq!((one.result, one.blocks, one.needs_blocks), (Change::Undecided, 10, None));
+        let note = "in 10 of 10 blocks the generator waited for its processor, so that the difference may be the crowd's";
+        assert_eq!(one.note.as_deref(), Some(note));
+    }
+    let found = summary.findings.iter().filter(|one| one.code == "closed-load-crowded");
+    assert_eq!(found.count(), 10);
+    assert!(finding(&summary, "undecided-comparison").unwrap().claim.contains("the crowd's"));
+    let told = "in 10 of 20 trials the generator of a closed load waited for its processor";
+    assert!(
+        summary.verdict.reasons.iter().any(|why| why.starts_with(told)),
+        "{:?}",
+        summary.verdict
+    );
+    let page = crate::pages::markdown::render(&summary);
+    assert!(
+        page.contains("new goodput, new p50: in 10 of 10 blocks the generator waited"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_few_crowded_blocks_are_told_beside_the_answer() {
+    let summary = in_a_crowd(|trial| trial.block <= 3 && trial.arm == 0);
+    let p50 = &summary.comparisons[1];
+    assert_eq!((p50.result, p50.blocks), (Change::Changed, 10));
+    assert!(p50.note.as_deref().unwrap().starts_with("in 3 of 10 blocks the generator waited"));
+    let page = crate::pages::markdown::render(&summary);
+    assert!(page.contains("in 3 of 10 blocks the generator waited"), "{page}");
+    let six = in_a_crowd(|trial| trial.block <= 6);
+    assert_eq!(six.comparisons[1].result, Change::Undecided, "most of them");
 }

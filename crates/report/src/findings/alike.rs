@@ -65,46 +65,55 @@ impl Alike<'_> {
     /// The claim, with where it is from and where else it is met, as far as there is an elsewhere.
     pub fn claim(&self, summary: &Summary) -> String {
         let claim = &self.clearest.claim;
-        let place = match self.clearest.trial {
+        match self.clearest.trial {
             Some(trial) => self.of_trial(trial, &summary.arms),
             None if self.all.len() > 1 => {
                 let what = if is_empty(self.clearest) { "comparison" } else { "arm" };
-                Some(format!("the like in {}", more(self.all.len() - 1, what)))
+                format!("{claim} (the like in {})", more(self.all.len() - 1, what))
             }
-            None => None,
-        };
-        format!("{claim}{}", place.map_or(String::new(), |place| format!(" ({place})")))
+            None => claim.clone(),
+        }
     }
 
-    /// `trial 3 of path=front; in 2 of its 10 trials, 1 of 10 of path=direct`, where there are several.
-    fn of_trial(&self, trial: u32, arms: &[Arm]) -> Option<String> {
-        if arms.iter().map(|arm| arm.trials.len()).sum::<usize>() <= 1 {
-            return None;
-        }
+    /// `in trial 3 of 20, path=front: … (2 of its 10 trials show it, 1 of 10 of path=direct)`, where there are several:
+    /// figures of a claim are those of one trial, and not those of the arm.
+    fn of_trial(&self, trial: u32, arms: &[Arm]) -> String {
+        let claim = &self.clearest.claim;
         let holds = |arm: &&Arm| arm.trials.iter().any(|one| one.index == trial);
-        let own = arms.iter().find(holds);
-        let several = arms.len() > 1;
-        let mut place = format!("trial {trial}");
-        place.extend(own.filter(|_| several).map(|arm| format!(" of {}", arm.name)));
+        let trials = arms.iter().map(|arm| arm.trials.len()).sum::<usize>();
+        let Some(own) = arms.iter().find(holds).filter(|_| trials > 1) else {
+            return claim.clone();
+        };
+        // What names its trial itself tells of the run's course.
+        let place = match claim.contains(&format!("trial {trial}")) {
+            true => String::new(),
+            false if arms.len() > 1 => format!("in trial {trial} of {trials}, {}: ", own.name),
+            false => format!("in trial {trial} of {trials}: "),
+        };
+        format!("{place}{claim}{}", self.elsewhere(own, arms))
+    }
+
+    /// ` (2 of its 10 trials show it, 1 of 10 of path=direct)`, where several do.
+    fn elsewhere(&self, own: &Arm, arms: &[Arm]) -> String {
         if self.all.len() == 1 {
-            return Some(place);
+            return String::new();
         }
         if arms.iter().all(|arm| self.met(arm) == arm.trials.len()) {
-            place.push_str(&format!("; in all {} trials", self.all.len()));
-            return Some(place);
+            return format!(" (all {} trials show it)", self.all.len());
         }
-        place.extend(own.map(|arm| {
-            let its = if several { "its " } else { "" };
-            format!("; in {} of {its}{} trials", self.met(arm), arm.trials.len())
-        }));
-        let others = arms.iter().filter(|arm| !holds(arm) && self.met(arm) > 0);
+        let whose = if arms.len() > 1 { "its" } else { "the" };
+        let mut met = match (self.met(own), own.trials.len()) {
+            (met, all) if met == 1 => format!("{met} of {whose} {all} trials shows it"),
+            (met, all) => format!("{met} of {whose} {all} trials show it"),
+        };
+        let others = arms.iter().filter(|arm| arm.name != own.name && self.met(arm) > 0);
         let named = others.clone().take(BESIDE);
-        place.extend(
+        met.extend(
             named.map(|arm| format!(", {} of {} of {}", self.met(arm), arm.trials.len(), arm.name)),
         );
         let left = others.count().saturating_sub(BESIDE);
-        place.extend((left > 0).then(|| format!(", and in {}", more(left, "arm"))));
-        Some(place)
+        met.extend((left > 0).then(|| format!(", and in {}", more(left, "arm"))));
+        format!(" ({met})")
     }
 
     /// Trials of an arm that show it.

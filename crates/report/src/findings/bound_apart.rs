@@ -1,7 +1,8 @@
 //! The finding that arms are held against each other of which the generator limits one, or both.
 
-use record::summary::{Arm, Machine, Model, Severity, Trial};
+use record::summary::{Model, Severity, Trial};
 
+use super::of_run::Whole;
 use super::pair::Pair;
 use super::{Noticed, Row};
 use crate::number::percent;
@@ -25,7 +26,7 @@ pub const BOUND_APART: Row = Row {
 };
 
 /// The pair of arms with the busiest worker.
-pub(super) fn bound_apart(arms: &[Arm], _: &Machine) -> Option<Noticed> {
+pub(super) fn bound_apart(&Whole { arms, .. }: &Whole<'_>) -> Option<Noticed> {
     let pairs = (1..).zip(arms).flat_map(|(from, one)| {
         arms.iter().skip(from).filter_map(move |other| Pair::of([one, other]))
     });

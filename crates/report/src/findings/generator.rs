@@ -3,7 +3,7 @@
 use record::summary::{Generator, Model, Severity};
 
 use super::bound_apart::BUSY;
-use super::{AUDIT_CONTRADICTION, Case, Noticed, Row};
+use super::{AUDIT_CONTRADICTION, CROWDED, Case, Noticed, Row};
 use crate::number::{duration, percent};
 use crate::summarize::validity;
 
@@ -72,6 +72,34 @@ pub const BOUND: Row = Row {
             Noticed::new(claim, "add workers with `--workers`, on cores of their own")
                 .with("cpu_ratio", ratio),
         )
+    },
+};
+
+/// Waiting of a closed loop, which nothing else shows.
+pub const CROWDED_ROW: Row = Row {
+    code: CROWDED,
+    severity: Severity::Warning,
+    clearest: Some("waited_ratio"),
+    title: "a closed load waited for its processor",
+    explain: "In a closed loop nothing is ever late: a worker that waits for its processor sends less, and no lag says \
+              so. During more than 5 % of the measure phase a worker was ready and did not run, or the hypervisor took \
+              that much processor time away. By so much may throughput and times be off, and rates that differ by 5 % \
+              count as equal. What the trial got done is then that of a crowded machine, and no property of the target: \
+              comparisons say how many of their blocks hold such a trial, and one of which most do is undecided. Stop \
+              what else runs on this machine, give the workers processors of their own, or offer a rate, where \
+              dispatch lag shows what the crowd did. Users who think are not held up by a wait that is shorter than \
+              their thinking.",
+    check: |case| {
+        let why = validity::crowding(case.trial, case.facts)?;
+        let generator = &case.trial.generator;
+        let claim = format!("{why}: throughput and times are those of a crowded machine");
+        let advice = "stop other work on this machine, or give the workers processors of their own";
+        let waited = generator.run_queue_ratio.max(generator.steal_ratio);
+        let noticed = Noticed::new(claim, advice)
+            .with("waited_ratio", waited)
+            .with("run_queue_ratio", generator.run_queue_ratio)
+            .with("steal_ratio", generator.steal_ratio);
+        Some(noticed)
     },
 };
 

@@ -1,9 +1,11 @@
 //! The finding that a level adds time outside of the part that does the work: arms of one difference, held against each
 //! other block by block.
 
-use record::summary::{Arm, Machine, Operation, Severity, Trial};
+use record::summary::{Arm, Operation, Severity, Trial};
+use serde_json::Value;
 use stats::comparison::paired;
 
+use super::of_run::Whole;
 use super::pair::Pair;
 use super::parts::{Told, noticeable, own, time};
 use super::{Noticed, Row};
@@ -27,15 +29,26 @@ pub const LEVEL_ADDS: Row = Row {
               level puts in the way adds it. Blocks say how certain that is: with five or more, the 95 % interval begins \
               above half of what is told, and above what the generator itself may have added; with fewer, it is more than \
               loopback and the instrument make at all. The part itself is told with either level, so that a part which \
-              only waits for a processor is seen as well.",
+              only waits for a processor is seen as well. Levels are held against the baseline of the comparison of \
+              their factor, or else against its first level.",
     check: |_| None,
 };
 
 /// The pair of arms in which one level adds most outside of the part that both tell, with what the same level adds
-/// elsewhere.
-pub(super) fn level_adds(arms: &[Arm], _: &Machine) -> Option<Noticed> {
+/// elsewhere. What others add to the baseline comes before what the baseline adds to others.
+pub(super) fn level_adds(whole: &Whole<'_>) -> Option<Noticed> {
+    let arms = whole.arms;
     let pairs = arms.iter().flat_map(|slow| arms.iter().map(move |fast| [slow, fast]));
-    let mut added: Vec<Added<'_>> = pairs.filter_map(Added::of).collect();
+    let added: Vec<Added<'_>> = pairs.filter_map(Added::of).collect();
+    let held_against = |place: usize| {
+        let is = |one: &&Added<'_>| {
+            let level = &one.pair.arms[place].factors[one.pair.factor];
+            baseline(whole, one.pair.factor) == Some(level)
+        };
+        added.iter().filter(is).cloned().collect::<Vec<_>>()
+    };
+    let (to_it, of_it) = (held_against(1), held_against(0));
+    let mut added = if to_it.is_empty() { of_it } else { to_it };
     added.sort_by(|a, b| b.outside().total_cmp(&a.outside()));
     let most = added.first()?;
     let [slow, fast] = &most.pair.levels;
@@ -67,6 +80,13 @@ pub(super) fn level_adds(arms: &[Arm], _: &Machine) -> Option<Noticed> {
     })
 }
 
+/// The level that others are held against: that of the comparison, or else the first.
+fn baseline<'a>(whole: &Whole<'a>, factor: &str) -> Option<&'a Value> {
+    let compared = whole.comparisons.iter().find(|one| one.factor == factor);
+    let first = || whole.arms.iter().find_map(|arm| arm.factors.get(factor));
+    compared.map(|one| &one.baseline).or_else(first)
+}
+
 /// What the level of the first adds at other levels of what else there is.
 fn beside(added: &[Added<'_>]) -> String {
     let (most, others) = added.split_first().expect("there is one");
@@ -80,6 +100,7 @@ fn beside(added: &[Added<'_>]) -> String {
 }
 
 /// Two arms of one difference, with the part that both tell.
+#[derive(Clone)]
 struct Added<'a> {
     operation: &'a str,
     fast: Told<'a>,

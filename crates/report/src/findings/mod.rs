@@ -1,14 +1,15 @@
 //! What the analysis notices about a trial: one table, one row a finding.
 //!
 //! Effects decide, resources explain: a row about a resource speaks only where lag, missed
-//! operations or a failed plan show that something was wrong. Not here: whether a trial may be used
+//! operations or a failed plan show that something was wrong, or where nothing could show it, as in a closed loop.
+//! Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see [`crate::pages`]).
 //!
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
-//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
-//! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
+//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `race`, `of_run` and `scaling` (what
+//! needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
 
 mod alike;
 mod bound_apart;
@@ -28,6 +29,7 @@ mod of_run;
 pub mod over_time;
 mod pair;
 mod parts;
+mod race;
 mod scaling;
 pub mod shape;
 mod signatures;
@@ -36,7 +38,7 @@ mod target;
 mod under_test;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::summary::{Finding, Severity};
 use serde_json::Value;
@@ -46,7 +48,7 @@ pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
 pub(crate) use design::plain;
 pub(crate) use load::waited_share;
-pub(crate) use of_run::of_run;
+pub(crate) use of_run::{Whole, of_run};
 pub use over_time::OverTime;
 pub(crate) use scaling::of_scaling;
 pub use shape::Shape;
@@ -66,6 +68,9 @@ pub const NOT_EXECUTED: &str = "trial-not-executed";
 pub const REPEATED: &str = "block-repeated";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
+
+/// Code of the finding that a closed load waited for its processor.
+pub(crate) const CROWDED: &str = "closed-load-crowded";
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +122,7 @@ pub const TABLE: &[Row] = &[
     steady::DRIFT,
     steady::LEVEL_SHIFT,
     steady::UNEVEN,
+    generator::CROWDED_ROW,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::STEAL,
@@ -166,7 +172,7 @@ pub const TABLE: &[Row] = &[
     distribution::ALONE,
     work::FEW_REQUESTS,
     under_test::SHARED_MACHINE,
-    of_run::RACE,
+    race::RACE,
     of_run::FEW_TRIALS,
     capacity::DISORDER,
     course::RESUMED_ROW,
@@ -183,6 +189,11 @@ pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
         .iter()
         .filter_map(|row| (row.check)(case).map(|noticed| row.found(case, noticed)))
         .collect()
+}
+
+/// The trials of closed loads that waited for their processor, by number.
+pub(crate) fn crowded(findings: &[Finding]) -> BTreeSet<u32> {
+    findings.iter().filter(|one| one.code == CROWDED).filter_map(|one| one.trial).collect()
 }
 
 /// The row with this code.

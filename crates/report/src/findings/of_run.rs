@@ -1,15 +1,30 @@
 //! Findings that need several trials, or the machine of the run.
 
+use plan::comparison::Comparison;
 use record::summary::{Arm, Finding, Machine, Severity, Trial};
-use stats::race::{Dose, Race};
+use stats::comparison::power::fewest_blocks;
 
 use super::bound_apart::{BOUND_APART, bound_apart};
 use super::level_adds::{LEVEL_ADDS, level_adds};
+use super::race::{RACE, race};
 use super::{Noticed, Row, course};
-use crate::number::{bytes, count, duration, percent, rate};
+use crate::number::{bytes, count};
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole<'a> {
+    /// Every arm, in the order of the plan.
+    pub arms: &'a [Arm],
+    /// Where they were executed.
+    pub machine: &'a Machine,
+    /// What the plan compares,
+    pub comparisons: &'a [Comparison],
+    /// and how many questions these are, of each level and metric one.
+    pub questions: usize,
+}
 
 /// A finding about a whole run.
-type Look = fn(&[Arm], &Machine) -> Option<Noticed>;
+type Look = fn(&Whole<'_>) -> Option<Noticed>;
 
 /// What looks at a whole run, with its row.
 const LOOKS: [(&Row, Look); 6] = [
@@ -22,8 +37,8 @@ const LOOKS: [(&Row, Look); 6] = [
 ];
 
 /// Everything that the table notices about all trials together.
-pub fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
-    LOOKS.iter().filter_map(|(row, look)| Some(course::of_run(row, look(arms, machine)?))).collect()
+pub fn of_run(whole: &Whole<'_>) -> Vec<Finding> {
+    LOOKS.iter().filter_map(|(row, look)| Some(course::of_run(row, look(whole)?))).collect()
 }
 
 /// Memory nearly full.
@@ -51,28 +66,16 @@ pub const CONSTANT_FAILURES: Row = Row {
     check: |_| None,
 };
 
-/// Failures that come with neighbours.
-pub const RACE: Row = Row {
-    code: "race-window",
-    severity: Severity::Info,
-    clearest: None,
-    title: "failures grow with the rate as in a race",
-    explain: "The share of failed operations over arms with different rates λ fits 1 − exp(−λ·w) and no constant \
-              share (rule R31): an operation fails where another one comes within a window of w. That is what a \
-              race between two operations looks like, and it says how many will fail at other rates. Two rates \
-              can only suggest it; three or more test it.",
-    check: |_| None,
-};
-
 /// Few trials.
 pub const FEW_TRIALS: Row = Row {
     code: "few-trials",
     severity: Severity::Info,
     clearest: None,
     title: "arms have few trials",
-    explain: "Arms were executed fewer than three times (rule R37). Two trials of the same thing differ, too, and by \
-              how much is not known from so few: a difference between arms cannot be told from that. Plan more \
-              blocks.",
+    explain: "Arms were executed less often than any test over blocks takes to show a change (rule R37): the smallest \
+              p-value of so few, corrected for all comparisons of the run, is above 5 %, however large the difference. \
+              Two trials of the same thing differ, too. `proofload check` refuses comparisons with fewer blocks than \
+              that; without comparisons it is what one would need.",
     check: |_| None,
 };
 
@@ -80,7 +83,7 @@ fn counted(arms: &[Arm]) -> impl Iterator<Item = &Trial> {
     arms.iter().flat_map(Arm::counted)
 }
 
-fn memory(arms: &[Arm], machine: &Machine) -> Option<Noticed> {
+fn memory(&Whole { arms, machine, .. }: &Whole<'_>) -> Option<Noticed> {
     let held = |trial: &Trial| -> u64 {
         let processes = trial.systems.iter().flat_map(|system| &system.processes);
         processes.map(|process| process.rss_peak_bytes).sum()
@@ -100,11 +103,11 @@ fn memory(arms: &[Arm], machine: &Machine) -> Option<Noticed> {
     Some(noticed)
 }
 
-fn constant_failures(arms: &[Arm], _: &Machine) -> Option<Noticed> {
+fn constant_failures(whole: &Whole<'_>) -> Option<Noticed> {
     const TRIALS: usize = 3;
     const FEWEST: u64 = 3;
     let seen: Vec<(u64, u64)> =
-        counted(arms).map(|one| (one.accounting.failed, one.accounting.started)).collect();
+        counted(whole.arms).map(|one| (one.accounting.failed, one.accounting.started)).collect();
     let failed = seen.first()?.0;
     let (least, most) = (seen.iter().map(|one| one.1).min()?, seen.iter().map(|one| one.1).max()?);
     let same = seen.iter().all(|one| one.0 == failed);
@@ -122,47 +125,22 @@ fn constant_failures(arms: &[Arm], _: &Machine) -> Option<Noticed> {
     Some(Noticed::new(claim, advice).with("failed", failed).with("trials", seen.len()))
 }
 
-/// Failures of an arm with an open load, none of it missed.
-fn dose(arm: &Arm) -> Option<Dose> {
-    let rate = arm.counted().next()?.load.offered_rate?;
-    let sums = || arm.counted().map(|trial| trial.accounting);
-    let whole = sums().all(|sums| sums.missed == 0);
-    let failed = sums().map(|sums| sums.failed).sum::<u64>() as f64;
-    let begun = sums().map(|sums| sums.started).sum::<u64>() as f64;
-    (whole && rate > 0.0 && begun > failed).then_some(Dose { rate, failed, begun })
-}
-
-fn race(arms: &[Arm], _: &Machine) -> Option<Noticed> {
-    let doses: Vec<Dose> = arms.iter().filter_map(dose).collect();
-    let found = Race::of(&doses)?;
-    let fast = doses.iter().map(|dose| dose.rate).fold(0.0, f64::max);
-    let expected = |times: f64| percent(found.share_at(times * fast));
-    let claim = format!(
-        "the share of failures grows with the rate as in a race with a window of {}: {} at {}, {} at twice and {} \
-         at ten times that rate",
-        duration((found.window * 1e9).round() as u64),
-        expected(1.0),
-        rate(fast),
-        expected(2.0),
-        expected(10.0)
-    );
-    let noticed = Noticed::new(claim, "look for two operations that must not meet")
-        .with("window_s", found.window)
-        .with("misfit", found.misfit)
-        .with("misfit_of_a_constant_share", found.misfit_of_a_constant_share);
-    Some(noticed)
-}
-
-fn few_trials(arms: &[Arm], _: &Machine) -> Option<Noticed> {
-    const ENOUGH: usize = 3;
-    let executed: Vec<usize> =
-        arms.iter().map(|arm| arm.counted().count()).filter(|&trials| trials > 0).collect();
+fn few_trials(whole: &Whole<'_>) -> Option<Noticed> {
+    let executed = whole.arms.iter().map(|arm| arm.counted().count() as u64);
+    let executed: Vec<u64> = executed.filter(|&trials| trials > 0).collect();
     let fewest = executed.iter().copied().min()?;
-    if executed.len() < 2 || fewest >= ENOUGH {
+    let enough = fewest_blocks(whole.questions.max(1));
+    if executed.len() < 2 || fewest >= enough {
         return None;
     }
-    let often = if fewest == 1 { "once" } else { "twice" };
-    let claim =
-        format!("arms were executed {often}: no difference between them can be told from chance");
-    Some(Noticed::new(claim, "plan three blocks or more").with("trials", fewest))
+    let often = match fewest {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        several => format!("{} times", count(several)),
+    };
+    let claim = format!(
+        "arms were executed {often}: no difference between them can be told from chance with fewer than {enough} blocks"
+    );
+    let advice = format!("plan {enough} blocks or more");
+    Some(Noticed::new(claim, advice).with("trials", fewest).with("needed", enough))
 }

@@ -9,6 +9,8 @@ use super::design::plain;
 pub(super) struct Pair<'a> {
     /// Both.
     pub arms: [&'a Arm; 2],
+    /// The factor in which they differ.
+    pub factor: &'a str,
     /// The level that makes each, as `path = direct`.
     pub levels: [String; 2],
     /// Levels of what else there is, as `connections = 10`.
@@ -18,7 +20,7 @@ pub(super) struct Pair<'a> {
 impl<'a> Pair<'a> {
     /// These two, if they are one.
     pub(super) fn of(arms: [&'a Arm; 2]) -> Option<Self> {
-        let [one, other] = arms.map(|arm| &arm.factors);
+        let [one, other] = arms.map(|arm: &'a Arm| &arm.factors);
         let mut differing = one
             .iter()
             .filter(|(name, level)| other.get(*name).is_some_and(|other| other != *level));
@@ -29,6 +31,7 @@ impl<'a> Pair<'a> {
         let alike = differing.next().is_none() && one.len() == other.len();
         let pair = Self {
             arms,
+            factor,
             levels: [one, other].map(|levels| format!("{factor} = {}", plain(&levels[factor]))),
             stratum: others.join(", "),
         };
@@ -50,6 +53,6 @@ impl<'a> Pair<'a> {
     }
 }
 
-fn load(trial: &Trial) -> (u32, Option<u32>, Option<u64>) {
+pub(super) fn load(trial: &Trial) -> (u32, Option<u32>, Option<u64>) {
     (trial.load.connections, trial.load.users, trial.load.offered_rate.map(f64::to_bits))
 }

@@ -23,9 +23,9 @@ pub const OUTSIDE: Row = Row {
     title: "most of the time passes outside of the parts that tell theirs",
     explain: "The largest of the parts that the experiment names in `server_timing` says that it took less than half \
               of the mean service time, and the rest is more than loopback and the instrument make. It passed before \
-              the part began its clock or after it stopped it: in a proxy in between, in a queue before it, on the \
-              way. Making the parts faster cannot help much. Let what lies between tell its own time, or measure \
-              around it. Nothing is said where the generator itself was late: then it is the first suspect.",
+              the part began its clock or after it stopped it: in the part's own queue for threads or connections, in a \
+              proxy if one stands before it, on the way. Making the parts faster cannot help much. Let what lies \
+              between tell its own time, or measure around it. Nothing is said where the generator itself was late: then it is the first suspect.",
     check: |case| {
         if is_late(case) {
             return None;
@@ -49,7 +49,8 @@ pub const OUTSIDE: Row = Row {
             tail(operation, told.part),
             busy_ones(case),
         );
-        let advice = "look at what lies between, such as a proxy or a queue, or go around it in a second arm";
+        let advice = "look at what comes before the part's clock and after it: its own queue for threads and connections, \
+                      the way there, and whatever else stands on it";
         let noticed = Noticed::new(claim, advice)
             .about(&operation.name)
             .with("part", told.part)

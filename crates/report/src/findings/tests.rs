@@ -1,4 +1,4 @@
-use record::summary::{Model, Summary};
+use record::summary::{Model, Summary, Validity};
 
 use super::*;
 use crate::simulated::{One, Simulated, file, simulate};
@@ -8,6 +8,7 @@ mod causes;
 mod course;
 mod level_adds;
 mod parts;
+mod race;
 mod runs;
 
 const MS: u64 = 1_000_000;
@@ -89,6 +90,40 @@ fn a_busy_worker_of_a_closed_loop_bounds_the_throughput() {
     };
     assert!(has(&made(9_500 * MS), "generator-bound"));
     assert!(!has(&made(5_000 * MS), "generator-bound"));
+}
+
+#[test]
+fn a_closed_load_that_waits_for_its_processor_is_that_of_the_crowd() {
+    let made = |load: &str, waited_ms: u64, stolen: f64| {
+        let load = format!("{load}\nduration = \"10s\"");
+        let mut made = simulate(&file(&load, &[]), 1_000, 10_000, |_| One::answered(2 * MS));
+        made.trial.generator.worker_run_queue_ns = vec![0, waited_ms * MS];
+        made.trial.generator.steal_ratio = stolen;
+        made.summary()
+    };
+    let summary = made("connections = 2", 2_700, 0.0);
+    let claim = |summary: &Summary| {
+        let found = summary.findings.iter().find(|one| one.code == CROWDED);
+        found.map(|one| one.claim.clone())
+    };
+    assert_eq!(
+        claim(&summary).unwrap(),
+        "the generator waited for its processor: a worker of this closed load was ready and did not run during 27.0 % \
+         of the measure phase: throughput and times are those of a crowded machine"
+    );
+    let trial = &summary.arms[0].trials[0];
+    assert_eq!(trial.validity, Validity::Noted);
+    assert!(trial.reasons[0].starts_with("the generator waited for its processor"));
+    assert!(summary.verdict.reasons[1].starts_with("in 1 of 1 trials"), "{:?}", summary.verdict);
+    let stolen = claim(&made("connections = 2", 100, 0.2)).unwrap();
+    assert!(
+        stolen.contains("during 1.00 %") && stolen.contains("took 20.0 % of processor time away")
+    );
+    assert!(claim(&made("users = 2", 2_700, 0.0)).is_some(), "they do not think");
+    let (thinking, open) = ("users = 2\nthink = \"1s\"", "rate = \"1000/s\"");
+    for (load, waited) in [("connections = 2", 400), (thinking, 2_700), (open, 2_700)] {
+        assert_eq!(claim(&made(load, waited, 0.0)), None, "{load}");
+    }
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub fn render(summary: &Summary) -> String {
         tables::run::criteria,
         tables::parts::by_arm,
         tables::phases::by_arm,
+        tables::work::by_arm,
         tables::accounting::by_arm,
         tables::observed::by_arm,
         tables::run::findings,

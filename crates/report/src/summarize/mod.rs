@@ -30,7 +30,7 @@ pub(crate) use trial::outcome_values;
 use crate::audit::Context;
 use crate::comparison::{self, Deciles};
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, OverTime, Shape, course, design, noise};
+use crate::findings::{Case, Facts, OverTime, Shape, Whole, course, design, noise};
 use crate::{audit, criteria, findings, scaling, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -195,11 +195,17 @@ impl<'p> Summariser<'p> {
         }
         findings.extend(noise::of_pairs(&self.plan.comparisons, &self.arms));
         findings.extend(duet(&self.arms));
-        findings.extend(findings::of_run(&self.arms, &run.machine));
+        findings.extend(findings::of_run(&Whole {
+            arms: &self.arms,
+            machine: &run.machine,
+            comparisons: &self.plan.comparisons,
+            questions: comparison::questions(self.plan).len(),
+        }));
         let scalings = scaling::of(&self.arms, self.plan.seed);
         findings.extend(scalings.iter().flat_map(findings::of_scaling));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
-        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles);
+        let crowded = findings::crowded(&findings);
+        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {

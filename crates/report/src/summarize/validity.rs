@@ -13,6 +13,9 @@ const TAIL_SHARE_LIMIT: f64 = 0.1;
 const LAG_LIMIT_NS: u64 = 1_000_000;
 /// Share of late operations that moves a result.
 const LATE_LIMIT: f64 = 0.01;
+/// Share of the measure phase that a closed loop may wait for its processor: the margin within which rates count as
+/// equal.
+const CROWDED_FROM: f64 = 0.05;
 /// Lag at p99 that is worth a note: a good pacer keeps 40 to 150 µs.
 const LAG_NOTED_NS: u64 = 250_000;
 
@@ -67,6 +70,28 @@ pub fn lateness(trial: &Trial, facts: &Facts) -> Option<String> {
     })
 }
 
+/// By what a closed loop was held up beside its target, if it was: nothing is late there, so that the waiting itself is
+/// all that shows. Users who think have time to wait in.
+pub fn crowding(trial: &Trial, facts: &Facts) -> Option<String> {
+    let thinks = facts.think_mean_ns.is_some_and(|think| think > 0);
+    if trial.load.model == Model::Open || thinks {
+        return None;
+    }
+    let [waited, stolen] = [trial.generator.run_queue_ratio, trial.generator.steal_ratio];
+    if waited.max(stolen) <= CROWDED_FROM {
+        return None;
+    }
+    let taken = match stolen > CROWDED_FROM {
+        true => format!(", and the hypervisor took {} of processor time away", percent(stolen)),
+        false => String::new(),
+    };
+    Some(format!(
+        "the generator waited for its processor: a worker of this closed load was ready and did not run during {} of \
+         the measure phase{taken}",
+        percent(waited)
+    ))
+}
+
 /// An overflown p99 is as late as can be.
 fn lag_p99(trial: &Trial) -> u64 {
     let lag = &trial.generator.dispatch_lag;
@@ -113,6 +138,7 @@ fn notes(trial: &Trial, facts: &Facts) -> Vec<String> {
     if p99 > LAG_NOTED_NS && trial.load.model == Model::Open {
         notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
     }
+    notes.extend(crowding(trial, facts));
     if findings::waited_share(trial, facts).is_some() {
         notes
             .push("operations waited for a connection: the pool was the limit at times".to_owned());

@@ -10,7 +10,8 @@
 //! - The longest trial at a rate speaks for it; among equally long ones, the last.
 //! - On a noisy host every trial is short, and many of them at a rate speak for it together.
 //! - Undecided: tried again for twice as long; at the longest, it counts as not passed.
-//! - Invalid (the generator spoiled it): repeated, and never a failure.
+//! - Invalid (the generator spoiled it): repeated, and never a failure. Where three in a row are, a rate that the
+//!   generator never made is beyond it; before it has made any, half of the rate is tried.
 //! - Of rates in disorder the smallest that does not pass is the upper end, and the largest that passes below
 //!   it the lower one.
 //!
@@ -137,15 +138,17 @@ pub struct Search {
     trials: usize,
     /// Spoiled in a row.
     spoiled: u32,
+    /// How often the first rate was halved because the generator did not make it.
+    lowered: u32,
     /// Greatest rate that the generator has made.
     fastest: f64,
     ending: Option<Ending>,
 }
 
-/// Spoiled trials in a row after which the generator is the limit of a rate that it never made,
+/// Spoiled trials in a row after which a rate is given up.
 const SPOILED: u32 = 3;
-/// and after which one that it did make is given up: whatever spoils them does not go away.
-const NOISE: u32 = 8;
+/// Halvings of a first rate that the generator does not make, before something else is held to spoil it.
+const LOWERED: u32 = 3;
 /// Rates are lowered by this when one is not confirmed.
 const STEP_DOWN: f64 = 0.97;
 /// Halvings of the first rate before nothing is held to pass.
@@ -167,6 +170,7 @@ impl Search {
             confirmed: None,
             trials: 0,
             spoiled: 0,
+            lowered: 0,
             fastest: 0.0,
             ending: None,
         }
@@ -200,15 +204,7 @@ impl Search {
         self.trials += 1;
         self.pending = None;
         if outcome == Outcome::Invalid {
-            self.spoiled += 1;
-            // Before anything was made, nothing is known of what it can.
-            let is_made = step.rate <= self.fastest || self.fastest == 0.0;
-            if self.spoiled >= if is_made { NOISE } else { SPOILED } {
-                self.ending =
-                    Some(if is_made { Ending::Spoiled } else { Ending::GeneratorLimited });
-            }
-            self.pending = Some(step);
-            return;
+            return self.tell_spoiled(step);
         }
         self.spoiled = 0;
         self.fastest = self.fastest.max(step.rate);
@@ -224,6 +220,25 @@ impl Search {
         match self.confirmation.take() {
             Some(confirmation) => self.confirm(confirmation, step, outcome),
             None => self.standings.hear(step.rate, step.seconds, Verdict::of(outcome)),
+        }
+    }
+
+    /// The same again, up to a point: then a rate that was never made is beyond the generator, and whatever spoils one
+    /// that was made does not go away.
+    fn tell_spoiled(&mut self, step: Step) {
+        self.spoiled += 1;
+        if self.spoiled < SPOILED {
+            self.pending = Some(step);
+        } else if self.fastest > 0.0 {
+            let is_made = step.rate <= self.fastest;
+            self.ending = Some(if is_made { Ending::Spoiled } else { Ending::GeneratorLimited });
+        } else if self.lowered < LOWERED && step.rate > self.least() {
+            // Nothing was made yet, so that nothing is known of what it can.
+            self.lowered += 1;
+            self.spoiled = 0;
+            self.settings.start = step.rate / 2.0;
+        } else {
+            self.ending = Some(Ending::Spoiled);
         }
     }
 

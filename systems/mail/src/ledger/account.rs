@@ -11,6 +11,10 @@ use serving::observed::{DeliveryTimes, Observed};
 
 use super::marks::Body;
 
+/// What is counted beside what every observer counts.
+pub const COUNTS: [&str; 6] =
+    ["intact", "damaged", "messages", "bytes", "recipients", "forgotten_messages"];
+
 /// Messages of a load that a duplicate is known by.
 const REMEMBERED: usize = 2 << 20;
 /// Recipients that are counted one by one.
@@ -107,16 +111,11 @@ impl Account {
 
     /// What `GET /observed` answers.
     pub fn observed(&self) -> Observed {
-        let details = [
-            ("intact", self.intact),
-            ("damaged", self.damaged),
-            ("messages", self.messages),
-            ("bytes", self.bytes),
-            ("recipients", self.recipients),
-            ("forgotten_messages", self.seen.forgotten),
-        ];
+        let Self { intact, damaged, messages, bytes, recipients, .. } = *self;
+        let values = [intact, damaged, messages, bytes, recipients, self.seen.forgotten];
+        let details = COUNTS.iter().zip(values);
         let detail: Map<String, Value> =
-            details.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+            details.map(|(name, count)| ((*name).to_owned(), count.into())).collect();
         Observed {
             counts: "messages",
             received: self.received,

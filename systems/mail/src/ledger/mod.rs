@@ -19,6 +19,7 @@ use serving::observed::Observed;
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
 use crate::store::{Draft, Store};
+pub use account::COUNTS;
 use account::{Account, Stored};
 use marks::Marks;
 

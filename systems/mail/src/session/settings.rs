@@ -132,33 +132,33 @@ impl Settings {
     /// What fits the type and makes no sense.
     fn check(&self, settings: &serving::settings::Settings<'_>) {
         if !crate::command::is_host(&self.hostname) {
-            settings.refuse(format!("hostname: \"{}\" names no host", self.hostname));
+            settings.wrong("hostname", format!("\"{}\" names no host", self.hostname));
         }
         let is_printed = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
         if self.greeting.len() > LONGEST_GREETING || !self.greeting.bytes().all(is_printed) {
-            settings.refuse(format!(
-                "greeting: expected one line of at most {LONGEST_GREETING} characters of ASCII"
-            ));
+            let what =
+                format!("expected one line of at most {LONGEST_GREETING} characters of ASCII");
+            settings.wrong("greeting", what);
         }
         if !(64..=4_096).contains(&self.max_command) {
-            settings.refuse("max_command: expected 64B to 4096B; RFC 5321 asks for at least 512B");
+            settings.wrong("max_command", "expected 64B to 4096B; RFC 5321 asks for at least 512B");
         }
         if self.max_line < 64 {
-            settings.refuse("max_line: expected at least 64B; RFC 5321 asks for 1000B");
+            settings.wrong("max_line", "expected at least 64B; RFC 5321 asks for 1000B");
         }
         if self.max_memory < 64 << 10 {
-            settings.refuse("max_memory: expected at least 64KiB, a few connections' worth");
+            settings.wrong("max_memory", "expected at least 64KiB, a few connections' worth");
         }
         if self.auth != Policy::None && self.users.is_empty() {
-            settings.refuse("auth: nobody could, because `users` names nobody");
+            settings.wrong("auth", "nobody could, because `users` names nobody");
         }
         if self.auth == Policy::None && !self.users.is_empty() {
-            settings.refuse("users: nobody is asked, because `auth` is none");
+            settings.wrong("users", "nobody is asked, because `auth` is none");
         }
         let is_secured = self.tls != Policy::None || settings.has("smtps");
         if self.auth != Policy::None && !is_secured && !self.auth_in_clear {
-            settings
-                .refuse("auth: nobody could, because there is no TLS and `auth_in_clear` is false");
+            let what = "nobody could, because there is no TLS and `auth_in_clear` is false";
+            settings.wrong("auth", what);
         }
     }
 
@@ -191,7 +191,7 @@ fn users(settings: &serving::settings::Settings<'_>) -> BTreeMap<String, String>
         Some(_) => Err("expected a table of names and passwords, or a file".to_owned()),
     };
     read.unwrap_or_else(|problem| {
-        settings.refuse(format!("users: {problem}"));
+        settings.wrong("users", problem);
         BTreeMap::new()
     })
 }
@@ -219,7 +219,7 @@ mod tests {
     fn read(options: &Options) -> Result<Settings, Vec<String>> {
         let settings = serving::settings::Settings::new(&options.settings);
         let read = Settings::read(&settings);
-        settings.finish("mail").map(|()| read).map_err(|bad| bad.problems)
+        settings.finish("mail").map(|()| read).map_err(|bad| bad.sentences())
     }
 
     #[test]

@@ -23,6 +23,10 @@ const MOST_WORDS: usize = 32 << 20;
 /// Ids of deliveries that are kept, the latest; only those that want an acknowledgement come again.
 const MOST_IDS: usize = 1 << 18;
 
+/// What receivers count beside what every observer does.
+pub const COUNTS: [&str; 6] =
+    ["deliveries", "redelivered", "recipients", "messages", "out_of_order", "forgotten_messages"];
+
 /// Place in the schedule and instant of sending.
 type Sending = (u64, u64);
 
@@ -111,16 +115,11 @@ impl Ledger {
     pub fn observed(&self) -> Observed {
         let Counts { received, duplicates, unexpected, deliveries, .. } = self.counts;
         let Counts { redelivered, out_of_order, forgotten, .. } = self.counts;
-        let details = [
-            ("deliveries", deliveries),
-            ("redelivered", redelivered),
-            ("recipients", self.seats as u64),
-            ("messages", self.order.len() as u64 + forgotten),
-            ("out_of_order", out_of_order),
-            ("forgotten_messages", forgotten),
-        ];
+        let (recipients, messages) = (self.seats as u64, self.order.len() as u64 + forgotten);
+        let values = [deliveries, redelivered, recipients, messages, out_of_order, forgotten];
+        let details = COUNTS.iter().zip(values);
         let detail: Map<String, Value> =
-            details.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+            details.map(|(name, count)| ((*name).to_owned(), count.into())).collect();
         let delivery_time = self.times.encode();
         let counts = "messages at receivers";
         Observed { counts, received, duplicates, unexpected, lost: 0, delivery_time, detail }

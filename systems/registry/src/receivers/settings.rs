@@ -39,11 +39,11 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let registry = settings.text("registry", "");
     if registry.is_empty() {
-        settings.refuse("registry: the address of the registry is wanted, such as 127.0.0.1:8080");
+        settings.wrong("registry", "the address of the registry is wanted, such as 127.0.0.1:8080");
     }
     let bus = settings.text("bus", "embedded");
     if bus != "embedded" && !bus.starts_with("nats://") {
-        settings.refuse(format!("bus: expected embedded or nats://HOST:PORT, got \"{bus}\""));
+        settings.wrong("bus", format!("expected embedded or nats://HOST:PORT, got \"{bus}\""));
     }
     let token = token(&settings);
     let configuration = Configuration {
@@ -65,7 +65,7 @@ fn namespaces(settings: &Settings<'_>) -> Vec<String> {
     for namespace in settings.text("namespaces", "loadtest").split(',').map(str::trim) {
         match check_namespace(namespace) {
             Ok(()) => namespaces.push(namespace.to_owned()),
-            Err(fault) => settings.refuse(format!("namespaces: \"{namespace}\": {fault}")),
+            Err(fault) => settings.wrong("namespaces", format!("\"{namespace}\": {fault}")),
         }
     }
     namespaces
@@ -76,7 +76,7 @@ fn patterns(settings: &Settings<'_>) -> Vec<Pattern> {
     for pattern in settings.text("patterns", "*").split(',').map(str::trim) {
         match pattern.parse() {
             Ok(pattern) => patterns.push(pattern),
-            Err(fault) => settings.refuse(format!("patterns: \"{pattern}\": {fault}")),
+            Err(fault) => settings.wrong("patterns", format!("\"{pattern}\": {fault}")),
         }
     }
     patterns
@@ -87,7 +87,7 @@ fn name(settings: &Settings<'_>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
         let wanted = format!("1 to {LONGEST_NAME} letters, digits, - and _");
-        settings.refuse(format!("name: expected {wanted}, got \"{name}\""));
+        settings.wrong("name", format!("expected {wanted}, got \"{name}\""));
     }
     name
 }
@@ -101,7 +101,7 @@ fn token(settings: &Settings<'_>) -> Option<String> {
     match std::fs::read_to_string(&path) {
         Ok(text) => Some(text.trim().to_owned()),
         Err(error) => {
-            settings.refuse(format!("token: {path}: {error}"));
+            settings.wrong("token", format!("{path}: {error}"));
             None
         }
     }

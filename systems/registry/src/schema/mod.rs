@@ -2,7 +2,7 @@
 //!
 //! A schema is read once, when it is put, and refused whole if anything in it is wrong. Metadata are
 //! checked against it when they are registered; those that were registered before stay as they are.
-//! `FILTERS.md` in `foundation/filtering` describes both. In reading order: [`field`] is what a
+//! `SCHEMAS.md` beside this crate describes both. In reading order: [`field`] is what a
 //! schema says, [`read`] makes it from JSON, [`check`] holds metadata against it.
 
 mod check;

@@ -21,3 +21,4 @@ mod settings;
 mod tally;
 
 pub use server::{check, serve, serve_until};
+pub(crate) use settings::NAME;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::http::uri::Authority;
 use proxying::{Bounds, Upstream};
 use serde_json::{Value, json};
-use serving::error::BadOptions;
+use serving::error::{BadOption, BadOptions};
 use serving::limits::{self, Limits};
 use serving::options::Options;
 use serving::settings::Settings;
@@ -14,7 +14,7 @@ use serving::settings::Settings;
 use super::cost::Cost;
 
 /// The front's name in `Via` and `Server-Timing`.
-pub(super) const NAME: &str = "front";
+pub(crate) const NAME: &str = "front";
 
 /// The configuration in force.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let threads = settings.count("threads", 1, 1..=1024) as usize;
     let is_serial = settings.flag("serial", false);
     if is_serial && threads > 1 {
-        settings.refuse("serial: one request at a time needs threads = 1");
+        settings.wrong("serial", "one request at a time needs threads = 1");
     }
     let default = Limits::default();
     let limits = Limits {
@@ -62,7 +62,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         seed: settings.count("seed", 1, 0..=u64::MAX),
     };
     if (cost.slow_share > 0.0) != (cost.slow > Duration::ZERO) {
-        settings.refuse("slow_share and slow_cost: give both or neither");
+        settings.wrong("slow_share", "goes with slow_cost; give both or neither");
     }
     settings.finish("search-front")?;
     // Without one the reading has failed.
@@ -71,7 +71,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
 }
 
 /// What is wrong with the settings of a front whose upstream is known later.
-pub(super) fn problems(given: &BTreeMap<String, Value>) -> Vec<String> {
+pub(super) fn problems(given: &BTreeMap<String, Value>) -> Vec<BadOption> {
     let upstream = Options::default().with("upstream", "http://127.0.0.1:1");
     let settings = given.clone().into_iter().chain(upstream.settings).collect();
     let read = read(&Options { settings, ..Options::default() });
@@ -116,9 +116,8 @@ fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
         Upstream::new(host, authority.port_u16().unwrap_or(80), NAME).filter(|_| is_plain)
     });
     if upstream.is_none() {
-        settings.refuse(format!(
-            "upstream: expected where requests go, such as http://127.0.0.1:8080, got \"{text}\""
-        ));
+        let expected = "expected where requests go, such as http://127.0.0.1:8080";
+        settings.wrong("upstream", format!("{expected}, got \"{text}\""));
     }
     upstream.map(|upstream| upstream.trusting(trusts_clients))
 }

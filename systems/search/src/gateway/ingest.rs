@@ -26,6 +26,7 @@ const BULK: usize = 8 << 10;
 const LARGE: usize = 1 << 20;
 /// Texts that are embedded at a time.
 const AT_ONCE: usize = 256;
+
 /// What became of it.
 #[derive(Debug, Serialize)]
 struct Told<'a> {

@@ -21,7 +21,7 @@ mod route;
 pub mod samples;
 mod search;
 pub(crate) mod seen;
-mod times;
+pub(crate) mod times;
 mod turns;
 mod versions;
 mod writing;

@@ -5,6 +5,9 @@ use std::time::Instant;
 
 use hyper::header::HeaderValue;
 
+/// The parts by their names in `Server-Timing`; the last holds the others.
+pub(crate) const PARTS: [&str; 4] = ["embed", "search", "join", "gateway"];
+
 /// Nanoseconds of each part of one search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Times {
@@ -50,9 +53,7 @@ impl Times {
     pub fn header(&self) -> HeaderValue {
         let Self { embed, search, join, gateway } = *self;
         let mut text = Vec::with_capacity(112);
-        for (name, time) in
-            [("embed", embed), ("search", search), ("join", join), ("gateway", gateway)]
-        {
+        for (name, time) in PARTS.iter().zip([embed, search, join, gateway]) {
             let separator = if text.is_empty() { "" } else { ", " };
             let _ = write!(text, "{separator}{name};dur=");
             push(&mut text, time, 1_000_000);

@@ -32,6 +32,7 @@ use crate::gateway::samples::{Sample, Sampled};
 use crate::index::Near;
 use crate::parts::{Client, Kind};
 use planted::Planted;
+pub use verdict::COUNTS;
 use verdict::Verdict;
 
 /// Samples that are judged at a time.
@@ -64,11 +65,11 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let search = settings.text("search", "");
     if search.is_empty() {
         settings
-            .refuse("search: the address of the gateway is wanted, such as http://127.0.0.1:8080");
+            .wrong("search", "the address of the gateway is wanted, such as http://127.0.0.1:8080");
     }
     let queries = settings.text("queries", "");
     let planted = Planted::open(&queries).unwrap_or_else(|problem| {
-        settings.refuse(format!("queries: {problem}"));
+        settings.wrong("queries", problem);
         Planted::default()
     });
     let within = Duration::from_nanos(settings.positive_time("within", WITHIN_NS));

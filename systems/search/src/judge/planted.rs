@@ -1,6 +1,10 @@
 //! Which row each query was made for, out of a file with the columns `query` and `id`.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
+
+/// Where such a file comes from.
+const MADE: &str = "it is a table with the columns `query` and `id`, as `cargo run -p search --example queries` writes it for the rows of `workers`";
 
 /// Queries and the names of their rows.
 #[derive(Debug, Default)]
@@ -14,11 +18,14 @@ impl Planted {
         if path.is_empty() {
             return Ok(Self::default());
         }
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => format!("there is no file {path}; {MADE}"),
+            _ => format!("{path}: {error}"),
+        })?;
         Self::read(&text).map_err(|problem| format!("{path}: {problem}"))
     }
 
-    fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let names = reader.headers().map_err(|error| error.to_string())?;
         let column = |name: &str| {
@@ -58,7 +65,11 @@ mod tests {
         let planted = Planted::read("id,query\nw-1,\"a, b\"\n,free\n").unwrap();
         assert_eq!((planted.of("a, b"), planted.of("free"), planted.len()), (Some("w-1"), None, 1));
         assert!(Planted::read("query\na\n").unwrap_err().contains("`id`"));
-        assert!(Planted::open("/nonexistent").unwrap_err().contains("/nonexistent"));
+        let told = Planted::open("/nonexistent").unwrap_err();
+        assert!(
+            told.contains("no file /nonexistent") && told.contains("--example queries"),
+            "{told}"
+        );
         assert_eq!(Planted::open("").unwrap().len(), 0);
     }
 }

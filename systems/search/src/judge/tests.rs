@@ -48,6 +48,22 @@ fn shares_are_told_only_where_there_are_any() {
 }
 
 #[test]
+fn all_that_is_told_is_known_by_name() {
+    let mut verdict = Verdict::default();
+    let answer = sample(1, vec![near("b", 0.8), near("a", 0.7)]);
+    let planted = Planted::read("query,id\nq,a\n").unwrap();
+    verdict.add(&answer, &[near("b", 0.8), near("a", 0.7)], &planted);
+    let told = verdict.told(&[("samples", 1), ("searches", 1), ("unjudged", 0)]).detail;
+    let mut names: Vec<&str> = told.keys().map(String::as_str).collect();
+    let mut known = COUNTS.to_vec();
+    names.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(names, known);
+    assert_eq!((&told["planted"], &told["planted_first"]), (&json!(1), &json!(0.0)));
+    assert_eq!(told["planted_found"], json!(1.0));
+}
+
+#[test]
 fn all_problems_of_the_settings_are_told_at_once() {
     let options = Options::default().with("queries", "/nonexistent").with("x", 1);
     assert_eq!(read(&options).unwrap_err().problems.len(), 3);

@@ -8,6 +8,21 @@ use super::planted::Planted;
 use crate::gateway::samples::Sample;
 use crate::index::Near;
 
+/// What a judge counts beside what every observer does.
+pub const COUNTS: [&str; 11] = [
+    "recall",
+    "recall_at_worst",
+    "below_1",
+    "planted",
+    "planted_first",
+    "planted_found",
+    "misscored",
+    "gone",
+    "searches",
+    "samples",
+    "unjudged",
+];
+
 /// Sums over samples.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {

@@ -19,10 +19,8 @@ pub async fn check(metadata: &Metadata, embed: &impl Embed) -> Result<(), Fault>
     match kept.filter(|_| metadata.size().is_ok_and(|size| size > 0)) {
         Some(then) if then.len() == now.len() && cosine(&then, &now) > AGREED => Ok(()),
         Some(_) => {
-            let message = format!(
-                "the rows in {} were embedded otherwise; start with the seed, dimension or model of then, or with another folder",
-                disk.path().display()
-            );
+            let file = disk.path().display();
+            let message = format!("the rows in {file} came from another seed, dimension or model");
             Err(Fault::new(Code::InvalidVector, message))
         }
         None => {

@@ -120,7 +120,7 @@ async fn rows_are_looked_for_by_the_embedding_that_placed_them() {
     for other in [embedding(64, 2), embedding(32, 1)] {
         let fault = origin::check(&metadata, &other).await.unwrap_err();
         assert_eq!(fault.code, Code::InvalidVector);
-        assert!(fault.message.contains("were embedded otherwise"), "{fault}");
+        assert!(fault.message.contains("came from another seed"), "{fault}");
     }
     let in_memory = Metadata::open(None).unwrap();
     origin::check(&in_memory, &embedding(64, 2)).await.unwrap();

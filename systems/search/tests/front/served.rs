@@ -116,7 +116,7 @@ fn bad_settings_are_told_all_at_once() {
     for part in [
         "upstream: expected",
         "serial: one request",
-        "slow_share and slow_cost",
+        "slow_share: goes with slow_cost",
         "colour: no setting",
     ] {
         assert!(told.contains(part), "{told}");

@@ -139,7 +139,7 @@ fn a_template_error_points_into_the_text() {
 15 | http = { path = "/{{sequenc}}/{{random 5}}" }                         # GET; method, header, body, json, expect, items as below
    |                   ^^^^^^^^^^^ did you mean `sequence`?
    |
-   = hint: known here: sequence, nonce, uuid, random, bytes, row, trial, env, factor
+   = hint: known here: sequence, nonce, uuid, token, random, bytes, row, trial, env, factor, folder
 
 error: expected a range such as 0..99, got "5"
   --> test.toml:15:31

@@ -18,6 +18,7 @@ use stats::deviation;
 use super::bound::{Bound, Judged};
 use crate::comparison::answer::{change, failures, is_certain, margin};
 use crate::comparison::metric::{self, Metric};
+use crate::findings;
 
 /// What is compared where nobody says otherwise.
 const METRICS: [&str; 4] = ["goodput", "p50", "p99", "failed"];
@@ -59,6 +60,8 @@ struct Asked<'a> {
     counts: [usize; 2],
     /// Usable trials of each side that have no value, such as a quantile among failed operations.
     without: [usize; 2],
+    /// Trials of each side whose closed load waited for its processor.
+    crowded: [usize; 2],
     /// The best that a bound can come to after the trials that are left out.
     left_out: Judgement,
 }
@@ -88,9 +91,10 @@ pub fn compare(
     let mut criteria = Vec::new();
     for bound in bounds {
         let about = asked.iter().zip(&comparisons).filter(|(_, one)| bound.is_about(one));
-        criteria.extend(
-            about.map(|(asked, one)| bound.judge(asked.arm, one, asked.at_best(bound), !rehearsal)),
-        );
+        criteria.extend(about.map(|(asked, one)| {
+            let decidable = !rehearsal && !asked.is_crowded();
+            bound.judge(asked.arm, one, asked.at_best(bound), decidable)
+        }));
     }
     let unjudged = bounds.iter().filter(|bound| !criteria.iter().any(|one| one.text == bound.text));
     notes.extend(unjudged.map(|bound| format!("`{}` fits nothing that was compared", bound.text)));
@@ -112,6 +116,7 @@ fn asked<'a>(baseline: &Side<'a>, candidate: &Side<'a>, bounds: &[Bound]) -> Vec
         for (operation, name) in &metrics {
             let Some(metric) = Metric::named(name) else { continue };
             let sides = [trials(baseline, &old.name), trials(candidate, &new.name)];
+            let crowded = [crowded(baseline, &old.name), crowded(candidate, &new.name)];
             let mut one = Asked {
                 arm: &new.name,
                 factors: &new.factors,
@@ -123,6 +128,7 @@ fn asked<'a>(baseline: &Side<'a>, candidate: &Side<'a>, bounds: &[Bound]) -> Vec
                 spread: None,
                 counts: [0; 2],
                 without: [0; 2],
+                crowded,
                 left_out: left_out((baseline, &old.name), (candidate, &new.name)),
             };
             one.look();
@@ -170,6 +176,17 @@ fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
 fn counted<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
     let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
     arms.flat_map(Arm::counted)
+}
+
+/// How many of [`trials`] waited for their processor.
+fn crowded(side: &Side<'_>, arm: &str) -> usize {
+    let of_run = |(run, _): &(&Summary, &Value)| {
+        let held_up = findings::crowded(&run.findings);
+        let arms = run.arms.iter().filter(|one| one.name == arm);
+        let usable = arms.flat_map(Arm::counted).filter(|trial| trial.is_usable());
+        usable.filter(|trial| held_up.contains(&trial.index)).count()
+    };
+    side.iter().map(of_run).sum()
 }
 
 /// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
@@ -232,6 +249,26 @@ impl Asked<'_> {
         }
     }
 
+    /// Whether most trials of a side say as much of the crowd as of the target.
+    fn is_crowded(&self) -> bool {
+        self.crowded.iter().zip(&self.sides).any(|(crowded, side)| crowded * 2 > side.len())
+    }
+
+    /// In how many trials the closed load waited for its processor.
+    fn crowd(&self) -> Option<String> {
+        let [old, new] = self.crowded;
+        let undecided = if self.is_crowded() { "not decided: " } else { "" };
+        (old + new > 0).then(|| {
+            format!(
+                "{undecided}in {old} of {} trials of the baseline and {new} of {} of the candidate the generator waited \
+                 for its processor, so that differences in arm {} may be the crowd's",
+                self.sides[0].len(),
+                self.sides[1].len(),
+                self.arm,
+            )
+        })
+    }
+
     /// Which trials have no value.
     fn valueless(&self) -> Option<String> {
         let [old, new] = self.without;
@@ -258,7 +295,7 @@ impl Asked<'_> {
         let size = self.metric.default_margin();
         let scale = margin(self.metric, size);
         let decision = match &self.difference {
-            Some(difference) if !rehearsal => decide(difference, p, scale),
+            Some(difference) if !rehearsal && !self.is_crowded() => decide(difference, p, scale),
             _ => Decision::Undecided,
         };
         let result = change(decision);
@@ -270,9 +307,9 @@ impl Asked<'_> {
             Some(spread) => trials_needed(spread, scale, tests),
             None => Some(fewest_trials(tests)).filter(|_| self.without == [0; 2]),
         };
-        // What few operations leave open is no matter of the spread between trials.
+        // What few operations or a crowd leave open is no matter of the spread between trials.
         let smaller = self.counts[0].min(self.counts[1]) as u64;
-        let needs = needs.filter(|needed| *needed > smaller);
+        let needs = needs.filter(|needed| *needed > smaller && !self.is_crowded());
         Comparison {
             factor: "run".to_owned(),
             stratum: self.factors.clone(),
@@ -327,6 +364,10 @@ fn notes(
     }
     notes.extend(too_few(asked));
     notes.extend(asked.iter().filter_map(Asked::valueless));
+    let mut crowds: Vec<String> = asked.iter().filter_map(Asked::crowd).collect();
+    // The same for each metric of an arm, which stand together.
+    crowds.dedup();
+    notes.extend(crowds);
     let all = baseline.iter().chain(candidate).flat_map(|(run, _)| run.counted());
     let unusable = all.filter(|trial| !trial.is_usable()).count();
     if unusable > 0 {

@@ -1,4 +1,4 @@
-use record::summary::{Change, CountsFor, Judgement, Summary, Validity};
+use record::summary::{Change, CountsFor, Finding, Judgement, Summary, Validity};
 use serde_json::{Value, json};
 
 use super::likeness::differences;
@@ -259,4 +259,30 @@ fn trials_that_do_not_count_are_neither_compared_nor_missed() {
     }
     assert_eq!(compared(&old, &new, &["p50 < 110%"]), whole);
     assert_eq!(whole.comparisons[0].trials.unwrap().candidate, 10);
+}
+
+#[test]
+fn runs_whose_closed_load_waited_for_its_processor_decide_nothing() {
+    let crowded = |id: &str, trials: u32| {
+        let mut summary = run(id, 10, 1.2);
+        let model = summary.findings[0].clone();
+        summary.findings.extend((1..=trials).map(|trial| Finding {
+            code: "closed-load-crowded".to_owned(),
+            trial: Some(trial),
+            ..model.clone()
+        }));
+        summary
+    };
+    let old = run("old", 10, 1.0);
+    let found = compared(&old, &crowded("new", 6), &["p99 < 110%"]);
+    assert!(found.comparisons.iter().all(|one| one.result == Change::Undecided));
+    assert!(found.comparisons.iter().all(|one| one.needs_blocks.is_none()));
+    assert_eq!(found.criteria[0].result, Judgement::Inconclusive);
+    let told = "not decided: in 0 of 10 trials of the baseline and 6 of 10 of the candidate the generator waited for its \
+                processor";
+    assert!(found.notes.iter().any(|note| note.starts_with(told)), "{:?}", found.notes);
+    assert_eq!(found.notes.len(), 2, "once for all metrics");
+    let few = compared(&old, &crowded("new", 3), &["p99 < 110%"]);
+    assert_eq!((word(&few, "p99"), few.criteria[0].result), (Change::Changed, Judgement::Fail));
+    assert!(few.notes.iter().any(|note| note.starts_with("in 0 of 10 trials")), "{:?}", few.notes);
 }

@@ -37,35 +37,50 @@ fn told(summary: &Summary) -> Vec<String> {
 fn the_clearest_of_several_trials_is_quoted_with_how_often_it_is_met_where() {
     let found = [(0, 2, 0.2), (1, 4, 0.1), (1, 5, 0.9), (1, 6, 0.5)];
     let summary = run(&["path=direct", "path=front"], 3, "bimodal", &found);
-    let claim = "seen in 5 (trial 5 of path=front; in 3 of its 3 trials, 1 of 3 of path=direct)";
+    let claim =
+        "in trial 5 of 6, path=front: seen in 5 (3 of its 3 trials show it, 1 of 3 of path=direct)";
     assert_eq!(told(&summary), [claim]);
     let groups = alike(&summary.findings);
     assert_eq!(groups[0].all.len(), 4);
     let first = run(&["path=direct", "path=front"], 3, "short-run", &found);
-    assert!(told(&first)[0].starts_with("seen in 2 (trial 2 of path=direct; in 1 of its 3 trials"));
+    assert!(
+        told(&first)[0]
+            .starts_with("in trial 2 of 6, path=direct: seen in 2 (1 of its 3 trials shows it")
+    );
 }
 
 #[test]
 fn places_are_named_as_far_as_there_are_several() {
     let one_arm = run(&["all"], 10, "bimodal", &[(0, 1, 0.2), (0, 7, 0.3)]);
-    assert_eq!(told(&one_arm), ["seen in 7 (trial 7; in 2 of 10 trials)"]);
+    assert_eq!(told(&one_arm), ["in trial 7 of 10: seen in 7 (2 of the 10 trials show it)"]);
     assert_eq!(told(&run(&["all"], 1, "bimodal", &[(0, 1, 0.2)])), ["seen in 1"]);
     let lone = run(&["a", "b"], 2, "bimodal", &[(1, 3, 0.2)]);
-    assert_eq!(told(&lone), ["seen in 3 (trial 3 of b)"]);
+    assert_eq!(told(&lone), ["in trial 3 of 4, b: seen in 3"]);
     let each: Vec<_> = (0..6_u32).map(|arm| (arm as usize, arm + 1, 0.5)).collect();
     let names = ["a", "b", "c", "d", "e", "f"];
     assert_eq!(
         told(&run(&names, 1, "bimodal", &each)),
-        ["seen in 1 (trial 1 of a; in all 6 trials)"]
+        ["in trial 1 of 6, a: seen in 1 (all 6 trials show it)"]
     );
     let each: Vec<_> = (0..6_u32).map(|arm| (arm as usize, 2 * arm + 1, 0.5)).collect();
     let many = run(&names, 2, "bimodal", &each);
     assert_eq!(
         told(&many),
         [
-            "seen in 1 (trial 1 of a; in 1 of its 2 trials, 1 of 2 of b, 1 of 2 of c, 1 of 2 of d, and in 2 more arms)"
+            "in trial 1 of 12, a: seen in 1 (1 of its 2 trials shows it, 1 of 2 of b, 1 of 2 of c, 1 of 2 of d, and in 2 more arms)"
         ]
     );
+}
+
+#[test]
+fn what_names_its_trial_itself_names_it_once() {
+    let mut summary = run(&["a", "b"], 2, "block-repeated", &[(1, 3, 0.2)]);
+    summary.findings[0].claim =
+        "block 1 was executed again, because of trial 3: it ended".to_owned();
+    assert_eq!(told(&summary), ["block 1 was executed again, because of trial 3: it ended"]);
+    summary.findings[0].trial = Some(9);
+    summary.findings[0].claim = "it could not begin".to_owned();
+    assert_eq!(told(&summary), ["it could not begin"], "no trial of the summary");
 }
 
 #[test]
@@ -88,7 +103,7 @@ fn of_changes_the_largest_is_quoted_up_or_down() {
         for (finding, ratio) in summary.findings.iter_mut().zip([one, other]) {
             finding.evidence = [("p95_ratio".to_owned(), ratio.into())].into();
         }
-        told(&summary)[0].starts_with("seen in 2")
+        told(&summary)[0].starts_with("in trial 2 of 2: seen in 2")
     };
     assert!(with([0.65, 2.43]) && with([1.5, 0.4]) && !with([2.43, 0.65]));
 }

@@ -1,10 +1,11 @@
 //! What a level adds outside of a part, block by block.
 
+use plan::comparison::Comparison;
 use record::summary::{Arm, Finding, Machine};
 
 use super::parts::behind_a_front;
 use super::*;
-use crate::findings::of_run;
+use crate::findings::{Whole, of_run};
 use crate::simulated::summary_of;
 
 const US: u64 = 1_000;
@@ -25,7 +26,12 @@ fn found(arms: &[Arm]) -> Option<Finding> {
 }
 
 fn told(arms: &[Arm], code: &str) -> Option<Finding> {
-    of_run(arms, &Machine::default()).into_iter().find(|one| one.code == code)
+    among(arms, &[]).into_iter().find(|one| one.code == code)
+}
+
+fn among(arms: &[Arm], comparisons: &[Comparison]) -> Vec<Finding> {
+    let machine = &Machine::default();
+    of_run(&Whole { arms, machine, comparisons, questions: comparisons.len() })
 }
 
 fn added(arms: &[Arm]) -> Option<String> {
@@ -133,6 +139,34 @@ fn the_same_level_is_told_once_with_what_it_adds_elsewhere() {
         "path = front adds 1.00 ms (95 %: 990 µs – 1.01 ms), 85.5 % of the service time, outside of `gateway` (home at \
          connections = 10), which itself took 20.0 µs as against 20.0 µs with path = direct; 360 µs (95 %: 350 µs – 370 µs), \
          67.9 % of the service time, at connections = 1"
+    );
+}
+
+#[test]
+fn levels_are_held_against_the_baseline_and_not_against_the_fastest() {
+    let level = |name, service_us| (name, blocks(service_us, [0, 4, -4, 2, -2]));
+    let arms = arms(1, [level("rust", 530), level("direct", 170), level("node", 1_170)]);
+    let claim = |baseline: Option<&str>| {
+        let compared = baseline.map(|level| Comparison {
+            factor: "path".to_owned(),
+            baseline: level.into(),
+            operation: None,
+            metrics: vec!["p50".to_owned()],
+            margins: [].into(),
+        });
+        let found = among(&arms, compared.as_slice());
+        found.into_iter().find(|one| one.code == "level-adds-time-outside").unwrap().claim
+    };
+    let first = claim(None);
+    assert!(first.starts_with("path = node adds 640 µs (95 %: "), "{first}");
+    assert!(first.ends_with("as against 20.0 µs with path = rust"), "{first}");
+    let direct = claim(Some("direct"));
+    assert!(direct.starts_with("path = node adds 1.00 ms (95 %: "), "{direct}");
+    assert!(direct.ends_with("as against 20.0 µs with path = direct"), "{direct}");
+    let slowest = claim(Some("node"));
+    assert!(
+        slowest.starts_with("path = node adds 1.00 ms (95 %: "),
+        "of what it adds itself: {slowest}"
     );
 }
 

@@ -1,9 +1,14 @@
 //! Rows that look at several trials.
 
-use record::summary::{Arm, CountsFor, Machine, Trial};
+use record::summary::{Arm, CountsFor, Finding, Machine, Trial};
 
-use super::super::of_run::of_run;
+use super::super::of_run::Whole;
 use crate::example;
+
+/// What is found in these arms, which nothing compares.
+fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
+    super::super::of_run::of_run(&Whole { arms, machine, comparisons: &[], questions: 0 })
+}
 
 /// Arms with one trial each: rate, operations begun, failed.
 fn arms(trials: &[(f64, u64, u64)]) -> Vec<Arm> {
@@ -65,6 +70,25 @@ fn a_race_is_told_from_a_constant_share() {
 fn few_trials_an_arm_are_told_where_there_are_arms_to_compare() {
     assert_eq!(codes(&arms(&[(10.0, 100, 0), (20.0, 100, 0)]), 0), ["few-trials"]);
     assert!(codes(&arms(&[(10.0, 100, 0)]), 0).is_empty());
+}
+
+#[test]
+fn arms_have_enough_trials_where_check_would_let_them_be_compared() {
+    let told = |trials: usize, questions: usize| {
+        let mut arms = arms(&[(10.0, 100, 0), (20.0, 100, 0)]);
+        for arm in &mut arms {
+            arm.trials = vec![arm.trials[0].clone(); trials];
+        }
+        let machine = &Machine::default();
+        let whole = Whole { arms: &arms, machine, comparisons: &[], questions };
+        let found = super::super::of_run::of_run(&whole);
+        found.into_iter().find(|one| one.code == "few-trials").map(|one| one.advice)
+    };
+    // 2/2⁶ is below 5 %; of four questions 4 · 2/2⁷ is above and 4 · 2/2⁸ below.
+    assert_eq!(told(3, 0).as_deref(), Some("plan 6 blocks or more"));
+    assert_eq!(told(5, 1).as_deref(), Some("plan 6 blocks or more"));
+    assert_eq!(told(7, 4).as_deref(), Some("plan 8 blocks or more"));
+    assert_eq!((told(6, 1), told(8, 4)), (None, None));
 }
 
 #[test]

@@ -53,13 +53,25 @@
     return node;
   }
 
+  // Without a pointer that hovers a legend has no values to show, only names.
+  const legend = { live: matchMedia("(hover: hover)").matches };
+
   function draw(node, options, data) {
     const width = () => Math.max(240, node.clientWidth - 36);
-    const plot = new uPlot(Object.assign({ width: width(), height: 250, cursor: { drag: { x: true, y: false } } }, options), data, node);
+    const plot = new uPlot(Object.assign({ width: width(), height: 250, legend, cursor: { drag: { x: true, y: false } } }, options), data, node);
     const observer = new ResizeObserver(() => plot.setSize({ width: width(), height: 250 }));
     observer.observe(node);
     plots.push({ plot, observer });
   }
+
+  // Operations have points of their own: between them the nearest one speaks.
+  const atNearest = (format) => (u, value, series, at) => {
+    const values = u.data[series];
+    let found = value;
+    for (let off = 1; at != null && found == null && off < values.length; off++)
+      found = values[at - off] ?? values[at + off];
+    return found == null ? "–" : format(found);
+  };
 
   function spectrum(home, trial) {
     if (!trial.spectra.length) return;
@@ -86,7 +98,7 @@
         timeAxis(scale),
       ],
       series: [{ label: "percentile", value: (_, x) => x == null ? "–" : percentile(x) }]
-        .concat(trial.spectra.map((s, i) => line(s.operation, i, time, { spanGaps: true }))),
+        .concat(trial.spectra.map((s, i) => line(s.operation, i, time, { spanGaps: true, value: atNearest(time) }))),
       hooks: { drawAxes: [shade] },
     }, data);
   }

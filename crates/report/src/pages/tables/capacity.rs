@@ -65,7 +65,7 @@ fn answer(capacity: &Capacity) -> Table {
 pub fn side_by_side(searches: &[(String, Summary)]) -> Table {
     let columns = ["arm", "#capacity", "#achieved at the low end", "limited by"];
     let mut table = Table::new("capacities", "Capacity by arm", &columns);
-    table.note = overlap(searches);
+    table.note = note(searches);
     for (arm, capacity) in answers(searches) {
         table.row([
             arm.to_owned(),
@@ -81,11 +81,31 @@ fn answers(searches: &[(String, Summary)]) -> impl Iterator<Item = (&str, &Capac
     searches.iter().filter_map(|(arm, one)| Some((arm.as_str(), one.capacity.as_ref()?)))
 }
 
-/// Which arms the intervals do not tell apart, if there are two answers or more.
-fn overlap(searches: &[(String, Summary)]) -> Option<String> {
-    let mut ends: Vec<(f64, f64, &str)> = answers(searches)
-        .map(|(arm, one)| (one.low.unwrap_or(0.0), one.high.unwrap_or(f64::INFINITY), arm))
-        .collect();
+/// What the intervals say of each other, if there are two answers or more.
+fn note(searches: &[(String, Summary)]) -> Option<String> {
+    let is_known = |one: &Capacity| one.low.is_some() || upper(one).is_some();
+    let (known, unknown): (Vec<_>, Vec<_>) = answers(searches).partition(|(_, one)| is_known(one));
+    let unknown: Vec<&str> = unknown.into_iter().map(|(arm, _)| arm).collect();
+    let nothing = match &unknown[..] {
+        [] => None,
+        several if several.len() + known.len() < 2 => None,
+        several => Some(format!("Of the capacity of {} nothing is known.", and(several))),
+    };
+    let told: Vec<String> = overlap(&known).into_iter().chain(nothing).collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// The least rate that was not shown to hold, where no rate was shown to fail.
+fn upper(capacity: &Capacity) -> Option<f64> {
+    capacity.high.or(capacity.not_shown.filter(|_| capacity.low.is_none()))
+}
+
+/// Which arms the intervals do not tell apart, if there are two or more.
+fn overlap(known: &[(&str, &Capacity)]) -> Option<String> {
+    let ends = known
+        .iter()
+        .map(|(arm, one)| (one.low.unwrap_or(0.0), upper(one).unwrap_or(f64::INFINITY), *arm));
+    let mut ends: Vec<(f64, f64, &str)> = ends.collect();
     if ends.len() < 2 {
         return None;
     }
@@ -122,8 +142,7 @@ fn and(names: &[&str]) -> String {
 
 fn interval(capacity: &Capacity) -> String {
     let Some(low) = capacity.low.map(offered) else {
-        let below = capacity.high.or(capacity.not_shown);
-        return below
+        return upper(capacity)
             .map_or_else(|| "unknown".to_owned(), |rate| format!("below {}", offered(rate)));
     };
     match (capacity.high, capacity.ending) {
@@ -272,6 +291,32 @@ mod tests {
         assert_eq!(
             note(&[(1.0, 9.0), (2.0, 3.0), (4.0, 5.0)]).unwrap(),
             "The intervals of a and b; of a and c overlap: within each of these, arms are not told apart."
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_overlaps_with_nothing() {
+        let note = |ends: &[(Option<f64>, Option<f64>)]| {
+            let found = |(name, &(low, not_shown)): (char, &(Option<f64>, Option<f64>))| {
+                let ends = Capacity { low, high: None, not_shown, ..example::capacity() };
+                (name.to_string(), Summary { capacity: Some(ends), ..example::summary() })
+            };
+            side_by_side(&('a'..).zip(ends).map(found).collect::<Vec<_>>()).note
+        };
+        let unknown = (None, None);
+        assert_eq!(note(&[unknown]), None);
+        assert_eq!(
+            note(&[unknown, unknown]).unwrap(),
+            "Of the capacity of a and b nothing is known."
+        );
+        assert_eq!(
+            note(&[(Some(2.0), None), unknown, (Some(1.0), None)]).unwrap(),
+            "The intervals of c and a overlap: these are not told apart. Of the capacity of b nothing is known."
+        );
+        // Below 1/s, and 2/s or more.
+        assert_eq!(
+            note(&[(None, Some(1.0)), (Some(2.0), None)]).unwrap(),
+            "No two of the intervals overlap."
         );
     }
 }

@@ -15,7 +15,8 @@ const COLUMNS: [&str; 9] =
 pub fn comparisons(summary: &Summary) -> Vec<Table> {
     let mut tables: Vec<Table> = grouped(&summary.comparisons).into_iter().map(table).collect();
     if let Some(first) = tables.first_mut() {
-        first.note = Some(note(summary));
+        let own = first.note.take().map_or(String::new(), |own| format!(" {own}"));
+        first.note = Some(note(summary) + &own);
     }
     tables
 }
@@ -150,7 +151,7 @@ fn table(group: Vec<&Comparison>) -> Table {
     let title =
         format!("{} against {}{}", first.factor, plain(&first.baseline), place(&first.stratum));
     let mut table = Table::new("comparison", title, &COLUMNS);
-    for one in group {
+    for one in &group {
         let [baseline, candidate] = sides(one);
         table.row([
             plain(&one.candidate),
@@ -164,7 +165,24 @@ fn table(group: Vec<&Comparison>) -> Table {
             p_value(one),
         ]);
     }
+    table.note = in_the_way(&group);
     table
+}
+
+/// What stands in the way of answers, once for all lines of which it is the same.
+fn in_the_way(group: &[&Comparison]) -> Option<String> {
+    let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in group {
+        let Some(note) = &one.note else { continue };
+        let line = format!("{} {}", plain(&one.candidate), metric(one));
+        match notes.iter_mut().find(|(known, _)| known == note) {
+            Some((_, lines)) => lines.push(line),
+            None => notes.push((note, vec![line])),
+        }
+    }
+    let told = notes.iter().map(|(note, lines)| format!("{}: {note}.", lines.join(", ")));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
 /// Baseline and candidate over all blocks: geometric means, whose ratio is that of the line, and means of shares.

@@ -3,8 +3,8 @@
 //!
 //! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads of
 //! different sizes; [`run`] tables of the whole run; [`accounting`] what became of everything, arm by arm, and
-//! [`observed`] what observers saw, [`parts`] and [`phases`] where the time went; [`trial`] tables of one trial; `times`
-//! what may be said of response and service time.
+//! [`observed`] what observers saw, [`parts`] and [`phases`] where the time went, [`work`] what it cost; [`trial`] tables
+//! of one trial; `times` what may be said of response and service time.
 
 pub mod accounting;
 mod arms;
@@ -17,6 +17,7 @@ pub mod run;
 pub mod scaling;
 pub mod times;
 pub mod trial;
+pub mod work;
 
 use std::ops::Range;
 

@@ -127,6 +127,39 @@ fn a_generator_that_cannot_make_the_rate_is_the_limit() {
 }
 
 #[test]
+fn a_first_rate_beyond_the_generator_is_halved() {
+    let able = |limit: f64| {
+        move |step: Step| match step.rate {
+            rate if rate > 1_000.0 => Outcome::Invalid,
+            rate if rate < limit => Outcome::Passed,
+            _ => Outcome::Failed,
+        }
+    };
+    let first = Settings { start: 3_200.0, ..settings() };
+    let (search, steps) = carry_out(first, able(777.0));
+    let rates: Vec<f64> = steps[..7].iter().map(|step| step.rate).collect();
+    assert_eq!(rates, [3_200.0, 3_200.0, 3_200.0, 1_600.0, 1_600.0, 1_600.0, 800.0]);
+    assert_eq!(search.ending(), Some(Ending::Bracketed), "800/s fails, and it is below that");
+    let bracket = search.bracket();
+    assert!((bracket.low.unwrap()..bracket.high.unwrap()).contains(&777.0), "{bracket:?}");
+    let (search, _) = carry_out(first, able(5_000.0));
+    assert_eq!(search.ending(), Some(Ending::GeneratorLimited));
+    assert_eq!(search.bracket().low, Some(800.0));
+    let (search, steps) = carry_out(first, |_| Outcome::Invalid);
+    assert_eq!((search.ending(), steps.len()), (Some(Ending::Spoiled), 12), "down to an eighth");
+}
+
+#[test]
+fn a_first_rate_that_fails_is_gone_below() {
+    let (search, steps) = carry_out(Settings { start: 3_200.0, ..settings() }, below(777.0));
+    assert_eq!(
+        steps[..4].iter().map(|step| step.rate).collect::<Vec<_>>(),
+        [3_200.0, 1_600.0, 800.0, 400.0]
+    );
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+}
+
+#[test]
 fn noise_that_does_not_go_away_ends_the_search_without_blaming_the_rate() {
     let mut trials = 0;
     let limit = below(777.0);

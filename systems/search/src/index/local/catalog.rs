@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 /// Most fields that are indexed; filters on others cost more and find the same.
 const MOST_INDEXED: usize = 64;
 
-/// Most fields that rows have together: each takes room of its own.
-pub(super) const MOST_FIELDS: usize = 1 << 16;
+/// Most names of fields that rows have together: each takes room of its own.
+pub(super) const MOST_NAMES: usize = 1 << 16;
 
 /// How often a name stands in rows, and what stands below it.
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ impl Catalog {
     ) -> bool {
         let (known, size) = if drop { (None, 0) } else { (Some(&self.fields), self.size) };
         new.count += new.fields.add_unknown(attributes, known, 1);
-        size + new.count <= MOST_FIELDS
+        size + new.count <= MOST_NAMES
     }
 
     /// Whether a row that is there has the field.
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!((catalog.size, catalog.fields.entries()), (3, 3), "after row {n}");
         }
         let mut new = NewFields::default();
-        let room = (MOST_FIELDS - catalog.size) / 2;
+        let room = (MOST_NAMES - catalog.size) / 2;
         for n in 2_000..2_000 + room {
             assert!(catalog.has_room(row(n).as_object().unwrap(), &mut new, false), "{n}");
         }

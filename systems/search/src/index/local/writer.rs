@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::book::Book;
-use super::catalog::{MOST_FIELDS, NewFields};
+use super::catalog::{MOST_NAMES, NewFields};
 use super::disk::Disk;
 use super::generation::{Front, Generation, Published};
 use super::image;
@@ -328,7 +328,7 @@ impl Expected {
         let has_room =
             |row: &Fresh| catalog.has_room(&row.attributes, &mut self.fields, is_dropped);
         if !fit.rows.iter().all(has_room) {
-            let message = format!("metadata of all rows would have more than {MOST_FIELDS} names");
+            let message = format!("metadata of all rows would have more than {MOST_NAMES} names");
             return Err(Fault::new(Code::TooLarge, message).at("/rows"));
         }
         if fit.drop {

@@ -1,0 +1,51 @@
+//! `{{folder}}`: where the experiment file lies, for those who are started from elsewhere.
+
+use std::path::PathBuf;
+
+use super::*;
+
+/// Files that lie in a folder below the one in which all this is started.
+struct Below(&'static str);
+
+impl Inputs for Below {
+    fn env(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn locate(&self, path: &Path) -> PathBuf {
+        Path::new(self.0).join(path)
+    }
+}
+
+const FILE: &str = r#"[factors]
+path = ["direct", { name = "own", value = "node '{{folder}}/own.mjs' {front_port}" }]
+[system]
+serve = "search"
+set = { model = "{{ folder }}/model", front = "{{factor.path}}", index = "{{{{folder}}" }
+[load]
+connections = 1
+operations = 5
+[[operation]]
+http = { path = "/" }
+"#;
+
+#[test]
+fn the_folder_of_the_file_stands_wherever_it_is_asked_for() {
+    for (folder, found) in [("lab/exp", "lab/exp"), ("/lab/", "/lab"), ("", ".")] {
+        let world = World { inputs: &Below(folder), known: &Build };
+        let options = Options { fresh_seed: 1, ..Options::default() };
+        let loaded = load("test.toml", FILE, world, &options);
+        let plan = loaded.unwrap_or_else(|bad| panic!("{}", bad.render(Colour::Off))).plan;
+        let set = |arm: usize, key: &str| {
+            let system = plan.arms[arm].system.as_ref().unwrap();
+            system.set[key].as_str().unwrap().to_owned()
+        };
+        assert_eq!(set(0, "model"), format!("{found}/model"));
+        assert_eq!(set(1, "front"), format!("node '{found}/own.mjs' {{front_port}}"));
+        assert_eq!(set(0, "index"), "{{{{folder}}", "what is escaped stays so");
+    }
+}

@@ -1,0 +1,130 @@
+//! What systems say that they will tell, and settings that some arms alone have a use for.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// Knows a system with a front, whose cost nothing has where there is none, and an observer.
+struct Knowing;
+
+impl Known for Knowing {
+    fn protocols(&self) -> &[&str] {
+        Build.protocols()
+    }
+
+    fn parts(&self, protocol: &str, table: &document::Table) -> Vec<Part> {
+        Build.parts(protocol, table)
+    }
+
+    fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
+        let has_front = set.get("front").is_some_and(|front| front == "front");
+        let is_idle = system == "search" && !has_front && set.contains_key("front_cost");
+        let (key, what) = ("front_cost".to_owned(), "there is no front".to_owned());
+        is_idle.then_some(BadSetting { key, what, kind: Wrong::Idle }).into_iter().collect()
+    }
+
+    fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
+        let other_parts = set.get("front").is_some_and(|front| front.contains("{upstream}"));
+        match system {
+            "search" => {
+                Some(Tells { parts: vec!["gateway", "front"], other_parts, ..Tells::default() })
+            }
+            "judge" => Some(Tells { counts: vec!["recall"], ..Tells::default() }),
+            _ => None,
+        }
+    }
+}
+
+const FILE: &str = r#"[factors]
+path = ["direct", "front"]
+[system]
+serve = "search"
+set = { front = "{{factor.path}}", front_cost = "1ms" }
+[[observer]]
+name = "judge"
+serve = "judge"
+expect = "recall >= 0.9 and received == all.succeeded"
+[load]
+connections = 1
+operations = 5
+[[operation]]
+name = "search"
+http = { path = "/", told = ["gateway"] }
+"#;
+
+fn checked(text: &str) -> Result<Experiment, String> {
+    let world = World { inputs: &Memory::new(), known: &Knowing };
+    let options = Options { fresh_seed: 1, ..Options::default() };
+    load("test.toml", text, world, &options).map_err(|refused| refused.render(Colour::Off))
+}
+
+/// The warnings of a file that can be run.
+fn warned(text: &str) -> Option<String> {
+    checked(text).unwrap_or_else(|problems| panic!("{problems}")).warned(Colour::Off)
+}
+
+#[test]
+fn names_that_are_told_are_no_problem() {
+    assert_eq!(warned(FILE), None);
+}
+
+#[test]
+fn a_count_that_an_observer_does_not_have_is_refused_with_the_one_that_was_meant() {
+    let refused = checked(&FILE.replace("recall >=", "recal >=")).unwrap_err();
+    for told in [
+        "error: unknown count of the observer `recal`",
+        "^^^^^ did you mean `recall`?",
+        "known here: recall, received, duplicates, unexpected, lost",
+    ] {
+        assert!(refused.contains(told), "{told}:\n{refused}");
+    }
+    assert_eq!(refused.matches("error: ").count(), 1, "once, and not once an arm:\n{refused}");
+}
+
+#[test]
+fn of_an_observer_that_is_somebody_elses_nobody_knows() {
+    let theirs = FILE.replace("serve = \"judge\"", "command = \"judge {port}\"");
+    let warned = warned(&theirs).expect("a warning");
+    assert!(warned.starts_with("warning: whether the observer tells of `recall` is known only"));
+    assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
+}
+
+#[test]
+fn a_part_that_the_system_does_not_tell_of_is_refused() {
+    let refused = checked(&FILE.replace("[\"gateway\"]", "[\"gatway\"]")).unwrap_err();
+    assert!(refused.contains("unknown part of the system `gatway`"), "{refused}");
+    assert!(refused.contains("^^^^^^ did you mean `gateway`?"), "{refused}");
+}
+
+#[test]
+fn of_parts_of_another_target_nobody_knows() {
+    let told = FILE.replace("[\"gateway\"]", "[\"gateway\", \"edge\"]");
+    let elsewhere = format!("{told}target = \"http://127.0.0.1:1\"\n");
+    let both = warned(&elsewhere).expect("a warning");
+    assert_eq!(both.matches("warning: whether the target tells of").count(), 2, "{both}");
+    let fronted = told.replace("\"front\"]", "\"front {front_port} {upstream}\"]");
+    let one = warned(&fronted.replace(", front_cost = \"1ms\"", "")).expect("a warning");
+    assert!(one.contains("`edge`") && !one.contains("`gateway`"), "{one}");
+    assert!(checked(&told).is_err(), "without such a front it is known");
+}
+
+#[test]
+fn a_setting_of_the_front_goes_to_the_arm_that_has_one() {
+    let plan = checked(FILE).unwrap().plan;
+    let has_cost = |arm: &crate::plan::Arm| {
+        arm.system.as_ref().is_some_and(|system| system.set.contains_key("front_cost"))
+    };
+    assert_eq!(plan.arms.iter().map(has_cost).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn a_setting_that_no_arm_has_a_use_for_is_told() {
+    let direct = FILE.replace("[\"direct\", \"front\"]", "[\"direct\", \"none\"]");
+    let warned = warned(&direct).expect("a warning");
+    assert!(
+        warned.starts_with("warning: `front_cost` of `search` changes nothing in any arm"),
+        "{warned}"
+    );
+    assert!(warned.contains("^^^^^^^^^^ there is no front"), "{warned}");
+    assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
+}

@@ -1,0 +1,128 @@
+//! Names of what only the run will tell: what observers count, and the parts of a target that say their times.
+//!
+//! A bundled system says which names it tells, so that another one is an error. Of all else nobody knows before the run,
+//! and a wrong name would leave it inconclusive: that is a warning.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expectation;
+use super::request::{Known, Tells};
+use super::settings::text;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::document::Table;
+use crate::operation::{Operation, TargetOf};
+use crate::plan::Arm;
+use crate::process::{Start, System};
+
+/// Errors and warnings about names.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) problems: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// What is wrong with what is expected of observers.
+pub(super) fn expectations(
+    observers: &[&Table],
+    (system, operations): (Option<&System>, &[Operation]),
+    known: &dyn Known,
+) -> Told {
+    let mut told = Told::default();
+    for table in observers {
+        let Some(node) = table.get("expect").map(|entry| &entry.node) else { continue };
+        let Some(text) = node.as_str() else { continue };
+        let counts = counts(table, system, known);
+        told.problems.extend(expectation::problems(text, node.span, operations));
+        for (name, span) in expectation::own(text, node.span, operations) {
+            match &counts {
+                Some(counts) => told.problems.extend(expectation::uncounted(name, span, counts)),
+                None => told.warnings.push(unheard("the observer", name, span)),
+            }
+        }
+    }
+    told
+}
+
+/// What an observer counts beside what all of them do; `None` where nobody knows.
+fn counts(table: &Table, system: Option<&System>, known: &dyn Known) -> Option<Vec<&'static str>> {
+    let serve = match (table.get("serve"), table.get("command")) {
+        (Some(entry), _) => entry.node.as_str(),
+        (None, Some(_)) => None,
+        (None, None) => system.and_then(|system| match &system.start {
+            Start::Serve(name) => Some(name.as_str()),
+            Start::Command(_) => None,
+        }),
+    };
+    known.tells(serve?, &BTreeMap::new()).map(|tells| tells.counts)
+}
+
+/// What is wrong with the parts that operations ask the times of. A part that one arm's system tells of may be asked for
+/// in all of them.
+pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
+    let mut asked: BTreeMap<&str, Asked> = BTreeMap::new();
+    for arm in arms {
+        let tells = arm.system.as_ref().and_then(|system| of_system(system, known));
+        for operation in &arm.operations {
+            let tells = tells.as_ref().filter(|_| goes_to_system(operation, arm));
+            for part in &operation.parts {
+                asked.entry(&part.name).or_default().add(part.span, tells);
+            }
+        }
+    }
+    let mut told = Told::default();
+    for (name, Asked { spans, names, is_open }) in asked {
+        if names.contains(name) {
+            continue;
+        }
+        for span in spans {
+            if is_open {
+                told.warnings.push(unheard("the target", name, span));
+            } else {
+                let names = names.iter().copied();
+                let problem = Diagnostic::unknown("part of the system", name, span, names);
+                told.problems.push(problem);
+            }
+        }
+    }
+    told
+}
+
+/// Where a part is asked for, and what is told there.
+#[derive(Debug, Default)]
+struct Asked {
+    spans: Vec<Span>,
+    names: BTreeSet<&'static str>,
+    /// Whether somebody is asked of whom nobody knows what he tells.
+    is_open: bool,
+}
+
+impl Asked {
+    fn add(&mut self, span: Span, tells: Option<&Tells>) {
+        if !self.spans.contains(&span) {
+            self.spans.push(span);
+        }
+        self.is_open |= tells.is_none_or(|tells| tells.other_parts);
+        self.names.extend(tells.into_iter().flat_map(|tells| &tells.parts));
+    }
+}
+
+fn of_system(system: &System, known: &dyn Known) -> Option<Tells> {
+    let Start::Serve(name) = &system.start else { return None };
+    let set = system.set.iter().map(|(key, value)| (key.clone(), text(value)));
+    known.tells(name, &set.collect())
+}
+
+fn goes_to_system(operation: &Operation, arm: &Arm) -> bool {
+    match &operation.target {
+        TargetOf::Fixed(at) => {
+            arm.targets.get(*at).is_some_and(|target| target.url.contains("{system"))
+        }
+        TargetOf::ByRow(_) => false,
+    }
+}
+
+fn unheard(who: &str, name: &str, span: Span) -> Diagnostic {
+    let message = format!("whether {who} tells of `{name}` is known only once it is asked");
+    let warning = Diagnostic::new(span, message, "another name would leave it undecided");
+    warning.with_hint("`proofload check --try` shows the answers of the target; an observer answers GET /observed")
+}

@@ -1,0 +1,197 @@
+//! A part of a system as a child process: started, waited for, noticed when it dies, and never left behind.
+//!
+//! Whatever happens to this process, the child goes: in order ([`Running::stop`]), by dropping, and even by `kill -9`
+//! of this process. For that it is started by a few lines of shell that leave a watcher behind in its process group: it
+//! waits on a pipe whose other end only this process has, and ends the group once that is gone.
+//!
+//! Not here: which part that is, and whether it is started again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use serde_json::Value;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::unix::pipe;
+use tokio::time::timeout;
+
+/// A child that does not accept within this time counts as broken.
+const START: Duration = Duration::from_secs(10);
+/// What a child gets to end by itself before it is killed.
+const STOP: Duration = Duration::from_secs(6);
+/// Bytes of a ready line.
+const LINE_LIMIT: u64 = 64 << 10;
+
+/// Leaves a watcher of fd 0 behind and becomes the command. The watcher is no child of the command,
+/// ignores SIGTERM so that it can follow it with SIGKILL, and ends the whole process group.
+const GUARD: &str = r#"
+exec 3<&0
+( { trap '' TERM; cat <&3 >/dev/null; kill -TERM 0; sleep 5; kill -KILL 0; } >/dev/null 2>&1 & )
+exec 3<&-
+exec "$@" </dev/null
+"#;
+
+/// A child that runs, and the end of it when dropped.
+#[derive(Debug)]
+pub struct Running {
+    /// `None` once it was collected.
+    child: Option<Child>,
+    group: Pid,
+    /// Readable once the process has ended.
+    ended: AsyncFd<OwnedFd>,
+}
+
+impl Running {
+    /// Starts a command, its program first; call it within a runtime that has its drivers on.
+    ///
+    /// Errors: it cannot be started; that the program is not there shows as its early end
+    pub fn spawn(words: &[String], stdout: Stdio) -> io::Result<Self> {
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", GUARD, "guard"])
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(stdout)
+            .process_group(0)
+            .spawn()?;
+        let group = Pid::from_child(&child);
+        match watch(group) {
+            Ok(ended) => Ok(Self { child: Some(child), group, ended }),
+            Err(error) => {
+                let _ = kill_process_group(group, Signal::KILL);
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Starts a bundled system by a program that understands `serve`, and reads its ready line.
+    ///
+    /// Errors: it cannot be started, dies, says something else, or does not speak in time
+    pub async fn serve(
+        program: &Path,
+        system: &str,
+        listen: SocketAddr,
+        settings: &BTreeMap<String, Value>,
+    ) -> io::Result<(Self, Value)> {
+        let program = program.to_str().ok_or(io::Error::other("its path is no UTF-8"))?;
+        let mut words: Vec<String> =
+            [program, "serve", system, "--listen"].map(str::to_owned).into();
+        words.push(listen.to_string());
+        for (key, value) in settings {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            words.extend(["--set".to_owned(), format!("{key}={text}")]);
+        }
+        let mut running = Self::spawn(&words, Stdio::piped())?;
+        let stdout = running.child.as_mut().and_then(|child| child.stdout.take());
+        let stdout = stdout.ok_or(io::ErrorKind::BrokenPipe)?;
+        let stdout = pipe::Receiver::from_owned_fd(stdout.into())?;
+        let mut line = String::new();
+        let mut reader = BufReader::new(stdout.take(LINE_LIMIT));
+        let read = async {
+            // An end of file comes with the end of the process, which says more.
+            match reader.read_line(&mut line).await? {
+                0 => std::future::pending().await,
+                _ => Ok(()),
+            }
+        };
+        running.within(read).await?;
+        Ok((running, serde_json::from_str(&line)?))
+    }
+
+    /// Its process id; the command itself, no shell around it.
+    pub fn pid(&self) -> u32 {
+        self.group.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Resolves when it has died, with an error that says how. Cancel-safe.
+    pub async fn died(&mut self) -> io::Error {
+        match self.ended.readable().await {
+            Ok(_) => io::Error::other(match self.collect() {
+                Some(status) => format!("it ended by itself: {status}"),
+                None => "it has ended".to_owned(),
+            }),
+            Err(error) => error,
+        }
+    }
+
+    /// Asks it to end, and kills what is left of it after a while.
+    pub async fn stop(mut self) {
+        let _ = kill_process_group(self.group, Signal::TERM);
+        let _ = timeout(STOP, self.ended.readable()).await;
+        self.collect();
+    }
+
+    /// Waits for something that the process does, unless it dies first or takes too long.
+    ///
+    /// Errors: those of what is waited for; that it died, and how; that it took too long
+    pub async fn within<T>(&mut self, what: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+        let waited = timeout(START, async {
+            tokio::select! {
+                done = what => done,
+                _ = self.ended.readable() => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        });
+        match waited.await {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                let how = self.collect().map_or_else(String::new, |status| format!(": {status}"));
+                Err(io::Error::other(format!("it ended before it accepted{how}")))
+            }
+            Ok(done) => done,
+            Err(_) => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("it does not accept after {START:?}"),
+            )),
+        }
+    }
+
+    /// Ends whatever is left of the group, and collects the process: after that its number may be another's.
+    fn collect(&mut self) -> Option<ExitStatus> {
+        let mut child = self.child.take()?;
+        let _ = kill_process_group(self.group, Signal::KILL);
+        child.wait().ok()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.collect();
+    }
+}
+
+/// Readable once the process has ended.
+#[expect(deprecated, reason = "its successor needs unsafe; an `OwnedFd` keeps its promise")]
+fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(pidfd_open(process, PidfdFlags::NONBLOCK)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// What `kill -9` of this process does to the pipe: its other end is gone.
+    #[tokio::test]
+    async fn it_ends_when_this_process_is_gone() {
+        let mut running = Running::spawn(&words(&["sleep", "1000"]), Stdio::null()).unwrap();
+        drop(running.child.as_mut().unwrap().stdin.take());
+        let told = running.died().await.to_string();
+        assert!(told.contains("signal: 15"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn its_death_is_noticed_once_and_told() {
+        let mut running = Running::spawn(&words(&["sh", "-c", "exit 7"]), Stdio::null()).unwrap();
+        assert_eq!(running.died().await.to_string(), "it ended by itself: exit status: 7");
+        assert_eq!(running.died().await.to_string(), "it has ended");
+    }
+}

@@ -1,0 +1,201 @@
+//! One request: understood, asked for, decoded, encoded, told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use hyper::header::HeaderName;
+use hyper::{Method, Request, StatusCode};
+use serde_json::{Value, json};
+use serving::http::{self, Answer, Handler};
+use serving::metrics::{Counter, Registry};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::fault::{self, Fault};
+use super::keeper::State;
+use super::question::{self, Nonces, Route};
+use super::times::{Times, Watch};
+use crate::ask::{Ask, What};
+use crate::way::{Failure, Fetched, Way};
+
+/// W3C Server Timing.
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+/// The outcome of a request that went well.
+const ANSWERED: &str = "answered";
+/// How long a producer has to answer a question after its health.
+const HEALTH: Duration = Duration::from_secs(1);
+/// At least as long as a user's record in JSON, in bytes; only to foresee what an answer will hold.
+const RECORD: u64 = 4096;
+
+/// How a front answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// Users of an answer where the request does not say.
+    pub users: u32,
+    /// The producer answers within this time.
+    pub deadline: Duration,
+    /// Whether the JSON is decoded and encoded anew, and not passed on as it came.
+    pub reencodes: bool,
+    /// Bytes of all answers that are held at a time.
+    pub room: u64,
+}
+
+/// The three ways to ask the producer.
+#[derive(Debug)]
+pub(super) struct Ways<A, U, S> {
+    pub api: A,
+    pub uds: U,
+    pub shm: S,
+}
+
+/// What answers requests.
+#[derive(Debug)]
+pub(super) struct Desk<A, U, S> {
+    ways: Ways<A, U, S>,
+    manner: Manner,
+    producer: Arc<State>,
+    nonces: Nonces,
+    room: Arc<Semaphore>,
+    counts: Vec<((Option<Route>, &'static str), Counter)>,
+}
+
+impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
+    /// Asks by these ways; its figures are among those of `registry`.
+    pub fn new(
+        ways: Ways<A, U, S>,
+        manner: Manner,
+        producer: Arc<State>,
+        registry: &Registry,
+    ) -> Self {
+        let room = usize::try_from(manner.room).unwrap_or(usize::MAX);
+        let room = Arc::new(Semaphore::new(room.min(Semaphore::MAX_PERMITS)));
+        let counts = counts(registry);
+        Self { ways, manner, producer, nonces: Nonces::default(), room, counts }
+    }
+
+    /// Asks, decodes, encodes; `times` is set once the producer was asked.
+    async fn ask(
+        &self,
+        route: Route,
+        query: Option<&str>,
+        times: &mut Option<Times>,
+    ) -> Result<Bytes, Fault> {
+        let ask = question::read(query, self.manner.users, &self.nonces)?;
+        let permit = self.take(ask.what)?;
+        let mut watch = Watch::start();
+        let fetched = self.fetch(route, &ask).await;
+        let times = times.insert(Times { exchange: watch.lap(), ..Times::default() });
+        let payload = fetched?.payload;
+        if !self.manner.reencodes {
+            return Ok(Bytes::from_owner(Held { bytes: payload, _room: permit }));
+        }
+        let decoded: Value = serde_json::from_slice(&payload)
+            .map_err(|error| Failure::Damaged(format!("it is no JSON: {error}")))?;
+        drop(payload);
+        times.decode = watch.lap();
+        let bytes = serde_json::to_vec(&decoded).expect("what was JSON always serializes");
+        times.encode = watch.lap();
+        Ok(Bytes::from_owner(Held { bytes, _room: permit }))
+    }
+
+    async fn fetch(&self, route: Route, ask: &Ask) -> Result<Fetched, Failure> {
+        let deadline = self.manner.deadline;
+        match route {
+            Route::Api => self.ways.api.fetch(ask, deadline).await,
+            Route::Uds => self.ways.uds.fetch(ask, deadline).await,
+            Route::Shm => self.ways.shm.fetch(ask, deadline).await,
+        }
+    }
+
+    /// Room for the answer, which is given back once it is sent.
+    fn take(&self, what: What) -> Result<OwnedSemaphorePermit, Fault> {
+        let bytes = match what {
+            What::Users(count) => u64::from(count) * RECORD,
+            What::Bytes(size) => size,
+        };
+        let bytes = u32::try_from(bytes).map_err(|_| Failure::Crowded)?;
+        let permit = Arc::clone(&self.room).try_acquire_many_owned(bytes);
+        Ok(permit.map_err(|_| Failure::Crowded)?)
+    }
+
+    fn count(&self, route: Option<Route>, outcome: &'static str) {
+        let counter = self.counts.iter().find(|(key, _)| *key == (route, outcome));
+        if let Some((_, counter)) = counter {
+            counter.one();
+        }
+    }
+}
+
+impl<A: Way, U: Way, S: Way> Handler for Desk<A, U, S> {
+    async fn handle(&self, request: Request<Bytes>) -> Answer {
+        let watch = Watch::start();
+        let route = Route::of(request.uri().path());
+        let mut times = None;
+        let answered = match (route, request.method()) {
+            (Some(route), &Method::GET) => self.ask(route, request.uri().query(), &mut times).await,
+            (Some(_), _) => Err(Fault::no_such_method()),
+            (None, _) => Err(Fault::no_such_path()),
+        };
+        let (outcome, mut answer) = match answered {
+            Ok(bytes) => (ANSWERED, http::json(StatusCode::OK, bytes)),
+            Err(fault) => (fault.code, fault.answer()),
+        };
+        if let Some(mut times) = times {
+            times.front = watch.total();
+            answer.headers_mut().insert(SERVER_TIMING, times.header());
+        }
+        self.count(route, outcome);
+        answer
+    }
+
+    fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
+        let mut answer = Fault::bad(reason).answer();
+        *answer.status_mut() = status;
+        self.count(None, fault::BAD_INPUT);
+        answer
+    }
+
+    /// 200 if the producer answers, and what is known of it in any case.
+    async fn health(&self) -> Answer {
+        let ask = Ask { what: What::Users(1), nonce: self.nonces.draw() };
+        let asked = self.ways.api.fetch(&ask, self.manner.deadline.min(HEALTH)).await;
+        let (status, state) = match &asked {
+            Ok(_) => (StatusCode::OK, "serving"),
+            Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "away"),
+        };
+        let mut producer = self.producer.told();
+        producer["state"] = json!(state);
+        if let Err(failure) = asked {
+            producer["why"] = json!(failure.to_string());
+        }
+        http::json(status, json!({ "producer": producer }).to_string())
+    }
+}
+
+/// An answer's bytes, and the room that they take until they are sent.
+struct Held<B> {
+    bytes: B,
+    _room: OwnedSemaphorePermit,
+}
+
+impl<B: AsRef<[u8]>> AsRef<[u8]> for Held<B> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+/// A counter for each way and outcome.
+fn counts(registry: &Registry) -> Vec<((Option<Route>, &'static str), Counter)> {
+    let help = "Requests by the way in which the producer was asked, and what became of them.";
+    let ways = Route::ALL.into_iter().map(Some).chain([None]);
+    let outcomes = || fault::codes().chain([ANSWERED]);
+    ways.flat_map(|way| outcomes().map(move |outcome| (way, outcome)))
+        .map(|(way, outcome)| {
+            let labels = [("way", way.map_or("none", Route::name)), ("outcome", outcome)];
+            (
+                (way, outcome),
+                registry.labelled_counter("exchange_front_requests_total", help, &labels),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! What a request asks for, by which way.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serving::percent;
+use serving::quantity::parse_size;
+
+use super::fault::Fault;
+use crate::ask::{Ask, SIZES, USERS, What};
+
+/// By which way the producer is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Route {
+    Api,
+    Uds,
+    Shm,
+}
+
+impl Route {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Api, Self::Uds, Self::Shm];
+
+    /// The one that a path names.
+    pub fn of(path: &str) -> Option<Self> {
+        let name = path.strip_prefix("/api/users-via-")?;
+        Self::ALL.into_iter().find(|route| route.name() == name)
+    }
+
+    /// Its name in paths and figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Uds => "uds",
+            Self::Shm => "shm",
+        }
+    }
+}
+
+/// Nonces for those who gave none: nobody can guess one, and no two are the same but by chance.
+#[derive(Debug, Default)]
+pub(super) struct Nonces {
+    key: RandomState,
+    drawn: AtomicU64,
+}
+
+impl Nonces {
+    /// Another one.
+    pub fn draw(&self) -> u64 {
+        self.key.hash_one(self.drawn.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Reads the query of a request; `users` are asked for where it does not say how many.
+///
+/// Errors: the first parameter that is wrong
+pub(super) fn read(query: Option<&str>, users: u32, nonces: &Nonces) -> Result<Ask, Fault> {
+    let [mut count, mut size, mut nonce] = [None, None, None];
+    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (place, key) = match key {
+            "users" => (&mut count, "users"),
+            "size" => (&mut size, "size"),
+            "nonce" => (&mut nonce, "nonce"),
+            _ => return Err(Fault::bad("there are the parameters users, size and nonce")),
+        };
+        let value = percent::decode(value)
+            .ok_or_else(|| Fault::at(key, format!("{key} is not properly percent-encoded")))?;
+        if place.replace(value).is_some() {
+            return Err(Fault::at(key, format!("{key} is given twice")));
+        }
+    }
+    let what = match (count, size) {
+        (Some(_), Some(_)) => return Err(Fault::at("size", "give users or size, not both")),
+        (_, Some(size)) => What::Bytes(bytes(&size)?),
+        (Some(count), None) => What::Users(number(&count)?),
+        (None, None) => What::Users(users),
+    };
+    let nonce = nonce.map_or_else(|| Ok(nonces.draw()), |nonce| mark(&nonce))?;
+    Ok(Ask { what, nonce })
+}
+
+fn number(text: &str) -> Result<u32, Fault> {
+    text.parse().ok().filter(|count| USERS.contains(count)).ok_or_else(|| {
+        let (least, most) = (USERS.start(), USERS.end());
+        Fault::at("users", format!("users is a whole number from {least} to {most}"))
+    })
+}
+
+fn bytes(text: &str) -> Result<u64, Fault> {
+    let size = text.parse().ok().or_else(|| parse_size(text));
+    size.filter(|size| SIZES.contains(size)).ok_or_else(|| {
+        let (least, most) = (SIZES.start(), SIZES.end());
+        let message = format!("size is {least} to {most} bytes, such as 262144 or 256KiB");
+        Fault::at("size", message)
+    })
+}
+
+fn mark(text: &str) -> Result<u64, Fault> {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let digits = (text.len() == 16 && text.bytes().all(is_digit)).then_some(text);
+    let nonce = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    // It must come back as it was sent, letter for letter.
+    nonce.ok_or_else(|| Fault::at("nonce", "nonce is 16 hexadecimal digits in lower case"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(query: &str) -> Result<Ask, Option<&'static str>> {
+        read(Some(query), 100, &Nonces::default()).map_err(|fault| fault.at)
+    }
+
+    #[test]
+    fn each_way_has_its_path() {
+        assert_eq!(Route::of("/api/users-via-api"), Some(Route::Api));
+        assert_eq!(Route::of("/api/users-via-uds"), Some(Route::Uds));
+        assert_eq!(Route::of("/api/users-via-shm"), Some(Route::Shm));
+        for other in ["/", "/api/users-via-", "/api/users-via-shm/", "/api/users-via-tcp"] {
+            assert_eq!(Route::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_read_with_all_that_it_says() {
+        let nonce = 0x0123_4567_89ab_cdef;
+        let users = Ask { what: What::Users(7), nonce };
+        assert_eq!(asked("users=7&nonce=0123456789abcdef"), Ok(users));
+        let size = Ask { what: What::Bytes(262_144), nonce };
+        assert_eq!(asked("nonce=0123456789abcdef&size=256KiB"), Ok(size));
+        assert_eq!(asked("nonce=0123456789abcdef&&size=262%3144"), Ok(size));
+        assert_eq!(asked("nonce=0123456789abcdef").unwrap().what, What::Users(100));
+    }
+
+    #[test]
+    fn nonces_that_are_drawn_differ() {
+        let nonces = Nonces::default();
+        let drawn: std::collections::BTreeSet<_> = (0..1_000).map(|_| nonces.draw()).collect();
+        assert_eq!(drawn.len(), 1_000);
+        assert_ne!(nonces.draw(), Nonces::default().draw());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (query, at) in [
+            ("users=0", Some("users")),
+            ("users=1000000000", Some("users")),
+            ("users=-1", Some("users")),
+            ("users=many", Some("users")),
+            ("users", Some("users")),
+            ("size=17MiB", Some("size")),
+            ("size=17825792", Some("size")),
+            ("size=1023", Some("size")),
+            ("size=18446744073709551616", Some("size")),
+            ("size=1KiB&users=1", Some("size")),
+            ("users=1&users=1", Some("users")),
+            ("nonce=", Some("nonce")),
+            ("nonce=0123456789abcde", Some("nonce")),
+            ("nonce=0123456789ABCDEF", Some("nonce")),
+            ("nonce=+123456789abcdef", Some("nonce")),
+            ("nonce=0123456789abcdeg", Some("nonce")),
+            ("nonce=%zz", Some("nonce")),
+            ("count=1", None),
+        ] {
+            assert_eq!(asked(query), Err(at), "{query}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Puts a front together: a producer, the ways to it, and HTTP over them.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use serving::error::{BadOptions, ServeError};
+use serving::http;
+use serving::limits;
+use serving::listener;
+use serving::metrics::Registry;
+use serving::options::Options;
+use serving::ready::{Process, Ready};
+use serving::start;
+use serving::stop::Stop;
+
+use super::desk::{Desk, Ways};
+use super::keeper::{Keeper, Places, State};
+use super::settings::{self, Configuration, Source};
+use crate::race;
+use crate::ways::{Channel, Http, Unix};
+
+/// Serves a front, and a producer beside it unless one is named, until SIGTERM or SIGINT; `announce` is given the ready
+/// line's contents.
+///
+/// Errors: bad settings (exit code 2); a producer or listener that cannot be had (4)
+pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    run(options, None, announce)
+}
+
+/// The same until this is pulled.
+///
+/// Errors: as [`serve`]
+pub fn serve_until(
+    options: &Options,
+    stop: Stop,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    run(options, Some(stop), announce)
+}
+
+/// Whether these options would do, without serving anything.
+///
+/// Errors: every problem at once
+pub fn check(options: &Options) -> Result<(), BadOptions> {
+    settings::read(options).map(drop)
+}
+
+fn run(
+    options: &Options,
+    stop: Option<Stop>,
+    announce: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let prepare = || {
+        let configuration = settings::read(options)?;
+        Ok((configuration.threads, (configuration, listener::bind(options.listen)?)))
+    };
+    start::run(stop, prepare, async |(configuration, listener), stop| {
+        let registry = Registry::default();
+        let producer = match &configuration.source {
+            Source::Own(recipe) => {
+                let kept = Keeper::start(recipe.clone(), &registry).await;
+                Producer::Own(kept.map_err(ServeError::while_doing("start the producer"))?)
+            }
+            Source::Elsewhere(places) => Producer::Elsewhere(places.clone()),
+        };
+        let ready = ready(&configuration, &producer, &listener)?;
+        let served = converse(&configuration, &producer, (listener, registry, stop), || {
+            announce(&ready);
+        })
+        .await;
+        // After the front, which may still have to answer.
+        if let Producer::Own(keeper) = producer {
+            keeper.stop().await;
+        }
+        served.map_err(ServeError::while_doing("serve"))
+    })
+}
+
+/// Who is asked, once it is there.
+enum Producer {
+    Own(Keeper),
+    Elsewhere(Places),
+}
+
+impl Producer {
+    fn places(&self) -> &Places {
+        match self {
+            Self::Own(keeper) => &keeper.places,
+            Self::Elsewhere(places) => places,
+        }
+    }
+
+    fn state(&self) -> Arc<State> {
+        match self {
+            Self::Own(keeper) => Arc::clone(&keeper.state),
+            Self::Elsewhere(_) => State::unknown(),
+        }
+    }
+}
+
+async fn converse(
+    configuration: &Configuration,
+    producer: &Producer,
+    (listener, registry, stop): (TcpListener, Registry, Stop),
+    announce: impl FnOnce(),
+) -> std::io::Result<()> {
+    let Configuration { manner, connections, spin, race, limits, .. } = configuration;
+    let places = producer.places();
+    let (api, uds) = (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
+    let state = producer.state();
+    announce();
+    match race {
+        None => {
+            let shm = Channel::new(&places.channel, *spin);
+            let desk = Desk::new(Ways { api, uds, shm }, *manner, state, &registry);
+            http::serve(listener, desk, *limits, registry, stop).await
+        }
+        Some(hold) => {
+            let folder = places.unix.parent().unwrap_or(Path::new("."));
+            let shm =
+                race::Reader::new(places.http, race::File::at(folder.join(race::NAME)), *hold);
+            let desk = Desk::new(Ways { api, uds, shm }, *manner, state, &registry);
+            http::serve(listener, desk, *limits, registry, stop).await
+        }
+    }
+}
+
+fn ready(
+    configuration: &Configuration,
+    producer: &Producer,
+    listener: &TcpListener,
+) -> Result<Ready, ServeError> {
+    let address = listener.local_addr();
+    let address = address.map_err(ServeError::while_doing("read an address back"))?;
+    let Places { http, unix, channel } = producer.places();
+    let effective = effective(configuration, producer, listener);
+    let mut ready = Ready::new("exchange", effective)
+        .listening("http", address)
+        .listening("producer", http)
+        .listening("unix", unix.display())
+        .listening("shm", channel.display());
+    if let Producer::Own(keeper) = producer {
+        ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.pid });
+    }
+    Ok(ready)
+}
+
+fn effective(configuration: &Configuration, producer: &Producer, listener: &TcpListener) -> Value {
+    let Configuration { manner, connections, spin, race, threads, limits, .. } = configuration;
+    json!({
+        "users": manner.users,
+        "deadline_ns": manner.deadline.as_nanos() as u64,
+        "reencode": manner.reencodes,
+        "max_answers_bytes": manner.room,
+        "connections": connections,
+        "spin_ns": spin.as_nanos() as u64,
+        "file_race": race.is_some(),
+        "race_hold_ns": race.unwrap_or_default().as_nanos() as u64,
+        "threads": threads,
+        "limits": limits,
+        "backlog": listener::backlog(listener).ok(),
+        "open_files": limits::open_files(),
+        "producer": match producer {
+            Producer::Own(keeper) => keeper.effective.clone(),
+            Producer::Elsewhere(_) => json!("elsewhere"),
+        },
+    })
+}

@@ -1,0 +1,214 @@
+//! What a front is told, and what it makes of it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use serving::error::{BadOption, BadOptions};
+use serving::limits::Limits;
+use serving::options::Options;
+use serving::settings::Settings;
+
+use super::desk::Manner;
+use super::keeper::{Places, Recipe};
+use crate::ask::USERS;
+use crate::{producer, race};
+
+/// The producer's settings are the front's with this before their names.
+const PREFIX: &str = "producer_";
+/// Those that it has, prefixed.
+const PASSED: &[&str] = &[
+    "producer_users",
+    "producer_seed",
+    "producer_folder",
+    "producer_slots",
+    "producer_answer_room",
+    "producer_clients",
+    "producer_workers",
+    "producer_spin",
+    "producer_max_prepared",
+    "producer_max_answers",
+    "producer_threads",
+    "producer_max_connections",
+    "producer_max_head",
+    "producer_max_body",
+    "producer_idle",
+    "producer_read",
+    "producer_drain",
+];
+
+/// Who is asked.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A producer that is started beside the front.
+    Own(Recipe),
+    /// One that runs already.
+    Elsewhere(Places),
+}
+
+/// The configuration in force.
+#[derive(Debug, Clone)]
+pub(super) struct Configuration {
+    pub source: Source,
+    pub manner: Manner,
+    /// Connections to the producer, for HTTP and the Unix socket each.
+    pub connections: usize,
+    /// How long an answer over shared memory is looked for before its task sleeps.
+    pub spin: Duration,
+    /// The file in the place of shared memory, and how long it is left alone after it was written.
+    pub race: Option<Duration>,
+    pub threads: usize,
+    pub limits: Limits,
+}
+
+/// Reads the settings.
+///
+/// Errors: every problem at once
+pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
+    let settings = Settings::new(&options.settings);
+    let race = race(&settings);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let configuration = Configuration {
+        source: source(&settings, race.is_some()),
+        manner: manner(&settings),
+        connections: settings.count("connections", 64, 1..=4_096) as usize,
+        spin: Duration::from_nanos(settings.time("spin", 20_000)),
+        race,
+        threads: settings.count("threads", processors, 1..=1_024) as usize,
+        limits: Limits::read(&settings),
+    };
+    settings.finish("exchange")?;
+    Ok(configuration)
+}
+
+fn manner(settings: &Settings<'_>) -> Manner {
+    let (least, most) = (u64::from(*USERS.start()), u64::from(*USERS.end()));
+    Manner {
+        users: settings.count("users", 100, least..=most) as u32,
+        deadline: Duration::from_nanos(settings.positive_time("deadline", 2_000_000_000)),
+        reencodes: settings.flag("reencode", true),
+        room: settings.size("max_answers", 512 << 20),
+    }
+}
+
+fn race(settings: &Settings<'_>) -> Option<Duration> {
+    let is_wanted = settings.flag("file_race", false);
+    let hold = settings.time("race_hold", 0);
+    if hold > 0 && !is_wanted {
+        settings.idle("race_hold", "without file_race = true there is no file to hold");
+    }
+    is_wanted.then(|| Duration::from_nanos(hold))
+}
+
+fn source(settings: &Settings<'_>, has_race: bool) -> Source {
+    let given = PASSED.iter().filter_map(|key| Some((*key, settings.value(key)?)));
+    let mut given: BTreeMap<String, Value> = given
+        .map(|(key, value)| (key.trim_start_matches(PREFIX).to_owned(), value.clone()))
+        .collect();
+    if let Some(places) = elsewhere(settings) {
+        if !given.is_empty() {
+            settings.wrong("producer_…", "only a producer that is started here has settings");
+        }
+        if has_race {
+            settings.wrong("file_race", "only a producer that is started here writes the file");
+        }
+        return Source::Elsewhere(places);
+    }
+    let options = Options { settings: given.clone(), ..Options::default() };
+    for problem in producer::check(&options).err().into_iter().flat_map(|bad| bad.problems) {
+        settings.refuse(BadOption { key: format!("{PREFIX}{}", problem.key), ..problem });
+    }
+    if has_race {
+        given.insert(race::SETTING.to_owned(), json!(true));
+    }
+    match std::env::current_exe() {
+        Ok(program) => Source::Own(Recipe { program, settings: given }),
+        Err(error) => {
+            settings.refuse(format!("this program cannot be found: {error}"));
+            Source::Own(Recipe { program: "proofload".into(), settings: given })
+        }
+    }
+}
+
+/// Where a producer is that runs already: all three places, or none.
+fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
+    let [http, unix, channel] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
+    let given = [&http, &unix, &channel].iter().filter(|text| !text.is_empty()).count();
+    if given == 0 {
+        return None;
+    }
+    if given < 3 {
+        settings.refuse("http, unix, shm: give all places of the producer, or none");
+    }
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    let address = http.parse().unwrap_or_else(|_| {
+        if !http.is_empty() {
+            settings.wrong("http", format!("expected HOST:PORT in digits, got \"{http}\""));
+        }
+        nowhere
+    });
+    Some(Places { http: address, unix: unix.into(), channel: channel.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(options: Options) -> Vec<String> {
+        let bad = read(&options).err().unwrap_or_default();
+        bad.problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn everything_has_a_default() {
+        let plain = read(&Options::default()).unwrap();
+        let manner = Manner {
+            users: 100,
+            deadline: Duration::from_secs(2),
+            reencodes: true,
+            room: 512 << 20,
+        };
+        assert_eq!((plain.manner, plain.race), (manner, None));
+        assert!(matches!(plain.source, Source::Own(recipe) if recipe.settings.is_empty()));
+    }
+
+    #[test]
+    fn the_producers_settings_are_passed_on_and_judged_by_it() {
+        let given = Options::default().with("producer_slots", 8).with("file_race", true);
+        let Source::Own(recipe) = read(&given).unwrap().source else { panic!() };
+        let passed = [("slots".to_owned(), json!(8)), (race::SETTING.to_owned(), json!(true))];
+        assert_eq!(recipe.settings, BTreeMap::from(passed));
+        let told = problems(Options::default().with("producer_slots", "many"));
+        assert!(told.len() == 1 && told[0].starts_with("producer_slots: expected"), "{told:?}");
+        for key in PASSED {
+            let told = problems(Options::default().with(key, json!([])));
+            assert!(told.iter().all(|problem| !problem.contains("no setting of")), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_producer_elsewhere_has_three_places_and_no_settings() {
+        let there = Options::default()
+            .with("http", "127.0.0.1:80")
+            .with("unix", "/run/u")
+            .with("shm", "/run/c");
+        let Source::Elsewhere(places) = read(&there).unwrap().source else { panic!() };
+        let expected = Places {
+            http: ([127, 0, 0, 1], 80).into(),
+            unix: "/run/u".into(),
+            channel: "/run/c".into(),
+        };
+        assert_eq!(places, expected);
+        for (options, told) in [
+            (there.clone().with("producer_seed", 2), "only a producer that is started here has"),
+            (there.clone().with("file_race", true), "only a producer that is started here writes"),
+            (there.clone().with("http", "here"), "http: expected HOST:PORT in digits"),
+            (Options::default().with("unix", "/run/u"), "give all places of the producer"),
+            (Options::default().with("race_hold", "1s"), "without file_race = true"),
+        ] {
+            let problems = problems(options);
+            assert!(problems.len() == 1 && problems[0].contains(told), "{told}: {problems:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How long each part of an answer took, as the header `Server-Timing` tells it.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use hyper::header::HeaderValue;
+
+/// The parts, as `Server-Timing` names them.
+pub const PARTS: [&str; 4] = ["exchange", "decode", "encode", "front"];
+
+/// Each part of one answer; what was not done took no time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    /// From the question being understood until the producer's answer was there and judged.
+    pub exchange: Duration,
+    /// JSON read.
+    pub decode: Duration,
+    /// JSON written anew.
+    pub encode: Duration,
+    /// From the request being read until its answer is handed over: all of them, and what lies between.
+    pub front: Duration,
+}
+
+impl Times {
+    /// The value of `Server-Timing`, in milliseconds to the nanosecond (W3C Server Timing).
+    pub fn header(&self) -> HeaderValue {
+        let Self { exchange, decode, encode, front } = *self;
+        let mut text = String::with_capacity(112);
+        for (name, time) in PARTS.into_iter().zip([exchange, decode, encode, front]) {
+            let separator = if text.is_empty() { "" } else { ", " };
+            let (whole, rest) = (time.as_millis(), time.as_nanos() % 1_000_000);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{separator}{name};dur={whole}.{rest:06}");
+        }
+        HeaderValue::from_str(&text).expect("names, digits and points")
+    }
+}
+
+/// Reads the clock between parts.
+#[derive(Debug)]
+pub(super) struct Watch {
+    begun: Instant,
+    last: Instant,
+}
+
+impl Watch {
+    /// From now on.
+    pub fn start() -> Self {
+        let now = Instant::now();
+        Self { begun: now, last: now }
+    }
+
+    /// Time since the last call, or the start.
+    pub fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        let lap = now.duration_since(self.last);
+        self.last = now;
+        lap
+    }
+
+    /// Time since the start.
+    pub fn total(&self) -> Duration {
+        self.begun.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_to_the_nanosecond() {
+        let times = Times {
+            exchange: Duration::from_nanos(12_345),
+            decode: Duration::from_nanos(1_000_007),
+            encode: Duration::ZERO,
+            front: Duration::from_secs(61),
+        };
+        assert_eq!(
+            times.header().to_str().unwrap(),
+            "exchange;dur=0.012345, decode;dur=1.000007, encode;dur=0.000000, front;dur=61000.000000"
+        );
+    }
+
+    #[test]
+    fn laps_add_up_to_no_more_than_the_whole() {
+        let mut watch = Watch::start();
+        let laps = watch.lap() + watch.lap();
+        assert!(laps <= watch.total());
+    }
+}

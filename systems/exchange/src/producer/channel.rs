@@ -1,0 +1,84 @@
+//! The producer over shared memory: a thread for each worker of the channel.
+
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+
+use shm_channel::{CRC32, Checksum, Error, Producer, Reply, Room, Settings};
+
+use super::figures::Figures;
+use super::shelf::Shelf;
+use crate::ask::Ask;
+use crate::prepared::{Prepared, patch};
+
+/// A channel and the threads that answer over it; dropping it ends both.
+pub(super) struct Served {
+    producer: Option<Arc<Producer>>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Served {
+    /// Listens at the path and answers what comes.
+    pub(super) fn start(
+        path: &Path,
+        settings: Settings,
+        shelf: &Arc<Shelf>,
+        figures: &Figures,
+    ) -> Result<Self, Error> {
+        let (producer, workers) = Producer::bind(path, settings)?;
+        // From here on, what was started is ended if the next thread cannot be.
+        let mut served = Self { producer: Some(Arc::new(producer)), workers: Vec::new() };
+        for (number, worker) in workers.into_iter().enumerate() {
+            let (shelf, figures) = (shelf.clone(), figures.clone());
+            let answering = move || {
+                worker.run(|request, room| {
+                    let outcome = answer(request, room, &shelf);
+                    figures.count(&outcome);
+                    outcome.unwrap_or_else(|instead| instead)
+                });
+            };
+            let thread = std::thread::Builder::new().name(format!("channel-{number}"));
+            let started = thread.spawn(answering);
+            let doing = "starting a thread";
+            served.workers.push(started.map_err(|source| Error::Io { doing, source })?);
+        }
+        Ok(served)
+    }
+
+    /// For whoever wants to know of its clients.
+    pub(super) fn producer(&self) -> Weak<Producer> {
+        self.producer.as_ref().map(Arc::downgrade).unwrap_or_default()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.producer = None;
+        for worker in self.workers.drain(..) {
+            // One that panicked has ended, too.
+            let _ = worker.join();
+        }
+    }
+}
+
+/// Answers in place, or says what is said instead.
+fn answer(request: &[u8], room: &mut Room<'_>, shelf: &Shelf) -> Result<Reply, Reply> {
+    let ask = Ask::read(request).map_err(|refusal| Reply::Refused(u64::from(refusal.code())))?;
+    put(&shelf.prepared(ask.what), ask.nonce, room)
+}
+
+/// Copies the payload where the room does not hold it yet, and puts the nonce into it.
+fn put(prepared: &Prepared, nonce: u64, room: &mut Room<'_>) -> Result<Reply, Reply> {
+    let bytes = prepared.bytes();
+    let is_there = room.kept() == Some(prepared.id());
+    let Some(place) = room.get_mut(..bytes.len()) else {
+        return Err(Reply::TooLarge(bytes.len()));
+    };
+    if !is_there {
+        place.copy_from_slice(bytes);
+    }
+    patch(place, nonce);
+    room.keep_as(prepared.id());
+    room.set_checksum(Checksum { kind: CRC32, value: u64::from(prepared.checksum(nonce)) });
+    Ok(Reply::Answer(bytes.len()))
+}

@@ -1,0 +1,62 @@
+//! What a producer counts, by the way that was taken.
+
+use serving::metrics::{Counter, Gauge, Registry};
+use shm_channel::Counts;
+
+/// Figures of one way.
+#[derive(Debug, Clone)]
+pub(super) struct Figures {
+    /// Payloads that were sent.
+    pub answered: Counter,
+    /// Requests that were refused.
+    pub refused: Counter,
+}
+
+impl Figures {
+    /// Of the way of this name.
+    pub(super) fn new(registry: &Registry, way: &str) -> Self {
+        let labels = [("way", way)];
+        let help = "Requests that were answered with a payload.";
+        let answered = registry.labelled_counter("exchange_answered_total", help, &labels);
+        let help = "Requests that were refused.";
+        let refused = registry.labelled_counter("exchange_refused_total", help, &labels);
+        Self { answered, refused }
+    }
+
+    /// Counts an outcome.
+    pub(super) fn count<T, E>(&self, outcome: &Result<T, E>) {
+        if outcome.is_ok() { self.answered.one() } else { self.refused.one() }
+    }
+}
+
+/// What the channel knows of its clients.
+#[derive(Debug, Clone)]
+pub(super) struct Clients {
+    living: Gauge,
+    admitted: Gauge,
+    refused: Gauge,
+    damaged: Gauge,
+}
+
+impl Clients {
+    pub(super) fn new(registry: &Registry) -> Self {
+        Self {
+            living: registry.gauge("channel_clients", "Clients of the channel now."),
+            admitted: registry.gauge("channel_admitted", "Clients that were let in so far."),
+            refused: registry.gauge("channel_refused", "Connections that were not let in so far."),
+            damaged: registry.gauge(
+                "channel_damaged",
+                "Clients that were cut off so far: they wrote what nobody may write.",
+            ),
+        }
+    }
+
+    /// Brings them up to date.
+    pub(super) fn set(&self, counts: Counts) {
+        let Counts { living, admitted, refused, damaged } = counts;
+        let gauges = [&self.living, &self.admitted, &self.refused, &self.damaged];
+        for (gauge, count) in gauges.into_iter().zip([living, admitted, refused, damaged]) {
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A way to ask: what all of them promise, and the one judgement of what came back.
+
+use std::fmt;
+use std::ops::Deref;
+use std::time::{Duration, Instant};
+
+use crate::ask::Ask;
+use crate::prepared;
+use crate::ways::channel::Lent;
+
+/// How a producer is asked.
+pub trait Way: Send + Sync + 'static {
+    /// `http`, `unix` or `channel`.
+    fn name(&self) -> &'static str;
+
+    /// Asks, waits for the answer until the deadline, and judges it: nonce and checksum are right
+    /// in what is returned.
+    ///
+    /// May be called by many tasks of one runtime at once. Dropping the future gives the question
+    /// up. Errors: [`Failure`]
+    fn fetch(
+        &self,
+        ask: &Ask,
+        deadline: Duration,
+    ) -> impl Future<Output = Result<Fetched, Failure>> + Send;
+}
+
+/// An answer that was judged.
+#[derive(Debug)]
+pub struct Fetched {
+    /// Its bytes; over the channel, in place.
+    pub payload: Payload,
+    /// CRC-32 of all of them.
+    pub checksum: u32,
+    /// From the call of [`Way::fetch`] until the answer was judged.
+    pub took: Duration,
+}
+
+/// The bytes of an answer, wherever they lie.
+pub struct Payload(Place);
+
+enum Place {
+    /// In memory of ours, from here on.
+    Own(Vec<u8>, usize),
+    /// In memory that the producer shares, until this is dropped.
+    Lent(Lent),
+}
+
+impl Payload {
+    /// The bytes from here on; what comes before was a frame.
+    pub(crate) fn behind(bytes: Vec<u8>, from: usize) -> Self {
+        Self(Place::Own(bytes, from))
+    }
+
+    /// Memory of the producer's.
+    pub(crate) fn lent(lent: Lent) -> Self {
+        Self(Place::Lent(lent))
+    }
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::behind(bytes, 0)
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Place::Own(bytes, from) => &bytes[*from..],
+            Place::Lent(lent) => lent,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Payload {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Payload of {} bytes", self.len())
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// Nobody answers there, or who did is gone.
+    #[error("the producer cannot be reached: {0}")]
+    Unreachable(String),
+    /// The question was sent, and its answer did not come in time.
+    #[error("no answer in time")]
+    Deadline,
+    /// The producer understood something else, or does not want to.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// What came is not what was asked for.
+    #[error("damaged: {0}")]
+    Damaged(String),
+    /// Too many ask at once: no connection, slot or memory was free in time.
+    #[error("too many ask at once")]
+    Crowded,
+}
+
+impl Failure {
+    /// One stable word: `unreachable`, `deadline`, `refused`, `damaged` or `crowded`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Deadline => "deadline",
+            Self::Refused(_) => "refused",
+            Self::Damaged(_) => "damaged",
+            Self::Crowded => "crowded",
+        }
+    }
+
+    /// For `map_err`: whoever should answer is not there.
+    pub(crate) fn unreachable(error: impl fmt::Display) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+/// Judges what came: the one function of all ways. It reads every byte of the payload.
+///
+/// Errors: [`Failure::Damaged`] where nonce, length or checksum are not those of an answer to this
+pub fn verify(ask: &Ask, payload: &[u8], checksum: u64) -> Result<u32, Failure> {
+    let damaged = |what: &str| Failure::Damaged(what.to_owned());
+    let checksum =
+        u32::try_from(checksum).map_err(|_| damaged("a checksum of more than 32 bits"))?;
+    match prepared::fault(ask, payload, checksum) {
+        None => Ok(checksum),
+        Some(what) => Err(damaged(what)),
+    }
+}
+
+/// What a way returns for what came.
+pub(crate) fn judged(
+    ask: &Ask,
+    payload: Payload,
+    checksum: u64,
+    begun: Instant,
+) -> Result<Fetched, Failure> {
+    let checksum = verify(ask, &payload, checksum)?;
+    Ok(Fetched { payload, checksum, took: begun.elapsed() })
+}

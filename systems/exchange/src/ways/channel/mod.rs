@@ -1,0 +1,138 @@
+//! Over shared memory: many questions at a time on one connection, answers read in place.
+//!
+//! `link` is that connection, its questions under way, and the task that waits for their answers.
+
+mod link;
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use shm_channel::{Answer, CRC32, Checksum};
+use tokio::sync::Notify;
+use tokio::task::coop;
+use tokio::time::{Instant, timeout_at};
+
+use self::link::{Ended, Link};
+use super::pool;
+use crate::ask::Ask;
+use crate::way::{Failure, Fetched, Payload, Way, judged};
+
+/// Over shared memory.
+#[derive(Debug)]
+pub struct Channel {
+    path: PathBuf,
+    spin: Duration,
+    link: Mutex<Option<Arc<Link>>>,
+    /// Held while somebody connects, so that nobody else does.
+    connecting: tokio::sync::Mutex<()>,
+}
+
+impl Channel {
+    /// A producer at this path; connects when asked, and anew when the producer is gone.
+    ///
+    /// Each answer is looked for during `spin`, others having their turns meanwhile, before its
+    /// task sleeps; zero for not at all.
+    pub fn new(path: impl Into<PathBuf>, spin: Duration) -> Self {
+        let (link, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { path: path.into(), spin, link, connecting }
+    }
+
+    /// The connection that there is, or a new one.
+    async fn link(&self, until: Instant) -> Result<Arc<Link>, Failure> {
+        if let Some(link) = self.living() {
+            return Ok(link);
+        }
+        let connecting = async {
+            let _held = self.connecting.lock().await;
+            // Others may have connected while we waited.
+            if let Some(link) = self.living() {
+                return Ok(link);
+            }
+            let link = Link::connect(self.path.clone()).await?;
+            *self.kept() = Some(link.clone());
+            Ok(link)
+        };
+        let connected = timeout_at(until, connecting).await;
+        connected.unwrap_or_else(|_| Err(Failure::unreachable("connecting took too long")))
+    }
+
+    fn living(&self) -> Option<Arc<Link>> {
+        self.kept().as_ref().filter(|link| !link.is_over()).cloned()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<Arc<Link>>> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer in its place; with more room where the producer says that it needs it.
+    async fn exchange(&self, ask: &Ask, until: Instant) -> Result<Lent, Failure> {
+        let request = ask.wire();
+        let mut room = ask.what.expected_length();
+        loop {
+            let link = self.link(until).await?;
+            match link.exchange(request.as_bytes(), room, self.spin, until).await {
+                Ok(answer) => return Ok(Lent { answer, _freed: Freed(link.freed()) }),
+                Err(Ended::TooLarge(needed)) if needed > room => room = needed,
+                Err(ended) => return Err(ended.into_failure()),
+            }
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        if let Some(link) = self.kept().take() {
+            link.close();
+        }
+    }
+}
+
+/// An answer in shared memory, which is the producer's again when this is dropped.
+pub struct Lent {
+    answer: Answer,
+    // After the answer: fields are dropped in their order.
+    _freed: Freed,
+}
+
+/// Tells whoever waits for room that there is some.
+struct Freed(Arc<Notify>);
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
+}
+
+impl Deref for Lent {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.answer
+    }
+}
+
+impl fmt::Debug for Lent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.answer.fmt(formatter)
+    }
+}
+
+impl Way for Channel {
+    fn name(&self) -> &'static str {
+        "channel"
+    }
+
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
+        let begun = Instant::now();
+        // Who never has to wait would otherwise never let others have their turn.
+        coop::consume_budget().await;
+        let lent = self.exchange(ask, pool::until(begun, deadline)).await?;
+        let Some(Checksum { kind: CRC32, value }) = lent.answer.checksum() else {
+            return Err(Failure::Damaged("no CRC-32 beside the answer".to_owned()));
+        };
+        judged(ask, Payload::lent(lent), value, begun.into_std())
+    }
+}

@@ -1,0 +1,123 @@
+//! A producer in a process of its own, killed amid exchanges, and the next one at its place.
+//!
+//! The other process is this test's binary again, told by the environment where to be.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use exchange::way::{Failure, Way};
+use exchange::ways::{Channel, Http, Unix};
+use serde_json::Value;
+use serving::options::Options;
+use serving::stop::Stop;
+
+use super::{Folder, PATIENCE, bytes, eventually, fetch};
+
+const LISTEN: &str = "EXCHANGE_TEST_LISTEN";
+const FOLDER: &str = "EXCHANGE_TEST_FOLDER";
+
+/// The other process's part; without one, that it would be a producer like any other.
+#[test]
+fn the_other_process() {
+    let (Ok(listen), Ok(folder)) = (std::env::var(LISTEN), std::env::var(FOLDER)) else {
+        return exchange::producer::check(&Options::default()).unwrap();
+    };
+    let options = Options { listen: listen.parse().unwrap(), ..Options::default() };
+    let options = options.with("folder", folder).with("threads", 2);
+    // Nobody pulls it: this process is killed.
+    let (_stopper, stop) = Stop::pair();
+    exchange::producer::serve_until(&options, stop, |ready| {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
+    })
+    .unwrap();
+}
+
+/// A producer in a process, killed at the end.
+struct Producer {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Producer {
+    fn start(listen: SocketAddr, folder: &Folder) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["processes::the_other_process", "--exact", "--nocapture"])
+            .env(LISTEN, listen.to_string())
+            .env(FOLDER, &folder.0)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.find_map(|line| serde_json::from_str::<Value>(&line.unwrap()).ok());
+        let ready = ready.expect("the other process says that it is ready");
+        let address = ready["listening"]["http"].as_str().unwrap().parse().unwrap();
+        Self { child, address }
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Asks until that fails: why.
+async fn talk(way: Arc<impl Way>, answered: Arc<AtomicU64>) -> Failure {
+    for nonce in 0.. {
+        match fetch(&*way, bytes(100_000, nonce)).await {
+            Ok(_) => answered.fetch_add(1, Ordering::Relaxed),
+            Err(failure) => return failure,
+        };
+    }
+    unreachable!("nonces do not end")
+}
+
+/// Short form: killed 5 times; `PROOFLOAD_PROOF=1`: 200 times.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_way_tells_of_its_producers_death_and_goes_on_with_the_next() {
+    let rounds = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 200 } else { 5 };
+    let folder = Folder::new("killed");
+    let mut listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut ways = None;
+    for round in 0..rounds {
+        let mut producer = Producer::start(listen, &folder);
+        listen = producer.address;
+        let (http, unix, channel) = ways.get_or_insert_with(|| {
+            (
+                Arc::new(Http::new(listen, 4)),
+                Arc::new(Unix::new(folder.file("unix.socket"), 4)),
+                Arc::new(Channel::new(folder.file("channel.socket"), Duration::from_micros(20))),
+            )
+        });
+        let answered = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
+        let talks = [
+            tokio::spawn(talk(http.clone(), answered[0].clone())),
+            tokio::spawn(talk(unix.clone(), answered[1].clone())),
+            tokio::spawn(talk(channel.clone(), answered[2].clone())),
+        ];
+        let enough = 3 + round * 37 % 23;
+        eventually("exchanges over all ways", async || {
+            talks.iter().any(|talk| talk.is_finished())
+                || answered.iter().all(|count| count.load(Ordering::Relaxed) >= enough)
+        })
+        .await;
+        assert!(talks.iter().all(|talk| !talk.is_finished()), "round {round}");
+        producer.kill();
+        let killed = Instant::now();
+        for talk in talks {
+            let failure = talk.await.unwrap();
+            assert_eq!(failure.kind(), "unreachable", "round {round}: {failure}");
+        }
+        assert!(killed.elapsed() < PATIENCE / 2, "nobody hangs");
+    }
+}

@@ -1,0 +1,172 @@
+//! What a producer that runs answers, over each way.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+
+use exchange::ask::Ask;
+use exchange::checksum;
+use exchange::way::Way;
+use serde_json::Value;
+use serving::options::Options;
+
+use super::{Folder, House, bytes, fetch, users};
+
+/// The payloads of some questions, asked twice each so that the second is a patched one.
+async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
+    let asked = [users(1, 0), users(100, 0), bytes(1_024, 0), bytes(262_144, 0)];
+    let mut payloads = Vec::new();
+    for (nonce, ask) in (0x1000..).zip(asked.into_iter().cycle().take(8)) {
+        let fetched = fetch(way, Ask { nonce, ..ask }).await.unwrap();
+        assert_eq!(fetched.checksum, checksum::of(&fetched.payload));
+        payloads.push(fetched.payload.to_vec());
+    }
+    payloads
+}
+
+#[tokio::test]
+async fn all_ways_answer_the_same_to_the_byte() {
+    let house = House::start(Options::default());
+    let (http, unix, channel) = (house.http(), house.unix(), house.channel());
+    assert_eq!([http.name(), unix.name(), channel.name()], ["http", "unix", "channel"]);
+    let over_http = payloads(&http).await;
+    assert_eq!(over_http, payloads(&unix).await);
+    assert_eq!(over_http, payloads(&channel).await);
+    let lengths: Vec<usize> = over_http.iter().map(Vec::len).collect();
+    assert_eq!((lengths[2], lengths[3]), (1_024, 262_144));
+    assert_eq!(lengths[..4], lengths[4..]);
+    let read: Value = serde_json::from_slice(&over_http[1]).unwrap();
+    assert_eq!(read["users"].as_array().unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn the_largest_payload_goes_over_each_way() {
+    let house = House::start(Options::default());
+    let ask = bytes(16 << 20, 7);
+    assert_eq!(fetch(&house.http(), ask).await.unwrap().payload.len(), 16 << 20);
+    assert_eq!(fetch(&house.unix(), ask).await.unwrap().payload.len(), 16 << 20);
+    assert_eq!(fetch(&house.channel(), ask).await.unwrap().payload.len(), 16 << 20);
+}
+
+#[tokio::test]
+async fn answers_over_the_channel_lie_in_place_until_they_are_dropped() {
+    let house = House::start(Options::default().with("slots", 2));
+    let channel = house.channel();
+    let one = fetch(&channel, bytes(4_096, 1)).await.unwrap();
+    let first = one.payload.as_ptr();
+    let two = fetch(&channel, bytes(4_096, 2)).await.unwrap();
+    assert_ne!(two.payload.as_ptr(), first);
+    drop(one);
+    let three = fetch(&channel, bytes(4_096, 3)).await.unwrap();
+    assert_eq!(three.payload.as_ptr(), first, "the room of the first");
+    // What is held outlives way and producer, and stands still.
+    drop((channel, house));
+    assert!(two.payload.starts_with(b"{\"nonce\":\"0000000000000002\""));
+    assert!(three.payload.starts_with(b"{\"nonce\":\"0000000000000003\""));
+}
+
+/// A request by hand: status and body.
+fn get(house: &House, head: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(house.address()).unwrap();
+    write!(stream, "{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer[9..12].parse().unwrap();
+    (status, answer)
+}
+
+#[test]
+fn http_says_what_it_does_not_understand() {
+    let house = House::start(Options::default().with("users", 2));
+    let nonce = "nonce=00000000000000ff";
+    let (status, answer) = get(&house, &format!("GET /users?{nonce}"));
+    assert_eq!(status, 200);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let checksum = format!("x-checksum: crc32-{:08x}", checksum::of(body.as_bytes()));
+    assert!(head.contains(&checksum), "{head}");
+    assert!(head.contains("content-type: application/json"), "{head}");
+    let read: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(read["nonce"], "00000000000000ff");
+    assert_eq!(read["users"].as_array().unwrap().len(), 2);
+    for (request, status, says) in [
+        ("GET /users?count=0&nonce=00000000000000ff", 400, "count=0: 1 to 6,500 users"),
+        ("GET /users?size=16777217&nonce=00000000000000ff", 400, "size=16777217: 1 to"),
+        ("GET /users?count=1", 400, "nonce: 16 hexadecimal digits"),
+        ("POST /users", 405, "GET is wanted"),
+        ("GET /user", 404, "GET /users"),
+    ] {
+        let (seen, answer) = get(&house, request);
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        let why: Value = serde_json::from_str(body).unwrap();
+        assert!(why["error"].as_str().unwrap().starts_with(says), "{request}: {why}");
+        assert_eq!(seen, status, "{request}");
+    }
+    assert_eq!(get(&house, "GET /healthz").0, 200);
+}
+
+#[tokio::test]
+async fn figures_tell_the_ways_apart() {
+    let house = House::start(Options::default());
+    let unix = house.unix();
+    for nonce in 0..3 {
+        fetch(&unix, bytes(1_024, nonce)).await.unwrap();
+    }
+    let channel = house.channel();
+    fetch(&channel, bytes(1_024, 1)).await.unwrap();
+    get(&house, "GET /users?count=0");
+    let (_, text) = get(&house, "GET /metrics");
+    for line in [
+        "exchange_answered_total{way=\"unix\"} 3\n",
+        "exchange_answered_total{way=\"channel\"} 1\n",
+        "exchange_answered_total{way=\"http\"} 0\n",
+        "exchange_refused_total{way=\"http\"} 1\n",
+        "channel_clients 1\n",
+        "channel_damaged 0\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+}
+
+#[tokio::test]
+async fn sockets_are_their_users_alone_and_go_at_the_end() {
+    let folder = Folder::new("given");
+    let given = folder.file("sockets");
+    let mut house = House::start(Options::default().with("folder", given.to_str().unwrap()));
+    let paths = ["unix", "shm"].map(|kind| house.path(kind));
+    for path in &paths {
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(path.starts_with(&given));
+    }
+    let (unix, channel) = (house.unix(), house.channel());
+    fetch(&unix, users(1, 1)).await.unwrap();
+    fetch(&channel, users(1, 1)).await.unwrap();
+    house.stop();
+    assert!(!given.exists(), "sockets and folder are gone");
+    for failure in [fetch(&unix, users(1, 2)).await, fetch(&channel, users(1, 2)).await] {
+        assert_eq!(failure.unwrap_err().kind(), "unreachable");
+    }
+    // At the same place again, the same ways go on.
+    let _house = House::start(Options::default().with("folder", given.to_str().unwrap()));
+    fetch(&unix, users(1, 3)).await.unwrap();
+    fetch(&channel, users(1, 3)).await.unwrap();
+}
+
+#[test]
+fn what_cannot_be_had_is_told() {
+    let folder = Folder::new("taken");
+    let start = |options: Options| {
+        let stop = serving::stop::Stop::pair().1;
+        exchange::producer::serve_until(&options, stop, |_| panic!("it began")).unwrap_err()
+    };
+    std::fs::write(folder.file("unix.socket"), "somebody's").unwrap();
+    let here = folder.0.to_str().unwrap();
+    let error = start(Options::default().with("folder", here));
+    assert_eq!(error.exit_code(), 4, "{error}");
+    assert!(error.to_string().starts_with("cannot listen on the Unix socket"), "{error}");
+    assert_eq!(std::fs::read(folder.file("unix.socket")).unwrap(), b"somebody's");
+    assert_eq!(start(Options::default().with("users", 0)).exit_code(), 2);
+    let long = folder.file(&"x".repeat(200));
+    let error = start(Options::default().with("folder", long.to_str().unwrap()));
+    assert_eq!(error.exit_code(), 4, "{error}");
+    assert!(!long.exists(), "what was made is gone again");
+}
