@@ -18,6 +18,7 @@ use record::FailureKind;
 use shm_channel::{Answer, Client, Error, Greeting};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::task::yield_now;
 
 use super::failure::Failure;
 use super::{WAITED, WRITTEN};
@@ -44,8 +45,6 @@ pub struct Channel {
     pub(super) call: Call,
     /// What it made of that.
     pub(super) request: Vec<u8>,
-    /// Whether others had their turn since the request was sent.
-    pub(super) has_waited: bool,
 }
 
 impl Channel {
@@ -69,7 +68,7 @@ impl Channel {
         };
         let eventfd = watched(client.shared_eventfd())?;
         let call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 0, now: 0 };
-        Ok(Self { client, eventfd, socket, call, request: Vec::new(), has_waited: false })
+        Ok(Self { client, eventfd, socket, call, request: Vec::new() })
     }
 
     /// Sends what was encoded, waits for its answer and stamps both.
@@ -80,11 +79,14 @@ impl Channel {
         wish: Wish,
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
-        self.has_waited = false;
         self.client.submit(&self.request, wish.room).map_err(Failure::unsent)?;
         exchange.bytes_sent += self.request.len() as u64;
         let written_at = exchange.now();
         exchange.stamp(WRITTEN, written_at - exchange.started_at);
+        if wish.spin > 0 {
+            // Exchanges that never wait must not keep the worker: others have a turn, and the runtime looks what is due.
+            yield_now().await;
+        }
         let answered = match self.look(written_at, wish.spin, exchange) {
             Some(answered) => answered,
             None => self.wait().await,
@@ -128,8 +130,12 @@ impl Channel {
     /// Waits for the eventfd, as the channel's README says, and for the hang-up.
     async fn wait(&mut self) -> Result<Answer, Error> {
         loop {
-            let is_over = !self.client.arm() && self.woken().await?;
+            let is_there = self.client.arm();
+            let is_over = !is_there && self.woken().await?;
             self.client.disarm();
+            if is_there {
+                yield_now().await;
+            }
             // What was answered last came before the end.
             if let Some(answered) = self.taken() {
                 return answered;
@@ -141,13 +147,9 @@ impl Channel {
     }
 
     /// Resolves when there may be an answer, or with `true` when there will be none.
-    async fn woken(&mut self) -> Result<bool, Error> {
-        let woken = poll_fn(|context| {
-            let woken = self.poll_woken(context);
-            self.has_waited |= woken.is_pending();
-            woken
-        });
-        woken.await.map_err(|source| Error::Io { doing: "waiting for an answer", source })
+    async fn woken(&self) -> Result<bool, Error> {
+        let woken = poll_fn(|context| self.poll_woken(context)).await;
+        woken.map_err(|source| Error::Io { doing: "waiting for an answer", source })
     }
 
     fn poll_woken(&self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {

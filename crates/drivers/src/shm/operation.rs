@@ -8,7 +8,6 @@ use plan::rows::Rows;
 use plan::template::Template;
 use record::Outcome;
 use shm_channel::{Answer, CRC32, Checksum};
-use tokio::task::yield_now;
 
 use super::READ;
 use super::channel::{Channel, Wish};
@@ -53,14 +52,7 @@ impl Operation {
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         let asked = channel.ask(self.wish, exchange).await;
-        let outcome = self.judge(asked, channel, exchange);
-        if !channel.has_waited {
-            // The answer was there at once, again and again perhaps: others must have their turn, and the runtime a
-            // look at what is due. It lies outside of the time that was measured.
-            exchange.settled = Some(outcome);
-            yield_now().await;
-        }
-        outcome
+        self.judge(asked, channel, exchange)
     }
 
     /// What became of it; the memory of an answer is free again afterwards.

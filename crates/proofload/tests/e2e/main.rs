@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod capacity;
 mod causes;
+mod channel;
 mod comparing;
 mod duets;
 mod early_end;
