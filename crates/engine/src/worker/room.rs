@@ -190,10 +190,12 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
     }
 
     /// The operation that waits longest for this target; without one, the lane becomes idle.
+    ///
+    /// The lane is free from its last read on, and what came while its driver still took leave did not wait before it came.
     pub(super) fn next_or_release(&self, target: usize, seat: &Rc<Seat>, now: u64) -> Option<Job> {
         let mut pools = self.pools.borrow_mut();
         if let Some(job) = pools[target].next_waiting() {
-            return Some(Job { acquired_at: now, ..job });
+            return Some(Job { acquired_at: now.max(job.dispatched_at), ..job });
         }
         let stretch = pools[target].release(Rc::clone(seat), now);
         self.note_saturation(stretch);

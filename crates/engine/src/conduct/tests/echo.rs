@@ -17,6 +17,8 @@ pub(super) struct Echo;
 
 /// The answer that means a panic in the driver, to see that it does not hang the trial.
 pub(super) const PANIC: u8 = 0xFF;
+/// The answer after which the driver takes leave: it reads one byte more.
+const LEAVE: u8 = 0xFE;
 
 impl Driver for Echo {
     type Operation = ();
@@ -63,6 +65,10 @@ impl Driver for Echo {
             Ok(_) => {
                 assert_ne!(answer[0], PANIC, "the driver was told to panic");
                 exchange.bytes_received = 1;
+                if answer[0] == LEAVE {
+                    exchange.note_read();
+                    let _ = stream.read_exact(&mut answer).await;
+                }
                 Outcome::Succeeded
             }
             Err(error) => exchange.fail(FailureKind::Closed, || error.to_string()),
@@ -90,6 +96,25 @@ pub(super) fn answer_after(
                 clock.sleep_until(now + pause(now)).await;
                 if stream.write_all(&byte).await.is_err() {
                     return;
+                }
+            }
+        }
+    });
+}
+
+/// A server for each connection: answers after the first pause, and takes leave for the second one.
+pub(super) fn take_leave(network: &MemoryNetwork, clock: &Virtual, (answer, leave): (u64, u64)) {
+    let clock = clock.clone();
+    network.serve("target", move |mut stream: DuplexStream| {
+        let clock = clock.clone();
+        async move {
+            let mut byte = [0];
+            while stream.read_exact(&mut byte).await.is_ok() {
+                for pause in [answer, leave] {
+                    clock.sleep_until(clock.now() + pause).await;
+                    if stream.write_all(&[LEAVE]).await.is_err() {
+                        return;
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@ use plan::load::{ArrivalProcess, Model, Reuse, Spacing, Stage, Stop, WarmUp};
 use record::FailureKind;
 use record::event::{EventKind, Phase};
 
-use super::echo::{answer_after, never_answer};
+use super::echo::{answer_after, never_answer, take_leave};
 use super::{MS, SECOND, Trying, enough};
 
 /// The case of HdrHistogram's README: 1 ms for 100 s, then frozen for 100 s.
@@ -50,6 +50,22 @@ fn waiting_for_the_only_connection_is_queue_wait() {
     assert!(tried.saw(|kind| matches!(kind, EventKind::LimitReached { limit, value: 1 }
         if limit == "connections")));
     assert_eq!(tried.trial.phases.drain_ns, 100 * MS);
+}
+
+/// Every 10 ms one is due, is answered after 2 ms, and takes leave for 12 ms more: the next one comes meanwhile. What is
+/// still to be said to the last one is no wait for a connection, and comes before the start.
+#[test]
+fn what_comes_while_the_one_before_takes_leave_did_not_wait_before_it_came() {
+    let mut trying = Trying::constant(100.0, 1);
+    trying.load.stop = Stop::Duration { after: Duration::from_millis(100) };
+    trying.load.connections = 1;
+    take_leave(&trying.network, &trying.clock, (2 * MS, 12 * MS));
+    let tried = trying.run();
+    let total = tried.trial.totals.total();
+    assert_eq!(tried.accounting().succeeded, 10);
+    assert_eq!((total.service_time.min(), total.service_time.max()), (2 * MS, 2 * MS));
+    // The k-th is due at 10 k ms and starts when the one before has taken leave, 14 ms after that started.
+    assert_eq!(total.response_time.sum(), (0..10).map(|k| u128::from(2 * MS + k * 4 * MS)).sum());
 }
 
 /// Ten connections on which nothing is ever answered: each times out once a second and takes the
