@@ -51,7 +51,7 @@ impl Secrets {
         add(&mut self.values, &quoted[1..quoted.len() - 1], written);
     }
 
-    /// Notes a text that was made of variables, and how it is written in the file.
+    /// Notes a text that was made of variables, or of the place of the file, and how it is written there.
     pub(crate) fn add_text(&mut self, text: &str, written: &str) {
         add(&mut self.texts, text, written.to_owned());
     }

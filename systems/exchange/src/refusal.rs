@@ -54,7 +54,14 @@ mod tests {
 
     #[test]
     fn the_bounds_in_the_sentence_are_the_bounds() {
-        assert_eq!((*USERS.start(), *USERS.end()), (1, 6_500));
-        assert_eq!((*SIZES.start(), *SIZES.end()), (1_024, 16_777_216));
+        let (users, sizes) = (USERS, SIZES);
+        let bounds = format!(
+            "{} to {} users or {} to {} bytes can be asked for",
+            users.start(),
+            users.end(),
+            sizes.start(),
+            sizes.end()
+        );
+        assert_eq!(Refusal::OutOfBounds.to_string().replace(',', ""), bounds);
     }
 }

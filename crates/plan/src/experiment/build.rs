@@ -39,8 +39,10 @@ pub fn load(
     }
     let mut secrets = Secrets::default();
     confidential::names(&root, &mut problems);
-    let root = resolve::folder(&root, world.inputs, &mut problems);
+    let mut placed = Vec::new();
+    let root = resolve::folder(&root, world.inputs, &mut placed, &mut problems);
     let root = resolve::environment(&root, world.inputs, &mut secrets, &mut problems);
+    placed.iter().for_each(|(text, written)| secrets.add_text(text, written));
     confidential::headers(&root, &mut secrets);
     confidential::passwords(&root, &mut secrets);
     let head = Head::read(&root, options, &mut problems);

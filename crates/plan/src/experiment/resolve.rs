@@ -13,8 +13,14 @@ use crate::template::{Piece, pieces};
 /// What a placeholder becomes; `None` leaves it to others.
 type Lookup<'a> = dyn FnMut(&str, Span) -> Option<Result<Value, Diagnostic>> + 'a;
 
-/// The tree with the folder of the file in place, as whoever is started here finds it.
-pub(super) fn folder(root: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagnostic>) -> Table {
+/// The tree with the folder of the file in place, as whoever is started here finds it. `placed` gets each text that was
+/// made of it, with what the file says, which is what the plan is known by: it is the same plan from wherever it is run.
+pub(super) fn folder(
+    root: &Table,
+    inputs: &dyn Inputs,
+    placed: &mut Vec<(String, String)>,
+    problems: &mut Vec<Diagnostic>,
+) -> Table {
     let found: PathBuf = inputs.locate(Path::new("")).components().collect();
     let folder = match found.to_string_lossy() {
         here if here.is_empty() => ".".to_owned(),
@@ -23,7 +29,7 @@ pub(super) fn folder(root: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagn
     let mut lookup = |inner: &str, _: Span| {
         (inner == "folder").then(|| Ok::<_, Diagnostic>(Value::String(folder.clone())))
     };
-    Pass { lookup: &mut lookup, problems, replaced: &mut Vec::new() }.table(root)
+    Pass { lookup: &mut lookup, problems, replaced: placed }.table(root)
 }
 
 /// The tree with variables of the environment in place. Notes each of them as a secret.

@@ -94,7 +94,10 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" => Tells::default(),
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" => Tells::default(),
+        "search-front" => {
+            Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
+        }
         "exchange" => Tells { parts: exchange::front::PARTS.to_vec(), ..Tells::default() },
         _ => return None,
     };
@@ -169,6 +172,12 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let missing = NAMES.iter().map(|name| page(name)).filter(|page| !root.join(page).is_file());
         assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn each_system_says_what_it_tells() {
+        let silent = NAMES.iter().filter(|name| tells(name, &BTreeMap::new()).is_none());
+        assert_eq!(silent.collect::<Vec<_>>(), [&""; 0]);
     }
 
     /// Where each system's settings are described.

@@ -83,12 +83,11 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     let broken = bounded("p50 > 5000%");
     let found: serde_json::Value = serde_json::from_str(&broken.stdout).expect("JSON alone");
     assert_eq!(found["format"], "proofload-comparison/1");
-    if !is_open {
-        assert_eq!(
-            (broken.code, &found["criteria"][0]["result"]),
-            (1, &"fail".into()),
-            "{broken:?}"
-        );
+    let result = found["criteria"][0]["result"].as_str();
+    match is_open {
+        // Whether the arm that is left fails it depends on which was in the crowd.
+        true => assert!([1, 3].contains(&broken.code) && result != Some("pass"), "{broken:?}"),
+        false => assert_eq!((broken.code, result), (1, Some("fail")), "{broken:?}"),
     }
     let trials = found["comparisons"][0]["trials"]["baseline"].as_u64();
     assert!(trials.is_some_and(|trials| trials <= 12), "{found}");

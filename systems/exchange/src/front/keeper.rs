@@ -287,9 +287,14 @@ mod tests {
         assert_eq!(keeper.state.told(), json!({ "restarts": 0, "pid": keeper.pid }));
         let pid = Pid::from_raw(i32::try_from(keeper.pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
-        while keeper.state.restarts.get() == 0 {
-            sleep(PAUSE / 10).await;
-        }
+        let restarted = async {
+            while keeper.state.restarts.get() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), restarted)
+            .await
+            .expect("it is started again");
         let told = keeper.state.told();
         assert_ne!(told["pid"], json!(keeper.pid));
         assert!(told["ended"].as_str().unwrap().contains("signal: 9"), "{told}");

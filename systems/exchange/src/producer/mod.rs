@@ -147,7 +147,7 @@ impl House {
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
         let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, room, stop));
-        // Who asks over the channel had the time of the others to end.
+        // What waits for a worker of the channel is not waited for: its client is told that nobody is there.
         drop(channel);
         drop(folder);
         over_http.and(over_unix).map_err(ServeError::while_doing("serve"))

@@ -49,3 +49,16 @@ fn the_folder_of_the_file_stands_wherever_it_is_asked_for() {
         assert_eq!(set(0, "index"), "{{{{folder}}", "what is escaped stays so");
     }
 }
+
+/// Runs of one file are alike wherever it lies and wherever they are begun: compared, gone on with, and told without paths.
+#[test]
+fn the_plan_is_the_same_from_wherever_the_file_is_reached() {
+    let [here, there] = ["lab/exp", "/home/anna/lab/exp"].map(|folder| {
+        let world = World { inputs: &Below(folder), known: &Build };
+        let options = Options { fresh_seed: 1, ..Options::default() };
+        load("test.toml", FILE, world, &options).unwrap_or_else(|_| panic!("{folder}")).plan
+    });
+    assert_eq!(here.hash(), there.hash());
+    let written = there.to_json().to_string();
+    assert!(written.contains("{{ folder }}/model") && !written.contains("anna"), "{written}");
+}
