@@ -9,12 +9,13 @@ use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use serving::http::{self, Answer, Handler};
 use serving::metrics::{Counter, Registry};
+use serving::watch::Watch;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::fault::{self, Fault};
 use super::keeper::State;
 use super::question::{self, Nonces, Route};
-use super::times::{Times, Watch};
+use super::times::Times;
 use crate::ask::{Ask, What};
 use crate::way::{Failure, Fetched, Way};
 

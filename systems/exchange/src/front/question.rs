@@ -7,7 +7,7 @@ use serving::percent;
 use serving::quantity::parse_size;
 
 use super::fault::Fault;
-use crate::ask::{Ask, SIZES, USERS, What};
+use crate::ask::{Ask, SIZES, USERS, What, read_nonce};
 
 /// By which way the producer is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(super) fn read(query: Option<&str>, users: u32, nonces: &Nonces) -> Result<A
         (Some(count), None) => What::Users(number(&count)?),
         (None, None) => What::Users(users),
     };
-    let nonce = nonce.map_or_else(|| Ok(nonces.draw()), |nonce| mark(&nonce))?;
+    let nonce = nonce.map_or_else(|| Ok(nonces.draw()), |nonce| given(&nonce))?;
     Ok(Ask { what, nonce })
 }
 
@@ -96,12 +96,10 @@ fn bytes(text: &str) -> Result<u64, Fault> {
     })
 }
 
-fn mark(text: &str) -> Result<u64, Fault> {
-    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digits = (text.len() == 16 && text.bytes().all(is_digit)).then_some(text);
-    let nonce = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    // It must come back as it was sent, letter for letter.
-    nonce.ok_or_else(|| Fault::at("nonce", "nonce is 16 hexadecimal digits in lower case"))
+/// It must come back as it was sent, letter for letter.
+fn given(nonce: &str) -> Result<u64, Fault> {
+    read_nonce(nonce)
+        .map_err(|_| Fault::at("nonce", "nonce is 16 hexadecimal digits in lower case"))
 }
 
 #[cfg(test)]

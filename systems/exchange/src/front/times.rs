@@ -1,7 +1,7 @@
 //! How long each part of an answer took, as the header `Server-Timing` tells it.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::header::HeaderValue;
 
@@ -36,34 +36,6 @@ impl Times {
     }
 }
 
-/// Reads the clock between parts.
-#[derive(Debug)]
-pub(super) struct Watch {
-    begun: Instant,
-    last: Instant,
-}
-
-impl Watch {
-    /// From now on.
-    pub fn start() -> Self {
-        let now = Instant::now();
-        Self { begun: now, last: now }
-    }
-
-    /// Time since the last call, or the start.
-    pub fn lap(&mut self) -> Duration {
-        let now = Instant::now();
-        let lap = now.duration_since(self.last);
-        self.last = now;
-        lap
-    }
-
-    /// Time since the start.
-    pub fn total(&self) -> Duration {
-        self.begun.elapsed()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,12 +52,5 @@ mod tests {
             times.header().to_str().unwrap(),
             "exchange;dur=0.012345, decode;dur=1.000007, encode;dur=0.000000, front;dur=61000.000000"
         );
-    }
-
-    #[test]
-    fn laps_add_up_to_no_more_than_the_whole() {
-        let mut watch = Watch::start();
-        let laps = watch.lap() + watch.lap();
-        assert!(laps <= watch.total());
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::times::{Times, Watch};
+use serving::watch::Watch;
+
+use super::times::{Times, nanoseconds};
 use crate::metadata::Record;
 use crate::playbook::Ranked;
 
@@ -55,7 +57,7 @@ pub(super) fn render(hits: &[Hit], context: &Context, times: &mut Times, watch: 
         push(&mut json, &context.gone);
     }
     json.extend_from_slice(br#","took_us":"#);
-    times.gateway = watch.total();
+    times.gateway = nanoseconds(watch.total());
     times.render(&mut json);
     json.push(b'}');
     json

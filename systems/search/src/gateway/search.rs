@@ -7,12 +7,13 @@ use hyper::StatusCode;
 use hyper::header::HeaderName;
 use serde_json::Value;
 use serving::http::{self, Answer};
+use serving::watch::Watch;
 
 use super::asked::{self, Asked, Target};
 use super::refusal::{refusal, refusals};
 use super::render::{Context, Hit, render};
 use super::samples::Sample;
-use super::times::{Times, Watch};
+use super::times::{Times, nanoseconds};
 use super::{Gateway, Inner};
 use crate::embed::{Embed, cosine, normalize};
 use crate::fault::{Code, Fault};
@@ -54,7 +55,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let Asked { target, k, filter, use_playbook, exact, as_of, include_metadata } = asked;
         watch.lap();
         let place = self.place(target).await?;
-        times.embed = watch.lap();
+        times.embed = nanoseconds(watch.lap());
         let boosts = place.text.as_deref().filter(|_| use_playbook);
         let boosts = boosts.and_then(|text| self.parts.playbook.boosts(text));
         let is_sampled = !exact && self.samples.is_due();
@@ -63,7 +64,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let query = Query { vector: place.vector, k: wanted, filter, exact, as_of };
         let _reading = self.versions.read();
         let found = self.parts.index.search(query).await?;
-        times.search = watch.lap();
+        times.search = nanoseconds(watch.lap());
         let (vector, filter) = kept.unwrap_or_default();
         let ranked = match boosts {
             Some(boosts) => self.boosted(&found, &boosts, (&vector, filter.as_ref()), k).await?,
@@ -77,7 +78,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
             was_known: place.was_known,
             gone,
         };
-        times.join = watch.lap();
+        times.join = nanoseconds(watch.lap());
         if is_sampled {
             self.samples.keep(Sample::of(place.text, vector, filter, wanted, found));
         }
