@@ -7,6 +7,7 @@ use super::*;
 
 mod course;
 mod drift;
+mod kinds;
 mod told;
 
 const MS: u64 = 1_000_000;
