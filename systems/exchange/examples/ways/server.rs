@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use exchange::ask::Ask;
-use exchange::way::{Failure, Fetched, Way};
+use exchange::way::{Failure, Payload, Way};
 use exchange::ways::{Channel, Http, Unix};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
@@ -81,7 +81,7 @@ pub enum AnyWay {
 }
 
 impl AnyWay {
-    pub async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
+    pub async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         match self {
             Self::Http(way) => way.fetch(ask, deadline).await,
             Self::Unix(way) => way.fetch(ask, deadline).await,

@@ -17,7 +17,7 @@ use super::keeper::State;
 use super::question::{self, Nonces, Route};
 use super::times::Times;
 use crate::ask::{Ask, What};
-use crate::way::{Failure, Fetched, Way};
+use crate::way::{Failure, Payload, Way};
 
 /// W3C Server Timing.
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -86,7 +86,7 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
         let mut watch = Watch::start();
         let fetched = self.fetch(route, &ask).await;
         let times = times.insert(Times { exchange: watch.lap(), ..Times::default() });
-        let payload = fetched?.payload;
+        let payload = fetched?;
         if !self.manner.reencodes {
             return Ok(Bytes::from_owner(Held { bytes: payload, _room: permit }));
         }
@@ -99,7 +99,7 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
         Ok(Bytes::from_owner(Held { bytes, _room: permit }))
     }
 
-    async fn fetch(&self, route: Route, ask: &Ask) -> Result<Fetched, Failure> {
+    async fn fetch(&self, route: Route, ask: &Ask) -> Result<Payload, Failure> {
         let deadline = self.manner.deadline;
         match route {
             Route::Api => self.ways.api.fetch(ask, deadline).await,

@@ -12,21 +12,16 @@ use serving::metrics::Registry;
 use super::desk::{Desk, Manner, Ways};
 use super::keeper::State;
 use crate::ask::Ask;
-use crate::way::{Failure, Fetched, Way};
+use crate::way::{Failure, Payload, Way};
 
 /// Answers with this text and the nonce in it, or fails so.
 #[derive(Debug, Clone)]
 struct Fake(Result<&'static str, Failure>);
 
 impl Way for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    async fn fetch(&self, ask: &Ask, _: Duration) -> Result<Fetched, Failure> {
+    async fn fetch(&self, ask: &Ask, _: Duration) -> Result<Payload, Failure> {
         let text = self.0.clone()?.replace("NONCE", &format!("{:016x}", ask.nonce));
-        let payload = text.into_bytes().into();
-        Ok(Fetched { payload, checksum: 0, took: Duration::ZERO })
+        Ok(text.into_bytes().into())
     }
 }
 

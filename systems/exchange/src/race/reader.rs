@@ -1,7 +1,7 @@
 //! The front's side: asks for the file, lets it lie, takes it.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http_body_util::Empty;
 use hyper::body::Bytes;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{File, PATH};
 use crate::ask::{Ask, What};
-use crate::way::{Failure, Fetched, Way};
+use crate::way::{Failure, Payload, Way};
 
 /// A way that keeps none of the promises of one: nothing that it returns was judged.
 #[derive(Debug)]
@@ -73,16 +73,9 @@ fn unreachable(error: impl ToString) -> Failure {
 }
 
 impl Way for Reader {
-    fn name(&self) -> &'static str {
-        "file"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         let read = timeout(deadline, self.read(ask)).await;
-        let payload = read.unwrap_or(Err(Failure::Deadline))?;
-        let checksum = crc32fast::hash(&payload);
-        Ok(Fetched { payload: payload.into(), checksum, took: begun.elapsed() })
+        Ok(read.unwrap_or(Err(Failure::Deadline))?.into())
     }
 }
 
@@ -148,7 +141,7 @@ mod tests {
         let (mut right, mut gone) = (0, 0);
         for fetched in [one, two] {
             match fetched {
-                Ok(fetched) => right += usize::from(!fetched.payload.is_empty()),
+                Ok(payload) => right += usize::from(!payload.is_empty()),
                 Err(Failure::Damaged(_)) => gone += 1,
                 Err(other) => panic!("{other}"),
             }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::pool::{self, Broken, Pool};
 use crate::ask::{Ask, SIZES, What};
-use crate::way::{Failure, Fetched, Payload, Way, judged};
+use crate::way::{Failure, Payload, Way, judged};
 
 /// The header with the checksum of an answer, which is `crc32-` and 8 hexadecimal digits.
 pub const CHECKSUM: &str = "x-checksum";
@@ -151,16 +151,11 @@ fn checksum(headers: &HeaderMap) -> Result<u32, Failure> {
 }
 
 impl Way for Http {
-    fn name(&self) -> &'static str {
-        "http"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
-        let until = pool::until(begun, deadline);
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+        let until = pool::until(deadline);
         let seat = self.pool.seat(until).await?;
         let (payload, checksum) = self.exchange(ask, until).await?;
         drop(seat);
-        judged(ask, payload, checksum, begun.into_std())
+        judged(ask, payload, checksum)
     }
 }

@@ -11,9 +11,9 @@ use crate::way::Failure;
 /// Longer than anybody waits.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// When a deadline is over, however long it is.
-pub(super) fn until(begun: Instant, deadline: Duration) -> Instant {
-    begun + deadline.min(FOR_EVER)
+/// When a deadline that begins now is over, however long it is.
+pub(super) fn until(deadline: Duration) -> Instant {
+    Instant::now() + deadline.min(FOR_EVER)
 }
 
 /// Connections of one way that nobody uses now, and seats for those that somebody does.

@@ -11,7 +11,7 @@ use super::pool::{self, Broken, Pool};
 use crate::ask::{Ask, SIZES};
 use crate::frame::{self, ANSWER_HEAD, ANSWERED, Head};
 use crate::refusal::Refusal;
-use crate::way::{Failure, Fetched, Payload, Way, judged};
+use crate::way::{Failure, Payload, Way, judged};
 
 /// Over a Unix socket.
 #[derive(Debug)]
@@ -99,16 +99,11 @@ async fn receive(stream: &mut UnixStream, bytes: &mut Vec<u8>) -> Result<Head, F
 }
 
 impl Way for Unix {
-    fn name(&self) -> &'static str {
-        "unix"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
-        let until = pool::until(begun, deadline);
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+        let until = pool::until(deadline);
         let seat = self.pool.seat(until).await?;
         let (payload, checksum) = self.exchange(ask, until).await?;
         drop(seat);
-        judged(ask, payload, checksum, begun.into_std())
+        judged(ask, payload, checksum)
     }
 }

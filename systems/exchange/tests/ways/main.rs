@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use exchange::ask::{Ask, What};
-use exchange::way::{Failure, Fetched, Way};
+use exchange::way::{Failure, Payload, Way};
 use exchange::ways::{Channel, Http, Unix};
 use serving::error::ServeError;
 use serving::options::Options;
@@ -120,12 +120,12 @@ fn users(users: u32, nonce: u64) -> Ask {
 }
 
 /// An answer, judged here once more and by other means.
-async fn fetch(way: &impl Way, ask: Ask) -> Result<Fetched, Failure> {
-    let fetched = way.fetch(&ask, PATIENCE).await?;
+async fn fetch(way: &impl Way, ask: Ask) -> Result<Payload, Failure> {
+    let payload = way.fetch(&ask, PATIENCE).await?;
     let nonce = format!("{{\"nonce\":\"{:016x}\",\"users\":[", ask.nonce);
-    assert!(fetched.payload.starts_with(nonce.as_bytes()));
-    assert!(fetched.payload.ends_with(b"}"));
-    Ok(fetched)
+    assert!(payload.starts_with(nonce.as_bytes()));
+    assert!(payload.ends_with(b"}"));
+    Ok(payload)
 }
 
 /// Waits until something holds that another thread or process brings about.

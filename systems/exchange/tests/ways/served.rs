@@ -19,9 +19,7 @@ async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
     let asked = [users(1, 0), users(100, 0), bytes(1_024, 0), bytes(262_144, 0)];
     let mut payloads = Vec::new();
     for (nonce, ask) in (0x1000..).zip(asked.into_iter().cycle().take(8)) {
-        let fetched = fetch(way, Ask { nonce, ..ask }).await.unwrap();
-        assert_eq!(fetched.checksum, checksum::of(&fetched.payload));
-        payloads.push(fetched.payload.to_vec());
+        payloads.push(fetch(way, Ask { nonce, ..ask }).await.unwrap().to_vec());
     }
     payloads
 }
@@ -30,7 +28,6 @@ async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
 async fn all_ways_answer_the_same_to_the_byte() {
     let house = House::start(Options::default());
     let (http, unix, channel) = (house.http(), house.unix(), house.channel());
-    assert_eq!([http.name(), unix.name(), channel.name()], ["http", "unix", "channel"]);
     let over_http = payloads(&http).await;
     assert_eq!(over_http, payloads(&unix).await);
     assert_eq!(over_http, payloads(&channel).await);
@@ -45,9 +42,9 @@ async fn all_ways_answer_the_same_to_the_byte() {
 async fn the_largest_payload_goes_over_each_way() {
     let house = House::start(Options::default());
     let ask = bytes(16 << 20, 7);
-    assert_eq!(fetch(&house.http(), ask).await.unwrap().payload.len(), 16 << 20);
-    assert_eq!(fetch(&house.unix(), ask).await.unwrap().payload.len(), 16 << 20);
-    assert_eq!(fetch(&house.channel(), ask).await.unwrap().payload.len(), 16 << 20);
+    assert_eq!(fetch(&house.http(), ask).await.unwrap().len(), 16 << 20);
+    assert_eq!(fetch(&house.unix(), ask).await.unwrap().len(), 16 << 20);
+    assert_eq!(fetch(&house.channel(), ask).await.unwrap().len(), 16 << 20);
 }
 
 #[tokio::test]
@@ -55,16 +52,16 @@ async fn answers_over_the_channel_lie_in_place_until_they_are_dropped() {
     let house = House::start(Options::default().with("slots", 2));
     let channel = house.channel();
     let one = fetch(&channel, bytes(4_096, 1)).await.unwrap();
-    let first = one.payload.as_ptr();
+    let first = one.as_ptr();
     let two = fetch(&channel, bytes(4_096, 2)).await.unwrap();
-    assert_ne!(two.payload.as_ptr(), first);
+    assert_ne!(two.as_ptr(), first);
     drop(one);
     let three = fetch(&channel, bytes(4_096, 3)).await.unwrap();
-    assert_eq!(three.payload.as_ptr(), first, "the room of the first");
+    assert_eq!(three.as_ptr(), first, "the room of the first");
     // What is held outlives way and producer, and stands still.
     drop((channel, house));
-    assert!(two.payload.starts_with(b"{\"nonce\":\"0000000000000002\""));
-    assert!(three.payload.starts_with(b"{\"nonce\":\"0000000000000003\""));
+    assert!(two.starts_with(b"{\"nonce\":\"0000000000000002\""));
+    assert!(three.starts_with(b"{\"nonce\":\"0000000000000003\""));
 }
 
 /// A request by hand: status and body.

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use self::link::{Ended, Link};
 use super::pool;
 use crate::ask::Ask;
-use crate::way::{Failure, Fetched, Payload, Way, judged};
+use crate::way::{Failure, Payload, Way, judged};
 
 /// Over shared memory.
 #[derive(Debug)]
@@ -121,18 +121,13 @@ impl fmt::Debug for Lent {
 }
 
 impl Way for Channel {
-    fn name(&self) -> &'static str {
-        "channel"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         // Who never has to wait would otherwise never let others have their turn.
         coop::consume_budget().await;
-        let lent = self.exchange(ask, pool::until(begun, deadline)).await?;
+        let lent = self.exchange(ask, pool::until(deadline)).await?;
         let Some(Checksum { kind: CRC32, value }) = lent.answer.checksum() else {
             return Err(Failure::Damaged("no CRC-32 beside the answer".to_owned()));
         };
-        judged(ask, Payload::lent(lent), value, begun.into_std())
+        judged(ask, Payload::lent(lent), value)
     }
 }
