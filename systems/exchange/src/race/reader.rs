@@ -13,8 +13,9 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::{File, PATH};
-use crate::ask::{Ask, What};
+use crate::ask::Ask;
 use crate::way::{Failure, Payload, Way};
+use crate::ways::http::query;
 
 /// A way that keeps none of the promises of one: nothing that it returns was judged.
 #[derive(Debug)]
@@ -40,24 +41,20 @@ impl Reader {
 
     /// On a connection of its own, as each hop of the original had.
     async fn have_it_written(&self, ask: &Ask) -> Result<(), Failure> {
-        let what = match ask.what {
-            What::Users(count) => format!("count={count}"),
-            What::Bytes(size) => format!("size={size}"),
-        };
-        let request = Request::get(format!("{PATH}?{what}&nonce={:016x}", ask.nonce))
+        let request = Request::get(format!("{PATH}?{}", query(ask)))
             .header(HOST, self.producer.to_string())
             .body(Empty::<Bytes>::new())
             .expect("a path of letters and digits");
-        let stream = TcpStream::connect(self.producer).await.map_err(unreachable)?;
+        let stream = TcpStream::connect(self.producer).await.map_err(Failure::unreachable)?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(unreachable)?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(Failure::unreachable)?;
         let answered = async {
             tokio::select! {
                 biased;
-                answer = sender.send_request(request) => answer.map_err(unreachable),
+                answer = sender.send_request(request) => answer.map_err(Failure::unreachable),
                 ended = connection => Err(match ended {
-                    Ok(()) => unreachable("it hung up"),
-                    Err(error) => unreachable(error),
+                    Ok(()) => Failure::unreachable("it hung up"),
+                    Err(error) => Failure::unreachable(error),
                 }),
             }
         };
@@ -66,10 +63,6 @@ impl Reader {
             status => Err(Failure::Refused(format!("the producer did not write: {status}"))),
         }
     }
-}
-
-fn unreachable(error: impl ToString) -> Failure {
-    Failure::Unreachable(error.to_string())
 }
 
 impl Way for Reader {
@@ -92,6 +85,7 @@ mod tests {
     use tokio::sync::Barrier;
 
     use super::*;
+    use crate::ask::What;
     use crate::race::NAME;
 
     /// Writes whatever nonce it is asked for, and answers once so many have asked.
