@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::ask::Ask;
 use crate::prepared;
-use crate::ways::channel::Lent;
+use crate::ways::shm::Lent;
 
 /// How a producer is asked.
 pub trait Way: Send + Sync + 'static {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use exchange::ask::Ask;
 use exchange::way::{Failure, Payload, Way};
-use exchange::ways::{Channel, Http, Unix};
+use exchange::ways::{Http, Shm, Unix};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use serving::options::Options as Settings;
@@ -61,7 +61,7 @@ impl Server {
         match name {
             "http" => AnyWay::Http(Http::new(at("http").parse().unwrap(), 1)),
             "unix" => AnyWay::Unix(Unix::new(PathBuf::from(at("unix")), 1)),
-            _ => AnyWay::Channel(Channel::new(PathBuf::from(at("shm")), spin)),
+            _ => AnyWay::Shm(Shm::new(PathBuf::from(at("shm")), spin)),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Drop for Server {
 pub enum AnyWay {
     Http(Http),
     Unix(Unix),
-    Channel(Channel),
+    Shm(Shm),
 }
 
 impl AnyWay {
@@ -85,7 +85,7 @@ impl AnyWay {
         match self {
             Self::Http(way) => way.fetch(ask, deadline).await,
             Self::Unix(way) => way.fetch(ask, deadline).await,
-            Self::Channel(way) => way.fetch(ask, deadline).await,
+            Self::Shm(way) => way.fetch(ask, deadline).await,
         }
     }
 }

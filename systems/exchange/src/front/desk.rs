@@ -43,16 +43,16 @@ pub(super) struct Manner {
 
 /// The three ways to ask the producer.
 #[derive(Debug)]
-pub(super) struct Ways<A, U, S> {
-    pub api: A,
-    pub uds: U,
+pub(super) struct Ways<H, U, S> {
+    pub http: H,
+    pub unix: U,
     pub shm: S,
 }
 
 /// What answers requests.
 #[derive(Debug)]
-pub(super) struct Desk<A, U, S> {
-    ways: Ways<A, U, S>,
+pub(super) struct Desk<H, U, S> {
+    ways: Ways<H, U, S>,
     manner: Manner,
     producer: Arc<State>,
     nonces: Nonces,
@@ -60,10 +60,10 @@ pub(super) struct Desk<A, U, S> {
     counts: Vec<((Option<Route>, &'static str), Counter)>,
 }
 
-impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
+impl<H: Way, U: Way, S: Way> Desk<H, U, S> {
     /// Asks by these ways; its figures are among those of `registry`.
     pub fn new(
-        ways: Ways<A, U, S>,
+        ways: Ways<H, U, S>,
         manner: Manner,
         producer: Arc<State>,
         registry: &Registry,
@@ -102,8 +102,8 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
     async fn fetch(&self, route: Route, ask: &Ask) -> Result<Payload, Failure> {
         let deadline = self.manner.deadline;
         match route {
-            Route::Api => self.ways.api.fetch(ask, deadline).await,
-            Route::Uds => self.ways.uds.fetch(ask, deadline).await,
+            Route::Http => self.ways.http.fetch(ask, deadline).await,
+            Route::Unix => self.ways.unix.fetch(ask, deadline).await,
             Route::Shm => self.ways.shm.fetch(ask, deadline).await,
         }
     }
@@ -127,7 +127,7 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
     }
 }
 
-impl<A: Way, U: Way, S: Way> Handler for Desk<A, U, S> {
+impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         let watch = Watch::start();
         let route = Route::of(request.uri().path());
@@ -159,7 +159,7 @@ impl<A: Way, U: Way, S: Way> Handler for Desk<A, U, S> {
     /// 200 if the producer answers, and what is known of it in any case.
     async fn health(&self) -> Answer {
         let ask = Ask { what: What::Users(1), nonce: self.nonces.draw() };
-        let asked = self.ways.api.fetch(&ask, self.manner.deadline.min(HEALTH)).await;
+        let asked = self.ways.http.fetch(&ask, self.manner.deadline.min(HEALTH)).await;
         let (status, state) = match &asked {
             Ok(_) => (StatusCode::OK, "serving"),
             Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "away"),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use serving::error::{BadOptions, ServeError};
-use serving::http;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
@@ -19,7 +18,7 @@ use super::desk::{Desk, Ways};
 use super::keeper::{Keeper, Places, State};
 use super::settings::{self, Configuration, Source};
 use crate::race;
-use crate::ways::{Channel, Http, Unix};
+use crate::ways::{Http, Shm, Unix};
 
 /// Serves a front, and a producer beside it unless one is named, until SIGTERM or SIGINT; `announce` is given the ready
 /// line's contents.
@@ -108,21 +107,21 @@ async fn converse(
 ) -> std::io::Result<()> {
     let Configuration { manner, connections, spin, race, limits, .. } = configuration;
     let places = producer.places();
-    let (api, uds) = (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
+    let (http, unix) = (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
     let state = producer.state();
     announce();
     match race {
         None => {
-            let shm = Channel::new(&places.channel, *spin);
-            let desk = Desk::new(Ways { api, uds, shm }, *manner, state, &registry);
-            http::serve(listener, desk, *limits, registry, stop).await
+            let shm = Shm::new(&places.shm, *spin);
+            let desk = Desk::new(Ways { http, unix, shm }, *manner, state, &registry);
+            serving::http::serve(listener, desk, *limits, registry, stop).await
         }
         Some(hold) => {
             let folder = places.unix.parent().unwrap_or(Path::new("."));
             let shm =
                 race::Reader::new(places.http, race::File::at(folder.join(race::NAME)), *hold);
-            let desk = Desk::new(Ways { api, uds, shm }, *manner, state, &registry);
-            http::serve(listener, desk, *limits, registry, stop).await
+            let desk = Desk::new(Ways { http, unix, shm }, *manner, state, &registry);
+            serving::http::serve(listener, desk, *limits, registry, stop).await
         }
     }
 }
@@ -134,13 +133,13 @@ fn ready(
 ) -> Result<Ready, ServeError> {
     let address = listener.local_addr();
     let address = address.map_err(ServeError::while_doing("read an address back"))?;
-    let Places { http, unix, channel } = producer.places();
+    let Places { http, unix, shm } = producer.places();
     let effective = effective(configuration, producer, listener);
     let mut ready = Ready::new("exchange", effective)
         .listening("http", address)
         .listening("producer", http)
         .listening("unix", unix.display())
-        .listening("shm", channel.display());
+        .listening("shm", shm.display());
     if let Producer::Own(keeper) = producer {
         ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.pid });
     }

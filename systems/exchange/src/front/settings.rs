@@ -133,8 +133,8 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
 
 /// Where a producer is that runs already: all three places, or none.
 fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
-    let [http, unix, channel] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
-    let given = [&http, &unix, &channel].iter().filter(|text| !text.is_empty()).count();
+    let [http, unix, shm] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
+    let given = [&http, &unix, &shm].iter().filter(|text| !text.is_empty()).count();
     if given == 0 {
         return None;
     }
@@ -148,7 +148,7 @@ fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
         }
         nowhere
     });
-    Some(Places { http: address, unix: unix.into(), channel: channel.into() })
+    Some(Places { http: address, unix: unix.into(), shm: shm.into() })
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
         let expected = Places {
             http: ([127, 0, 0, 1], 80).into(),
             unix: "/run/u".into(),
-            channel: "/run/c".into(),
+            shm: "/run/c".into(),
         };
         assert_eq!(places, expected);
         for (options, told) in [

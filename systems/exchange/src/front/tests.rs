@@ -31,9 +31,9 @@ const MANNER: Manner =
     Manner { users: 100, deadline: Duration::from_secs(1), reencodes: true, room: 1 << 20 };
 const USERS: Fake = Fake(Ok(r#"{ "nonce": "NONCE", "users": [1.50, "é"] }"#));
 
-fn front(api: Fake, manner: Manner) -> (Front, Registry) {
+fn front(http: Fake, manner: Manner) -> (Front, Registry) {
     let registry = Registry::default();
-    let ways = Ways { api, uds: USERS, shm: USERS };
+    let ways = Ways { http, unix: USERS, shm: USERS };
     (Desk::new(ways, manner, State::unknown(), &registry), registry)
 }
 
@@ -93,7 +93,7 @@ async fn each_failure_has_its_status_and_its_word() {
         let told: Value = serde_json::from_str(&body(answer).await).unwrap();
         let expected = json!({ "error": { "code": code, "message": failure.to_string() } });
         assert_eq!(told, expected);
-        let line = format!("exchange_front_requests_total{{way=\"api\",outcome=\"{code}\"}} 1\n");
+        let line = format!("exchange_front_requests_total{{way=\"http\",outcome=\"{code}\"}} 1\n");
         assert!(registry.render().contains(&line), "{line}");
     }
 }
@@ -114,7 +114,7 @@ async fn paths_and_methods_that_there_are_not_are_told() {
     assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
     let text = registry.render();
     assert!(text.contains("{way=\"none\",outcome=\"no_such_path\"} 1\n"), "{text}");
-    assert!(text.contains("{way=\"api\",outcome=\"no_such_method\"} 1\n"), "{text}");
+    assert!(text.contains("{way=\"http\",outcome=\"no_such_method\"} 1\n"), "{text}");
 }
 
 /// An answer takes its room until it is sent, whether it was encoded anew or not.

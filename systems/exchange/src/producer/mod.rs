@@ -1,14 +1,14 @@
 //! One process that answers over all three ways at once.
 //!
 //! `shelf` has the payloads, `settings` and `folder` what it is started with; `http`, `unix` and
-//! `channel` answer, and `figures` counts.
+//! `shm` answer, and `figures` counts.
 
-mod channel;
 mod figures;
 mod folder;
 mod http;
 mod settings;
 mod shelf;
+mod shm;
 mod unix;
 
 use std::net::TcpListener;
@@ -24,22 +24,22 @@ use serving::ready::Ready;
 use serving::start;
 use serving::stop::Stop;
 
-use self::channel::Served;
 use self::figures::{Clients, Figures};
 use self::folder::Folder;
 use self::settings::Configuration;
 use self::shelf::Shelf;
+use self::shm::Served;
 use self::unix::{Door, Room};
 use crate::ask::What;
 use crate::race::{self, File};
 
 /// Files of the sockets in their folder.
 const UNIX: &str = "unix.socket";
-const CHANNEL: &str = "channel.socket";
+const SHM: &str = "shm.socket";
 
 /// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
 ///
-/// `listening` has `http` (an address), `unix` and `shm`, the channel (paths).
+/// `listening` has `http` (an address), `unix` and `shm` (paths).
 /// Errors: bad settings (exit code 2); no listener or folder to be had (4)
 pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
     begin(options, None, announce)
@@ -86,7 +86,7 @@ struct House {
     effective: Value,
     listener: TcpListener,
     door: Door,
-    channel: Served,
+    shm: Served,
     // After all that is in it.
     folder: Folder,
 }
@@ -103,9 +103,9 @@ impl House {
             .map_err(ServeError::while_doing("make the folder of the sockets"))?;
         let door = Door::open(&folder.file(UNIX))
             .map_err(ServeError::while_doing("listen on the Unix socket"))?;
-        let figures = Figures::new(&registry, "channel");
-        let settings = configuration.channel.clone();
-        let channel = Served::start(&folder.file(CHANNEL), settings, &shelf, &figures)
+        let figures = Figures::new(&registry, "shm");
+        let settings = configuration.shm.clone();
+        let shm = Served::start(&folder.file(SHM), settings, &shelf, &figures)
             .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("open the channel"))?;
         let race = configuration.file_race.then(|| File::at(folder.file(race::NAME)));
@@ -119,13 +119,13 @@ impl House {
             effective,
             listener,
             door,
-            channel,
+            shm,
             folder,
         })
     }
 
     async fn serve(self, stop: Stop, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-        let Self { registry, shelf, limits, listener, door, channel, folder, .. } = self;
+        let Self { registry, shelf, limits, listener, door, shm, folder, .. } = self;
         let address = listener.local_addr();
         let address = address.map_err(ServeError::while_doing("read an address back"))?;
         let api = http::Api {
@@ -133,7 +133,7 @@ impl House {
             users: self.users,
             figures: Figures::new(&registry, "http"),
             clients: Clients::new(&registry),
-            channel: channel.producer(),
+            shm: shm.producer(),
             race: self.race,
         };
         let figures = Figures::new(&registry, "unix");
@@ -143,12 +143,12 @@ impl House {
             &Ready::new("exchange-producer", self.effective)
                 .listening("http", address)
                 .listening("unix", folder.file(UNIX).display())
-                .listening("shm", folder.file(CHANNEL).display()),
+                .listening("shm", folder.file(SHM).display()),
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
         let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, room, stop));
         // What waits for a worker of the channel is not waited for: its client is told that nobody is there.
-        drop(channel);
+        drop(shm);
         drop(folder);
         over_http.and(over_unix).map_err(ServeError::while_doing("serve"))
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use exchange::ask::{Ask, What};
 use exchange::way::{Failure, Payload, Way};
-use exchange::ways::{Channel, Http, Unix};
+use exchange::ways::{Http, Shm, Unix};
 use serving::error::ServeError;
 use serving::options::Options;
 use serving::ready::Ready;
@@ -88,8 +88,8 @@ impl House {
         Unix::new(self.path("unix"), 8)
     }
 
-    fn channel(&self) -> Channel {
-        Channel::new(self.path("shm"), Duration::from_micros(20))
+    fn shm(&self) -> Shm {
+        Shm::new(self.path("shm"), Duration::from_micros(20))
     }
 
     /// Stops it, and waits until it has ended.

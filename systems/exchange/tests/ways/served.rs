@@ -27,10 +27,10 @@ async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
 #[tokio::test]
 async fn all_ways_answer_the_same_to_the_byte() {
     let house = House::start(Options::default());
-    let (http, unix, channel) = (house.http(), house.unix(), house.channel());
+    let (http, unix, shm) = (house.http(), house.unix(), house.shm());
     let over_http = payloads(&http).await;
     assert_eq!(over_http, payloads(&unix).await);
-    assert_eq!(over_http, payloads(&channel).await);
+    assert_eq!(over_http, payloads(&shm).await);
     let lengths: Vec<usize> = over_http.iter().map(Vec::len).collect();
     assert_eq!((lengths[2], lengths[3]), (1_024, 262_144));
     assert_eq!(lengths[..4], lengths[4..]);
@@ -44,22 +44,22 @@ async fn the_largest_payload_goes_over_each_way() {
     let ask = bytes(16 << 20, 7);
     assert_eq!(fetch(&house.http(), ask).await.unwrap().len(), 16 << 20);
     assert_eq!(fetch(&house.unix(), ask).await.unwrap().len(), 16 << 20);
-    assert_eq!(fetch(&house.channel(), ask).await.unwrap().len(), 16 << 20);
+    assert_eq!(fetch(&house.shm(), ask).await.unwrap().len(), 16 << 20);
 }
 
 #[tokio::test]
 async fn answers_over_the_channel_lie_in_place_until_they_are_dropped() {
     let house = House::start(Options::default().with("slots", 2));
-    let channel = house.channel();
-    let one = fetch(&channel, bytes(4_096, 1)).await.unwrap();
+    let shm = house.shm();
+    let one = fetch(&shm, bytes(4_096, 1)).await.unwrap();
     let first = one.as_ptr();
-    let two = fetch(&channel, bytes(4_096, 2)).await.unwrap();
+    let two = fetch(&shm, bytes(4_096, 2)).await.unwrap();
     assert_ne!(two.as_ptr(), first);
     drop(one);
-    let three = fetch(&channel, bytes(4_096, 3)).await.unwrap();
+    let three = fetch(&shm, bytes(4_096, 3)).await.unwrap();
     assert_eq!(three.as_ptr(), first, "the room of the first");
     // What is held outlives way and producer, and stands still.
-    drop((channel, house));
+    drop((shm, house));
     assert!(two.starts_with(b"{\"nonce\":\"0000000000000002\""));
     assert!(three.starts_with(b"{\"nonce\":\"0000000000000003\""));
 }
@@ -110,17 +110,17 @@ async fn figures_tell_the_ways_apart() {
     for nonce in 0..3 {
         fetch(&unix, bytes(1_024, nonce)).await.unwrap();
     }
-    let channel = house.channel();
-    fetch(&channel, bytes(1_024, 1)).await.unwrap();
+    let shm = house.shm();
+    fetch(&shm, bytes(1_024, 1)).await.unwrap();
     get(&house, "GET /users?count=0");
     let (_, text) = get(&house, "GET /metrics");
     for line in [
         "exchange_answered_total{way=\"unix\"} 3\n",
-        "exchange_answered_total{way=\"channel\"} 1\n",
+        "exchange_answered_total{way=\"shm\"} 1\n",
         "exchange_answered_total{way=\"http\"} 0\n",
         "exchange_refused_total{way=\"http\"} 1\n",
-        "channel_clients 1\n",
-        "channel_damaged 0\n",
+        "shm_clients 1\n",
+        "shm_damaged 0\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
@@ -136,18 +136,18 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(path.starts_with(&given));
     }
-    let (unix, channel) = (house.unix(), house.channel());
+    let (unix, shm) = (house.unix(), house.shm());
     fetch(&unix, users(1, 1)).await.unwrap();
-    fetch(&channel, users(1, 1)).await.unwrap();
+    fetch(&shm, users(1, 1)).await.unwrap();
     house.stop();
     assert!(!given.exists(), "sockets and folder are gone");
-    for failure in [fetch(&unix, users(1, 2)).await, fetch(&channel, users(1, 2)).await] {
+    for failure in [fetch(&unix, users(1, 2)).await, fetch(&shm, users(1, 2)).await] {
         assert_eq!(failure.unwrap_err().kind(), "unreachable");
     }
     // At the same place again, the same ways go on.
     let _house = House::start(Options::default().with("folder", given.to_str().unwrap()));
     fetch(&unix, users(1, 3)).await.unwrap();
-    fetch(&channel, users(1, 3)).await.unwrap();
+    fetch(&shm, users(1, 3)).await.unwrap();
 }
 
 /// The beginning of an answer that is larger than what sockets hold, over a connection by hand.

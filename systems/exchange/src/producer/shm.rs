@@ -37,7 +37,7 @@ impl Served {
                     outcome.unwrap_or_else(|instead| instead)
                 });
             };
-            let thread = std::thread::Builder::new().name(format!("channel-{number}"));
+            let thread = std::thread::Builder::new().name(format!("shm-{number}"));
             let started = thread.spawn(answering);
             let doing = "starting a thread";
             served.workers.push(started.map_err(|source| Error::Io { doing, source })?);

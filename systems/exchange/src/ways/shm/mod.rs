@@ -22,7 +22,7 @@ use crate::way::{Failure, Payload, Way, judged};
 
 /// Over shared memory.
 #[derive(Debug)]
-pub struct Channel {
+pub struct Shm {
     path: PathBuf,
     spin: Duration,
     link: Mutex<Option<Arc<Link>>>,
@@ -30,7 +30,7 @@ pub struct Channel {
     connecting: tokio::sync::Mutex<()>,
 }
 
-impl Channel {
+impl Shm {
     /// A producer at this path; connects when asked, and anew when the producer is gone.
     ///
     /// Each answer is looked for during `spin`, others having their turns meanwhile, before its
@@ -82,7 +82,7 @@ impl Channel {
     }
 }
 
-impl Drop for Channel {
+impl Drop for Shm {
     fn drop(&mut self) {
         if let Some(link) = self.kept().take() {
             link.close();
@@ -120,7 +120,7 @@ impl fmt::Debug for Lent {
     }
 }
 
-impl Way for Channel {
+impl Way for Shm {
     async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         // Who never has to wait would otherwise never let others have their turn.
         coop::consume_budget().await;
