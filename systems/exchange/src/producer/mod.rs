@@ -29,7 +29,7 @@ use self::folder::Folder;
 use self::settings::Configuration;
 use self::shelf::Shelf;
 use self::shm::Served;
-use self::unix::{Door, Room};
+use self::unix::{Door, Shared};
 use crate::ask::What;
 use crate::race::{self, File};
 
@@ -138,7 +138,7 @@ impl House {
         };
         let figures = Figures::new(&registry, "unix");
         let open = registry.gauge("unix_connections", "Open connections of the Unix socket.");
-        let room = Room { shelf, figures, open, limits };
+        let shared = Shared { shelf, figures, open, limits };
         announce(
             &Ready::new("exchange-producer", self.effective)
                 .listening("http", address)
@@ -146,7 +146,7 @@ impl House {
                 .listening("shm", folder.file(SHM).display()),
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
-        let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, room, stop));
+        let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, shared, stop));
         // What waits for a worker of the channel is not waited for: its client is told that nobody is there.
         drop(shm);
         drop(folder);

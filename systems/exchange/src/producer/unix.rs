@@ -73,14 +73,14 @@ fn clear(path: &Path) -> Result<(), Error> {
 
 /// What every connection shares.
 #[derive(Debug, Clone)]
-pub(super) struct Room {
+pub(super) struct Shared {
     pub shelf: Arc<Shelf>,
     pub figures: Figures,
     pub open: Gauge,
     pub limits: Limits,
 }
 
-impl Room {
+impl Shared {
     fn is_full(&self) -> bool {
         u64::try_from(self.open.get()).is_ok_and(|open| open >= self.limits.max_connections)
     }
@@ -89,7 +89,7 @@ impl Room {
 /// Serves until stopped, then finishes what is under way within [`Limits::drain_ns`].
 ///
 /// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
-pub(super) async fn serve(door: Door, room: Room, mut stop: Stop) -> Result<(), Error> {
+pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<(), Error> {
     let listener = UnixListener::from_std(door.listener.try_clone()?)?;
     let mut connections = JoinSet::new();
     loop {
@@ -97,10 +97,10 @@ pub(super) async fn serve(door: Door, room: Room, mut stop: Stop) -> Result<(), 
             () = stop.pulled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if room.is_full() => turn_away(stream),
+                Ok((stream, _)) if shared.is_full() => turn_away(stream),
                 Ok((stream, _)) => {
-                    let seat = Seat::take(&room.open);
-                    connections.spawn(converse(stream, room.clone(), stop.clone(), seat));
+                    let seat = Seat::take(&shared.open);
+                    connections.spawn(converse(stream, shared.clone(), stop.clone(), seat));
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
@@ -109,7 +109,7 @@ pub(super) async fn serve(door: Door, room: Room, mut stop: Stop) -> Result<(), 
     drop((listener, door));
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
-    let _ = timeout(room.limits.drain(), drained).await;
+    let _ = timeout(shared.limits.drain(), drained).await;
     Ok(())
 }
 
@@ -135,12 +135,12 @@ impl Drop for Seat {
     }
 }
 
-async fn converse(mut stream: UnixStream, room: Room, mut stop: Stop, _seat: Seat) {
+async fn converse(mut stream: UnixStream, shared: Shared, mut stop: Stop, _seat: Seat) {
     let mut bytes = Vec::with_capacity(REQUEST_HEAD + LONGEST);
     let mut stopped = std::pin::pin!(stop.pulled());
     loop {
         let received = tokio::select! {
-            received = receive(&mut stream, &mut bytes, &room.limits) => received,
+            received = receive(&mut stream, &mut bytes, &shared.limits) => received,
             () = &mut stopped => return,
         };
         let Some(request) = received else { return };
@@ -148,10 +148,10 @@ async fn converse(mut stream: UnixStream, room: Room, mut stop: Stop, _seat: Sea
         let outcome = request.and_then(|length| {
             let ask = Ask::read(&bytes[REQUEST_HEAD..][..length]);
             bytes.drain(..REQUEST_HEAD + length);
-            room.shelf.copied(&ask?)
+            shared.shelf.copied(&ask?)
         });
-        room.figures.count(&outcome);
-        let sent = timeout(room.limits.read_time(), send(&mut stream, outcome)).await;
+        shared.figures.count(&outcome);
+        let sent = timeout(shared.limits.read_time(), send(&mut stream, outcome)).await;
         if is_last || !matches!(sent, Ok(Ok(()))) {
             return;
         }
