@@ -11,7 +11,7 @@ mod room;
 pub(crate) mod worker;
 
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -20,7 +20,8 @@ use std::time::{Duration, SystemTime};
 use rustix::event::EventfdFlags;
 
 use crate::error::while_doing;
-use crate::{Error, Geometry, region, socket};
+use crate::socket::{self, SocketFile};
+use crate::{Error, Geometry, region};
 
 pub use room::{Reply, Room};
 pub use worker::Worker;
@@ -85,8 +86,7 @@ fn count(one: &AtomicU64) {
 /// workers return, clients learn that the producer is gone.
 #[derive(Debug)]
 pub struct Producer {
-    path: PathBuf,
-    inode: u64,
+    file: Option<SocketFile>,
     stop: Arc<OwnedFd>,
     gate: Option<JoinHandle<()>>,
     tally: Arc<Tally>,
@@ -99,13 +99,12 @@ impl Producer {
     /// A socket that a dead producer left at the path is replaced. Errors: [`Error::Settings`],
     /// [`Error::InUse`], the system's.
     pub fn bind(path: impl AsRef<Path>, settings: Settings) -> Result<(Self, Vec<Worker>), Error> {
-        let path = path.as_ref().to_owned();
         let geometry = Geometry::new(settings.slots, settings.request_room, settings.answer_room)?;
         if settings.workers == 0 || settings.clients == 0 {
             let none = "workers and clients: one of each at least";
             return Err(Error::Settings(none.to_owned()));
         }
-        let (listener, inode) = socket::listen(&path)?;
+        let (listener, file) = socket::listen(path.as_ref())?;
         let tally = Arc::new(Tally::default());
         let stop = Arc::new(eventfd()?);
         let made = (0..settings.workers).map(|_| Worker::new(settings.spin, tally.clone()));
@@ -116,7 +115,7 @@ impl Producer {
             .name("shm-gate".to_owned())
             .spawn(move || gate.run())
             .map_err(while_doing("starting a thread"))?;
-        Ok((Self { path, inode, stop, gate: Some(gate), tally }, workers))
+        Ok((Self { file: Some(file), stop, gate: Some(gate), tally }, workers))
     }
 
     /// What happened so far.
@@ -133,7 +132,8 @@ impl Producer {
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        socket::remove(&self.path, self.inode);
+        // Before all else, so that the path is free for another.
+        self.file = None;
         signal(&self.stop);
         if let Some(gate) = self.gate.take() {
             // A gate that panicked has ended, too.

@@ -102,6 +102,7 @@ impl House {
         let folder = Folder::open(configuration.folder.as_deref())
             .map_err(ServeError::while_doing("make the folder of the sockets"))?;
         let door = Door::open(&folder.file(UNIX))
+            .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("listen on the Unix socket"))?;
         let figures = Figures::new(&registry, "shm");
         let settings = configuration.shm.clone();

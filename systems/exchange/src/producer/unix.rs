@@ -1,16 +1,14 @@
 //! The producer over a Unix socket: frames in, frames out, one request of a connection at a time.
 
-use std::io::{Error, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::io::{Error, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use hyper::body::Buf;
-use rustix::fs::Mode;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serving::limits::Limits;
 use serving::metrics::Gauge;
 use serving::stop::Stop;
+use shm_channel::SocketFile;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -22,53 +20,24 @@ use crate::ask::{Ask, LONGEST};
 use crate::frame::{Head, REQUEST_HEAD, first_request};
 use crate::refusal::Refusal;
 
-/// How many connections may wait to be accepted.
-const BACKLOG: i32 = 4_096;
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// A listening socket, whose file goes when this is dropped.
+/// A listening socket and its file, which goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct Door {
     listener: std::os::unix::net::UnixListener,
-    path: PathBuf,
-    inode: u64,
+    file: SocketFile,
 }
 
 impl Door {
     /// Listens at the path; only its own user may open the file.
     ///
     /// A file that a dead producer left is replaced. Errors: somebody else's file is there
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        clear(path)?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket =
-            rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // Before the file is there: between `bind` and a `chmod` of it, anybody could connect.
-        rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        let inode = std::fs::symlink_metadata(path)?.ino();
-        Ok(Self { listener: socket.into(), path: path.to_owned(), inode })
+    pub(super) fn open(path: &Path) -> Result<Self, shm_channel::Error> {
+        let (socket, file) = shm_channel::listen(path)?;
+        Ok(Self { listener: socket.into(), file })
     }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        if std::fs::symlink_metadata(&self.path).is_ok_and(|there| there.ino() == self.inode) {
-            // Whoever removed it meanwhile did what we wanted.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Removes a socket's file that nobody answers at.
-fn clear(path: &Path) -> Result<(), Error> {
-    let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
-    let is_refused = |error: Error| error.kind() == ErrorKind::ConnectionRefused;
-    let is_dead = there.file_type().is_socket()
-        && std::os::unix::net::UnixStream::connect(path).is_err_and(is_refused);
-    if is_dead { std::fs::remove_file(path) } else { Err(ErrorKind::AddrInUse.into()) }
 }
 
 /// What every connection shares.
@@ -90,7 +59,8 @@ impl Shared {
 ///
 /// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
 pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<(), Error> {
-    let listener = UnixListener::from_std(door.listener.try_clone()?)?;
+    let Door { listener, file } = door;
+    let listener = UnixListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -106,7 +76,7 @@ pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<
             },
         }
     }
-    drop((listener, door));
+    drop((file, listener));
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
     let _ = timeout(shared.limits.drain(), drained).await;
