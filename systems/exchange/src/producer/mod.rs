@@ -135,7 +135,7 @@ impl House {
             figures: Figures::new(&registry, "http"),
             clients: Clients::new(&registry),
             shm: shm.producer(),
-            race: self.race,
+            race: self.race.clone(),
         };
         let figures = Figures::new(&registry, "unix");
         let open = registry.gauge("unix_connections", "Open connections of the Unix socket.");
@@ -150,6 +150,10 @@ impl House {
         let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, shared, stop));
         // What waits for a worker of the channel is not waited for: its client is told that nobody is there.
         drop(shm);
+        if let Some(file) = self.race {
+            // What nobody came to read; where it cannot go, the folder stays as well.
+            let _ = file.remove();
+        }
         drop(folder);
         over_http.and(over_unix).map_err(ServeError::while_doing("serve"))
     }

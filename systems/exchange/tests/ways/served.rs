@@ -150,6 +150,19 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
     fetch(&shm, users(1, 3)).await.unwrap();
 }
 
+/// What nobody came to read would keep the folder, too.
+#[test]
+fn the_file_that_races_goes_at_the_end() {
+    let folder = Folder::new("race");
+    let given = folder.file("sockets");
+    let options = Options::default().with("folder", given.to_str().unwrap());
+    let mut house = House::start(options.with("file_race", true));
+    assert_eq!(get(&house, "GET /write-to-shm?nonce=00000000000000ff").0, 200);
+    assert!(given.join("users_shm").exists());
+    house.stop();
+    assert!(!given.exists(), "file and folder are gone");
+}
+
 /// The beginning of an answer that is larger than what sockets hold, over a connection by hand.
 fn begin(house: &House) -> UnixStream {
     let mut stream = UnixStream::connect(house.path("unix")).unwrap();
