@@ -134,8 +134,8 @@ impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
         let mut times = None;
         let answered = match (route, request.method()) {
             (Some(route), &Method::GET) => self.ask(route, request.uri().query(), &mut times).await,
-            (Some(_), _) => Err(Fault::no_such_method()),
-            (None, _) => Err(Fault::no_such_path()),
+            (Some(_), _) => Err(Fault::method_not_allowed()),
+            (None, _) => Err(Fault::not_found()),
         };
         let (outcome, mut answer) = match answered {
             Ok(bytes) => (ANSWERED, http::json(StatusCode::OK, bytes)),
@@ -150,10 +150,9 @@ impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        let mut answer = Fault::bad(reason).answer();
-        *answer.status_mut() = status;
-        self.count(None, fault::BAD_INPUT);
-        answer
+        let fault = Fault::unread(status, reason);
+        self.count(None, fault.code);
+        fault.answer()
     }
 
     /// 200 if the producer answers, and what is known of it in any case.

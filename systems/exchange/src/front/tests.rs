@@ -113,8 +113,26 @@ async fn paths_and_methods_that_there_are_not_are_told() {
     let posted = ask(&front, Method::POST, "/api/users-via-api").await;
     assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
     let text = registry.render();
-    assert!(text.contains("{way=\"none\",outcome=\"no_such_path\"} 1\n"), "{text}");
-    assert!(text.contains("{way=\"http\",outcome=\"no_such_method\"} 1\n"), "{text}");
+    assert!(text.contains("{way=\"none\",outcome=\"not_found\"} 1\n"), "{text}");
+    assert!(text.contains("{way=\"http\",outcome=\"method_not_allowed\"} 1\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_request_that_never_was_whole_has_the_code_of_its_status() {
+    let (front, registry) = front(USERS, MANNER);
+    for (status, code) in [
+        (StatusCode::BAD_REQUEST, "bad_input"),
+        (StatusCode::REQUEST_TIMEOUT, "too_slow"),
+        (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        (StatusCode::SERVICE_UNAVAILABLE, "crowded"),
+    ] {
+        let answer = front.refuse(status, "a reason");
+        assert_eq!(answer.status(), status);
+        let told: Value = serde_json::from_str(&body(answer).await).unwrap();
+        assert_eq!(told, json!({ "error": { "code": code, "message": "a reason" } }));
+        let line = format!("{{way=\"none\",outcome=\"{code}\"}} 1\n");
+        assert!(registry.render().contains(&line), "{line}");
+    }
 }
 
 /// An answer takes its room until it is sent, whether it was encoded anew or not.
