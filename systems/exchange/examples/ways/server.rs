@@ -27,7 +27,7 @@ pub fn run(options: &Options) {
         .with("spin", options.text("spin", "0"))
         .with("threads", options.number("threads", 1))
         .with("workers", options.number("workers", 1));
-    exchange::producer::serve(&settings, |ready| {
+    exchange::producer::SYSTEM.serve(&settings, |ready| {
         let mut out = std::io::stdout();
         writeln!(out, "{}", ready.line()).and_then(|()| out.flush()).unwrap();
     })

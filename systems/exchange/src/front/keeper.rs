@@ -17,7 +17,7 @@ use serving::stop::{Stop, Stopper};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::race;
+use crate::{producer, race};
 
 /// Pause before a producer that died is started again; doubled each time that this fails.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -113,7 +113,7 @@ pub(super) struct Recipe {
 
 impl Recipe {
     async fn start(&self, listen: SocketAddr) -> io::Result<(Running, Value)> {
-        Running::serve(&self.program, "exchange-producer", listen, &self.settings).await
+        Running::serve(&self.program, producer::SYSTEM.name, listen, &self.settings).await
     }
 }
 

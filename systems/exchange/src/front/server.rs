@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
 use super::desk::{Desk, Ways};
@@ -20,36 +20,17 @@ use super::settings::{self, Configuration, Source};
 use crate::race;
 use crate::ways::{Http, Shm, Unix};
 
-/// Serves a front, and a producer beside it unless one is named, until SIGTERM or SIGINT; `announce` is given the ready
-/// line's contents.
-///
-/// Errors: bad settings (exit code 2); a producer or listener that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    run(options, None, announce)
-}
+/// A front, and a producer beside it unless one is named.
+pub const SYSTEM: System = System {
+    name: "exchange",
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    run(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn run(
+fn start(
     options: &Options,
     stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
+    announce: Announce<'_>,
 ) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
@@ -135,7 +116,7 @@ fn ready(
     let address = address.map_err(ServeError::while_doing("read an address back"))?;
     let Places { http, unix, shm } = producer.places();
     let effective = effective(configuration, producer, listener);
-    let mut ready = Ready::new("exchange", effective)
+    let mut ready = Ready::new(SYSTEM.name, effective)
         .listening("http", address)
         .listening("producer", http)
         .listening("unix", unix.display())

@@ -15,13 +15,13 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use serde_json::Value;
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
 use self::figures::{Clients, Figures};
@@ -37,36 +37,17 @@ use crate::race::{self, File};
 const UNIX: &str = "unix.socket";
 const SHM: &str = "shm.socket";
 
-/// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// `listening` has `http` (an address), `unix` and `shm` (paths).
-/// Errors: bad settings (exit code 2); no listener or folder to be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    begin(options, None, announce)
-}
+/// A producer, which answers over three ways; `listening` has `http` (an address), `unix` and `shm` (paths).
+pub const SYSTEM: System = System {
+    name: "exchange-producer",
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    begin(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn begin(
+fn start(
     options: &Options,
     stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
+    announce: Announce<'_>,
 ) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
@@ -141,7 +122,7 @@ impl House {
         let open = registry.gauge("unix_connections", "Open connections of the Unix socket.");
         let shared = Shared { shelf, figures, open, limits };
         announce(
-            &Ready::new("exchange-producer", self.effective)
+            &Ready::new(SYSTEM.name, self.effective)
                 .listening("http", address)
                 .listening("unix", folder.file(UNIX).display())
                 .listening("shm", folder.file(SHM).display()),

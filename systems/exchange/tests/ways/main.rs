@@ -64,7 +64,7 @@ impl House {
         let (tell, told) = mpsc::channel();
         let options = options.with("threads", 2);
         let thread = std::thread::spawn(move || {
-            exchange::producer::serve_until(&options, stop, |ready| {
+            exchange::producer::SYSTEM.serve_until(&options, stop, |ready| {
                 tell.send(ready.clone()).unwrap();
             })
         });

@@ -24,13 +24,13 @@ const FOLDER: &str = "EXCHANGE_TEST_FOLDER";
 #[test]
 fn the_other_process() {
     let (Ok(listen), Ok(folder)) = (std::env::var(LISTEN), std::env::var(FOLDER)) else {
-        return exchange::producer::check(&Options::default()).unwrap();
+        return (exchange::producer::SYSTEM.check)(&Options::default()).unwrap();
     };
     let options = Options { listen: listen.parse().unwrap(), ..Options::default() };
     let options = options.with("folder", folder).with("threads", 2);
     // Nobody pulls it: this process is killed.
     let (_stopper, stop) = Stop::pair();
-    exchange::producer::serve_until(&options, stop, |ready| {
+    exchange::producer::SYSTEM.serve_until(&options, stop, |ready| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
     })

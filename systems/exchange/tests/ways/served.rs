@@ -202,7 +202,7 @@ fn what_cannot_be_had_is_told() {
     let folder = Folder::new("taken");
     let start = |options: Options| {
         let stop = serving::stop::Stop::pair().1;
-        exchange::producer::serve_until(&options, stop, |_| panic!("it began")).unwrap_err()
+        exchange::producer::SYSTEM.serve_until(&options, stop, |_| panic!("it began")).unwrap_err()
     };
     std::fs::write(folder.file("unix.socket"), "somebody's").unwrap();
     let here = folder.0.to_str().unwrap();
