@@ -37,6 +37,9 @@ pub struct Settings {
     pub answer_room: u64,
     /// How many clients there may be at once.
     pub clients: u32,
+    /// Bytes of all clients' regions; there are no more clients than fit, as each may come to use all
+    /// of its own.
+    pub memory: u64,
     /// How many workers share the clients.
     pub workers: usize,
     /// How long a worker looks for requests before it sleeps.
@@ -50,8 +53,25 @@ impl Default for Settings {
             request_room: 4096,
             answer_room: 64 * 1024,
             clients: 256,
+            memory: 8 << 30,
             workers: 1,
             spin: Duration::from_micros(20),
+        }
+    }
+}
+
+impl Settings {
+    /// How many clients there may be at once: `clients`, or as many as `memory` has room for.
+    ///
+    /// Errors: [`Error::Settings`] where there can be none
+    pub fn limit(&self) -> Result<u32, Error> {
+        let geometry = Geometry::new(self.slots, self.request_room, self.answer_room)?;
+        let each = geometry.requests_length() + geometry.answers_length();
+        let fitting = u32::try_from(self.memory / each).unwrap_or(u32::MAX);
+        match self.clients.min(fitting) {
+            0 if self.clients == 0 => Err(Error::Settings("clients: one at least".to_owned())),
+            0 => Err(Error::Settings(format!("less memory than one client has, {each} bytes"))),
+            limit => Ok(limit),
         }
     }
 }
@@ -63,7 +83,8 @@ pub struct Counts {
     pub living: u64,
     /// Clients that were let in.
     pub admitted: u64,
-    /// Connections that were refused: too many, of another user or version, or silent.
+    /// Connections that were refused: too many for `clients` or `memory`, of another user or version,
+    /// or silent.
     pub refused: u64,
     /// Clients that were cut off because they wrote what nobody may write.
     pub damaged: u64,
@@ -100,16 +121,16 @@ impl Producer {
     /// [`Error::InUse`], the system's.
     pub fn bind(path: impl AsRef<Path>, settings: Settings) -> Result<(Self, Vec<Worker>), Error> {
         let geometry = Geometry::new(settings.slots, settings.request_room, settings.answer_room)?;
-        if settings.workers == 0 || settings.clients == 0 {
-            let none = "workers and clients: one of each at least";
-            return Err(Error::Settings(none.to_owned()));
+        let limit = settings.limit()?;
+        if settings.workers == 0 {
+            return Err(Error::Settings("workers: one at least".to_owned()));
         }
         let (listener, file) = socket::listen(path.as_ref())?;
         let tally = Arc::new(Tally::default());
         let stop = Arc::new(eventfd()?);
         let made = (0..settings.workers).map(|_| Worker::new(settings.spin, tally.clone()));
         let (workers, desks) = made.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
-        let terms = gate::Terms { geometry, generation: generation(), limit: settings.clients };
+        let terms = gate::Terms { geometry, generation: generation(), limit };
         let gate = gate::Gate::new(listener, stop.clone(), desks, terms, tally.clone())?;
         let gate = std::thread::Builder::new()
             .name("shm-gate".to_owned())

@@ -25,6 +25,7 @@ const PASSED: &[&str] = &[
     "producer_slots",
     "producer_answer_room",
     "producer_clients",
+    "producer_max_shared",
     "producer_workers",
     "producer_spin",
     "producer_max_prepared",

@@ -65,6 +65,7 @@ fn shm(settings: &Settings<'_>) -> shm_channel::Settings {
         request_room: LONGEST as u64,
         answer_room: settings.size("answer_room", 512 << 10),
         clients: settings.count("clients", 128, 1..=u64::from(u32::MAX)) as u32,
+        memory: settings.size("max_shared", 8 << 30),
         workers: settings.count("workers", 1, 1..=1_024) as usize,
         spin: Duration::from_nanos(settings.time("spin", 20_000)),
     };
@@ -73,6 +74,8 @@ fn shm(settings: &Settings<'_>) -> shm_channel::Settings {
         settings.wrong("slots", format!("expected a power of two, got {}", shm.slots));
     } else if let Err(error) = shape {
         settings.wrong("answer_room", error.to_string());
+    } else if let Err(error) = shm.limit() {
+        settings.wrong("max_shared", error.to_string());
     }
     shm
 }
@@ -86,10 +89,11 @@ impl Configuration {
             "shm": {
                 "slots": self.shm.slots,
                 "answer_room_bytes": self.shm.answer_room,
-                "clients": self.shm.clients,
+                "clients": self.shm.limit().ok(),
                 "workers": self.shm.workers,
                 "spin_ns": self.shm.spin.as_nanos() as u64,
             },
+            "max_shared_bytes": self.shm.memory,
             "max_prepared_bytes": self.max_prepared,
             "max_answers_bytes": self.max_answers,
             "file_race": self.file_race,
@@ -117,6 +121,9 @@ mod tests {
         let problems = read(&bad).unwrap_err().problems;
         assert_eq!(problems.len(), 5, "{problems:?}");
         assert!(problems.iter().any(|one| one.to_string().starts_with("slots: expected a power")));
+        let none = Options::default().with("max_shared", "1MiB");
+        let problems = read(&none).unwrap_err().problems;
+        assert_eq!((problems.len(), &*problems[0].key), (1, "max_shared"));
         let large = Options::default().with("slots", 4_096).with("answer_room", "4GiB");
         let problems = read(&large).unwrap_err().problems;
         assert_eq!((problems.len(), &*problems[0].key), (1, "answer_room"));
@@ -126,6 +133,7 @@ mod tests {
     fn the_ready_line_tells_what_is_in_force() {
         let set = Options::default().with("users", 7).with("spin", "0").with("answer_room", "1MiB");
         let effective = read(&set).unwrap().effective();
+        assert_eq!(effective["shm"]["clients"], 127, "of 64.3 MiB each in 8 GiB");
         assert_eq!(effective["users"], 7);
         assert_eq!(effective["shm"]["spin_ns"], 0);
         assert_eq!(effective["shm"]["answer_room_bytes"], 1 << 20);
