@@ -85,9 +85,8 @@ impl House {
         let door = Door::open(&folder.file(UNIX))
             .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("listen on the Unix socket"))?;
-        let figures = Figures::new(&registry, "shm");
         let settings = configuration.shm.clone();
-        let shm = Served::start(&folder.file(SHM), settings, &shelf, &figures)
+        let shm = Served::start(&folder.file(SHM), settings, &shelf, &registry)
             .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("open the channel"))?;
         let race = configuration.file_race.then(|| File::at(folder.file(race::NAME)));

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use exchange::ask::Ask;
 use exchange::checksum;
@@ -11,8 +12,9 @@ use exchange::frame;
 use exchange::way::Way;
 use serde_json::Value;
 use serving::options::Options;
+use shm_channel::{Client, Error};
 
-use super::{Folder, House, bytes, eventually, fetch, users};
+use super::{Folder, House, PATIENCE, bytes, eventually, fetch, users};
 
 /// The payloads of some questions, asked twice each so that the second is a patched one.
 async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
@@ -121,6 +123,25 @@ async fn figures_tell_the_ways_apart() {
         "exchange_refused_total{way=\"http\"} 1\n",
         "shm_clients 1\n",
         "shm_damaged 0\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+}
+
+/// A request that lent too little room comes again: it is neither refused nor answered yet.
+#[test]
+fn a_request_with_too_little_room_is_counted_apart() {
+    let house = House::start(Options::default().with("answer_room", "4KiB"));
+    let mut client = Client::connect(house.path("shm"), Duration::ZERO).unwrap();
+    let request = bytes(9_000, 1).wire();
+    let told = client.call(request.as_bytes(), 0, PATIENCE).unwrap_err();
+    assert!(matches!(told, Error::TooLarge { needed: 9_000, most: 4_096 }), "{told}");
+    client.call(request.as_bytes(), 9_000, PATIENCE).unwrap();
+    let (_, text) = get(&house, "GET /metrics");
+    for line in [
+        "shm_too_large_total 1\n",
+        "exchange_refused_total{way=\"shm\"} 0\n",
+        "exchange_answered_total{way=\"shm\"} 1\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
