@@ -44,6 +44,8 @@ pub struct Settings {
     pub workers: usize,
     /// How long a worker looks for requests before it sleeps.
     pub spin: Duration,
+    /// How long workers go on at the end with what was asked before it.
+    pub drain: Duration,
 }
 
 impl Default for Settings {
@@ -56,6 +58,7 @@ impl Default for Settings {
             memory: 8 << 30,
             workers: 1,
             spin: Duration::from_micros(20),
+            drain: Duration::from_secs(5),
         }
     }
 }
@@ -104,7 +107,7 @@ fn count(one: &AtomicU64) {
 }
 
 /// A place at a path of the file system where clients connect. Dropping it ends it: the file goes,
-/// workers return, clients learn that the producer is gone.
+/// workers answer what was asked before and return, clients learn that the producer is gone.
 #[derive(Debug)]
 pub struct Producer {
     file: Option<SocketFile>,
@@ -128,7 +131,7 @@ impl Producer {
         let (listener, file) = socket::listen(path.as_ref())?;
         let tally = Arc::new(Tally::default());
         let stop = Arc::new(eventfd()?);
-        let made = (0..settings.workers).map(|_| Worker::new(settings.spin, tally.clone()));
+        let made = (0..settings.workers).map(|_| Worker::new(&settings, tally.clone()));
         let (workers, desks) = made.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
         let terms = gate::Terms { geometry, generation: generation(), limit };
         let gate = gate::Gate::new(listener, stop.clone(), desks, terms, tally.clone())?;

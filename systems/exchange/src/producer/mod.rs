@@ -127,9 +127,8 @@ impl House {
                 .listening("shm", folder.file(SHM).display()),
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
-        let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, shared, stop));
-        // What waits for a worker of the channel is not waited for: its client is told that nobody is there.
-        drop(shm);
+        let over_unix = unix::serve(door, shared, stop.clone());
+        let (over_http, over_unix, ()) = tokio::join!(over_http, over_unix, shm.until(stop));
         if let Some(file) = self.race {
             // What nobody came to read; where it cannot go, the folder stays as well.
             let _ = file.remove();

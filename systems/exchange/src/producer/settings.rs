@@ -43,23 +43,24 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let users = settings.count("users", 100, u64::from(*USERS.start())..=u64::from(*USERS.end()));
     let folder = settings.text("folder", "");
+    let limits = Limits::read(&settings);
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let configuration = Configuration {
         users: users as u32,
         seed: settings.count("seed", 1, 0..=u64::MAX),
         folder: (!folder.is_empty()).then(|| folder.into()),
-        shm: shm(&settings),
+        shm: shm(&settings, limits.drain()),
         max_prepared: settings.size("max_prepared", 128 << 20),
         max_answers: settings.size("max_answers", 1 << 30),
         file_race: settings.flag(race::SETTING, false),
-        limits: Limits::read(&settings),
+        limits,
         threads: settings.count("threads", processors, 1..=1_024) as usize,
     };
     settings.finish("the exchange's producer")?;
     Ok(configuration)
 }
 
-fn shm(settings: &Settings<'_>) -> shm_channel::Settings {
+fn shm(settings: &Settings<'_>, drain: Duration) -> shm_channel::Settings {
     let shm = shm_channel::Settings {
         slots: settings.count("slots", 64, 1..=4_096) as u32,
         request_room: LONGEST as u64,
@@ -68,6 +69,7 @@ fn shm(settings: &Settings<'_>) -> shm_channel::Settings {
         memory: settings.size("max_shared", 8 << 30),
         workers: settings.count("workers", 1, 1..=1_024) as usize,
         spin: Duration::from_nanos(settings.time("spin", 20_000)),
+        drain,
     };
     let shape = Geometry::new(shm.slots, shm.request_room, shm.answer_room);
     if !shm.slots.is_power_of_two() {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use serving::metrics::Registry;
+use serving::stop::Stop;
 use shm_channel::{CRC32, Checksum, Error, Producer, Reply, Room, Settings};
 
 use super::figures::Figures;
@@ -12,7 +13,8 @@ use super::shelf::Shelf;
 use crate::ask::Ask;
 use crate::prepared::{Prepared, patch};
 
-/// A channel and the threads that answer over it; dropping it ends both.
+/// A channel and the threads that answer over it; dropping it ends both, once what was asked before is
+/// answered.
 pub(super) struct Served {
     producer: Option<Arc<Producer>>,
     workers: Vec<JoinHandle<()>>,
@@ -57,6 +59,13 @@ impl Served {
     /// For whoever wants to know of its clients.
     pub(super) fn producer(&self) -> Weak<Producer> {
         self.producer.as_ref().map(Arc::downgrade).unwrap_or_default()
+    }
+
+    /// Answers until stopped, and then what was asked before.
+    pub(super) async fn until(self, mut stop: Stop) {
+        stop.pulled().await;
+        // Its threads are waited for on one that has nothing else to do; none of them fails.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
     }
 }
 

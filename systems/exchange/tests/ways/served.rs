@@ -9,6 +9,7 @@ use std::time::Duration;
 use exchange::ask::Ask;
 use exchange::checksum;
 use exchange::frame;
+use exchange::prepared::has_nonce;
 use exchange::way::Way;
 use serde_json::Value;
 use serving::options::Options;
@@ -203,6 +204,23 @@ fn what_is_under_way_when_the_producer_is_told_to_stop_ends_well() {
     stream.read_to_end(&mut payload).unwrap();
     assert_eq!(payload.len(), 16 << 20);
     house.stop();
+}
+
+/// When the producer is told to stop it may have answered any number of them.
+#[test]
+fn what_was_asked_over_shared_memory_before_the_stop_is_answered() {
+    let mut house = House::start(Options::default());
+    let mut client = Client::connect(house.path("shm"), Duration::ZERO).unwrap();
+    let asked = (0..64).map(|nonce| bytes(1_024, nonce).wire());
+    let tickets = asked.map(|request| client.submit(request.as_bytes(), 1_024).unwrap());
+    let tickets: Vec<u64> = tickets.collect();
+    house.stop();
+    for (nonce, ticket) in (0..64).zip(tickets) {
+        let done = client.take().unwrap().expect("an answer");
+        assert_eq!(done.ticket, ticket);
+        assert!(has_nonce(&done.outcome.unwrap(), nonce));
+    }
+    assert!(client.is_gone());
 }
 
 #[tokio::test]
