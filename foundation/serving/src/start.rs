@@ -65,9 +65,7 @@ pub fn run<P>(
     limits::raise_open_files();
     let (threads, prepared) = prepare()?;
     let runtime = runtime(threads).map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(async {
-        work(prepared, until(stop)?).await
-    })
+    runtime.block_on(async { work(prepared, until(stop)?).await })
 }
 
 /// The stop that was given, or else the one that SIGTERM or SIGINT pulls; call it within a runtime that has its drivers on.
@@ -92,12 +90,20 @@ mod tests {
 
     #[test]
     fn a_system_announces_itself_by_its_name_and_ends_with_the_stop() {
-        fn start(_: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
-            run(stop, || Ok((1, ())), async |(), mut stop: Stop| {
-                announce(&Ready::new(SYSTEM.name, serde_json::Value::Null));
-                stop.pulled().await;
-                Ok(())
-            })
+        fn start(
+            _: &Options,
+            stop: Option<Stop>,
+            announce: Announce<'_>,
+        ) -> Result<(), ServeError> {
+            run(
+                stop,
+                || Ok((1, ())),
+                async |(), mut stop: Stop| {
+                    announce(&Ready::new(SYSTEM.name, serde_json::Value::Null));
+                    stop.pulled().await;
+                    Ok(())
+                },
+            )
         }
         const SYSTEM: System = System { name: "test", check: |_| Ok(()), start };
         let (stopper, stop) = Stop::pair();

@@ -38,17 +38,10 @@ struct Configuration {
 }
 
 /// A crowd, which announces itself when all of its sessions stand.
-pub const SYSTEM: System = System {
-    name: "mail-crowd",
-    check: |options| read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "mail-crowd", check: |options| read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));
     start::run(stop, prepare, async |(configuration, listener), stop| {
         hold(configuration, (listener, stop), announce).await
@@ -77,7 +70,7 @@ async fn hold(
     (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
+    let address = listener::address(&listener)?;
     let opened = tokio::time::timeout(STANDING_WITHIN, open(&configuration)).await;
     let late = |_| Err(std::io::Error::other("not every session stood within thirty seconds"));
     let sessions = opened.unwrap_or_else(late);

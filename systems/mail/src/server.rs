@@ -27,17 +27,10 @@ use crate::store::memory::Memory;
 use crate::store::shelf::Shelf;
 
 /// A mail server.
-pub const SYSTEM: System = System {
-    name: "mail",
-    check: |options| settings::read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "mail", check: |options| settings::read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listeners = Listeners::bind(options.listen, &configuration)?;
@@ -66,12 +59,12 @@ impl Listeners {
     }
 
     /// Adds the addresses that the kernel chose.
-    fn tell(&self, mut ready: Ready) -> std::io::Result<Ready> {
-        ready = ready.listening("smtp", self.smtp.local_addr()?);
+    fn tell(&self, mut ready: Ready) -> Result<Ready, ServeError> {
+        ready = ready.listening("smtp", listener::address(&self.smtp)?);
         if let Some(smtps) = &self.smtps {
-            ready = ready.listening("smtps", smtps.local_addr()?);
+            ready = ready.listening("smtps", listener::address(smtps)?);
         }
-        Ok(ready.listening("http", self.http.local_addr()?))
+        Ok(ready.listening("http", listener::address(&self.http)?))
     }
 }
 
@@ -109,8 +102,7 @@ impl House {
         announce: impl FnOnce(&Ready),
     ) -> Result<(), ServeError> {
         let ready = Ready::new(SYSTEM.name, self.effective(&store));
-        let ready = self.listeners.tell(ready);
-        let ready = ready.map_err(ServeError::while_doing("read an address back"))?;
+        let ready = self.listeners.tell(ready)?;
         let Self { configuration, listeners, metrics, stop } = self;
         let ledger = Ledger::new(&metrics);
         let door = Door::new(ledger.clone(), shelf, stop.clone());

@@ -25,17 +25,10 @@ use crate::settings::{self, Configuration, Part};
 use crate::store::{self, Store};
 
 /// A registry.
-pub const SYSTEM: System = System {
-    name: "registry",
-    check: |options| settings::read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "registry", check: |options| settings::read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         if let Some(folder) = &configuration.durable {
@@ -123,8 +116,7 @@ struct Room {
 
 impl Room {
     fn new(listener: std::net::TcpListener, stop: Stop) -> Result<Self, ServeError> {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let address = listener::address(&listener)?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 

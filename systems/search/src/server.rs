@@ -33,11 +33,8 @@ use crate::settings::{self, Configuration};
 mod filling;
 
 /// The service.
-pub const SYSTEM: System = System {
-    name: "search",
-    check: |options| settings::service(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "search", check: |options| settings::service(options).map(drop), start };
 
 /// An embedder on its own.
 pub const EMBEDDER: System = System {
@@ -53,11 +50,7 @@ pub const INDEX: System = System {
     start: start_index,
 };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::service(options)?;
         let is_direct = configuration.front == Front::Direct;
@@ -134,8 +127,7 @@ struct Room {
 
 impl Room {
     fn new(listener: TcpListener, stop: Stop) -> Result<Self, ServeError> {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let address = listener::address(&listener)?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 

@@ -49,13 +49,9 @@ impl Truth {
         let configuration = configuration::read(options)?;
         let http = listener::bind(options.listen)?;
         let control = listener::bind(SocketAddr::new(options.listen.ip(), 0))?;
-        let address = ServeError::while_doing("read an address back");
-        let (load_at, control_at) = (http.local_addr(), control.local_addr());
-        let (load_at, control_at) =
-            load_at.and_then(|load| control_at.map(|control| (load, control))).map_err(address)?;
         let ready = Ready::new(SYSTEM.name, effective(&configuration, &http))
-            .listening("http", load_at)
-            .listening("control", control_at);
+            .listening("http", listener::address(&http)?)
+            .listening("control", listener::address(&control)?);
         Ok(Self { configuration, http, control, ready })
     }
 
@@ -94,17 +90,10 @@ impl Truth {
 }
 
 /// A target of known behaviour.
-pub const SYSTEM: System = System {
-    name: "truth",
-    check: |options| configuration::read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "truth", check: |options| configuration::read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     limits::raise_open_files();
     let truth = Truth::bind(options)?;
     on_this_thread(async {

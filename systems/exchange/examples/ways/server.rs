@@ -27,11 +27,12 @@ pub fn run(options: &Options) {
         .with("spin", options.text("spin", "0"))
         .with("threads", options.number("threads", 1))
         .with("workers", options.number("workers", 1));
-    exchange::producer::SYSTEM.serve(&settings, |ready| {
-        let mut out = std::io::stdout();
-        writeln!(out, "{}", ready.line()).and_then(|()| out.flush()).unwrap();
-    })
-    .unwrap();
+    exchange::producer::SYSTEM
+        .serve(&settings, |ready| {
+            let mut out = std::io::stdout();
+            writeln!(out, "{}", ready.line()).and_then(|()| out.flush()).unwrap();
+        })
+        .unwrap();
 }
 
 /// A running producer, stopped at the end.

@@ -21,17 +21,10 @@ use crate::race;
 use crate::ways::{Http, Shm, Unix};
 
 /// A front, and a producer beside it unless one is named.
-pub const SYSTEM: System = System {
-    name: "exchange",
-    check: |options| settings::read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "exchange", check: |options| settings::read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         Ok((configuration.threads, (configuration, listener::bind(options.listen)?)))
@@ -88,7 +81,8 @@ async fn converse(
 ) -> std::io::Result<()> {
     let Configuration { manner, connections, spin, race, limits, .. } = configuration;
     let places = producer.places();
-    let (http, unix) = (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
+    let (http, unix) =
+        (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
     let state = producer.state();
     announce();
     match race {
@@ -112,8 +106,7 @@ fn ready(
     producer: &Producer,
     listener: &TcpListener,
 ) -> Result<Ready, ServeError> {
-    let address = listener.local_addr();
-    let address = address.map_err(ServeError::while_doing("read an address back"))?;
+    let address = listener::address(listener)?;
     let Places { http, unix, shm } = producer.places();
     let effective = effective(configuration, producer, listener);
     let mut ready = Ready::new(SYSTEM.name, effective)

@@ -117,7 +117,8 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
         return Source::Elsewhere(places);
     }
     let options = Options { settings: given.clone(), ..Options::default() };
-    for problem in (producer::SYSTEM.check)(&options).err().into_iter().flat_map(|bad| bad.problems) {
+    for problem in (producer::SYSTEM.check)(&options).err().into_iter().flat_map(|bad| bad.problems)
+    {
         settings.refuse(BadOption { key: format!("{PREFIX}{}", problem.key), ..problem });
     }
     if has_race {

@@ -38,17 +38,10 @@ const UNIX: &str = "unix.socket";
 const SHM: &str = "shm.socket";
 
 /// A producer, which answers over three ways; `listening` has `http` (an address), `unix` and `shm` (paths).
-pub const SYSTEM: System = System {
-    name: "exchange-producer",
-    check: |options| settings::read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "exchange-producer", check: |options| settings::read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listener = listener::bind(options.listen)?;
@@ -91,24 +84,12 @@ impl House {
             .map_err(ServeError::while_doing("open the channel"))?;
         let race = configuration.file_race.then(|| File::at(folder.file(race::NAME)));
         let effective = configuration.effective();
-        Ok(Self {
-            registry,
-            shelf,
-            users,
-            race,
-            limits,
-            effective,
-            listener,
-            door,
-            shm,
-            folder,
-        })
+        Ok(Self { registry, shelf, users, race, limits, effective, listener, door, shm, folder })
     }
 
     async fn serve(self, stop: Stop, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
         let Self { registry, shelf, limits, listener, door, shm, folder, .. } = self;
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let address = listener::address(&listener)?;
         let api = http::Api {
             shelf: shelf.clone(),
             users: self.users,

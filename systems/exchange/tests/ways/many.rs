@@ -50,8 +50,7 @@ async fn a_hundred_tasks_share_a_connection_of_eight_slots() {
 #[tokio::test]
 async fn tasks_of_one_thread_share_a_connection_of_each_way() {
     let house = House::start(Options::default());
-    let (http, unix, shm) =
-        (Arc::new(house.http()), Arc::new(house.unix()), Arc::new(house.shm()));
+    let (http, unix, shm) = (Arc::new(house.http()), Arc::new(house.unix()), Arc::new(house.shm()));
     let mut talks = Vec::new();
     for client in 0..20 {
         talks.push(tokio::spawn(talk(http.clone(), client, 5)));

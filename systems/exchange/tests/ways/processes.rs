@@ -30,11 +30,12 @@ fn the_other_process() {
     let options = options.with("folder", folder).with("threads", 2);
     // Nobody pulls it: this process is killed.
     let (_stopper, stop) = Stop::pair();
-    exchange::producer::SYSTEM.serve_until(&options, stop, |ready| {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
-    })
-    .unwrap();
+    exchange::producer::SYSTEM
+        .serve_until(&options, stop, |ready| {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
+        })
+        .unwrap();
 }
 
 /// A producer in a process, killed at the end.

@@ -33,11 +33,7 @@ pub const SYSTEM: System = System {
     start,
 };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (settings::read(options)?, listener::bind(options.listen)?)));
     start::run(stop, prepare, async |(configuration, listener), stop| {
         receive(configuration, (listener, stop), announce).await
@@ -49,16 +45,14 @@ async fn receive(
     (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
+    let address = listener::address(&listener)?;
     let ledger = Shared::default();
     let (tell, told) = mpsc::unbounded_channel();
     let subscriptions = subscribe(&configuration, &ledger, &stop, &tell);
     drop(tell);
     subscribed(subscriptions, told).await?;
     register(&configuration).await?;
-    announce(
-        &Ready::new(SYSTEM.name, effective(&configuration)).listening("http", address),
-    );
+    announce(&Ready::new(SYSTEM.name, effective(&configuration)).listening("http", address));
     let observed = move || ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
     http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await

@@ -27,17 +27,10 @@ use super::tally::Tally;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A front before a service.
-pub const SYSTEM: System = System {
-    name: "search-front",
-    check: |options| settings::read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "search-front", check: |options| settings::read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listener = listener::bind(options.listen)?;
@@ -45,10 +38,8 @@ fn start(
         Ok((1, (configuration, listener)))
     };
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
-        let ready =
-            Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
+        let address = listener::address(&listener)?;
+        let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
         let tally = Arc::new(Tally::new(configuration.threads));
         let (mut lanes, hands) = lanes(&configuration, &tally, &stop);
         let own = lanes.pop().map(Lane::serve);

@@ -73,24 +73,16 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
 }
 
 /// A judge, which asks the gateway when it is asked.
-pub const SYSTEM: System = System {
-    name: "search-judge",
-    check: |options| read(options).map(drop),
-    start,
-};
+pub const SYSTEM: System =
+    System { name: "search-judge", check: |options| read(options).map(drop), start };
 
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: Announce<'_>,
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = read(options)?;
         Ok((1, (configuration, listener::bind(options.listen)?)))
     };
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let address = listener::address(&listener)?;
         let effective = json!({
             "search": configuration.search,
             "planted_queries": configuration.planted.len(),
