@@ -48,6 +48,6 @@ def page(results):
                          f"{column('per_second_of_unix', '.2f')} | {column('p50_ns', '.1f', 1e3)} | "
                          f"{column('judging_ns', '.1f', 1e3)} |")
     soak = results["soak"]
-    lines += ["", f"{soak['exchanges']:,} exchanges from {soak['clients']} clients over the {soak['way']} in "
+    lines += ["", f"{soak['exchanges']:,} exchanges from {soak['clients']} clients over {soak['way']} in "
               f"{soak['seconds']:.0f} s: {', '.join(f'{count:,} {kind}' for kind, count in soak['ended'].items())}."]
     return lines
