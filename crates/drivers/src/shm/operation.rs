@@ -12,9 +12,9 @@ use shm_channel::{Answer, CRC32, Checksum};
 use super::READ;
 use super::channel::{Channel, Wish};
 use super::failure::Failure;
-use crate::http1::expect::evidence::Evidence;
-use crate::http1::expect::json::Path;
-use crate::http1::expect::rule::Rule;
+use crate::expect::evidence::Evidence;
+use crate::expect::json::Path;
+use crate::expect::rule::Rule;
 use crate::http1::request::Context;
 use crate::probe::Check;
 
