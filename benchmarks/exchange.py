@@ -83,6 +83,6 @@ def page(results):
                          f"{column('judging_ns', '.1f', 1e3)} |")
     lines += channel_page(results["channel"])
     soak = results["soak"]
-    lines += ["", f"{soak['exchanges']:,} exchanges from {soak['clients']} clients over the {soak['way']} in "
+    lines += ["", f"{soak['exchanges']:,} exchanges from {soak['clients']} clients over {soak['way']} in "
               f"{soak['seconds']:.0f} s: {', '.join(f'{count:,} {kind}' for kind, count in soak['ended'].items())}."]
     return lines

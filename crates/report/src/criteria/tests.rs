@@ -137,6 +137,7 @@ fn judged_of(criterion: &str, change: impl FnOnce(&mut Course)) -> Judged {
         given_up: Vec::new(),
         cut_short: false,
         reached: true,
+        crowded: false,
         alone: Inconclusive,
     };
     change(&mut course);

@@ -203,6 +203,47 @@ fn an_eventfd_tells_of_completions_and_the_socket_of_the_end() {
     assert!(client.is_gone());
 }
 
+/// Nobody answers before the end here, so that all of them lie in the ring by then.
+#[test]
+fn what_was_asked_before_the_end_is_answered_as_long_as_was_said() {
+    for (drain, answered) in [(PATIENCE, 3), (Duration::ZERO, 0)] {
+        let folder = Folder::new("drain");
+        let settings = Settings { drain, ..small() };
+        let (producer, mut workers) = Producer::bind(folder.socket(), settings).unwrap();
+        let mut client = Client::connect(folder.socket(), Duration::ZERO).unwrap();
+        for number in 0..3u8 {
+            client.submit(&[number], 0).unwrap();
+        }
+        drop(producer);
+        workers.remove(0).run(echo);
+        for number in 0..answered {
+            let done = client.take().unwrap().unwrap();
+            assert_eq!(done.outcome.unwrap()[..], [number]);
+        }
+        assert!(client.take().unwrap().is_none());
+        assert!(client.is_gone());
+    }
+}
+
+/// Each answer brings another question; there is an end to it nevertheless.
+#[test]
+fn who_goes_on_asking_does_not_keep_the_producer() {
+    let folder = Folder::new("goes-on");
+    let settings = Settings { drain: Duration::MAX, ..small() };
+    let (producer, mut workers) = Producer::bind(folder.socket(), settings).unwrap();
+    let mut client = Client::connect(folder.socket(), Duration::ZERO).unwrap();
+    client.submit(b"first", 0).unwrap();
+    drop(producer);
+    let mut answered = 0;
+    workers.remove(0).run(|request, room| {
+        answered += 1;
+        let ticket = client.submit(b"another", 0).unwrap();
+        client.abandon(ticket);
+        room.put(request)
+    });
+    assert_eq!(answered, 4, "as many as it has slots");
+}
+
 /// A worker that takes turns when its thread likes, and no thread of its own.
 #[test]
 fn turns_answer_one_request_of_each_client() {
