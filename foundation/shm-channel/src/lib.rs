@@ -26,7 +26,7 @@ mod sleep;
 mod slots;
 mod socket;
 
-pub use client::{Answer, Client, Completed, Greeting};
+pub use client::{Answer, Client, Completed, Greeting, Times};
 pub use error::Error;
 pub use layout::Geometry;
 pub use producer::{Counts, Producer, Reply, Room, Settings, Worker};

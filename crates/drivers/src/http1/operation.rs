@@ -9,11 +9,11 @@ use record::{FailureKind, Outcome};
 
 use super::answer::{Answer, Keep, KeepBody, Question};
 use super::conversation::Conversation;
-use super::expect::evidence::{self, Evidence, Undecodable};
-use super::expect::json::Path;
-use super::expect::rule::Rule;
 use super::request::{Context, Request};
 use super::told::Told;
+use crate::expect::evidence::{self, Evidence, Undecodable};
+use crate::expect::json::Path;
+use crate::expect::rule::Rule;
 use crate::statuses::Statuses;
 
 /// A compiled operation.

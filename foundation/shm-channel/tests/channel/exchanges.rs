@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use shm_channel::{CRC32, Checksum, Client, Error, Producer, Reply, Room, Settings};
+use shm_channel::{CRC32, Checksum, Client, Error, Producer, Reply, Room, Settings, Times};
 
 use super::{Folder, PATIENCE, Running, counter, echo, small};
 
@@ -73,6 +73,27 @@ fn a_refusal_has_its_number_and_a_checksum_comes_along() {
     assert!(matches!(client.call(b"no", 0, PATIENCE), Err(Error::Refused(42))));
     let answer = client.call(b"yes", 0, PATIENCE).unwrap();
     assert_eq!(answer.checksum(), Some(Checksum { kind: 1, value: 0xcbf4_3926 }));
+}
+
+#[test]
+fn times_are_told_where_they_are_asked_for_and_lie_between_ours() {
+    let running = Running::start("times", small(), echo);
+    let mut client = running.client();
+    let now = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        (now.tv_sec * 1_000_000_000 + now.tv_nsec).cast_unsigned()
+    };
+    client.ask_for_times(true);
+    for _ in 0..5 {
+        let asked_at = now();
+        let Times { taken_at, ready_at } = client.call(b"x", 0, PATIENCE).unwrap().times().unwrap();
+        assert!(asked_at <= taken_at && taken_at <= ready_at && ready_at <= now());
+    }
+    client.ask_for_times(false);
+    // Two laps of the ring: what an entry said before is not said again.
+    for _ in 0..8 {
+        assert_eq!(client.call(b"x", 0, PATIENCE).unwrap().times(), None);
+    }
 }
 
 #[test]
