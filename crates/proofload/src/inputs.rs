@@ -9,7 +9,7 @@ use engine::driver::{Compile, Driver};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::experiment::{BadSetting, Inputs, Known, Tells};
-use plan::operation::{Operation, Part};
+use plan::operation::{Manner, Operation, Part};
 use plan::target::Target;
 use record::FailureKind;
 
@@ -89,6 +89,10 @@ impl Known for Bundled {
 
     fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         serve::tells(system, set)
+    }
+
+    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+        drivers::manner(protocol)
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {

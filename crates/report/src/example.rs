@@ -276,6 +276,7 @@ fn trial(drawn: &[Drawn]) -> Trial {
             arrivals: Some("poisson".into()),
             offered_rate: Some(rate),
             connections: 1_000,
+            streams: None,
             users: None,
             workers: 1,
         },

@@ -191,6 +191,7 @@ fn facts(
             arrivals: open.then(|| "constant".into()),
             offered_rate: None,
             connections: arm.load.connections,
+            streams: None,
             users,
             workers: 1,
         },

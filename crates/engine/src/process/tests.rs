@@ -60,6 +60,7 @@ fn arm(services: Vec<Service>) -> Arm {
             warm_up: WarmUp::Fixed { length: Duration::ZERO },
             timeout: Duration::from_secs(1),
             connections: 1,
+            streams: 1,
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,

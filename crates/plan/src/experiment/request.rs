@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::document::Table;
-use crate::operation::{Operation, Part};
+use crate::operation::{Manner, Operation, Part};
 use crate::plan::Plan;
 use crate::secret::Secrets;
 use crate::target::Target;
@@ -45,6 +45,11 @@ pub trait Known {
     /// What a bundled system with these settings says that it will tell of itself; `None` where nobody knows.
     fn tells(&self, _system: &str, _set: &BTreeMap<String, String>) -> Option<Tells> {
         None
+    }
+
+    /// How a protocol is spoken.
+    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+        Manner::plain(protocol)
     }
 
     /// Names of the spans that a protocol stamps by itself, after those of connecting.
