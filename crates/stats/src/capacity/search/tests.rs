@@ -239,8 +239,8 @@ fn a_low_end_that_is_not_confirmed_is_lowered_each_time_by_twice_as_much() {
             "what was not confirmed did not fail: {high}"
         );
         assert!(steps.len() < 30, "{limit}: {} steps", steps.len());
-        let lowest = steps.iter().filter(|step| step.purpose == Purpose::Narrow);
-        let last = lowest.last().expect("it was narrowed");
+        let mut narrowing = steps.iter().filter(|step| step.purpose == Purpose::Narrow);
+        let last = narrowing.next_back().expect("it was narrowed");
         assert!(last.rate > 700.0, "nothing is halved below what was not confirmed: {last:?}");
     }
 }
