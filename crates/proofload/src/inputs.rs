@@ -11,6 +11,7 @@ use plan::document::Table;
 use plan::experiment::{BadSetting, Inputs, Known, Tells};
 use plan::operation::{Manner, Operation, Part};
 use plan::target::Target;
+use record::FailureKind;
 
 use crate::commands::serve;
 
@@ -96,6 +97,10 @@ impl Known for Bundled {
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {
         drivers::span_names(protocol)
+    }
+
+    fn failures(&self) -> &'static [&'static str] {
+        FailureKind::NAMES
     }
 
     fn parts(&self, protocol: &str, table: &Table) -> Vec<Part> {

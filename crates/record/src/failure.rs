@@ -13,6 +13,9 @@ macro_rules! failure_kinds {
             /// Every kind, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            /// Their names, in the same order.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
             /// The name used in `summary.json`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
@@ -50,6 +53,11 @@ failure_kinds! {
 }
 
 impl FailureKind {
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
     /// Its place in `ALL`, for counting without a map.
     pub fn index(self) -> usize {
         self as usize

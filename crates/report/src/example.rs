@@ -115,6 +115,7 @@ pub fn capacity() -> Capacity {
             step(5, 800.0, StepResult::Invalid, Some(90)),
         ],
         ending: CapacityEnding::Bracketed,
+        no_further: None,
         criteria: vec!["p99 < 20ms".into()],
         not_shown: None,
         precision: 0.05,

@@ -10,11 +10,11 @@ use record::{FailureKind, Outcome};
 use super::answer::{Keep, KeepBody};
 use super::codec::head::Coding;
 use super::compile::expect::Expectation;
-use super::expect::evidence::{self, Evidence, Undecodable};
-use super::expect::json::Path;
-use super::expect::rule::Rule;
 use super::request::Context;
 use super::told::Told;
+use crate::expect::evidence::{self, Evidence, Undecodable};
+use crate::expect::json::Path;
+use crate::expect::rule::Rule;
 use crate::probe::Check;
 use crate::statuses::Statuses;
 

@@ -11,7 +11,6 @@ pub mod codec;
 pub mod compile;
 pub mod conversation;
 pub mod driver;
-pub mod expect;
 pub mod judge;
 pub mod operation;
 pub mod probe;

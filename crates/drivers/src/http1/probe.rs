@@ -6,8 +6,8 @@ use engine::driver::{Call, Exchange};
 
 use super::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use super::conversation::Conversation;
-use super::expect::evidence;
 use super::operation::{Operation, seen};
+use crate::expect::evidence;
 use crate::probe::Probe;
 
 /// Performs one operation on this connection and shows all of it.

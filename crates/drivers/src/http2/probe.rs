@@ -7,8 +7,8 @@ use engine::driver::{Call, Exchange};
 
 use super::line::{Line, Prepared};
 use super::operation::{Operation, seen};
+use crate::expect::evidence;
 use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
-use crate::http1::expect::evidence;
 use crate::probe::Probe;
 
 /// Performs one operation on this connection and shows all of it.

@@ -31,7 +31,8 @@ fn asked(text: &str) -> Vec<String> {
                 let mut lines = vec![format!("{} {}", request.method(), request.uri())];
                 let fields = request.headers().iter();
                 lines.extend(
-                    fields.map(|(name, value)| format!("{name}: {}", value.to_str().expect("text"))),
+                    fields
+                        .map(|(name, value)| format!("{name}: {}", value.to_str().expect("text"))),
                 );
                 lines.push(String::from_utf8(body_of(request).await).expect("text"));
                 *told.borrow_mut() = lines;

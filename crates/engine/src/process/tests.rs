@@ -15,6 +15,8 @@ use serde_json::json;
 
 use super::*;
 
+mod parts;
+
 const LONG: Duration = Duration::from_secs(60);
 const READY: &str =
     r#"printf '{"ready":true,"listening":{"http":"127.0.0.1:9"},"effective":{"a":1}}\n'"#;

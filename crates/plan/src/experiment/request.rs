@@ -57,6 +57,11 @@ pub trait Known {
         &[]
     }
 
+    /// Names of the kinds of failure.
+    fn failures(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The parts of the target that an operation of this protocol reads the times of, without their places.
     fn parts(&self, _protocol: &str, _table: &Table) -> Vec<Part> {
         Vec::new()
