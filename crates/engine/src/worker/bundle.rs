@@ -191,9 +191,12 @@ async fn connect<C: Clock, N: Network, D: Driver>(
 /// The bundles that the lanes of an open load are dealt out to: a further connection is made where every stream of
 /// the others is busy.
 pub(super) struct Bundles<C: Clock, N: Network, D: Driver> {
-    /// By target: the last bundle, and how many lanes it has.
-    last: Vec<Option<(Rc<Bundle<C, N, D>>, u32)>>,
+    /// By target.
+    last: Vec<Option<Filling<C, N, D>>>,
 }
+
+/// The last bundle, and how many lanes it has.
+type Filling<C, N, D> = (Rc<Bundle<C, N, D>>, u32);
 
 impl<C: Clock, N: Network, D: Driver> Bundles<C, N, D> {
     /// None yet.
