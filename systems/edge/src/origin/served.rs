@@ -1,7 +1,7 @@
 //! Bodies of answers, and how some of them end.
 
 use std::cell::Cell;
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -15,19 +15,39 @@ use super::timeline::End;
 /// Pieces that a second of a held back body is cut into, if they have a byte each.
 const PIECES_PER_SECOND: u64 = 100;
 
-/// What a connection is to do once all that was said on it is sent. One a connection.
-#[derive(Debug, Clone, Default)]
-pub struct Fate(Rc<Cell<Option<End>>>);
+/// What a connection is to do once all that was said on it is sent; over HTTP/2, what a stream is.
+#[derive(Debug, Clone)]
+pub enum Fate {
+    /// One a connection.
+    Connection(Rc<Cell<Option<End>>>),
+    /// A stream is reset, and the others of its connection go on.
+    Stream,
+}
 
 impl Fate {
-    /// Decides on it.
-    pub fn seal(&self, end: End) {
-        self.0.set(Some(end));
+    /// The fate of a new connection.
+    pub fn of_connection() -> Self {
+        Self::Connection(Rc::default())
     }
 
-    /// What was decided.
+    /// Decides on it.
+    ///
+    /// Errors: the end of a stream, which is one at once
+    pub fn seal(&self, end: End) -> io::Result<()> {
+        match self {
+            Self::Connection(sealed) => sealed.set(Some(end)),
+            Self::Stream if end == End::Hang => {}
+            Self::Stream => return Err(io::ErrorKind::ConnectionReset.into()),
+        }
+        Ok(())
+    }
+
+    /// What was decided of a connection.
     pub fn sealed(&self) -> Option<End> {
-        self.0.get()
+        match self {
+            Self::Connection(sealed) => sealed.get(),
+            Self::Stream => None,
+        }
     }
 }
 
@@ -86,20 +106,22 @@ fn piece(bytes_per_second: u64, left: usize) -> usize {
 
 impl Body for Served {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let body = self.get_mut();
         if body.left.is_empty() {
             return match &body.end {
                 None => Poll::Ready(None),
                 Some((end, fate)) => {
                     // The connection flushes what it has after this, and then looks at its fate.
-                    fate.seal(*end);
-                    Poll::Pending
+                    match fate.seal(*end) {
+                        Ok(()) => Poll::Pending,
+                        Err(error) => Poll::Ready(Some(Err(error))),
+                    }
                 }
             };
         }

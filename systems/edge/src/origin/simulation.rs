@@ -17,7 +17,7 @@ pub type Answer = Response<Served>;
 
 /// Answers a request for a path that came at an instant.
 ///
-/// Errors: the timer failed
+/// Errors: the timer failed, or a stream ends in the place of an answer
 pub async fn simulate(
     room: &Room,
     path: &str,
@@ -55,7 +55,7 @@ pub async fn simulate(
     match given {
         Ok(answer) => Ok(answer),
         Err(fault) => {
-            fate.seal(fault.end);
+            fate.seal(fault.end)?;
             pending().await
         }
     }

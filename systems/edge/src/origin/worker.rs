@@ -1,5 +1,6 @@
 //! One thread that accepts and answers, and shares nothing that another would wait for.
 
+use std::cell::Cell;
 use std::io;
 use std::net::TcpListener as StdListener;
 use std::rc::Rc;
@@ -9,11 +10,13 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::HeaderValue;
-use hyper::server::conn::http1;
+use hyper::rt::Executor;
 use hyper::service::service_fn;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, StatusCode, Version};
 use hyper_util::rt::TokioTimer;
+use hyper_util::server::conn::auto;
 use serving::error::ServeError;
+use serving::limits::Limits;
 use serving::metrics;
 use serving::nonce::now_ns;
 use serving::stop::Stop;
@@ -104,31 +107,73 @@ impl Drop for Seat {
 }
 
 async fn converse(stream: TcpStream, seat: Seat, mut stop: Stop) {
-    let room = &seat.0;
-    let limits = &room.shared.limits;
+    let room = Rc::clone(&seat.0);
+    let limits = room.shared.limits;
     // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
     let _ = stream.set_nodelay(true);
     // An answer that nobody reads would keep its connection and its bytes for ever.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
-    let fate = Fate::default();
-    let service = service_fn(|request| answer(room, request, &fate));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle())
-        .max_buf_size((limits.max_head_bytes as usize).max(SMALLEST_BUFFER))
-        .serve_connection(Wire::new(stream, fate.clone()), service);
-    let mut connection = std::pin::pin!(connection);
-    // How a conversation broke off is the client's affair; it is no error of the system.
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = stop.pulled() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+    let fate = Fate::of_connection();
+    let asked = Rc::new(Cell::new(false));
+    let wire = Wire::new(stream, fate.clone());
+    let has_asked = Rc::clone(&asked);
+    let service = service_fn(move |request| {
+        has_asked.set(true);
+        let (room, fate) = (Rc::clone(&room), fate.clone());
+        async move { answer(&room, request, &fate).await }
+    });
+    let builder = builder(&limits);
+    let mut connection = std::pin::pin!(builder.serve_connection(wire, service));
+    // Until a whole head is there nobody else looks at the time.
+    let mut first = std::pin::pin!(tokio::time::sleep(limits.idle()));
+    let (mut is_waiting, mut is_stopping) = (true, false);
+    loop {
+        tokio::select! {
+            // How a conversation broke off is the client's affair; it is no error of the system.
+            _ = connection.as_mut() => return,
+            () = first.as_mut(), if is_waiting => {
+                is_waiting = false;
+                if !asked.get() {
+                    return;
+                }
+            }
+            () = stop.pulled(), if !is_stopping => {
+                is_stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
         }
     }
 }
 
+/// HTTP/1.1, and HTTP/2 with prior knowledge.
+fn builder(limits: &Limits) -> auto::Builder<OnThisThread> {
+    let mut builder = auto::Builder::new(OnThisThread);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle())
+        .max_buf_size((limits.max_head_bytes as usize).max(SMALLEST_BUFFER));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(limits.idle())
+        .keep_alive_timeout(limits.read_time())
+        .max_header_list_size(u32::try_from(limits.max_head_bytes).unwrap_or(u32::MAX));
+    builder
+}
+
+/// Runs streams of a connection on the thread of the connection.
+#[derive(Debug, Clone, Copy)]
+struct OnThisThread;
+
+impl<F: Future<Output = ()> + 'static> Executor<F> for OnThisThread {
+    fn execute(&self, stream: F) {
+        tokio::task::spawn_local(stream);
+    }
+}
+
 async fn answer(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
+    let fate = if request.version() == Version::HTTP_2 { &Fate::Stream } else { fate };
     let path = request.uri().path();
     if admin::below(path).is_some() {
         return Ok(admin::administer(room, request).await);

@@ -4,6 +4,7 @@
 
 mod administration;
 mod faults;
+mod http2;
 mod language;
 mod limits;
 mod swaps;
