@@ -25,4 +25,4 @@ pub mod script;
 mod server;
 pub mod stamps;
 
-pub use server::{Truth, check, serve};
+pub use server::{SYSTEM, Truth};

@@ -29,13 +29,13 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
@@ -44,36 +44,11 @@ use self::room::Shared;
 use self::settings::Configuration;
 use self::tally::Tally;
 
-/// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings or a bad recipe (exit code 2); no listener, or no payload to be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    begin(options, None, announce)
-}
+/// An origin; `listening` has `http`.
+pub const SYSTEM: System =
+    System { name: "origin", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    begin(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn begin(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         // The workers have threads of their own; this one waits for them.
@@ -88,7 +63,7 @@ async fn work(
     configuration: Configuration,
     listener: TcpListener,
     stop: Stop,
-    announce: impl FnOnce(&Ready),
+    announce: Announce<'_>,
 ) -> Result<(), ServeError> {
     let effective = configuration.effective();
     let threads = configuration.threads;
@@ -108,7 +83,7 @@ async fn work(
     }
     // Connections are refused once the workers, and with them the last listener, are gone.
     drop((listener, end));
-    announce(&Ready::new("origin", effective).listening("http", address));
+    announce(&Ready::new(SYSTEM.name, effective).listening("http", address));
     while let Some(result) = ended.recv().await {
         result?;
     }

@@ -79,7 +79,7 @@ fn a_slow_head_is_not_waited_for() {
 fn a_start_says_what_stands_in_its_way() {
     let start = |options: Options| {
         let (_, stop) = serving::stop::Stop::pair();
-        edge::origin::serve_until(&options, stop, |_| panic!("it is ready")).unwrap_err()
+        edge::origin::SYSTEM.serve_until(&options, stop, |_| panic!("it is ready")).unwrap_err()
     };
     let bad = start(Options::default().with("recipe", "{}"));
     assert_eq!(bad.exit_code(), 2);

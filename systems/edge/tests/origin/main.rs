@@ -43,7 +43,7 @@ impl House {
         let (tell, told) = mpsc::channel();
         let options = options.with("threads", 2);
         let thread = std::thread::spawn(move || {
-            origin::serve_until(&options, stop, |ready| tell.send(ready.clone()).unwrap())
+            origin::SYSTEM.serve_until(&options, stop, |ready| tell.send(ready.clone()).unwrap())
         });
         let ready = told.recv_timeout(PATIENCE).expect("an origin that starts");
         Self { ready, stopper: Some(stopper), thread: Some(thread) }
