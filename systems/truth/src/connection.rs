@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
+use serving::nonce::now_ns;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -11,7 +12,6 @@ use crate::control;
 use crate::head::{self, Head, Parsed};
 use crate::room::Room;
 use crate::script::{End, FILLER_BYTES, Last, Rest, Script, piece};
-use crate::timer::now_ns;
 
 /// Read buffers start this small and grow up to the head limit.
 const FIRST_BUFFER: usize = 2048;

@@ -9,7 +9,7 @@
 //!
 //! In reading order. Pure: what was asked for ([`configuration`]), when an answer is due
 //! ([`model`]), what it looks like ([`script`]), what was seen ([`stamps`], [`schedule`],
-//! [`report`]), how a request is read ([`head`]). At work: time ([`timer`]), what connections share
+//! [`report`]), how a request is read ([`head`]). At work: what connections share
 //! ([`room`]), one conversation ([`connection`]), the `/truth/` paths ([`control`]), and the
 //! server that accepts, sweeps and drains ([`server`]).
 
@@ -24,6 +24,5 @@ pub mod schedule;
 pub mod script;
 mod server;
 pub mod stamps;
-mod timer;
 
 pub use server::{SYSTEM, Truth};

@@ -4,12 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::io;
 
 use serving::metrics::{Counter, Gauge, Registry};
+use serving::timer::Timer;
 
 use crate::configuration::{Conduct, Configuration};
 use crate::model::{Draws, Model, Planned};
 use crate::script::{self, Last, Script};
 use crate::stamps::Stamps;
-use crate::timer::Timer;
 
 /// Everything between the sockets.
 pub(crate) struct Room {

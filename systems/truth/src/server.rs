@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
+use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::start::{self, Announce, System};
@@ -22,7 +23,6 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use crate::configuration::{self, Conduct, Configuration};
 use crate::connection::{Presence, converse};
 use crate::room::Room;
-use crate::timer::now_ns;
 
 /// How often connections are looked over for those that have had their time.
 const SWEEP_NS: u64 = 500_000_000;
@@ -132,7 +132,6 @@ struct Server {
 impl Server {
     async fn accept_until(&mut self, stop: &mut Stop) -> Result<(), ServeError> {
         let timer = self.room.timer.clone();
-        // One sleep across rounds: a new one each round would leave a stale entry in the timer.
         let mut sweep = timer.sleep_until(now_ns() + SWEEP_NS);
         loop {
             tokio::select! {

@@ -29,6 +29,7 @@ const TABLE: &[System] = &[
     exchange::front::SYSTEM,
     exchange::producer::SYSTEM,
     search::judge::SYSTEM,
+    edge::origin::SYSTEM,
 ];
 
 /// Their names.
@@ -72,7 +73,9 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" => Tells::default(),
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" => {
+            Tells::default()
+        }
         "search-front" => {
             Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
         }
@@ -135,6 +138,7 @@ fn refused(system: &str, error: &ServeError) -> Problem {
 fn page(system: &str) -> String {
     match system {
         "search-front" => "experiments/fronts/README.md".to_owned(),
+        "origin" => "systems/edge/origin.md".to_owned(),
         _ => format!("systems/{}/README.md", system.split('-').next().unwrap_or(system)),
     }
 }
@@ -172,6 +176,7 @@ mod tests {
         ("exchange", &[EXCHANGE]),
         ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
+        ("origin", &[include_str!("../../../../systems/edge/origin.md")]),
     ];
     const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");

@@ -1,10 +1,9 @@
-//! CLOCK_MONOTONIC, and one `timerfd` with absolute deadlines for every pending answer.
+//! One `timerfd` with absolute deadlines for everything that a thread waits for.
 //!
 //! tokio's own timers have a grain of a millisecond, which is the size of what is measured here.
 
 use std::cell::{Cell, RefCell};
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
@@ -12,44 +11,37 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use crate::nonce::now_ns;
+
 const SECOND: u64 = 1_000_000_000;
 
-/// Nanoseconds of CLOCK_MONOTONIC, which all processes of the machine share.
-pub(crate) fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * SECOND + now.tv_nsec as u64
-}
-
-/// Wakes tasks of one thread at absolute instants. Clones are one timer.
+/// Wakes tasks of one thread at absolute instants of [`now_ns`]. Clones are one timer.
 #[derive(Debug, Clone)]
-pub(crate) struct Timer {
+pub struct Timer {
     inner: Rc<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
     file: AsyncFd<OwnedFd>,
-    pending: RefCell<BinaryHeap<Reverse<Pending>>>,
+    /// Who waits, by instant and a number that tells them apart.
+    pending: RefCell<BTreeMap<(u64, u64), Waker>>,
+    waited: Cell<u64>,
     /// The instant that the kernel was told, `u64::MAX` if none.
     armed_for_ns: Cell<u64>,
 }
 
-/// A task that waits. Ordered by instant alone.
-#[derive(Debug)]
-struct Pending {
-    at_ns: u64,
-    waker: Waker,
-}
-
 impl Timer {
     /// A timer on the current runtime; nothing is woken unless [`Timer::drive`] runs.
-    pub(crate) fn new() -> io::Result<Self> {
+    ///
+    /// Errors: the kernel gives no timer
+    pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let file = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         #[expect(
@@ -58,12 +50,19 @@ impl Timer {
                       descriptor while registered; an OwnedFd that nobody else touches does neither"
         )]
         let file = AsyncFd::with_interest(file, Interest::READABLE)?;
-        let inner = Inner { file, pending: RefCell::default(), armed_for_ns: Cell::new(u64::MAX) };
+        let inner = Inner {
+            file,
+            pending: RefCell::default(),
+            waited: Cell::new(0),
+            armed_for_ns: Cell::new(u64::MAX),
+        };
         Ok(Self { inner: Rc::new(inner) })
     }
 
     /// Waits for the kernel and wakes whatever is due, for ever.
-    pub(crate) async fn drive(self) -> io::Result<()> {
+    ///
+    /// Errors: the kernel takes no further instant
+    pub async fn drive(self) -> io::Result<()> {
         loop {
             let mut ready = self.inner.file.readable().await?;
             // The count of expirations says nothing that the clock does not say better.
@@ -73,29 +72,24 @@ impl Timer {
         }
     }
 
-    /// Resolves at the instant `at_ns`, never before, at once if it is past. Cancel-safe.
-    pub(crate) fn sleep_until(&self, at_ns: u64) -> Sleep<'_> {
-        Sleep { timer: self, at_ns, waiting: None }
+    /// Resolves at the instant `at_ns`, never before, at once if it is past. Cancel-safe, and
+    /// forgotten by the timer when it is dropped.
+    pub fn sleep_until(&self, at_ns: u64) -> Sleep {
+        Sleep { timer: self.clone(), at_ns, waiting: None }
     }
 
     fn wake_due(&self) -> io::Result<()> {
         self.inner.armed_for_ns.set(u64::MAX);
         let now_ns = now_ns();
         let mut pending = self.inner.pending.borrow_mut();
-        while let Some(Reverse(first)) = pending.peek() {
-            if first.at_ns > now_ns {
-                return self.arm(first.at_ns);
+        while let Some(first) = pending.first_entry() {
+            let at_ns = first.key().0;
+            if at_ns > now_ns {
+                return self.arm(at_ns);
             }
-            if let Some(Reverse(due)) = pending.pop() {
-                due.waker.wake();
-            }
+            first.remove().wake();
         }
         Ok(())
-    }
-
-    fn push(&self, at_ns: u64, waker: Waker) -> io::Result<()> {
-        self.inner.pending.borrow_mut().push(Reverse(Pending { at_ns, waker }));
-        if at_ns < self.inner.armed_for_ns.get() { self.arm(at_ns) } else { Ok(()) }
     }
 
     fn arm(&self, at_ns: u64) -> io::Result<()> {
@@ -112,62 +106,69 @@ impl Timer {
 
 /// See [`Timer::sleep_until`].
 #[derive(Debug)]
-pub(crate) struct Sleep<'a> {
-    timer: &'a Timer,
+pub struct Sleep {
+    timer: Timer,
     at_ns: u64,
-    waiting: Option<Waker>,
+    /// Its number among those that wait.
+    waiting: Option<u64>,
 }
 
-impl Future for Sleep<'_> {
+impl Sleep {
+    /// Waits for another instant from now on, as [`Timer::sleep_until`] it.
+    pub fn reset(&mut self, at_ns: u64) {
+        self.forget();
+        self.at_ns = at_ns;
+    }
+
+    fn forget(&mut self) {
+        if let Some(number) = self.waiting.take() {
+            self.timer.inner.pending.borrow_mut().remove(&(self.at_ns, number));
+        }
+    }
+}
+
+impl Future for Sleep {
     type Output = io::Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if now_ns() >= self.at_ns {
+            self.forget();
             return Poll::Ready(Ok(()));
         }
-        let waker = context.waker();
-        if self.waiting.as_ref().is_some_and(|waiting| waiting.will_wake(waker)) {
-            return Poll::Pending;
+        let timer = self.timer.clone();
+        let inner = &timer.inner;
+        let number = *self.waiting.get_or_insert_with(|| {
+            inner.waited.set(inner.waited.get() + 1);
+            inner.waited.get()
+        });
+        inner.pending.borrow_mut().insert((self.at_ns, number), context.waker().clone());
+        if self.at_ns < inner.armed_for_ns.get() {
+            timer.arm(self.at_ns)?;
         }
-        self.waiting = Some(waker.clone());
-        match self.timer.push(self.at_ns, waker.clone()) {
-            Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
-        }
+        Poll::Pending
     }
 }
 
-impl Ord for Pending {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.at_ns.cmp(&other.at_ns)
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.forget();
     }
 }
-
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Pending {
-    fn eq(&self, other: &Self) -> bool {
-        self.at_ns == other.at_ns
-    }
-}
-
-impl Eq for Pending {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use tokio::runtime::{Builder, LocalOptions};
 
+    fn on_this_thread(work: impl Future<Output = ()>) {
+        let builder = &mut Builder::new_current_thread();
+        builder.enable_io().build_local(LocalOptions::default()).unwrap().block_on(work);
+    }
+
     #[test]
     fn sleepers_wake_in_order_and_never_early() {
-        let runtime =
-            Builder::new_current_thread().enable_io().build_local(LocalOptions::default()).unwrap();
         let order = Rc::new(RefCell::new(Vec::new()));
-        runtime.block_on(async {
+        on_this_thread(async {
             let timer = Timer::new().unwrap();
             let driver = tokio::task::spawn_local(timer.clone().drive());
             let start = now_ns();
@@ -192,5 +193,20 @@ mod tests {
         assert_eq!(order.first(), Some(&0));
         order.sort_unstable();
         assert_eq!(order, [0, 300, 600, 900]);
+    }
+
+    #[test]
+    fn who_no_longer_waits_is_forgotten() {
+        on_this_thread(async {
+            let timer = Timer::new().unwrap();
+            let driver = tokio::task::spawn_local(timer.clone().drive());
+            let hour = timer.sleep_until(now_ns() + 3_600 * SECOND);
+            tokio::select! {
+                _ = hour => unreachable!("an hour has not passed"),
+                slept = timer.sleep_until(now_ns() + 1_000) => slept.unwrap(),
+            }
+            assert!(timer.inner.pending.borrow().is_empty());
+            driver.abort();
+        });
     }
 }

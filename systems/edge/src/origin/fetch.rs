@@ -1,0 +1,163 @@
+//! Makes recipes ready to be served: an origin is asked once, all else is made here.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HOST, HeaderValue};
+use hyper::http::uri::Authority;
+use hyper::{Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::book::Loaded;
+use super::draws::Draws;
+use super::payload::Payload;
+use super::recipe::{Piece, Problem, Recipe, Source};
+use super::trust::Trust;
+
+/// How long an origin may take, all in all.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What payloads are made with.
+#[derive(Debug, Clone)]
+pub struct Loader {
+    /// Of random content, where a recipe has none of its own.
+    pub seed: u64,
+    /// Bytes of one payload.
+    pub most_payload: u64,
+    /// Bytes of all payloads of one addition.
+    pub most_together: u64,
+    /// Whom origins over TLS must be known by.
+    pub trust: Trust,
+}
+
+impl Loader {
+    /// Makes the payloads of recipes that were read of one text.
+    ///
+    /// Errors: every origin that did not answer with what is asked for
+    pub async fn load(&self, recipes: Vec<Recipe>) -> Result<Vec<Loaded>, Vec<Problem>> {
+        let mut loaded = Vec::with_capacity(recipes.len());
+        let mut problems = Vec::new();
+        let mut bytes = 0;
+        for recipe in recipes {
+            let payload = match &recipe.source {
+                Source::Origin(uri) => self.fetched(uri, &recipe).await,
+                Source::Pieces(pieces) => Ok(self.made(pieces.clone(), &recipe).await),
+            };
+            match payload {
+                Ok(payload) => {
+                    bytes += payload.bytes.len() as u64;
+                    loaded.push(Loaded { recipe, payload });
+                }
+                Err(why) => problems.push(Problem::of(format!("{}.origin", recipe.at), why)),
+            }
+            // Before there are all of them, which may be far more than there is memory for.
+            if bytes > self.most_together {
+                let reason = format!("all payloads may have {} bytes", self.most_together);
+                problems.push(Problem::of("$", reason));
+                break;
+            }
+        }
+        if problems.is_empty() { Ok(loaded) } else { Err(problems) }
+    }
+
+    async fn made(&self, pieces: Vec<Piece>, recipe: &Recipe) -> Payload {
+        let mut draws = Draws::of(recipe.seed.unwrap_or(self.seed), &["payload", &recipe.route]);
+        let gzip = recipe.is_gzip();
+        apart(move || Payload::of(&pieces, gzip, &mut draws)).await
+    }
+
+    async fn fetched(&self, uri: &Uri, recipe: &Recipe) -> Result<Payload, String> {
+        let answer = timeout(PATIENCE, self.ask(uri, recipe)).await;
+        let answer = answer.map_err(|_| format!("{uri} did not answer within 3 s"))?;
+        let answer = answer.map_err(|why| format!("{uri}: {why}"))?;
+        if answer.status() != StatusCode::OK {
+            return Err(format!("{uri} answered with status {}", answer.status().as_u16()));
+        }
+        let coding = answer.headers().get(CONTENT_ENCODING).cloned();
+        let body = answer.into_body();
+        match (coding, recipe.coding()) {
+            // Some origins do not compress even if they are asked to.
+            (None, Some(asked)) if asked == "gzip" => {
+                Ok(apart(move || Payload::plain(body, true)).await)
+            }
+            (None, None) => Ok(Payload::plain(body, false)),
+            (had, asked) if had.as_ref() == asked => Ok(Payload::compressed(body)),
+            (had, asked) => {
+                let (had, asked) = (told(had.as_ref()), told(asked));
+                Err(format!("{uri} answered {had}, and the recipe's headers announce it {asked}"))
+            }
+        }
+    }
+
+    /// One question on a connection of its own.
+    async fn ask(&self, uri: &Uri, recipe: &Recipe) -> Result<Response<Bytes>, String> {
+        let authority = uri.authority().ok_or("it has no host")?;
+        let is_tls = uri.scheme_str() == Some("https");
+        let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let stream = TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
+        let request = request(uri, authority, recipe).map_err(|error| error.to_string())?;
+        if is_tls {
+            let stream = self.trust.connect(host, stream).await?;
+            exchange(stream, request, self.most_payload).await
+        } else {
+            exchange(stream, request, self.most_payload).await
+        }
+    }
+}
+
+fn told(coding: Option<&HeaderValue>) -> String {
+    match coding {
+        Some(coding) => format!("in the coding {}", String::from_utf8_lossy(coding.as_bytes())),
+        None => "without a coding".to_owned(),
+    }
+}
+
+/// Makes a payload beside the threads that serve.
+async fn apart(make: impl FnOnce() -> Payload + Send + 'static) -> Payload {
+    tokio::task::spawn_blocking(make).await.expect("making a payload does not panic")
+}
+
+fn request(
+    uri: &Uri,
+    authority: &Authority,
+    recipe: &Recipe,
+) -> Result<Request<Empty<Bytes>>, hyper::http::Error> {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let mut request = Request::builder().uri(path).header(HOST, authority.as_str());
+    if recipe.is_gzip() {
+        request = request.header(ACCEPT_ENCODING, "gzip");
+    }
+    for (name, value) in recipe.headers.iter().filter(|(name, _)| name != HOST) {
+        request = request.header(name, value);
+    }
+    request.body(Empty::new())
+}
+
+/// Sends the one request of a connection, and takes the answer whole.
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    request: Request<Empty<Bytes>>,
+    most: u64,
+) -> Result<Response<Bytes>, String> {
+    let made = http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = made.map_err(|error| error.to_string())?;
+    let mut asked = pin!(async {
+        let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
+        let (head, body) = answer.into_parts();
+        let room = usize::try_from(most).unwrap_or(usize::MAX);
+        let whole = Limited::new(body, room).collect().await.map_err(|error| error.to_string())?;
+        Ok(Response::from_parts(head, whole.to_bytes()))
+    });
+    // The connection may end before all that came over it was taken.
+    tokio::select! {
+        answer = &mut asked => answer,
+        _ = connection => asked.await,
+    }
+}

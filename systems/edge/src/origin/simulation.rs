@@ -1,0 +1,143 @@
+//! Answers as the recipes say.
+
+use std::future::pending;
+
+use hyper::header::HeaderValue;
+use hyper::{HeaderMap, Response, StatusCode};
+use serving::nonce::now_ns;
+
+use super::recipe::EVERYWHERE;
+use super::room::{HTML, JSON, Outlet, Room, ordinary};
+use super::served::{Fate, Served};
+use super::tally::Came;
+use super::timeline::{Fault, Outcome};
+
+/// An answer of an origin.
+pub type Answer = Response<Served>;
+
+/// Answers a request for a path that came at an instant.
+///
+/// Errors: the timer failed, or a stream ends in the place of an answer
+pub async fn simulate(
+    room: &Room,
+    path: &str,
+    arrived_ns: u64,
+    fate: &Fate,
+) -> std::io::Result<Answer> {
+    let view = room.view();
+    let Some(outlet) = view.world.find(path).map(|place| &view.outlets[place]) else {
+        room.tally().count(&room.nowhere, Came::Status(406), now_ns() - arrived_ns, 0);
+        return Ok(answer(406, not_set(path), ordinary(view.world.generation, HTML)));
+    };
+    let (outcome, due_ns) = match outlet.route.at(arrived_ns) {
+        None => (None, arrived_ns),
+        Some(moment) => {
+            let mut draws = outlet.draws.borrow_mut();
+            let outcome = moment.draw(&mut draws).clone();
+            (Some(outcome), arrived_ns.saturating_add(moment.delay.draw(&mut draws)))
+        }
+    };
+    if due_ns > arrived_ns {
+        room.timer.sleep_until(due_ns).await?;
+    }
+    let given = given(room, outlet, path, outcome.as_ref(), fate);
+    let came = match &given {
+        Ok(answer) => Came::Status(answer.status().as_u16()),
+        Err(fault) => Came::To(fault.end),
+    };
+    let now_ns = now_ns();
+    room.tally().count(
+        &outlet.route.name,
+        came,
+        now_ns - arrived_ns,
+        now_ns.saturating_sub(due_ns),
+    );
+    match given {
+        Ok(answer) => Ok(answer),
+        Err(fault) => {
+            fate.seal(fault.end)?;
+            pending().await
+        }
+    }
+}
+
+/// The answer of an outcome; without one, that there is no recipe.
+///
+/// Errors: what comes in its place
+fn given(
+    room: &Room,
+    outlet: &Outlet,
+    path: &str,
+    outcome: Option<&Outcome>,
+    fate: &Fate,
+) -> Result<Answer, Fault> {
+    let status = outcome.map_or(406, |outcome| outcome.status);
+    let mut answer = match status {
+        200 => whole(200, Served::whole(outlet.payload.clone()), outlet.full.clone()),
+        status => answer(status, text(status, path), outlet.bare.clone()),
+    };
+    let Some(outcome) = outcome else { return Ok(answer) };
+    if let Some(bytes_per_second) = outcome.bytes_per_second {
+        answer = answer.map(|body| body.held_back(bytes_per_second, &room.timer));
+    }
+    match outcome.fault {
+        None => Ok(answer),
+        // Of an answer without a body nothing is left when its head is sent.
+        Some(fault) if hyper::body::Body::is_end_stream(answer.body()) => Err(fault),
+        Some(fault) => match fault.after_bytes {
+            Some(after) => Ok(answer.map(|body| body.cut(after, fault.end, fate))),
+            None => Err(fault),
+        },
+    }
+}
+
+/// The body of an answer that is not the payload.
+fn text(status: u16, path: &str) -> String {
+    match status {
+        // These two have none, whatever is said.
+        204 | 304 => String::new(),
+        404 => "Not found".to_owned(),
+        406 => not_set(path),
+        status => format!("Error {status}"),
+    }
+}
+
+/// What is told where no recipe is.
+fn not_set(path: &str) -> String {
+    match path {
+        EVERYWHERE => NOT_SET.to_owned(),
+        path => format!(
+            "Recipe not set at {path}, please POST a recipe for this route to /_admin/add_recipe"
+        ),
+    }
+}
+
+/// What is told where there is no recipe at all.
+pub const NOT_SET: &str = "Recipe not set, please POST a recipe to /_admin/add_recipe";
+
+/// An answer with text.
+fn answer(status: u16, text: String, headers: HeaderMap) -> Answer {
+    whole(status, Served::whole(text.into()), headers)
+}
+
+fn whole(status: u16, body: Served, headers: HeaderMap) -> Answer {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = StatusCode::from_u16(status).expect("statuses of recipes are in range");
+    *answer.headers_mut() = headers;
+    answer
+}
+
+/// An answer of the administration: its text, and the type of that.
+pub fn told(
+    status: StatusCode,
+    text: String,
+    content_type: HeaderValue,
+    generation: u64,
+) -> Answer {
+    whole(status.as_u16(), Served::whole(text.into()), ordinary(generation, content_type))
+}
+
+/// The same in JSON.
+pub fn told_json(status: StatusCode, value: &serde_json::Value, generation: u64) -> Answer {
+    told(status, value.to_string(), JSON, generation)
+}

@@ -1,0 +1,226 @@
+//! One thread that accepts and answers, and shares nothing that another would wait for.
+
+use std::cell::Cell;
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::header::HeaderValue;
+use hyper::rt::Executor;
+use hyper::service::service_fn;
+use hyper::{Method, Request, StatusCode, Version};
+use hyper_util::rt::TokioTimer;
+use hyper_util::server::conn::auto;
+use serving::error::ServeError;
+use serving::limits::Limits;
+use serving::metrics;
+use serving::nonce::now_ns;
+use serving::stop::Stop;
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::task::JoinSet;
+
+use super::admin;
+use super::room::{HTML, Room, Shared};
+use super::served::Fate;
+use super::simulation::{Answer, simulate, told};
+use super::tally::{self, Came};
+use super::wire::Wire;
+
+/// hyper refuses smaller read buffers.
+const SMALLEST_BUFFER: usize = 8_192;
+/// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+const PROMETHEUS: HeaderValue = HeaderValue::from_static(metrics::CONTENT_TYPE);
+
+/// Serves on the calling thread until stopped and drained.
+///
+/// Errors: no runtime or timer to be had, or the timer failed
+pub fn run(
+    listener: StdListener,
+    shared: Arc<Shared>,
+    worker: usize,
+    stop: Stop,
+) -> Result<(), ServeError> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
+        .map_err(ServeError::while_doing("make a runtime"))?;
+    let served = runtime.block_on(async {
+        let listener = TcpListener::from_std(listener)?;
+        serve(listener, Rc::new(Room::new(shared, worker)?), stop).await
+    });
+    served.map_err(ServeError::while_doing("serve"))
+}
+
+async fn serve(listener: TcpListener, room: Rc<Room>, mut stop: Stop) -> io::Result<()> {
+    let mut driver = tokio::task::spawn_local(room.timer.clone().drive());
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = stop.pulled() => break,
+            driven = &mut driver => return driven.unwrap_or_else(|error| Err(error.into())),
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    if let Some(seat) = Seat::take(&room) {
+                        connections.spawn_local(converse(stream, seat, stop.clone()));
+                    }
+                }
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            },
+        }
+    }
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    // What is still under way after the bound is cut off as the set is dropped.
+    let _ = tokio::time::timeout(room.shared.limits.drain(), drained).await;
+    driver.abort();
+    Ok(())
+}
+
+/// One of the connections that may be open at a time.
+struct Seat(Rc<Room>);
+
+impl Seat {
+    fn take(room: &Rc<Room>) -> Option<Self> {
+        let open = &room.shared.open;
+        let is_full =
+            u64::try_from(open.get()).is_ok_and(|open| open >= room.shared.limits.max_connections);
+        if is_full {
+            return None;
+        }
+        open.add(1);
+        Some(Self(Rc::clone(room)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.shared.open.add(-1);
+    }
+}
+
+async fn converse(stream: TcpStream, seat: Seat, mut stop: Stop) {
+    let room = Rc::clone(&seat.0);
+    let limits = room.shared.limits;
+    // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
+    let _ = stream.set_nodelay(true);
+    // An answer that nobody reads would keep its connection and its bytes for ever.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
+    let fate = Fate::of_connection();
+    let asked = Rc::new(Cell::new(false));
+    let wire = Wire::new(stream, fate.clone());
+    let has_asked = Rc::clone(&asked);
+    let service = service_fn(move |request| {
+        has_asked.set(true);
+        let (room, fate) = (Rc::clone(&room), fate.clone());
+        async move { answer(&room, request, &fate).await }
+    });
+    let builder = builder(&limits);
+    let mut connection = std::pin::pin!(builder.serve_connection(wire, service));
+    // Until a whole head is there nobody else looks at the time.
+    let mut first = std::pin::pin!(tokio::time::sleep(limits.idle()));
+    let (mut is_waiting, mut is_stopping) = (true, false);
+    loop {
+        tokio::select! {
+            // How a conversation broke off is the client's affair; it is no error of the system.
+            _ = connection.as_mut() => return,
+            () = first.as_mut(), if is_waiting => {
+                is_waiting = false;
+                if !asked.get() {
+                    return;
+                }
+            }
+            () = stop.pulled(), if !is_stopping => {
+                is_stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// HTTP/1.1, and HTTP/2 with prior knowledge.
+fn builder(limits: &Limits) -> auto::Builder<OnThisThread> {
+    let mut builder = auto::Builder::new(OnThisThread);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle())
+        .max_buf_size((limits.max_head_bytes as usize).max(SMALLEST_BUFFER));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(limits.idle())
+        .keep_alive_timeout(limits.read_time())
+        .max_header_list_size(u32::try_from(limits.max_head_bytes).unwrap_or(u32::MAX));
+    builder
+}
+
+/// Runs streams of a connection on the thread of the connection.
+#[derive(Debug, Clone, Copy)]
+struct OnThisThread;
+
+impl<F: Future<Output = ()> + 'static> Executor<F> for OnThisThread {
+    fn execute(&self, stream: F) {
+        tokio::task::spawn_local(stream);
+    }
+}
+
+async fn answer(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
+    let fate = if request.version() == Version::HTTP_2 { &Fate::Stream } else { fate };
+    let path = request.uri().path();
+    if admin::below(path).is_some() {
+        return Ok(admin::administer(room, request).await);
+    }
+    let is_get = request.method() == Method::GET;
+    // Both are of ours, and leave the path to a recipe that names it.
+    if is_get && matches!(path, "/healthz" | "/metrics") && !room.view().world.has(path) {
+        return Ok(own(room, path));
+    }
+    if !is_get && request.method() != Method::POST {
+        room.tally().count(&room.nowhere, Came::Status(404), 0, 0);
+        return Ok(admin::not_found(room));
+    }
+    let (head, body) = request.into_parts();
+    if !body.is_end_stream()
+        && let Err((status, reason)) = discard(body, room).await
+    {
+        room.tally().count(&room.nowhere, Came::Status(status.as_u16()), 0, 0);
+        let generation = room.shared.book.generation();
+        return Ok(told(status, reason.to_owned(), HTML, generation));
+    }
+    simulate(room, head.uri.path(), now_ns(), fate).await
+}
+
+fn own(room: &Room, path: &str) -> Answer {
+    let generation = room.shared.book.generation();
+    if path == "/healthz" {
+        return told(StatusCode::OK, "ok\n".to_owned(), HTML, generation);
+    }
+    let text = room.shared.registry.render() + &tally::render(&tally::times(&room.shared.tallies));
+    told(StatusCode::OK, text, PROMETHEUS, generation)
+}
+
+/// Reads a body to its end, for nothing but that the next request follows it.
+async fn discard(mut body: Incoming, room: &Room) -> Result<(), (StatusCode, &'static str)> {
+    let limits = &room.shared.limits;
+    let reading = async {
+        let mut read = 0;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "body broken off"))?;
+            read += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if read > limits.max_body_bytes {
+                return Err((StatusCode::PAYLOAD_TOO_LARGE, "body too large"));
+            }
+        }
+        Ok(())
+    };
+    let read = tokio::time::timeout(limits.read_time(), reading).await;
+    read.unwrap_or(Err((StatusCode::REQUEST_TIMEOUT, "body too slow")))
+}
