@@ -49,6 +49,7 @@ const TABLE: &[(&str, Serve, Check)] = &[
         exchange::producer::check,
     ),
     ("search-judge", |options| search::judge::serve(options, announce), search::judge::check),
+    ("proxy", |options| edge::proxy::serve(options, announce), edge::proxy::check),
 ];
 
 /// Their names.
@@ -94,7 +95,9 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" => Tells::default(),
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "proxy" => {
+            Tells::default()
+        }
         "search-front" => {
             Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
         }
@@ -157,6 +160,7 @@ fn refused(system: &str, error: &ServeError) -> Problem {
 fn page(system: &str) -> String {
     match system {
         "search-front" => "experiments/fronts/README.md".to_owned(),
+        "proxy" => "systems/edge/PROXY.md".to_owned(),
         _ => format!("systems/{}/README.md", system.split('-').next().unwrap_or(system)),
     }
 }
@@ -194,6 +198,7 @@ mod tests {
         ("exchange", &[EXCHANGE]),
         ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
+        ("proxy", &[include_str!("../../../../systems/edge/PROXY.md")]),
     ];
     const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
