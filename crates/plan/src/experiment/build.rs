@@ -72,6 +72,7 @@ pub fn load(
         adaptive,
         arms: built.arms,
         trials,
+        spare: built.blocks.spare,
         criteria,
         comparisons: built.comparisons,
         secrets,

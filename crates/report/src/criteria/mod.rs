@@ -198,6 +198,11 @@ impl Evidence {
         self.courses.push(course);
     }
 
+    /// The trial that was added is judged as if it had not been executed.
+    pub(crate) fn drop_trial(&mut self) {
+        self.current = Gathered::new(&self.criterion);
+    }
+
     /// The judgement. Validity comes first, then the data.
     pub fn judge(&self, rehearsal: bool) -> Judged {
         let mut answer = self.sample(&self.usable).answer();
