@@ -215,12 +215,12 @@ impl<'p> Summariser<'p> {
             comparisons: &self.plan.comparisons,
             questions: comparison::questions(self.plan).len(),
         }));
-        let scalings = scaling::of(&self.arms, self.plan.seed);
+        let crowded = findings::crowded(&findings);
+        let scalings = scaling::of(&self.arms, self.plan.seed, &crowded);
         findings.extend(scalings.iter().flat_map(findings::of_scaling));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
-        let crowded = findings::crowded(&findings);
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
-        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
+        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons, &crowded));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),

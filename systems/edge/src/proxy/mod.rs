@@ -32,4 +32,4 @@ mod settings;
 mod store;
 mod tally;
 
-pub use server::{check, serve, serve_until};
+pub use server::SYSTEM;

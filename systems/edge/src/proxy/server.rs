@@ -10,12 +10,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use proxying::Socket;
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::limits::Limits;
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
@@ -29,36 +29,11 @@ use super::tally::{Place, Tally};
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Serves a proxy until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings (exit code 2); a listener, a log or threads that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    run(options, None, announce)
-}
+/// A proxy.
+pub const SYSTEM: System =
+    System { name: "proxy", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    run(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn run(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listener = listener::bind(options.listen)?;
@@ -68,9 +43,8 @@ fn run(
         Ok((configuration.threads, (configuration, listener, tally, log)))
     };
     start::run(stop, prepare, async |(configuration, listener, tally, log), stop| {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
-        let ready = Ready::new("proxy", configuration.effective()).listening("http", address);
+        let address = listener::address(&listener)?;
+        let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
         let (log, writer) = log.unzip();
         let tally = Arc::new(tally);
         let desk = Arc::new(Desk::new(&configuration, Arc::clone(&tally), log));

@@ -35,7 +35,7 @@ impl House {
         let (stopper, stop) = Stop::pair();
         let (sender, ready) = mpsc::channel();
         let served = thread::spawn(move || {
-            edge::proxy::serve_until(&options, stop, |ready| {
+            edge::proxy::SYSTEM.serve_until(&options, stop, |ready| {
                 sender.send(serde_json::to_value(ready).unwrap()).unwrap();
             })
         });

@@ -88,7 +88,8 @@ fn every_setting_is_read_back() {
 fn bad_settings_are_told_all_at_once() {
     let refused = |options: Options| {
         let (_stopper, stop) = Stop::pair();
-        let error = edge::proxy::serve_until(&options, stop, |_| panic!("it serves")).unwrap_err();
+        let error =
+            edge::proxy::SYSTEM.serve_until(&options, stop, |_| panic!("it serves")).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         error.to_string()
     };
@@ -117,7 +118,7 @@ fn bad_settings_are_told_all_at_once() {
     let log =
         Options::default().with("upstream", "http://h:1").with("access_log", "/nowhere/at/all");
     let (_stopper, stop) = Stop::pair();
-    let error = edge::proxy::serve_until(&log, stop, |_| panic!("it serves")).unwrap_err();
+    let error = edge::proxy::SYSTEM.serve_until(&log, stop, |_| panic!("it serves")).unwrap_err();
     assert_eq!(error.exit_code(), 4);
     assert!(error.to_string().starts_with("cannot open the access log"), "{error}");
 }
