@@ -30,6 +30,11 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
 ];
 
+/// Stands among the extensions of an answer that says neither its length nor comes in chunks: the end of its connection
+/// is its end, and whoever keeps it cannot tell whether all of it came.
+#[derive(Debug, Clone, Copy)]
+pub struct UntilClose;
+
 /// What stays the same for every head.
 #[derive(Debug, Clone)]
 pub(crate) struct Middle {
@@ -43,8 +48,11 @@ pub(crate) struct Middle {
     pub trusts_clients: bool,
 }
 
-/// Refuses a request whose head can be understood in two ways or not at all.
-pub(crate) fn check<B: Body>(request: &Request<B>) -> Result<(), Failure> {
+/// Refuses a request whose head can be understood in two ways or not at all, as [`forward`](crate::Proxy::forward) does;
+/// for whoever answers some requests without forwarding them.
+///
+/// Errors: [`Failure::Refused`]
+pub fn check<B: Body>(request: &Request<B>) -> Result<(), Failure> {
     let refused = |status, reason| Err(Failure::Refused(status, reason));
     let headers = request.headers();
     if *request.method() == Method::CONNECT {
@@ -141,6 +149,10 @@ pub(crate) fn incoming(parts: &mut response::Parts, middle: &Middle) -> Result<(
         && !coding.as_bytes().eq_ignore_ascii_case(b"chunked")
     {
         return Err("chunked is the only transfer coding");
+    }
+    let says = |name| parts.headers.contains_key(name);
+    if !says(CONTENT_LENGTH) && !says(TRANSFER_ENCODING) {
+        parts.extensions.insert(UntilClose);
     }
     drop_hop_by_hop(&mut parts.headers);
     let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };

@@ -40,5 +40,6 @@ pub use bounds::Bounds;
 pub use client::Client;
 pub use counts::Counts;
 pub use failure::Failure;
+pub use heads::{UntilClose, check};
 pub use proxy::{Proxy, Upstream};
 pub use socket::Socket;

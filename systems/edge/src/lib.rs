@@ -2,3 +2,4 @@
 //! messages that it sends about each request.
 
 pub mod origin;
+pub mod proxy;

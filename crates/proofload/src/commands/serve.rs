@@ -30,6 +30,7 @@ const TABLE: &[System] = &[
     exchange::producer::SYSTEM,
     search::judge::SYSTEM,
     edge::origin::SYSTEM,
+    edge::proxy::SYSTEM,
 ];
 
 /// Their names.
@@ -73,7 +74,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" => {
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" | "proxy" => {
             Tells::default()
         }
         "search-front" => {
@@ -139,6 +140,7 @@ fn page(system: &str) -> String {
     match system {
         "search-front" => "experiments/fronts/README.md".to_owned(),
         "origin" => "systems/edge/origin.md".to_owned(),
+        "proxy" => "systems/edge/proxy.md".to_owned(),
         _ => format!("systems/{}/README.md", system.split('-').next().unwrap_or(system)),
     }
 }
@@ -177,6 +179,7 @@ mod tests {
         ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
         ("origin", &[include_str!("../../../../systems/edge/origin.md")]),
+        ("proxy", &[include_str!("../../../../systems/edge/proxy.md")]),
     ];
     const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");

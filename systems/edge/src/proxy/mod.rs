@@ -1,0 +1,35 @@
+//! The proxy: HTTP/1.1 in, pooled HTTP/1.1 out, and a cache between the two.
+//!
+//! What the cache does is RFC 9111 (freshness, validation, `Vary`, invalidation) and RFC 5861 (`stale-if-error`): see
+//! `policy` for what is stricter here. Equal requests at the same time are asked for once. A route whose upstream fails
+//! too often is left alone for a while. How messages are framed, pooled, bounded and refused is
+//! [`proxying`]'s; where an answer came from stands in its `x-cache`.
+//!
+//! Paths under `/_proxy/` are the proxy's own (`healthz`, `metrics`) and are not passed on.
+//!
+//! Not here: TLS, HTTP/2, choosing among upstreams, storing on disk, ranges of what is stored (they go to the
+//! upstream), conditions for writing.
+//!
+//! In reading order: `settings`; the pure parts: what is said (`directives`, `condition`), under what it is stored
+//! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
+//! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
+//! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`); and the server.
+
+mod asked;
+mod breaker;
+mod condition;
+mod desk;
+mod directives;
+mod flights;
+mod key;
+mod log;
+mod outgoing;
+mod policy;
+mod refusal;
+mod routes;
+mod server;
+mod settings;
+mod store;
+mod tally;
+
+pub use server::SYSTEM;

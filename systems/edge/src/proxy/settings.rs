@@ -1,0 +1,248 @@
+//! What a proxy is told, and what it makes of it.
+
+use std::time::Duration;
+
+use hyper::http::uri::Authority;
+use proxying::{Bounds, Upstream};
+use serde_json::{Value, json};
+use serving::error::BadOptions;
+use serving::limits::{self, Limits};
+use serving::options::Options;
+use serving::settings::Settings;
+
+use super::breaker;
+use super::log::Target;
+use super::policy;
+
+/// The proxy's name in `Via`.
+const NAME: &str = "edge-proxy";
+/// Ways of standing aside, by the names of the setting.
+const BUSTS: [&str; 3] = ["off", "header", "always"];
+
+/// When the cache stands aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bust {
+    Off,
+    /// For requests that say so.
+    Header,
+    Always,
+}
+
+/// What of the cache can be set.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Caching {
+    /// Bytes that are stored at most; none is no cache.
+    pub most: u64,
+    /// Bytes of a body that is stored at most.
+    pub object: usize,
+    pub rules: policy::Rules,
+    /// How long a request waits for an equal one; not at all if it is zero.
+    pub collapse: Duration,
+    pub bust: Bust,
+    /// Whether what is had past the cache is stored all the same, each under a key of its own.
+    pub stores_busted: bool,
+}
+
+/// The configuration in force.
+#[derive(Debug, Clone)]
+pub(super) struct Configuration {
+    /// Where requests go.
+    pub upstream: Upstream,
+    pub bounds: Bounds,
+    /// What clients may take: connections, bytes of a head, time without a request, time to drain.
+    pub limits: Limits,
+    pub threads: usize,
+    /// Requests under way at most.
+    pub in_flight: u64,
+    pub caching: Caching,
+    /// None if nothing is ever refused.
+    pub breaker: Option<breaker::Rules>,
+    pub routes: Vec<String>,
+    pub log: Target,
+}
+
+/// Reads the settings.
+///
+/// Errors: every problem at once
+pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
+    let settings = Settings::new(&options.settings);
+    let upstream = upstream(&settings);
+    let limits = limits(&settings);
+    let configuration = |upstream| Configuration {
+        upstream,
+        bounds: bounds(&settings, &limits),
+        limits,
+        threads: settings.count("threads", 1, 1..=1024) as usize,
+        in_flight: settings.count("in_flight", 4096, 1..=u64::MAX),
+        caching: caching(&settings),
+        breaker: breaker(&settings),
+        routes: routes(&settings),
+        log: match settings.text("access_log", "off").as_str() {
+            "off" => Target::Off,
+            "stderr" => Target::Stderr,
+            path => Target::File(path.to_owned()),
+        },
+    };
+    // Read all the same, so that all problems are told; it is not used.
+    let stand_in =
+        || Upstream::new("127.0.0.1", 1, NAME).expect("an address can stand in a header");
+    let configuration = configuration(upstream.unwrap_or_else(stand_in));
+    settings.finish("proxy")?;
+    Ok(configuration)
+}
+
+fn limits(settings: &Settings<'_>) -> Limits {
+    let default = Limits::default();
+    Limits {
+        max_connections: settings.count("max_connections", default.max_connections, 1..=u64::MAX),
+        max_head_bytes: settings.size("max_head", default.max_head_bytes).max(8 << 10),
+        idle_ns: settings.positive_time("idle", default.idle_ns),
+        drain_ns: settings.time("drain", default.drain_ns),
+        ..default
+    }
+}
+
+fn bounds(settings: &Settings<'_>, limits: &Limits) -> Bounds {
+    let default = Bounds::default();
+    let positive =
+        |key, default| Duration::from_nanos(settings.positive_time(key, nanoseconds(default)));
+    let count =
+        |key, default: usize, least| settings.count(key, default as u64, least..=1 << 20) as usize;
+    Bounds {
+        connections: count("connections", default.connections, 1),
+        queue: count("queue", default.queue, 0),
+        queue_wait: positive("queue_wait", default.queue_wait),
+        idle: positive("upstream_idle", default.idle),
+        connect: positive("connect", default.connect),
+        first_byte: positive("first_byte", default.first_byte),
+        whole: positive("whole", default.whole),
+        buffer: limits.max_head_bytes as usize,
+        ..default
+    }
+}
+
+fn caching(settings: &Settings<'_>) -> Caching {
+    let most = settings.size("cache", 256 << 20);
+    let object = settings.size("cache_object", most.min(8 << 20));
+    if object > most {
+        settings.wrong("cache_object", "one answer is no larger than the whole cache");
+    }
+    let bust = match settings.choice("cache_bust", &BUSTS, 0) {
+        0 => Bust::Off,
+        1 => Bust::Header,
+        _ => Bust::Always,
+    };
+    let stores_busted = settings.flag("cache_bust_stored", false);
+    if stores_busted && bust == Bust::Off {
+        settings.idle("cache_bust_stored", "goes with cache_bust = header or always");
+    }
+    Caching {
+        most,
+        object: usize::try_from(object).unwrap_or(usize::MAX),
+        rules: policy::Rules {
+            heuristic: settings.ratio("heuristic", 0.0),
+            stale_if_error: time(settings, "stale_if_error", Duration::from_secs(3600)),
+        },
+        collapse: time(settings, "collapse", Duration::from_secs(1)),
+        bust,
+        stores_busted,
+    }
+}
+
+fn breaker(settings: &Settings<'_>) -> Option<breaker::Rules> {
+    let errors = settings.count("breaker_errors", 100, 0..=u64::MAX);
+    let positive = |key, default_s: u64| {
+        Duration::from_nanos(settings.positive_time(key, default_s * 1_000_000_000))
+    };
+    let rules = breaker::Rules {
+        errors,
+        window: positive("breaker_window", 60),
+        pause: positive("breaker_pause", 5),
+        probes: settings.count("breaker_probes", 1, 1..=u64::MAX),
+    };
+    (errors > 0).then_some(rules)
+}
+
+/// Prefixes of paths, parted by commas.
+fn routes(settings: &Settings<'_>) -> Vec<String> {
+    let text = settings.text("routes", "");
+    let routes: Vec<String> = text
+        .split(',')
+        .map(str::trim)
+        .filter(|route| !route.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if routes.iter().any(|route| !route.starts_with('/')) {
+        let expected = "expected prefixes of paths such as /api,/static";
+        settings.wrong("routes", format!("{expected}, got \"{text}\""));
+    }
+    routes
+}
+
+/// `http://HOST:PORT`, with nothing behind it.
+fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
+    let text = settings.text("upstream", "");
+    let authority = text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
+    let upstream = authority.and_then(|authority| {
+        let authority: Authority = authority.parse().ok()?;
+        let host = authority.host().trim_matches(['[', ']']);
+        let is_plain = !authority.as_str().contains('@') && !host.is_empty();
+        Upstream::new(host, authority.port_u16().unwrap_or(80), NAME).filter(|_| is_plain)
+    });
+    if upstream.is_none() {
+        let expected = "expected where requests go, such as http://127.0.0.1:8080";
+        settings.wrong("upstream", format!("{expected}, got \"{text}\""));
+    }
+    upstream
+}
+
+fn time(settings: &Settings<'_>, key: &'static str, default: Duration) -> Duration {
+    Duration::from_nanos(settings.time(key, nanoseconds(default)))
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Configuration {
+    /// Each setting by its name, as it is in force.
+    pub fn effective(&self) -> Value {
+        let Self { upstream, bounds, limits, caching, breaker, .. } = self;
+        let log = match &self.log {
+            Target::Off => "off",
+            Target::Stderr => "stderr",
+            Target::File(path) => path,
+        };
+        json!({
+            "upstream": format!("http://{}", upstream.authority()),
+            "threads": self.threads,
+            "in_flight": self.in_flight,
+            "cache_bytes": caching.most,
+            "cache_object_bytes": caching.object,
+            "heuristic": caching.rules.heuristic,
+            "stale_if_error_ns": nanoseconds(caching.rules.stale_if_error),
+            "collapse_ns": nanoseconds(caching.collapse),
+            "cache_bust": BUSTS[caching.bust as usize],
+            "cache_bust_stored": caching.stores_busted,
+            "breaker_errors": breaker.map_or(0, |rules| rules.errors),
+            "breaker_window_ns": breaker.map(|rules| nanoseconds(rules.window)),
+            "breaker_pause_ns": breaker.map(|rules| nanoseconds(rules.pause)),
+            "breaker_probes": breaker.map(|rules| rules.probes),
+            "routes": self.routes,
+            "access_log": log,
+            "connections": bounds.connections,
+            "queue": bounds.queue,
+            "queue_wait_ns": nanoseconds(bounds.queue_wait),
+            "upstream_idle_ns": nanoseconds(bounds.idle),
+            "connect_ns": nanoseconds(bounds.connect),
+            "first_byte_ns": nanoseconds(bounds.first_byte),
+            "whole_ns": nanoseconds(bounds.whole),
+            "max_connections": limits.max_connections,
+            "max_head_bytes": limits.max_head_bytes,
+            "idle_ns": limits.idle_ns,
+            "drain_ns": limits.drain_ns,
+            "open_files": limits::open_files(),
+            "version": env!("CARGO_PKG_VERSION"),
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! Others' servers behind the proxy, others' clients before it: nginx, Python, curl.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use crate::house::{House, Upstream, answer};
+
+/// A folder and a process that are gone with the test.
+struct Server {
+    child: Child,
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("edge-{name}-{}", std::process::id()));
+    fs::create_dir_all(folder.join("root")).unwrap();
+    folder
+}
+
+/// nginx as one process, which serves a folder, may be believed for a minute, and compresses.
+fn nginx(name: &str) -> Server {
+    let folder = folder(name);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let at = folder.display();
+    let configuration = format!(
+        "daemon off; master_process off; pid {at}/pid; error_log {at}/error.log crit; events {{}}\n\
+         http {{ access_log off; absolute_redirect off; client_body_temp_path {at}/body; proxy_temp_path {at}/proxy; fastcgi_temp_path {at}/f;\n\
+         uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
+         server {{ listen 127.0.0.1:{port}; root {at}/root; gzip on; gzip_types *; gzip_vary on; gzip_proxied any;\n\
+         location / {{ expires 60s; }} location /stale/ {{ alias {at}/root/; add_header cache-control no-cache; }} }} }}"
+    );
+    fs::write(folder.join("nginx.conf"), configuration).unwrap();
+    let program = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
+    let child = Command::new(program)
+        .args(["-p", folder.to_str().unwrap(), "-c", folder.join("nginx.conf").to_str().unwrap()])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let address = ([127, 0, 0, 1], port).into();
+    while TcpStream::connect(address).is_err() {
+        thread::yield_now();
+    }
+    Server { child, folder, address }
+}
+
+/// Python's own server over a folder; it says where it listens.
+fn python(name: &str) -> Server {
+    let folder = folder(name);
+    let mut child = Command::new("python3")
+        .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory"])
+        .arg(folder.join("root"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.split(" port ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    Server { child, folder, address: ([127, 0, 0, 1], port).into() }
+}
+
+fn curl(arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new("curl").arg("-sS").args(arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "curl {arguments:?}: {told}");
+    output.stdout
+}
+
+/// Status, where it came from, and bytes of the body, of what curl gets with these arguments.
+fn told(arguments: &[&str]) -> String {
+    let format = ["-o", "/dev/null", "-w", "%{http_code} %header{x-cache} %{size_download}"];
+    String::from_utf8(curl(&[&format, arguments].concat())).unwrap()
+}
+
+/// No run of it is like another, and it does not compress to nothing.
+fn content(length: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b'a' + (state >> 28) as u8
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+#[test]
+fn curl_gets_from_the_cache_what_nginx_has() {
+    let nginx = nginx("curl");
+    let large = content(300_000);
+    fs::write(nginx.folder.join("root/large.txt"), &large).unwrap();
+    fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
+    let house = House::before(nginx.address);
+    let url = |path: &str| format!("http://{}{path}", house.address);
+    let (large_url, small_url) = (url("/large.txt"), url("/small.txt"));
+    assert_eq!(told(&[&large_url]), "200 miss 300000");
+    assert_eq!(told(&[&large_url]), "200 hit 300000");
+    assert_eq!(curl(&["-f", &large_url]), large);
+    assert_eq!(told(&["-I", &large_url]), "200 hit 0");
+    // Compressed by the upstream, kept as it came, and told apart by Vary.
+    assert!(told(&["-H", "accept-encoding: gzip", &large_url]).starts_with("200 miss "));
+    let packed = told(&["-H", "accept-encoding: gzip", &large_url]);
+    let size: usize = packed.strip_prefix("200 hit ").unwrap().parse().unwrap();
+    assert!((1..290_000).contains(&size), "{packed}");
+    let unpacked = curl(&["-f", "--compressed", "-H", "accept-encoding: gzip", &large_url]);
+    assert_eq!(unpacked, large);
+    assert_eq!(told(&[&large_url]), "200 hit 300000");
+    // A part is the upstream's to cut.
+    assert_eq!(curl(&["-f", "-r", "1-3", &large_url]), large[1..=3]);
+    assert_eq!(told(&["-r", "1-3", &large_url]), "206 pass 3");
+    // A condition on what is kept.
+    assert_eq!(told(&[&small_url]), "200 miss 6");
+    let head = String::from_utf8(curl(&["-I", &small_url])).unwrap();
+    let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    assert_eq!(told(&["-H", &format!("if-none-match: {tag}"), &small_url]), "304 hit 0");
+    let file = nginx.folder.join("root/small.txt");
+    assert_eq!(told(&["-z", file.to_str().unwrap(), &small_url]), "304 hit 0");
+    assert_eq!(told(&[&url("/nothing")]).split(' ').next(), Some("404"));
+    assert_eq!(curl(&["-f", "--http1.0", &small_url]), b"small\n");
+}
+
+#[test]
+fn nginx_is_asked_whether_it_is_still_the_same() {
+    let nginx = nginx("stale");
+    fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
+    let house = House::before(nginx.address);
+    let url = format!("http://{}/stale/small.txt", house.address);
+    assert_eq!(told(&[&url]), "200 miss 6");
+    assert_eq!(told(&[&url]), "200 revalidated 6");
+    fs::write(nginx.folder.join("root/small.txt"), "another\n").unwrap();
+    assert_eq!(told(&[&url]), "200 miss 8");
+    assert_eq!(told(&[&url]), "200 revalidated 8");
+}
+
+#[test]
+fn a_server_in_python_is_asked_by_date() {
+    let python = python("python");
+    fs::write(python.folder.join("root/small.txt"), "small\n").unwrap();
+    let house = House::before(python.address);
+    let url = format!("http://{}/small.txt", house.address);
+    assert_eq!(told(&[&url]), "200 miss 6");
+    assert_eq!(told(&[&url]), "200 revalidated 6");
+    assert_eq!(curl(&["-f", &url]), b"small\n");
+    assert_eq!(told(&["-I", &url]), "200 pass 0");
+    assert!(told(&["--data", "x", &url]).starts_with("501 pass "));
+}
+
+#[test]
+fn curl_waits_to_be_told_to_go_on() {
+    let upstream = Upstream::new(|_, body| answer(&format!("200|={}", body.len())));
+    let house = House::before(upstream.address);
+    let url = format!("http://{}/", house.address);
+    let path = folder("post").join("root/body");
+    fs::write(&path, "x".repeat(3_000_000)).unwrap();
+    let data = format!("@{}", path.display());
+    let answer = curl(&["-f", "-H", "expect: 100-continue", "--data-binary", &data, &url]);
+    assert_eq!(answer, b"3000000");
+    fs::remove_dir_all(path.parent().unwrap().parent().unwrap()).unwrap();
+}

@@ -1,0 +1,12 @@
+//! The proxy as it is started: before upstreams that play a part, and before and behind those of others.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
+
+mod circuit;
+mod collapse;
+mod endings;
+mod foreign;
+mod house;
+mod poison;
+mod rules;
+mod served;

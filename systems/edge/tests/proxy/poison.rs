@@ -1,0 +1,187 @@
+//! What one client says never changes what another one gets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::house::{House, Upstream, answer, ask, request};
+
+/// An upstream that repeats what it was asked, and says that it may be stored.
+fn mirror() -> Upstream {
+    Upstream::new(|head, _| {
+        let body = head.replace("\r\n", "\n");
+        let length = body.len();
+        format!(
+            "HTTP/1.1 200 OK\r\ncache-control: max-age=60\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+    })
+}
+
+#[test]
+fn headers_that_are_in_no_key_do_not_reach_the_upstream() {
+    let house = House::before(mirror().address);
+    for (number, name) in [
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Port",
+        "X-Forwarded-Prefix",
+        "X-Forwarded-Scheme",
+        "X-Forwarded-Server",
+        "X-Forwarded-SSL",
+        "Forwarded",
+        "X-Host",
+        "X-HTTP-Host-Override",
+        "X-HTTP-Method",
+        "X-HTTP-Method-Override",
+        "X-Method-Override",
+        "X-Original-Host",
+        "X-Original-URL",
+        "X-Rewrite-URL",
+        "X-Real-IP",
+        "Front-End-Https",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let first = house.ask(&format!("GET /{number}|{name}: evil.example"));
+        assert!(!first.body.contains("evil"), "{name}: {}", first.body);
+        let second = house.ask(&format!("GET /{number}"));
+        assert_eq!(second.header("x-cache"), Some("hit"), "{name}");
+        assert_eq!(second.body, first.body, "{name}");
+    }
+    // Neither do they where nothing is stored.
+    let posted = house.ask("POST /|X-Original-URL: /admin|=x");
+    assert!(!posted.body.contains("/admin"), "{}", posted.body);
+}
+
+#[test]
+fn what_varies_by_what_the_proxy_says_is_not_stored() {
+    for vary in ["X-Forwarded-For", "accept, x-forwarded-host", "Forwarded", "X-Original-URL"] {
+        let short: &'static str = format!("200|cache-control: max-age=60|vary: {vary}|=one").leak();
+        let upstream = Upstream::always(short);
+        let house = House::before(upstream.address);
+        house.ask("GET /");
+        assert_eq!(house.ask("GET /").header("x-cache"), Some("miss"), "{vary}");
+    }
+}
+
+#[test]
+fn a_request_that_can_be_understood_in_two_ways_is_refused_also_where_an_answer_is_stored() {
+    let upstream = Upstream::always("200|cache-control: max-age=60|=one");
+    let house = House::before(upstream.address);
+    assert_eq!(house.ask("GET /").line(), "200 miss one");
+    for strange in [
+        "GET /|host: h|host: evil",
+        "GET /|transfer-encoding: chunked|content-length: 0|==0\r\n\r\n",
+        "GET /|content-length: 0|content-length: 5",
+        "GET /|transfer-encoding: gzip, chunked|==0\r\n\r\n",
+        "GET /|x: a\r\n folded: b\r\ntransfer-encoding : chunked",
+    ] {
+        let status = house.ask(strange).status;
+        assert!(status == 400 || status == 501, "{strange}: {status}");
+    }
+    let unnamed = ask(house.address, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n");
+    assert!(unnamed.starts_with("HTTP/1.1 400 "), "{unnamed}");
+    assert_eq!(house.ask("GET /").line(), "200 hit one");
+    assert_eq!(upstream.times(), 1);
+}
+
+/// What a body says is in no key: neither is such an answer stored, nor a stored one given.
+#[test]
+fn a_get_with_a_body_is_passed_on() {
+    let upstream =
+        Upstream::new(|_, body| answer(&format!("200|cache-control: max-age=60|={body}.")));
+    let house = House::before(upstream.address);
+    assert_eq!(house.ask("GET /|=evil").line(), "200 pass evil.");
+    assert_eq!(house.ask("GET /").line(), "200 miss .");
+    assert_eq!(house.ask("GET /|=evil").line(), "200 pass evil.");
+    assert_eq!(house.ask("GET /").line(), "200 hit .");
+}
+
+#[test]
+fn a_part_is_never_kept_as_the_whole() {
+    // Also if the upstream pays no heed to the range, or calls the part a whole.
+    for status in ["200", "206"] {
+        let short = format!("{status}|cache-control: max-age=60|content-range: bytes 0-0/3|=o");
+        let upstream = Upstream::new(move |head, _| {
+            let is_part = head.contains("range:");
+            answer(if is_part { &short } else { "200|cache-control: max-age=60|=one" })
+        });
+        let house = House::before(upstream.address);
+        assert_eq!(house.ask("GET /|range: bytes=0-0").body, "o");
+        assert_eq!(house.ask("GET /").line(), "200 miss one");
+        assert_eq!(house.ask("GET /|range: bytes=0-0").body, "o");
+        assert_eq!(house.ask("GET /").line(), "200 hit one");
+    }
+    // A part that nobody asked for is not stored either.
+    let upstream = Upstream::always("206|cache-control: max-age=60|content-range: bytes 0-0/3|=o");
+    let house = House::before(upstream.address);
+    house.ask("GET /");
+    assert_eq!(house.ask("GET /").line(), "206 miss o");
+}
+
+/// A header that the upstream chokes on: its refusal is for whoever sent that.
+#[test]
+fn an_error_that_one_client_brought_about_is_not_stored() {
+    for status in ["400", "413", "414|x: y", "431", "500", "503"] {
+        let short = format!("{status}|cache-control: max-age=60|=refused");
+        let upstream = Upstream::new(move |head, _| {
+            let is_strange = head.contains("x-strange");
+            answer(if is_strange { &short } else { "200|=well" })
+        });
+        let house = House::before(upstream.address);
+        let is_default = status.starts_with("414");
+        assert_eq!(house.ask("GET /|x-strange: 1").body, "refused");
+        // 414 is about the target alone, which is the key, and may be stored.
+        let expected = if is_default { "refused" } else { "well" };
+        assert_eq!(house.ask("GET /").body, expected, "{status}");
+    }
+}
+
+/// Whoever varies without end takes no more than a bounded part of the cache.
+#[test]
+fn variants_without_end_are_bounded() {
+    let upstream = Upstream::always("200|cache-control: max-age=60|vary: x-any|=one");
+    let house = House::before(upstream.address);
+    for number in 0..100 {
+        house.ask(&format!("GET /|x-any: {number}"));
+    }
+    assert_eq!(house.figure("proxy_stored_keys"), 1);
+    assert!(house.figure("proxy_stored_bytes") < 16 * 2048);
+    assert_eq!(house.ask("GET /|x-any: 99").line(), "200 hit one");
+    assert_eq!(house.ask("GET /|x-any: 0").line(), "200 miss one");
+}
+
+#[test]
+fn nobody_changes_the_protocol() {
+    let upstream = mirror();
+    let house = House::before(upstream.address);
+    let asked = ask(
+        house.address,
+        "GET /a HTTP/1.1\r\nhost: h\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n",
+    );
+    assert!(asked.starts_with("HTTP/1.1 200 "), "{asked}");
+    assert!(!upstream.asked()[0].contains("upgrade"), "{}", upstream.asked()[0]);
+    let house =
+        House::before(Upstream::always("101|upgrade: websocket|connection: upgrade").address);
+    assert_eq!(house.ask("GET /").status, 502);
+    let tunnel =
+        ask(house.address, "CONNECT h:1 HTTP/1.1\r\nhost: h:1\r\nconnection: close\r\n\r\n");
+    assert!(tunnel.starts_with("HTTP/1.1 501 "), "{tunnel}");
+}
+
+/// Two requests in one breath, the second within the body of the first: it is no request.
+#[test]
+fn what_is_hidden_in_a_body_is_not_a_request() {
+    let times = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&times);
+    let upstream = Upstream::new(move |_, body| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        answer(&format!("200|={}", body.len()))
+    });
+    let house = House::before(upstream.address);
+    let hidden = request("GET /admin");
+    let seen = house.ask(&format!("POST /|={hidden}"));
+    assert_eq!(seen.body, hidden.len().to_string());
+    assert_eq!(times.load(Ordering::SeqCst), 1);
+}
