@@ -49,6 +49,7 @@ const TABLE: &[(&str, Serve, Check)] = &[
         exchange::producer::check,
     ),
     ("search-judge", |options| search::judge::serve(options, announce), search::judge::check),
+    ("monitor", |options| edge::monitor::serve(options, announce), edge::monitor::check),
 ];
 
 /// Their names.
@@ -89,6 +90,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "mail-crowd" => counts(&[]),
         "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
         "search-judge" => counts(&search::judge::COUNTS),
+        "monitor" => counts(&edge::monitor::ledger::COUNTS),
         "search" => {
             let front = set.get("front").map_or("", String::as_str);
             let (parts, other_parts) = search::server::parts(front);
@@ -157,6 +159,7 @@ fn refused(system: &str, error: &ServeError) -> Problem {
 fn page(system: &str) -> String {
     match system {
         "search-front" => "experiments/fronts/README.md".to_owned(),
+        "monitor" => "systems/edge/README.md".to_owned(),
         _ => format!("systems/{}/README.md", system.split('-').next().unwrap_or(system)),
     }
 }
@@ -194,6 +197,7 @@ mod tests {
         ("exchange", &[EXCHANGE]),
         ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
+        ("monitor", &[include_str!("../../../../systems/edge/README.md")]),
     ];
     const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
