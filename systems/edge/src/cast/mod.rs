@@ -24,7 +24,7 @@ mod caster;
 pub mod frame;
 mod lane;
 mod link;
-mod nats;
+pub(crate) mod nats;
 mod peer;
 pub mod settings;
 mod window;

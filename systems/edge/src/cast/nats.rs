@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::{Client, Event, Subject};
+use futures_util::StreamExt;
 use hyper::body::Bytes;
 use tokio::time::{Instant, sleep_until};
 
@@ -23,6 +24,18 @@ const COMMANDS: usize = 256;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// An account is told at least so often.
 const PULSE: Duration = Duration::from_secs(1);
+
+/// Resolves once the server has taken all that the client was told before, which it takes in order: a message to
+/// ourselves has come back. That bytes were flushed says less, and a client that ends may take some with it.
+///
+/// Errors: the client has ended
+pub(crate) async fn passed(client: &Client) -> std::io::Result<()> {
+    let inbox = client.new_inbox();
+    let mut back = client.subscribe(inbox.clone()).await.map_err(std::io::Error::other)?;
+    client.publish(inbox, Bytes::new()).await.map_err(std::io::Error::other)?;
+    let message = back.next().await;
+    message.map(drop).ok_or_else(|| std::io::Error::other("the client has ended"))
+}
 
 /// What carries to one server.
 #[derive(Debug)]
@@ -63,9 +76,8 @@ impl Courier {
                 continue;
             }
             if self.peer.is_ending() {
-                if self.peer.is_connected() {
-                    // What cannot be flushed is with the client, which is all that is promised.
-                    let _ = client.flush().await;
+                if self.told != Account::default() {
+                    let _ = passed(&client).await;
                 }
                 return;
             }

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use super::intake::Shared;
 use crate::cast::address;
+use crate::cast::nats::passed;
 
 /// Messages that may wait in the client; what comes beyond it drops, which shows as gaps.
 const ARRIVALS: usize = 1 << 18;
@@ -40,7 +41,8 @@ impl Bus {
         let options = options.name("monitor").subscription_capacity(ARRIVALS).max_reconnects(None);
         let client = options.connect(server).await.map_err(Error::other)?;
         let arrivals = client.subscribe(subject.to_owned()).await.map_err(Error::other)?;
-        client.flush().await.map_err(Error::other)?;
+        // What is published over another connection from now on comes after it.
+        passed(&client).await?;
         Ok(Self { _client: client, arrivals })
     }
 
