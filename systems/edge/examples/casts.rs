@@ -108,9 +108,10 @@ async fn cast(caster: Arc<Caster>, case: Case) {
     let (begun, lasts) = (Instant::now(), Duration::from_secs(case.seconds));
     let mut done = 0_u64;
     while begun.elapsed() < lasts {
+        // What carries may be next on this very thread.
+        tokio::task::yield_now().await;
         let share = case.rate.map(|rate| rate / case.threads as f64);
         if share.is_some_and(|share| done as f64 >= share * begun.elapsed().as_secs_f64()) {
-            tokio::task::yield_now().await;
             continue;
         }
         for _ in 0..TURN {

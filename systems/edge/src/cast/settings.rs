@@ -34,8 +34,8 @@ impl Default for Settings {
         Self {
             peers: Vec::new(),
             name: "caster".into(),
-            room_bytes: 4 << 20,
-            room_messages: 64 << 10,
+            room_bytes: 16 << 20,
+            room_messages: 256 << 10,
             window_bytes: 4 << 20,
             longest_frame: 64 << 10,
             lanes: 8,
