@@ -4,12 +4,14 @@
 //!
 //! Not here: connecting, pacing, recording (see `engine`).
 
+pub mod expect;
 mod list;
 pub mod probe;
 pub mod statuses;
 pub mod table;
 
 pub mod http1;
+pub mod http2;
 pub mod shm;
 pub mod smtp;
 
@@ -19,6 +21,7 @@ mod planned;
 
 list::drivers! {
     "http" => Http1(http1::driver::Http1, http1::probe::probe, ["http", "https"]),
+    "http2" => Http2(http2::driver::Http2, http2::probe::probe, ["http", "https"]),
     "smtp" => Smtp(smtp::driver::Smtp, smtp::probe::probe, ["smtp", "smtps"]),
     "shm" => Shm(shm::driver::Shm, shm::probe::probe, ["shm"]),
 }

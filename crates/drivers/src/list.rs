@@ -13,7 +13,7 @@ macro_rules! drivers {
             use engine::transport::{Endpoint, Stream};
             use plan::diagnostic::Diagnostic;
             use plan::document::Table;
-            use plan::operation::{CONNECTING, PARTS_LIMIT, Part};
+            use plan::operation::{CONNECTING, Manner, PARTS_LIMIT, Part};
             use record::{FailureKind, Outcome, SPANS_LIMIT};
 
             use super::*;
@@ -28,6 +28,18 @@ macro_rules! drivers {
                 match protocol {
                     $($name => <$driver>::SPANS,)+
                     _ => &[],
+                }
+            }
+
+            /// How this protocol is spoken.
+            pub fn manner(protocol: &str) -> Manner<'_> {
+                match protocol {
+                    $($name => {
+                        let driver = <$driver>::default();
+                        let (alpn, multiplexes) = (driver.alpn(), driver.multiplexes());
+                        Manner { scheme: [$($scheme),+][0], alpn, multiplexes }
+                    })+
+                    unknown => Manner::plain(unknown),
                 }
             }
 
@@ -86,8 +98,8 @@ macro_rules! drivers {
                     }
                     let (mut spans, mut before) = (Vec::new(), [0; PROTOCOLS]);
                     $(if spoken[Place::$variant as usize] {
-                        before[Place::$variant as usize] = spans.len();
-                        spans.extend_from_slice(<$driver>::SPANS);
+                        before[Place::$variant as usize] =
+                            crate::list::place(&mut spans, <$driver>::SPANS);
                     })+
                     Ok(Self { spans, before })
                 }
@@ -173,6 +185,14 @@ macro_rules! drivers {
                     }
                 }
 
+                fn outlives_streams(&self, connection: &mut AnyConnection) -> bool {
+                    match connection {
+                        $(AnyConnection::$variant(connection) => {
+                            <$driver>::default().outlives_streams(connection)
+                        })+
+                    }
+                }
+
                 fn fits(&self, operation: &AnyOperation, stream: &AnyStream) -> bool {
                     match (operation, stream) {
                         $((AnyOperation::$variant(operation), AnyStream::$variant(stream)) => {
@@ -215,14 +235,24 @@ macro_rules! drivers {
         }
 
         pub use any::{
-            AnyConnection, AnyDriver, AnyOperation, AnyStream, parts, protocol_names, span_names,
+            AnyConnection, AnyDriver, AnyOperation, AnyStream, manner, parts, protocol_names,
+            span_names,
         };
     };
 }
 
 pub(crate) use drivers;
 
-/// An operation whose target is an address of another protocol.
+/// The place of a protocol's spans among those of others, which it shares with one that stamps the same.
+pub(crate) fn place(spans: &mut Vec<&'static str>, own: &[&'static str]) -> usize {
+    let known = spans.windows(own.len().max(1)).position(|some| some == own);
+    known.unwrap_or_else(|| {
+        spans.extend_from_slice(own);
+        spans.len() - own.len()
+    })
+}
+
+/// An operation whose target is an address of other protocols.
 pub(crate) fn astray(compile: &Compile<'_>, schemes: &[(&str, &str)]) -> Option<Diagnostic> {
     let Compile { operation, targets, .. } = compile;
     let places = match &operation.target {
@@ -231,10 +261,14 @@ pub(crate) fn astray(compile: &Compile<'_>, schemes: &[(&str, &str)]) -> Option<
     };
     let mut urls = places.iter().filter_map(|place| Some(targets.get(*place)?.url.as_str()));
     let url = urls.find(|url| {
-        let spoken = schemes.iter().find(|(scheme, _)| {
+        let mut spoken = schemes.iter().filter(|(scheme, _)| {
             url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"))
         });
-        spoken.is_some_and(|(_, protocol)| *protocol != operation.protocol)
+        // A scheme that nobody claims is told when it is resolved.
+        let first = spoken.next().map(|(_, protocol)| *protocol);
+        first.is_some_and(|first| {
+            first != operation.protocol && spoken.all(|(_, other)| *other != operation.protocol)
+        })
     })?;
     let protocol = operation.protocol.as_str();
     let what = format!("an operation of `{protocol}` goes to {url}");

@@ -13,6 +13,7 @@ use std::time::Duration;
 use drivers::http1::conversation::Conversation;
 use drivers::http1::driver::Http1;
 use drivers::http1::operation::Operation;
+use drivers::http2::driver::Http2;
 use drivers::smtp::driver::Smtp;
 use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
@@ -99,7 +100,7 @@ async fn allocations(operation: &Operation, warm_up: u64, operations: u64) -> u6
             if sequence == warm_up {
                 before = ALLOCATIONS.load(Ordering::Relaxed);
             }
-            exchange.clear(operation.items.len());
+            exchange.clear(operation.judge.items.len());
             operation.encode(&mut conversation, &call(sequence));
             let outcome = operation.perform(&mut conversation, &mut exchange).await;
             assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
@@ -173,6 +174,61 @@ async fn allocations_of_mail(table: &str) -> u64 {
     }
 }
 
+/// Answers every request of HTTP/2 with a status and no more; allocates only at first.
+async fn answer_streams(mut stream: TcpStream) -> std::io::Result<()> {
+    let mut frame = vec![0; 64 * 1024];
+    stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await?;
+    stream.read_exact(&mut frame[..24]).await?;
+    loop {
+        stream.read_exact(&mut frame[..9]).await?;
+        let (length, kind) = (u16::from_be_bytes([frame[1], frame[2]]), frame[3]);
+        // The last frame of an answer, with its whole head: `:status: 200` of the static table.
+        let mut answer = [0, 0, 1, 1, 5, 0, 0, 0, 0, 0x88];
+        answer[5..9].copy_from_slice(&frame[5..9]);
+        stream.read_exact(&mut frame[..usize::from(length)]).await?;
+        if kind == 1 {
+            stream.write_all(&answer).await?;
+        }
+    }
+}
+
+/// What so many operations allocate on one line of a kept connection that has carried some.
+async fn allocations_of_stream(table: &str, operations: u64) -> u64 {
+    let planned = planned::planned("http2", table);
+    let compile = Compile { operation: &planned, targets: &[], wall_clock: "" };
+    let operation = Http2.compile(compile).expect("it compiles");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let server = answer_streams(theirs.expect("a connection").0);
+    let place = Address::Memory("target".into());
+    let endpoint = Endpoint { authority: "x:1".into(), address: place, tls: None, upgrade: None };
+    let mut exchange = Exchange::new(stand::Ticks::default());
+    let stream = Stream::Tcp(ours.expect("a connection"));
+    let connected = Http2.connect(&operation, &endpoint, stream, &mut exchange).await;
+    let mut connected = connected.unwrap_or_else(|error| panic!("{error:?}"));
+    let frames = connected.background.take().expect("a task that moves frames");
+    let mut line = Http2.open_stream(&mut connected.connection).expect("a line");
+    let client = async {
+        let mut before = 0;
+        for sequence in 0..100 + operations {
+            if sequence == 100 {
+                before = ALLOCATIONS.load(Ordering::Relaxed);
+            }
+            exchange.clear(0);
+            Http2.encode(&operation, &mut line, &call(sequence));
+            let outcome = Http2.perform(&operation, &mut line, &mut exchange).await;
+            assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
+        }
+        ALLOCATIONS.load(Ordering::Relaxed) - before
+    };
+    tokio::select! {
+        count = client => count,
+        ended = server => unreachable!("the server outlives the client: {ended:?}"),
+        () = frames => unreachable!("the connection outlives the client"),
+    }
+}
+
 /// What a whole trial of so many operations on four connections allocates, in virtual time.
 fn allocations_of_trial(operations: u64) -> u64 {
     const BETWEEN: u64 = 10_000;
@@ -214,6 +270,7 @@ fn arm(operations: u64) -> Arm {
             warm_up: WarmUp::Fixed { length: Duration::ZERO },
             timeout: Duration::from_secs(1),
             connections: 4,
+            streams: 1,
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: Some(1),
@@ -241,7 +298,7 @@ fn a_warm_operation_allocates_nothing() {
         assert_eq!(allocations(&literal, 30, 300).await, 0, "literal request");
         assert_eq!(allocations(&timed, 30, 300).await, 0, "request whose answer tells its times");
         assert_eq!(
-            timed.told.note().as_deref(),
+            timed.judge.told.note().as_deref(),
             Some("110 metrics of `Server-Timing`, warm-up included, could not be understood")
         );
         assert_eq!(allocations(&templates, 30, 300).await, 0, "request with templates");
@@ -250,6 +307,14 @@ fn a_warm_operation_allocates_nothing() {
         for kind in ["size = \"1KiB\"", "size = \"100KiB\"", "body = \"{{bytes 500B}}\""] {
             let count = allocations_of_mail(&format!("{mail}{kind}")).await;
             assert_eq!(count, 0, "message of {kind}");
+        }
+        // What h2 needs: the map of fields, what it makes of it, and its frames.
+        for (table, each) in [
+            ("http2 = { path = \"/a\", header = { x = \"y\" } }", 12),
+            ("http2 = { path = \"/a-{{sequence}}\", header = { x = \"{{nonce}}\" } }", 13),
+        ] {
+            let count = allocations_of_stream(table, 1_000).await;
+            assert!(count <= 1_000 * each, "{count} allocations for 1,000 operations of {table}");
         }
         assert!(ALLOCATIONS.load(Ordering::Relaxed) > 0, "the counter counts");
     });

@@ -212,13 +212,28 @@ pub trait Driver: Sized + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What TLS is to agree on before it is spoken (ALPN), where it must not be guessed.
+    fn alpn(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a connection carries many operations at a time.
+    fn multiplexes(&self) -> bool {
+        false
+    }
+
     /// What it has to say of an operation once the trial is over.
     fn note(&self, _operation: &Self::Operation) -> Option<String> {
         None
     }
 
-    /// A stream on this connection; `None` when it carries as many as it can.
+    /// A stream on this connection; `None` where it carries no further one.
     fn open_stream(&self, connection: &mut Self::Connection) -> Option<Self::Stream>;
+
+    /// Whether a connection goes on, and may carry further streams, where one of its streams was given up.
+    fn outlives_streams(&self, _connection: &mut Self::Connection) -> bool {
+        false
+    }
 
     /// Whether a connection that was made for another operation may carry this one. One that may not is closed,
     /// and another is made.

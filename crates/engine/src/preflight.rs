@@ -40,6 +40,8 @@ pub struct Problem {
 pub struct Demand {
     /// Connections open at a time, over all targets.
     pub connections: u64,
+    /// File descriptors that these hold.
+    pub descriptors: u64,
     /// Whether that is certain, or only allowed (the pool of an open load).
     pub is_certain: bool,
     /// New connections a second to the busiest target, where each operation opens one; infinite
@@ -80,10 +82,11 @@ impl Demand {
     pub fn of(load: &Load, targets: &[Endpoint], workers: usize) -> Self {
         let places = targets.len().max(1) as u64;
         let connections = u64::from(load.connections);
-        let (connections, is_certain) = match &load.model {
-            Model::Open { .. } => (connections * places, false),
-            Model::Closed => (connections, true),
-            Model::Users { users, .. } => (u64::from(*users), true),
+        let (each, most) = held(targets);
+        let (connections, descriptors, is_certain) = match &load.model {
+            Model::Open { .. } => (connections * places, connections * each, false),
+            Model::Closed => (connections, connections * most, true),
+            Model::Users { users, .. } => (u64::from(*users), u64::from(*users) * most, true),
         };
         let needs_ports = targets.iter().any(|one| matches!(one.address, Address::Tcp(_)));
         let new_connections = match (&load.model, load.reuse, needs_ports) {
@@ -95,8 +98,15 @@ impl Demand {
             _ => f64::INFINITY,
         };
         let is_local = targets.iter().all(Endpoint::is_local);
-        let workers = workers as u64;
-        Self { connections, is_certain, new_connections, is_local, workers, recorder_bytes: 0 }
+        Self {
+            connections,
+            descriptors,
+            is_certain,
+            new_connections,
+            is_local,
+            workers: workers as u64,
+            recorder_bytes: 0,
+        }
     }
 
     /// The same with what it takes to record so many operations, each with so many spans.
@@ -110,6 +120,7 @@ impl Demand {
     pub fn beside(self, other: Self) -> Self {
         Self {
             connections: self.connections + other.connections,
+            descriptors: self.descriptors + other.descriptors,
             is_certain: self.is_certain && other.is_certain,
             // Both targets may have one address.
             new_connections: self.new_connections + other.new_connections,
@@ -120,7 +131,7 @@ impl Demand {
     }
 
     fn files(&self, limits: &Limits) -> u64 {
-        limits.files_open + self.connections + FILES_MARGIN
+        limits.files_open + self.descriptors + FILES_MARGIN
     }
 }
 
@@ -172,6 +183,12 @@ pub fn judge(demand: &Demand, limits: &Limits) -> Vec<Problem> {
     let mut problems: Vec<Problem> = found.into_iter().flatten().collect();
     problems.sort_by_key(|problem| problem.severity);
     problems
+}
+
+/// Descriptors of a connection to each target together, and of one to the target where it takes most.
+fn held(targets: &[Endpoint]) -> (u64, u64) {
+    let held = targets.iter().map(|one| one.address.descriptors());
+    (held.clone().sum::<u64>().max(1), held.max().unwrap_or(1))
 }
 
 fn files(demand: &Demand, limits: &Limits) -> Option<Problem> {
@@ -289,6 +306,7 @@ mod tests {
     };
     const DEMAND: Demand = Demand {
         connections: 50,
+        descriptors: 50,
         is_certain: true,
         new_connections: 0.0,
         is_local: false,
@@ -317,16 +335,31 @@ mod tests {
 
     #[test]
     fn connections_need_descriptors() {
-        let many = Demand { connections: 1_000, ..DEMAND };
+        let many = Demand { connections: 1_000, descriptors: 1_000, ..DEMAND };
         check(many, LIMITS, Some((Severity::Error, "need about 1074 file descriptors")));
         let allowed = Demand { is_certain: false, ..many };
         check(allowed, LIMITS, Some((Severity::Warning, "1024 are allowed")));
-        check(Demand { connections: 950, ..DEMAND }, LIMITS, None);
+        check(Demand { connections: 950, descriptors: 950, ..DEMAND }, LIMITS, None);
+    }
+
+    #[test]
+    fn a_connection_of_a_channel_holds_two_descriptors() {
+        let endpoint = |url: &str| {
+            let target = plan::target::Target { url: url.to_owned(), ..Default::default() };
+            Endpoint::resolve(&target).unwrap()
+        };
+        let (http, shm) = (endpoint("http://127.0.0.1:1"), endpoint("shm:///run/x.shm"));
+        assert_eq!(held(&[]), (1, 1), "an address that only the launcher will know");
+        assert_eq!(held(std::slice::from_ref(&http)), (1, 1));
+        assert_eq!(held(&[http, shm]), (3, 2));
+        let channels = Demand { connections: 500, descriptors: 1_000, ..DEMAND };
+        let words = "500 connections need about 1074 file descriptors";
+        check(channels, LIMITS, Some((Severity::Error, words)));
     }
 
     #[test]
     fn two_loads_at_the_same_time_need_what_both_need() {
-        let half = Demand { connections: 500, ..DEMAND };
+        let half = Demand { connections: 500, descriptors: 500, ..DEMAND };
         check(half, LIMITS, None);
         check(half.beside(half), LIMITS, Some((Severity::Error, "need about 1074")));
         assert_eq!(half.beside(half).workers, half.workers, "on the same workers");

@@ -7,7 +7,7 @@
 //!           | [operation] rate                                          bound: a rate such as 500/s
 //!           | [operation] part "/" [operation] part                     bound: a percentage or a number
 //! time      = service | queue_wait | connect | tls | a span of the operation's protocol | a part that it names
-//! count     = planned | started | missed | succeeded | failed | abandoned
+//! count     = planned | started | missed | succeeded | failed | abandoned | a kind of failure
 //! rate      = offered | started | completed | goodput
 //! part      = count | an item of the operation
 //! operator  = "<" | "<=" | ">" | ">=" | "=="
@@ -102,6 +102,8 @@ pub enum Count {
     Failed,
     /// Unfinished at the drain deadline.
     Abandoned,
+    /// Ended badly in this way, by the name of the kind of failure.
+    FailedAs(&'static str),
 }
 
 /// A rate of the measure phase.
@@ -273,7 +275,8 @@ impl Criterion {
 
 /// Windows do not tell operations that were never begun from those that were abandoned.
 fn count_not_kept(count: Count) -> Option<&'static str> {
-    let kept = matches!(count, Count::Planned | Count::Succeeded | Count::Failed);
+    let kept =
+        matches!(count, Count::Planned | Count::Succeeded | Count::Failed | Count::FailedAs(_));
     (!kept).then_some("started, missed and abandoned operations")
 }
 
@@ -282,6 +285,8 @@ fn count_not_kept(count: Count) -> Option<&'static str> {
 pub struct Names {
     /// Each operation of any arm.
     pub operations: Vec<OperationNames>,
+    /// Kinds of failure.
+    pub failures: &'static [&'static str],
     /// How each arm records, which decides what windows a criterion may ask for.
     pub recordings: Vec<Recording>,
 }
@@ -325,6 +330,12 @@ impl Names {
             }
         }
         names
+    }
+
+    /// What is counted under this name in every operation, whatever its items.
+    fn failure(&self, name: &str) -> Option<Count> {
+        let kind = self.failures.iter().find(|kind| **kind == name)?;
+        Some(Count::FailedAs(kind))
     }
 
     fn has_operation(&self, name: &str) -> bool {

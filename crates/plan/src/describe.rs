@@ -204,16 +204,20 @@ fn load(load: &Load) -> Vec<String> {
         Reuse::NewPerOperation => "a new one for each operation",
     };
     let timeout = format_duration(load.timeout);
-    vec![
-        first,
-        format!("warm-up {warm_up}, time-out {timeout}, {} connections, {reuse}", load.connections),
-    ]
+    vec![first, format!("warm-up {warm_up}, time-out {timeout}, {}, {reuse}", connections(load))]
+}
+
+fn connections(load: &Load) -> String {
+    match load.streams {
+        1 => format!("{} connections", load.connections),
+        streams => format!("{} connections of {streams} streams", load.connections),
+    }
 }
 
 fn model(load: &Load) -> String {
     match &load.model {
         Model::Open { arrivals } => format!("open, {}", process(arrivals)),
-        Model::Closed => format!("closed loop over {} connections", load.connections),
+        Model::Closed => format!("closed loop over {}", connections(load)),
         Model::Users { users, spawn_rate, think } => {
             let spawn =
                 if spawn_rate.is_finite() { format_rate(*spawn_rate) } else { "at once".into() };

@@ -10,14 +10,68 @@ use crate::units::format_duration;
 /// One blow, and whether what was hit comes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// A service, an observer, or `system`.
-    pub process: String,
+    /// Who is hit.
+    #[serde(flatten)]
+    pub whom: Whom,
     /// When, from the start of the measure phase.
     pub at: Duration,
     /// What is done.
     pub action: Action,
     /// After how long it is undone: started again where it was, or continued. `None`: not.
     pub undone_after: Option<Duration>,
+}
+
+/// A process that the trial starts, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Whom {
+    /// A service, an observer, or `system`.
+    pub process: String,
+    /// One of the processes of that, as its ready line names it; what started it starts it again, if anybody does.
+    /// `None`: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+}
+
+impl Whom {
+    /// The one that this text names, of those that are started: `system`, or `system.producer`.
+    pub fn named(text: &str, started: &[String]) -> Option<Self> {
+        if started.iter().any(|known| known == text) {
+            return Some(Self { process: text.to_owned(), part: None });
+        }
+        let part = |process: &String| {
+            let part = text.strip_prefix(process.as_str())?.strip_prefix('.')?;
+            let part = (!part.is_empty()).then(|| part.to_owned());
+            Some(Self { process: process.clone(), part: Some(part?) })
+        };
+        // Names may have dots themselves: the longest one is meant.
+        started.iter().filter_map(part).max_by_key(|whom| whom.process.len())
+    }
+
+    /// Whether what is done to the one is done to the other, or to a part of it.
+    pub(crate) fn touches(&self, other: &Self) -> bool {
+        let is_whole = self.part.is_none() || other.part.is_none();
+        self.process == other.process && (is_whole || self.part == other.part)
+    }
+}
+
+impl fmt::Display for Whom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.part {
+            Some(part) => write!(f, "{}.{part}", self.process),
+            None => f.write_str(&self.process),
+        }
+    }
+}
+
+impl Fault {
+    /// Whether whoever was hit may be hit again at this instant. Nobody knows when a part that was killed is back; if it is
+    /// not, what is done next says so.
+    pub(crate) fn is_over(&self, at: Duration) -> bool {
+        match self.undone_after {
+            Some(after) => self.at.saturating_add(after) <= at,
+            None => self.whom.part.is_some() && self.at < at,
+        }
+    }
 }
 
 /// What is done to a process, its descendants included.
@@ -60,7 +114,7 @@ impl fmt::Display for Action {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} at {}", self.action, self.process, format_duration(self.at))?;
+        write!(f, "{} {} at {}", self.action, self.whom, format_duration(self.at))?;
         match self.undone_after {
             Some(after) => {
                 let back = format_duration(self.at + after);
@@ -77,7 +131,7 @@ pub struct Step {
     /// When, from the start of the measure phase.
     pub at: Duration,
     /// To whom.
-    pub process: String,
+    pub whom: Whom,
     /// What.
     pub action: Action,
 }
@@ -86,7 +140,7 @@ pub struct Step {
 pub fn steps(faults: &[Fault]) -> Vec<Step> {
     let mut steps = Vec::new();
     for fault in faults {
-        let step = |at, action| Step { at, process: fault.process.clone(), action };
+        let step = |at, action| Step { at, whom: fault.whom.clone(), action };
         steps.push(step(fault.at, fault.action));
         if let Some(after) = fault.undone_after {
             steps.push(step(fault.at + after, fault.action.undone_by()));
@@ -103,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_undone_is_undone_in_order_of_time() {
         let fault = |process: &str, at, action, undone_after: Option<u64>| Fault {
-            process: process.to_owned(),
+            whom: Whom { process: process.to_owned(), part: None },
             at: Duration::from_secs(at),
             action,
             undone_after: undone_after.map(Duration::from_secs),
@@ -115,7 +169,7 @@ mod tests {
         ];
         let told: Vec<_> = steps(&faults)
             .iter()
-            .map(|step| (step.at.as_secs(), step.process.clone(), step.action))
+            .map(|step| (step.at.as_secs(), step.whom.to_string(), step.action))
             .collect();
         assert_eq!(
             told,
@@ -127,5 +181,26 @@ mod tests {
                 (15, "nats".to_owned(), Action::Start),
             ]
         );
+    }
+
+    #[test]
+    fn a_part_stands_behind_the_longest_name_that_is_started() {
+        let started = ["system", "a.b", "a", "sys"].map(str::to_owned);
+        let named = |text: &str| {
+            let whom = Whom::named(text, &started)?;
+            assert_eq!(whom.to_string(), text);
+            Some((whom.process, whom.part))
+        };
+        let of = |process: &str, part: &str| {
+            Some((process.to_owned(), Some(part.to_owned()).filter(|part| !part.is_empty())))
+        };
+        assert_eq!(named("system"), of("system", ""));
+        assert_eq!(named("system.producer"), of("system", "producer"));
+        assert_eq!(named("a.b"), of("a.b", ""), "a name is that of a process first");
+        assert_eq!(named("a.b.c"), of("a.b", "c"));
+        assert_eq!(named("a.c"), of("a", "c"));
+        for stranger in ["system.", ".producer", "sytem.producer", "producer", ""] {
+            assert_eq!(named(stranger), None, "{stranger}");
+        }
     }
 }

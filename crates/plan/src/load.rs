@@ -20,6 +20,9 @@ pub struct Load {
     pub timeout: Duration,
     /// Closed: exactly so many. Open: at most so many, for each target. Users: one each.
     pub connections: u32,
+    /// Operations that a connection carries at a time, each on a stream of its own.
+    #[serde(skip_serializing_if = "is_one")]
+    pub streams: u32,
     /// Keep connections alive, or a new one for each operation.
     pub reuse: Reuse,
     /// Whether a steady state is required for a valid trial.
@@ -335,6 +338,10 @@ impl Think {
             Self::Exponential { mean } => *mean,
         }
     }
+}
+
+fn is_one(streams: &u32) -> bool {
+    *streams == 1
 }
 
 /// So many seconds, or for ever where they are too many.

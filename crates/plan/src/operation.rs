@@ -171,6 +171,24 @@ pub fn part_names(operations: &[Operation]) -> Vec<String> {
     names
 }
 
+/// How a protocol is spoken, as far as a plan must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner<'a> {
+    /// How addresses begin where it is spoken.
+    pub scheme: &'a str,
+    /// What TLS is to agree on before it is spoken (ALPN).
+    pub alpn: Option<&'static str>,
+    /// Whether a connection carries many operations at a time.
+    pub multiplexes: bool,
+}
+
+impl<'a> Manner<'a> {
+    /// That of a protocol of which nothing but its name is known.
+    pub fn plain(protocol: &'a str) -> Self {
+        Self { scheme: protocol, alpn: None, multiplexes: false }
+    }
+}
+
 /// A number read from the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Item {

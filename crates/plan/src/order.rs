@@ -25,6 +25,8 @@ pub(crate) struct Blocks {
     pub(crate) aa: Option<(u32, usize)>,
     /// Whether the two trials of a block are executed at the same time.
     pub(crate) duet: bool,
+    /// Of them, how many may go without a trial.
+    pub(crate) spare: u32,
 }
 
 /// Trials of so many arms. All trials of a block share a seed, so that they meet the same schedule.
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     fn random(count: u32) -> Blocks {
-        Blocks { count, order: Order::Random, aa: None, duet: false }
+        Blocks { count, order: Order::Random, aa: None, duet: false, spare: 0 }
     }
 
     #[test]

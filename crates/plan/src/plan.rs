@@ -38,6 +38,8 @@ pub struct Plan {
     pub arms: Vec<Arm>,
     /// What is executed, in order.
     pub trials: Vec<TrialPlan>,
+    /// Blocks that may go without those of their trials whose generator was late: the rest is judged.
+    pub spare: u32,
     /// What the result is held against.
     pub criteria: Vec<Criterion>,
     /// Levels held against each other.
@@ -111,6 +113,7 @@ impl Plan {
             adaptive: None,
             arms: vec![arm],
             trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed, duet: false }],
+            spare: 0,
             criteria: Vec::new(),
             comparisons: Vec::new(),
             secrets: Secrets::default(),
@@ -159,6 +162,9 @@ impl Plan {
         }
         if self.is_duet() {
             plain["duet"] = true.into();
+        }
+        if self.spare > 0 {
+            plain["spare"] = self.spare.into();
         }
         self.secrets.redact_json(plain)
     }

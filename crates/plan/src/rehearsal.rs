@@ -25,10 +25,10 @@ pub(crate) fn shortened(plan: Plan) -> Plan {
     let length = if designed { DESIGNED } else { SINGLE };
     let arms: Vec<Arm> = arms.into_iter().map(|arm| cut(arm, length)).collect();
     let count = if designed { BLOCKS } else { 1 };
-    let blocks = Blocks { count, order: Order::Random, aa: None, duet: plan.is_duet() };
+    let blocks = Blocks { count, order: Order::Random, aa: None, duet: plan.is_duet(), spare: 0 };
     let trials = order::trials(arms.len(), &blocks, plan.seed);
     // Cut arms are not extended again.
-    Plan { rehearsal: true, adaptive: None, arms, trials, ..plan }
+    Plan { rehearsal: true, adaptive: None, arms, trials, spare: 0, ..plan }
 }
 
 /// Arms in which each factor stands at its baseline or at the level farthest from it; the first and

@@ -26,6 +26,9 @@ pub struct Target {
     pub key: Option<PathBuf>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// What TLS is to agree on (ALPN), where the protocol of its operations has a name there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpn: Option<&'static str>,
 }
 
 impl Target {

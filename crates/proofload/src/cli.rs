@@ -246,6 +246,9 @@ pub struct SearchFlags {
     /// Fresh trials that confirm the low end, four of five of which must pass; 0 for none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub confirm: u32,
+    /// Trials that bring the ends together; then they are left where they are, and the low end is confirmed
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub narrow: u32,
     /// Judge each rate by many trials of --trial, half of which may be bad, --longest in all
     #[arg(long)]
     pub noisy_host: bool,

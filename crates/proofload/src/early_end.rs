@@ -155,6 +155,7 @@ mod tests {
             warm_up: WarmUp::Fixed { length: Duration::ZERO },
             timeout: Duration::from_secs(30),
             connections: 10,
+            streams: 1,
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,

@@ -9,8 +9,9 @@ use engine::driver::{Compile, Driver};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
 use plan::experiment::{BadSetting, Inputs, Known, Tells};
-use plan::operation::{Operation, Part};
+use plan::operation::{Manner, Operation, Part};
 use plan::target::Target;
+use record::FailureKind;
 
 use crate::commands::serve;
 
@@ -90,8 +91,16 @@ impl Known for Bundled {
         serve::tells(system, set)
     }
 
+    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+        drivers::manner(protocol)
+    }
+
     fn spans(&self, protocol: &str) -> &'static [&'static str] {
         drivers::span_names(protocol)
+    }
+
+    fn failures(&self) -> &'static [&'static str] {
+        FailureKind::NAMES
     }
 
     fn parts(&self, protocol: &str, table: &Table) -> Vec<Part> {

@@ -7,7 +7,7 @@ use drivers::AnyDriver;
 use drivers::probe::{Check, Probe};
 use engine::StopSignal;
 use engine::clock::{Clock, Real};
-use engine::driver::{Call, Compile, Driver, Exchange, Turn};
+use engine::driver::{Call, Compile, Connected, Driver, Exchange, Turn};
 use engine::process::{ProcessError, Processes};
 use engine::transport::{Endpoint, Kernel, Network};
 use plan::mix::Mix;
@@ -15,6 +15,7 @@ use plan::plan::{Arm, TrialPlan};
 use plan::secret::is_authorising;
 use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
+use tokio::task::spawn_local;
 
 use crate::conduct::{driver, launcher, now_text};
 use crate::exit::Exit;
@@ -136,8 +137,11 @@ async fn attempt(
     exchange: &mut Exchange<Real>,
 ) -> Attempt {
     let stream = Kernel.open(endpoint, exchange).await?;
-    let mut connected = driver.connect(operation, endpoint, stream, exchange).await?;
-    let Some(mut stream) = driver.open_stream(&mut connected.connection) else {
+    let Connected { mut connection, background } =
+        driver.connect(operation, endpoint, stream, exchange).await?;
+    // It ends with the streams of its connection, at the latest with the runtime.
+    let _ = background.map(spawn_local);
+    let Some(mut stream) = driver.open_stream(&mut connection) else {
         return Err((FailureKind::Closed, "a new connection carries no stream".to_owned()));
     };
     Ok(driver.probe(operation, &mut stream, call, exchange).await)

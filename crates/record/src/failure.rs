@@ -13,6 +13,9 @@ macro_rules! failure_kinds {
             /// Every kind, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            /// Their names, in the same order.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
             /// The name used in `summary.json`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
@@ -36,6 +39,9 @@ failure_kinds! {
     Tls "tls" "The TLS handshake failed.",
     Reset "reset" "The peer reset the connection.",
     Closed "closed" "The peer closed the connection before the answer was complete.",
+    StreamReset "stream_reset" "The peer reset the operation's stream on the connection (HTTP/2).",
+    StreamRefused "stream_refused" "The peer refused the stream and did nothing of what it carried (HTTP/2).",
+    GoingAway "going_away" "The peer is ending the connection, and did not take this operation up (GOAWAY of HTTP/2).",
     Malformed "malformed" "The answer breaks the rules of the protocol.",
     TooLarge "too_large" "The answer, or a head or line of it, is longer than there is room for.",
     Status "status" "The answer carries a status that means failure.",
@@ -47,6 +53,11 @@ failure_kinds! {
 }
 
 impl FailureKind {
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
     /// Its place in `ALL`, for counting without a map.
     pub fn index(self) -> usize {
         self as usize

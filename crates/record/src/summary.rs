@@ -225,6 +225,9 @@ pub struct Load {
     pub offered_rate: Option<f64>,
     /// Connections: the number of a closed load, the limit of an open one.
     pub connections: u32,
+    /// Operations that each of them carries at a time, where those are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
     /// Users of a users load.
     pub users: Option<u32>,
     /// Generator threads.

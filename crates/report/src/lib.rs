@@ -17,6 +17,7 @@ pub mod criteria;
 pub mod explain;
 pub mod findings;
 pub mod imports;
+mod lanes;
 pub mod number;
 pub mod pages;
 mod parts;

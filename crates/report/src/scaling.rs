@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`of`] finds the arms that differ in that alone; [`law`] fits the Universal Scalability Law.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::summary::{
     Arm, Model, Scalability, ScalabilityPeak, Scaling, ScalingPoint, Trial, Validity,
@@ -10,14 +10,16 @@ use record::summary::{
 use serde_json::Value;
 use stats::capacity::scalability::{Fit, Point};
 
+use crate::lanes::lanes;
+
 /// Levels from which the three coefficients of the law are more than a line through the points.
 pub(crate) const LEVELS: usize = 4;
 /// A worker that is busier bounds the throughput itself.
 const BUSY: f64 = 0.9;
 
 /// One for each factor that sets the size of a closed load, and each combination of the others; with two sizes or
-/// more.
-pub fn of(arms: &[Arm], seed: u64) -> Vec<Scaling> {
+/// more. Levels with a trial that was `crowded` (by its number) have no part in the law.
+pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
     let mut found: Vec<(Scaling, Vec<Point>)> = Vec::new();
     let mut factors: Vec<&String> = arms.iter().flat_map(|arm| arm.factors.keys()).collect();
     factors.sort_unstable();
@@ -25,7 +27,7 @@ pub fn of(arms: &[Arm], seed: u64) -> Vec<Scaling> {
     for factor in factors {
         let from = found.len();
         for arm in arms {
-            let Some((actors, point, trials)) = point(arm) else { continue };
+            let Some((actors, point, trials)) = point(arm, crowded) else { continue };
             let stratum = without(&arm.factors, factor);
             let known = found[from..].iter_mut().find(|(one, _)| one.stratum == stratum);
             match known {
@@ -48,7 +50,8 @@ pub fn of(arms: &[Arm], seed: u64) -> Vec<Scaling> {
         distinct && one.points.len() > 1
     });
     let fitted = found.into_iter().map(|(one, points)| {
-        let law = (one.points.len() >= LEVELS).then(|| law(&points, seed)).flatten();
+        let levels = one.points.iter().filter(|point| !point.crowded).count();
+        let law = (levels >= LEVELS).then(|| law(&points, seed)).flatten();
         Scaling { law, ..one }
     });
     fitted.collect()
@@ -73,11 +76,12 @@ pub fn law(points: &[Point], seed: u64) -> Option<Scalability> {
 }
 
 /// What an arm with a closed load got done, as a whole and in each trial that may be used.
-fn point(arm: &Arm) -> Option<(&'static str, ScalingPoint, Vec<Point>)> {
+fn point(arm: &Arm, crowded: &BTreeSet<u32>) -> Option<(&'static str, ScalingPoint, Vec<Point>)> {
     let trials: Vec<&Trial> =
         arm.counted().filter(|trial| trial.validity != Validity::Invalid).collect();
     let load = &trials.first()?.load;
     let (actors, concurrency) = match load.model {
+        Model::Closed if load.streams.is_some() => ("streams", lanes(load)),
         Model::Closed => ("connections", load.connections),
         Model::Users => ("users", load.users?),
         Model::Open => return None,
@@ -97,9 +101,10 @@ fn point(arm: &Arm) -> Option<(&'static str, ScalingPoint, Vec<Point>)> {
         greatest: goodputs().fold(0.0, f64::max),
         service_mean_ns,
         generator_bound: trials.iter().any(|trial| trial.generator.cpu_ratio > BUSY),
+        crowded: trials.iter().any(|trial| crowded.contains(&trial.index)),
     };
-    let each =
-        goodputs().map(|throughput| Point { concurrency: f64::from(concurrency), throughput });
+    let each = goodputs().filter(|_| !point.crowded);
+    let each = each.map(|throughput| Point { concurrency: f64::from(concurrency), throughput });
     (goodput > 0.0).then(|| (actors, point, each.collect()))
 }
 
@@ -148,7 +153,7 @@ mod tests {
             let n = f64::from(n);
             1_000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0))
         };
-        let found = of(&arms(&[64, 1, 2, 4, 8, 16, 32], 2, law), 1);
+        let found = of(&arms(&[64, 1, 2, 4, 8, 16, 32], 2, law), 1, &BTreeSet::new());
         // The path has one level only.
         assert_eq!(found.len(), 1);
         let one = &found[0];
@@ -170,20 +175,36 @@ mod tests {
             let noise = [0.97, 1.01, 1.03, 0.99][(trial as usize + n as usize) % 4];
             noise * 500.0 * n / (1.0 + 0.1 * (n - 1.0))
         };
-        let law = of(&arms(&[1, 2, 4, 8, 16, 32], 4, noisy), 1)[0].law.unwrap();
+        let law = of(&arms(&[1, 2, 4, 8, 16, 32], 4, noisy), 1, &BTreeSet::new())[0].law.unwrap();
         assert!(law.sigma_low < 0.1 && 0.1 < law.sigma_high, "{law:?}");
         assert!(law.sigma_high - law.sigma_low < 0.1, "{law:?}");
         assert_eq!(law.peak, None, "no crosstalk, no peak");
     }
 
     #[test]
+    fn a_level_in_a_crowd_has_no_part_in_the_law() {
+        let law = |n: u32| 1_000.0 * f64::from(n) / (1.0 + 0.05 * f64::from(n - 1));
+        let swept = |levels: &[u32], last: u32| {
+            let held_up = |n: u32, _| if n == last { 10.0 } else { law(n) };
+            let mut sweep = arms(levels, 2, held_up);
+            sweep.last_mut().unwrap().trials[0].index = 77;
+            of(&sweep, 1, &BTreeSet::from([77])).remove(0)
+        };
+        let six = swept(&[1, 2, 4, 8, 16, 32], 32);
+        let crowded: Vec<bool> = six.points.iter().map(|point| point.crowded).collect();
+        assert_eq!(crowded, [false, false, false, false, false, true]);
+        assert!((six.law.unwrap().sigma - 0.05).abs() < 1e-4, "{:?}", six.law);
+        assert_eq!(swept(&[1, 2, 4, 8], 8).law, None, "three levels are left");
+    }
+
+    #[test]
     fn few_levels_have_points_and_no_law() {
         let flat = |_, _| 400.0;
-        let two = of(&arms(&[1, 10], 5, flat), 1);
+        let two = of(&arms(&[1, 10], 5, flat), 1, &BTreeSet::new());
         assert_eq!((two.len(), two[0].law), (1, None));
-        let four = of(&arms(&[1, 2, 4, 8], 1, flat), 1);
+        let four = of(&arms(&[1, 2, 4, 8], 1, flat), 1, &BTreeSet::new());
         assert_eq!(four[0].law, None, "four trials are fewer than six");
-        assert_eq!(of(&arms(&[10], 5, flat), 1), []);
+        assert_eq!(of(&arms(&[10], 5, flat), 1, &BTreeSet::new()), []);
     }
 
     #[test]
@@ -191,8 +212,8 @@ mod tests {
         let mut sweep = arms(&[1, 10], 2, |n, _| f64::from(n));
         sweep[0].trials[1].counts_for = CountsFor::Nothing;
         sweep[0].trials[1].rates.goodput = 99.0;
-        assert_eq!(of(&sweep, 1)[0].points[0].goodput, 1.0);
+        assert_eq!(of(&sweep, 1, &BTreeSet::new())[0].points[0].goodput, 1.0);
         sweep[1].trials.iter_mut().for_each(|trial| trial.load.model = Model::Open);
-        assert_eq!(of(&sweep, 1), []);
+        assert_eq!(of(&sweep, 1, &BTreeSet::new()), []);
     }
 }

@@ -9,8 +9,8 @@ use plan::experiment::{Inputs, Known, Options, World};
 use plan::plan::{Plan, TrialPlan};
 use record::summary::{InFlight, Load, Model, Phases, Run, Summary};
 use record::{
-    GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, Trial, Window,
-    WindowAssembler,
+    FailureKind, GeneratorFacts, Layout, Outcome, PoolFacts, Recorder, Sample, Spans, Trial,
+    Window, WindowAssembler,
 };
 
 use crate::example;
@@ -191,6 +191,7 @@ fn facts(
             arrivals: open.then(|| "constant".into()),
             offered_rate: None,
             connections: arm.load.connections,
+            streams: None,
             users,
             workers: 1,
         },
@@ -274,5 +275,9 @@ struct Http;
 impl Known for Http {
     fn protocols(&self) -> &[&str] {
         &["http"]
+    }
+
+    fn failures(&self) -> &'static [&'static str] {
+        FailureKind::NAMES
     }
 }

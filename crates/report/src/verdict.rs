@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use record::summary::{
-    Arm, CapacityEnding, Change, Criterion, Judgement, Summary, Trial, Validity, Verdict,
+    Arm, CapacityEnding, Change, CountsFor, Criterion, Judgement, Summary, Trial, Validity, Verdict,
 };
 
 use crate::findings;
@@ -23,6 +23,7 @@ pub const COULD_NOT_RUN: u8 = 4;
 /// The verdict from what has been judged already: validity of trials, criteria, findings.
 pub fn of(summary: &Summary) -> Verdict {
     let mut verdict = decided(summary);
+    verdict.reasons.extend(spared(summary));
     verdict.reasons.extend(crowd(summary));
     verdict
 }
@@ -92,6 +93,25 @@ fn unsteady(summary: &Summary) -> Option<String> {
     trials.sort_unstable();
     let left_out = if summary.comparisons.is_empty() { "" } else { ": comparisons leave them out" };
     Some(format!("no steady state in {}{left_out}", number::trials(&trials)?))
+}
+
+/// Which trials the run is judged without, since the file spares their blocks.
+fn spared(summary: &Summary) -> Option<String> {
+    let trials = summary.arms.iter().flat_map(|arm| &arm.trials);
+    let spared = trials.filter(|trial| trial.counts_for == CountsFor::Spared);
+    let (mut trials, blocks): (Vec<u32>, BTreeSet<u32>) =
+        spared.map(|trial| (trial.index, trial.block)).unzip();
+    trials.sort_unstable();
+    let text = format!(
+        "the generator was late in {}, without which {} judged, as `spare` allows",
+        number::trials(&trials)?,
+        if blocks.len() == 1 {
+            "one block is".to_owned()
+        } else {
+            format!("{} blocks are", blocks.len())
+        }
+    );
+    Some(text)
 }
 
 /// In how many trials a closed load waited for its processor, whatever came of the run.
@@ -257,7 +277,7 @@ fn has(summary: &Summary, code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::{CountsFor, Expectation, Observer};
+    use record::summary::{Expectation, Observer};
 
     use super::*;
     use crate::example;

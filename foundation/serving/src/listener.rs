@@ -20,6 +20,11 @@ pub fn bind_with(address: SocketAddr, backlog: i32) -> Result<TcpListener, Serve
     listen(address, backlog).map_err(|source| ServeError::Listen { address, source })
 }
 
+/// The address in force, with the port that the kernel chose where none was asked for.
+pub fn address(listener: &TcpListener) -> Result<SocketAddr, ServeError> {
+    listener.local_addr().map_err(ServeError::while_doing("read an address back"))
+}
+
 /// The backlog in force, as the kernel knows it and `ss -ltn` shows it under Send-Q.
 ///
 /// Errors: the kernel does not tell (`NETLINK_SOCK_DIAG` is missing or forbidden)

@@ -1,10 +1,55 @@
-//! How a system begins: files to open, threads to run on, and the wish to stop.
+//! How a system begins: what whoever starts it knows of it, files to open, threads to run on, and the wish to stop.
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::error::ServeError;
+use crate::error::{BadOptions, ServeError};
 use crate::limits;
+use crate::options::Options;
+use crate::ready::Ready;
 use crate::stop::Stop;
+
+/// Who is told that a system accepts work, once, with what its ready line has.
+pub type Announce<'a> = &'a mut dyn FnMut(&Ready);
+
+/// A system, as whoever starts it knows it; each names its parts in one of these.
+#[derive(Debug, Clone, Copy)]
+pub struct System {
+    /// What it is called on the command line, in experiments and in its ready line.
+    pub name: &'static str,
+    /// Whether these options would do, without serving anything.
+    ///
+    /// Errors: every problem at once
+    pub check: fn(&Options) -> Result<(), BadOptions>,
+    /// Serves until this is pulled, or else until SIGTERM or SIGINT.
+    ///
+    /// Errors: bad settings (exit code 2); what the environment refuses (4)
+    pub start: fn(&Options, Option<Stop>, Announce<'_>) -> Result<(), ServeError>,
+}
+
+impl System {
+    /// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
+    ///
+    /// Errors: as [`System::start`]
+    pub fn serve(
+        &self,
+        options: &Options,
+        mut announce: impl FnMut(&Ready),
+    ) -> Result<(), ServeError> {
+        (self.start)(options, None, &mut announce)
+    }
+
+    /// The same until this is pulled.
+    ///
+    /// Errors: as [`System::start`]
+    pub fn serve_until(
+        &self,
+        options: &Options,
+        stop: Stop,
+        mut announce: impl FnMut(&Ready),
+    ) -> Result<(), ServeError> {
+        (self.start)(options, Some(stop), &mut announce)
+    }
+}
 
 /// Runs a system until its work is done, which is told when to stop: by this, or else by SIGTERM or SIGINT.
 ///
@@ -20,11 +65,14 @@ pub fn run<P>(
     limits::raise_open_files();
     let (threads, prepared) = prepare()?;
     let runtime = runtime(threads).map_err(ServeError::while_doing("make a runtime"))?;
-    runtime.block_on(async {
-        let stop = stop.map_or_else(Stop::on_signals, Ok);
-        let stop = stop.map_err(ServeError::while_doing("handle signals"))?;
-        work(prepared, stop).await
-    })
+    runtime.block_on(async { work(prepared, until(stop)?).await })
+}
+
+/// The stop that was given, or else the one that SIGTERM or SIGINT pulls; call it within a runtime that has its drivers on.
+///
+/// Errors: the kernel refuses a signal handler
+pub fn until(stop: Option<Stop>) -> Result<Stop, ServeError> {
+    stop.map_or_else(Stop::on_signals, Ok).map_err(ServeError::while_doing("handle signals"))
 }
 
 fn runtime(threads: usize) -> std::io::Result<Runtime> {
@@ -39,7 +87,34 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::error::BadOptions;
+
+    #[test]
+    fn a_system_announces_itself_by_its_name_and_ends_with_the_stop() {
+        fn start(
+            _: &Options,
+            stop: Option<Stop>,
+            announce: Announce<'_>,
+        ) -> Result<(), ServeError> {
+            run(
+                stop,
+                || Ok((1, ())),
+                async |(), mut stop: Stop| {
+                    announce(&Ready::new(SYSTEM.name, serde_json::Value::Null));
+                    stop.pulled().await;
+                    Ok(())
+                },
+            )
+        }
+        const SYSTEM: System = System { name: "test", check: |_| Ok(()), start };
+        let (stopper, stop) = Stop::pair();
+        let mut told = Vec::new();
+        let announce = |ready: &Ready| {
+            told.push(ready.system.clone());
+            stopper.stop();
+        };
+        SYSTEM.serve_until(&Options::default(), stop, announce).unwrap();
+        assert_eq!(told, ["test"]);
+    }
 
     #[test]
     fn what_was_prepared_is_worked_on_until_the_stop() {

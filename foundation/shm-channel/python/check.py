@@ -5,6 +5,7 @@
 
 import json
 import sys
+import time
 import zlib
 
 import shm_channel as channel
@@ -34,6 +35,7 @@ def vectors(path):
         assert found == [case[name] for name in names], case
     for case in known["entries"]:
         fields = [case[name] for name in ("slot", "sequence", "length", "code", "kind", "checksum")]
+        fields += case.get("times", [0, 0])
         data = channel.entry(case["n"], *fields)
         assert data.hex() == case["hex"], case
         assert channel.look(data, case["n"], 64) == tuple(fields), case
@@ -59,6 +61,11 @@ def exchanges(path):
                 assert answer.payload == request * times, number
                 kind, value = answer.checksum
                 assert (kind, value) == (1, zlib.crc32(request * times)), number
+        before = time.monotonic_ns()
+        with client.call(b"\x01timed", 0, 10.0, timed=True) as answer:
+            assert before <= answer.times[0] <= answer.times[1] <= time.monotonic_ns(), answer.times
+        with client.call(b"\x01not timed", 0, 10.0) as answer:
+            assert answer.times is None
         large = b"y" * room
         with client.call(bytes([3]) + large, 3 * room, 10.0) as answer:
             assert bytes(answer.payload) == large * 3

@@ -24,6 +24,7 @@ PAGE, LINE, ENTRY = 4096, 64, 64
 MASK = 0xFFFFFFFF
 AWAKE, ON_FUTEX = 0, 1
 ANSWERED, TOO_LARGE, REFUSED = 0, 1, 2
+TIMED = 1
 NAP = 0.020
 
 FUTEX_WAIT, FUTEX_WAKE_OP = 0, 5
@@ -116,15 +117,17 @@ def read_welcome(data):
     return Geometry(slots, request, answer), generation, client
 
 
-def entry(n, slot, sequence, length, code, kind=0, checksum=0):
-    """The 64 bytes of message number n of a ring."""
+def entry(n, slot, sequence, length, code, kind=0, checksum=0, first=0, second=0):
+    """The 64 bytes of message number n of a ring; `first` of a submission is TIMED where times are
+    asked for, both of its completion are those times."""
     stamp = (n + 1) & MASK
-    return struct.pack("<IIQQIIQ24x", stamp, slot, sequence, length, code, kind, checksum)
+    fields = stamp, slot, sequence, length, code, kind, checksum, first, second
+    return struct.pack("<IIQQIIQQQ8x", *fields)
 
 
 def look(data, n, slots):
     """Message number n if these 64 bytes are it, as a tuple; None if it is not there yet."""
-    fields = struct.unpack_from("<IIQQIIQ", data)
+    fields = struct.unpack_from("<IIQQIIQQQ", data)
     fresh = (n + 1) & MASK
     if fields[0] == fresh:
         return fields[1:]
@@ -180,11 +183,12 @@ class _Mapping:
 
 class Answer:
     """An answer, read where it lies. Close it (or use `with`) to give its slots back; `payload`
-    must not be looked at after that."""
+    must not be looked at after that. `times`, where they were asked for, are the two instants at
+    which the producer took the request up and had its answer ready, on time.monotonic_ns()."""
 
-    def __init__(self, client, slot, slots, payload, checksum):
+    def __init__(self, client, slot, slots, payload, checksum, times):
         self._client, self._slot, self._slots = client, slot, slots
-        self.payload, self.checksum = payload, checksum
+        self.payload, self.checksum, self.times = payload, checksum, times
 
     def close(self):
         if self._client is not None:
@@ -240,9 +244,9 @@ class Client:
             for descriptor in passed:
                 os.close(descriptor)
 
-    def call(self, request, room=0, patience=1.0):
+    def call(self, request, room=0, patience=1.0, timed=False):
         """Sends a request and waits for its answer."""
-        ticket = self.submit(request, room)
+        ticket = self.submit(request, room, timed)
         until = time.monotonic() + patience
         while True:
             done = self._take()
@@ -254,7 +258,7 @@ class Client:
             elif done[0] == ticket:
                 return self._outcome(*done[1:])
 
-    def submit(self, request, room=0):
+    def submit(self, request, room=0, timed=False):
         """Sends a request and does not wait; its number."""
         slots = self.geometry.run(len(request), room)
         slot = self._free_run(slots)
@@ -267,7 +271,8 @@ class Client:
         self._flights[slot] = [self._latest, slots, False]
         self._requests.write(self.geometry.request_at(slot), bytes(request))
         at = PAGE + (self._next % self.geometry.slots) * ENTRY
-        data = entry(self._next, slot, self._latest, len(request), slots)
+        wish = TIMED if timed else 0
+        data = entry(self._next, slot, self._latest, len(request), slots, first=wish)
         self._requests.write(at + 4, data[4:])
         self._requests.word(at).value = (self._next + 1) & MASK
         self._next = (self._next + 1) & MASK
@@ -309,10 +314,11 @@ class Client:
             self._give(slot, slots)
 
     def _outcome(self, slot, slots, message):
-        length, code, kind, checksum = message[2:6]
+        length, code, kind, checksum, taken_at, ready_at = message[2:]
         if code == ANSWERED:
             payload = self._answers.view(self.geometry.answer_at(slot), length)
-            return Answer(self, slot, slots, payload, (kind, checksum) if kind else None)
+            times = (taken_at, ready_at) if ready_at else None
+            return Answer(self, slot, slots, payload, (kind, checksum) if kind else None, times)
         self._give(slot, slots)
         if code == TOO_LARGE:
             raise TooLarge(f"{length} bytes are needed")

@@ -26,10 +26,11 @@ mod sleep;
 mod slots;
 mod socket;
 
-pub use client::{Answer, Client, Completed, Greeting};
+pub use client::{Answer, Client, Completed, Greeting, Times};
 pub use error::Error;
 pub use layout::Geometry;
 pub use producer::{Counts, Producer, Reply, Room, Settings, Worker};
+pub use socket::{SocketFile, listen};
 
 /// A checksum of a payload as it is carried beside it; the channel neither computes nor checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

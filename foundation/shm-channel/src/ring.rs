@@ -20,7 +20,8 @@ pub(crate) struct Entry {
     code: AtomicU32,
     kind: AtomicU32,
     checksum: AtomicU64,
-    spare: [AtomicU64; 3],
+    times: [AtomicU64; 2],
+    spare: AtomicU64,
 }
 
 /// What an entry says, copied out of shared memory.
@@ -38,6 +39,9 @@ pub(crate) struct Message {
     pub kind: u32,
     /// Checksum of the payload.
     pub checksum: u64,
+    /// Of a submission: what is asked for beside the answer, and zero. Of a completion: when the
+    /// request was taken up and when its answer was ready; zero where nobody asked.
+    pub times: [u64; 2],
 }
 
 /// What stands in the entry that is next.
@@ -60,6 +64,8 @@ pub(crate) fn put(entries: &[Entry], n: u32, message: &Message) {
     entry.code.store(message.code, Ordering::Relaxed);
     entry.kind.store(message.kind, Ordering::Relaxed);
     entry.checksum.store(message.checksum, Ordering::Relaxed);
+    entry.times[0].store(message.times[0], Ordering::Relaxed);
+    entry.times[1].store(message.times[1], Ordering::Relaxed);
     entry.stamp.store(n.wrapping_add(1), Ordering::Release);
 }
 
@@ -84,6 +90,7 @@ pub(crate) fn look(entries: &[Entry], n: u32) -> Look {
         code: entry.code.load(Ordering::Relaxed),
         kind: entry.kind.load(Ordering::Relaxed),
         checksum: entry.checksum.load(Ordering::Relaxed),
+        times: [entry.times[0].load(Ordering::Relaxed), entry.times[1].load(Ordering::Relaxed)],
     })
 }
 

@@ -4,7 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -21,13 +21,30 @@ use crate::error::while_doing;
 
 /// How many descriptors a welcome carries: requests, answers, the bell, the eventfd.
 pub(crate) const PASSED: usize = 4;
-/// How many connections may wait to be accepted.
-const BACKLOG: i32 = 1024;
+/// How many connections may wait to be accepted, which the kernel cuts to its own bound.
+const BACKLOG: i32 = 4096;
 
-/// A listening socket whose file only its own user may open, and the file's inode.
+/// The file of a listening socket, removed when this is dropped if it is still ours.
+#[derive(Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    inode: u64,
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if std::fs::symlink_metadata(&self.path).is_ok_and(|there| there.ino() == self.inode) {
+            // Whoever removed it meanwhile did what we wanted.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Listens at a path of the file system, not blocking; only its own user may open the file.
 ///
-/// A file that a dead producer left is replaced. Errors: [`Error::InUse`], the system's.
-pub(crate) fn listen(path: &Path) -> Result<(OwnedFd, u64), Error> {
+/// For any Unix stream socket, whatever is spoken over it. A file that a dead process left is
+/// replaced. Errors: [`Error::InUse`], the system's.
+pub fn listen(path: &Path) -> Result<(OwnedFd, SocketFile), Error> {
     let doing = "listening on the Unix socket";
     clear(path)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -41,7 +58,7 @@ pub(crate) fn listen(path: &Path) -> Result<(OwnedFd, u64), Error> {
     }
     rustix::net::listen(&socket, BACKLOG).map_err(while_doing(doing))?;
     let inode = std::fs::symlink_metadata(path).map_err(while_doing(doing))?.ino();
-    Ok((socket, inode))
+    Ok((socket, SocketFile { path: path.to_owned(), inode }))
 }
 
 /// Removes a socket's file that nobody answers at.
@@ -54,14 +71,6 @@ fn clear(path: &Path) -> Result<(), Error> {
         return Err(Error::InUse(path.to_owned()));
     }
     std::fs::remove_file(path).map_err(while_doing("removing a dead producer's socket"))
-}
-
-/// Removes the socket's file if it is still ours.
-pub(crate) fn remove(path: &Path, inode: u64) {
-    if std::fs::symlink_metadata(path).is_ok_and(|there| there.ino() == inode) {
-        // Whoever removed it meanwhile did what we wanted.
-        let _ = std::fs::remove_file(path);
-    }
 }
 
 /// A connection whose sends and receives take so long at most.

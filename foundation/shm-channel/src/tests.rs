@@ -100,6 +100,9 @@ fn entries_are_those_of_the_vectors() {
             code: number(&case, "code") as u32,
             kind: number(&case, "kind") as u32,
             checksum: number(&case, "checksum"),
+            times: case.get("times").map_or([0; 2], |times| {
+                [0, 1].map(|at| times[at].as_u64().unwrap_or_else(|| panic!("times of {case}")))
+            }),
         };
         let n = number(&case, "n") as u32;
         let ring: [Entry; 64] = std::array::from_fn(|_| Entry::default());

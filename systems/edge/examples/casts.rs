@@ -58,7 +58,7 @@ fn main() {
 /// The other process: a monitor with these settings, as `key=value`.
 fn monitor(sets: &[String]) {
     let options = Options::parse(None, sets).unwrap();
-    edge::monitor::serve(&options, |ready| say(&ready.line())).unwrap();
+    edge::monitor::SYSTEM.serve(&options, |ready| say(&ready.line())).unwrap();
 }
 
 fn say(line: &str) {

@@ -2,17 +2,14 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::ask::Ask;
 use crate::prepared;
-use crate::ways::channel::Lent;
+use crate::ways::shm::Lent;
 
 /// How a producer is asked.
 pub trait Way: Send + Sync + 'static {
-    /// `http`, `unix` or `channel`.
-    fn name(&self) -> &'static str;
-
     /// Asks, waits for the answer until the deadline, and judges it: nonce and checksum are right
     /// in what is returned.
     ///
@@ -22,21 +19,10 @@ pub trait Way: Send + Sync + 'static {
         &self,
         ask: &Ask,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Fetched, Failure>> + Send;
+    ) -> impl Future<Output = Result<Payload, Failure>> + Send;
 }
 
-/// An answer that was judged.
-#[derive(Debug)]
-pub struct Fetched {
-    /// Its bytes; over the channel, in place.
-    pub payload: Payload,
-    /// CRC-32 of all of them.
-    pub checksum: u32,
-    /// From the call of [`Way::fetch`] until the answer was judged.
-    pub took: Duration,
-}
-
-/// The bytes of an answer, wherever they lie.
+/// The bytes of an answer, wherever they lie; over the channel, in place.
 pub struct Payload(Place);
 
 enum Place {
@@ -128,23 +114,16 @@ impl Failure {
 /// Judges what came: the one function of all ways. It reads every byte of the payload.
 ///
 /// Errors: [`Failure::Damaged`] where nonce, length or checksum are not those of an answer to this
-pub fn verify(ask: &Ask, payload: &[u8], checksum: u64) -> Result<u32, Failure> {
-    let damaged = |what: &str| Failure::Damaged(what.to_owned());
-    let checksum =
-        u32::try_from(checksum).map_err(|_| damaged("a checksum of more than 32 bits"))?;
-    match prepared::fault(ask, payload, checksum) {
-        None => Ok(checksum),
-        Some(what) => Err(damaged(what)),
-    }
+pub fn verify(ask: &Ask, payload: &[u8], checksum: u64) -> Result<(), Failure> {
+    let fault = match u32::try_from(checksum) {
+        Ok(checksum) => prepared::fault(ask, payload, checksum),
+        Err(_) => Some("a checksum of more than 32 bits"),
+    };
+    fault.map_or(Ok(()), |what| Err(Failure::Damaged(what.to_owned())))
 }
 
 /// What a way returns for what came.
-pub(crate) fn judged(
-    ask: &Ask,
-    payload: Payload,
-    checksum: u64,
-    begun: Instant,
-) -> Result<Fetched, Failure> {
-    let checksum = verify(ask, &payload, checksum)?;
-    Ok(Fetched { payload, checksum, took: begun.elapsed() })
+pub(crate) fn judged(ask: &Ask, payload: Payload, checksum: u64) -> Result<Payload, Failure> {
+    verify(ask, &payload, checksum)?;
+    Ok(payload)
 }

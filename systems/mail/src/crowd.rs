@@ -18,7 +18,7 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -37,21 +37,15 @@ struct Configuration {
     limits: Limits,
 }
 
-/// Opens the sessions and holds them until SIGTERM or SIGINT; announces only when all of them stand.
-///
-/// Errors: bad settings (exit code 2); a session that the server does not take, no listener (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+/// A crowd, which announces itself when all of its sessions stand.
+pub const SYSTEM: System =
+    System { name: "mail-crowd", check: |options| read(options).map(drop), start };
+
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));
-    start::run(None, prepare, async |(configuration, listener), stop| {
+    start::run(stop, prepare, async |(configuration, listener), stop| {
         hold(configuration, (listener, stop), announce).await
     })
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    read(options).map(drop)
 }
 
 fn read(options: &Options) -> Result<Configuration, BadOptions> {
@@ -76,7 +70,7 @@ async fn hold(
     (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
+    let address = listener::address(&listener)?;
     let opened = tokio::time::timeout(STANDING_WITHIN, open(&configuration)).await;
     let late = |_| Err(std::io::Error::other("not every session stood within thirty seconds"));
     let sessions = opened.unwrap_or_else(late);
@@ -88,7 +82,7 @@ async fn hold(
     }
     let asked = configuration.sessions;
     let effective = json!({ "smtp": configuration.smtp, "sessions": asked, "open_files": limits::open_files() });
-    announce(&Ready::new("mail-crowd", effective).listening("http", address));
+    announce(&Ready::new(SYSTEM.name, effective).listening("http", address));
     let observed = move || {
         let lost = lost.load(Ordering::Relaxed);
         Observed { counts: "sessions", received: asked, lost, ..Observed::default() }

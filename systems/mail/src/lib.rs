@@ -28,4 +28,4 @@ mod settings;
 pub mod store;
 pub mod tls;
 
-pub use server::{check, serve, serve_until};
+pub use server::SYSTEM;

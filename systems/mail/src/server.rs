@@ -4,14 +4,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::http;
 use serving::limits::{self, Limits};
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use tokio::task::JoinSet;
 
@@ -26,36 +26,11 @@ use crate::store::maildir::Maildir;
 use crate::store::memory::Memory;
 use crate::store::shelf::Shelf;
 
-/// Serves mail until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings (exit code 2); a folder or a listener that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    start(options, None, announce)
-}
+/// A mail server.
+pub const SYSTEM: System =
+    System { name: "mail", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    start(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listeners = Listeners::bind(options.listen, &configuration)?;
@@ -84,12 +59,12 @@ impl Listeners {
     }
 
     /// Adds the addresses that the kernel chose.
-    fn tell(&self, mut ready: Ready) -> std::io::Result<Ready> {
-        ready = ready.listening("smtp", self.smtp.local_addr()?);
+    fn tell(&self, mut ready: Ready) -> Result<Ready, ServeError> {
+        ready = ready.listening("smtp", listener::address(&self.smtp)?);
         if let Some(smtps) = &self.smtps {
-            ready = ready.listening("smtps", smtps.local_addr()?);
+            ready = ready.listening("smtps", listener::address(smtps)?);
         }
-        Ok(ready.listening("http", self.http.local_addr()?))
+        Ok(ready.listening("http", listener::address(&self.http)?))
     }
 }
 
@@ -126,9 +101,8 @@ impl House {
         shelf: Option<Shelf>,
         announce: impl FnOnce(&Ready),
     ) -> Result<(), ServeError> {
-        let ready = Ready::new("mail", self.effective(&store));
-        let ready = self.listeners.tell(ready);
-        let ready = ready.map_err(ServeError::while_doing("read an address back"))?;
+        let ready = Ready::new(SYSTEM.name, self.effective(&store));
+        let ready = self.listeners.tell(ready)?;
         let Self { configuration, listeners, metrics, stop } = self;
         let ledger = Ledger::new(&metrics);
         let door = Door::new(ledger.clone(), shelf, stop.clone());

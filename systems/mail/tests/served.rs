@@ -29,7 +29,7 @@ impl Server {
         let (stopper, stop) = Stop::pair();
         let (tell, told) = mpsc::channel();
         let thread = thread::spawn(move || {
-            mail::serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
+            mail::SYSTEM.serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
         });
         let ready = serde_json::from_str(&told.recv().unwrap()).unwrap();
         Self { ready, stopper, thread }
@@ -185,7 +185,10 @@ fn who_waits_at_the_door_does_not_hold_the_server_up() {
 fn bad_settings_and_places_that_cannot_be_had_are_told_apart() {
     let refused = |options: Options| {
         let (_stopper, stop) = Stop::pair();
-        mail::serve_until(&options, stop, |_| panic!("it is not ready")).unwrap_err().exit_code()
+        mail::SYSTEM
+            .serve_until(&options, stop, |_| panic!("it is not ready"))
+            .unwrap_err()
+            .exit_code()
     };
     assert_eq!(refused(Options::default().with("store", "paper")), 2);
     assert_eq!(refused(Options::default().with("stoer", "memory")), 2);

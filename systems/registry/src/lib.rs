@@ -36,4 +36,4 @@ mod settings;
 pub mod store;
 pub mod subscription;
 
-pub use server::{check, serve, serve_until};
+pub use server::SYSTEM;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::http;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
 use crate::api::{Api, Mount};
@@ -24,36 +24,11 @@ use crate::service::{EXPIRY_PERIOD, Service};
 use crate::settings::{self, Configuration, Part};
 use crate::store::{self, Store};
 
-/// Serves a registry until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings (exit code 2); store, bus or listener that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    start(options, None, announce)
-}
+/// A registry.
+pub const SYSTEM: System =
+    System { name: "registry", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    start(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         if let Some(folder) = &configuration.durable {
@@ -141,8 +116,7 @@ struct Room {
 
 impl Room {
     fn new(listener: std::net::TcpListener, stop: Stop) -> Result<Self, ServeError> {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let address = listener::address(&listener)?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 
@@ -168,7 +142,7 @@ impl Room {
         let service = Arc::new(service);
         let expiry = tokio::spawn(expire(Arc::clone(&service)));
         let api = Api::new(service, bus, access);
-        announce(&Ready::new("registry", effective).listening("http", self.address));
+        announce(&Ready::new(SYSTEM.name, effective).listening("http", self.address));
         let served = http::serve(self.listener, api, limits, self.metrics, self.stop).await;
         expiry.abort();
         served.map_err(ServeError::while_doing("serve"))

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::http;
 use serving::limits::{self, Limits};
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
 use crate::embed::cache::Cached;
@@ -32,10 +32,25 @@ use crate::settings::{self, Configuration};
 
 mod filling;
 
-/// Serves a search service until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings (exit code 2); a folder, part, front or listener that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+/// The service.
+pub const SYSTEM: System =
+    System { name: "search", check: |options| settings::service(options).map(drop), start };
+
+/// An embedder on its own.
+pub const EMBEDDER: System = System {
+    name: "search-embedder",
+    check: |options| settings::embedder(options).map(drop),
+    start: start_embedder,
+};
+
+/// An index on its own.
+pub const INDEX: System = System {
+    name: "search-index",
+    check: |options| settings::index(options).map(drop),
+    start: start_index,
+};
+
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::service(options)?;
         let is_direct = configuration.front == Front::Direct;
@@ -43,20 +58,21 @@ pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), Ser
         let own = if is_direct { options.listen } else { SocketAddr::new(options.listen.ip(), 0) };
         Ok((configuration.threads, (configuration, listener::bind(own)?)))
     };
-    start::run(None, prepare, async |(configuration, listener), stop| {
+    start::run(stop, prepare, async |(configuration, listener), stop| {
         open(configuration, options.listen, Room::new(listener, stop)?, announce).await
     })
 }
 
-/// Serves an embedder on its own, likewise.
-///
-/// Errors: as [`serve`]
-pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+fn start_embedder(
+    options: &Options,
+    stop: Option<Stop>,
+    announce: Announce<'_>,
+) -> Result<(), ServeError> {
     let prepare = || {
         let part = settings::embedder(options)?;
         Ok((part.threads, (part, listener::bind(options.listen)?)))
     };
-    start::run(None, prepare, async |(part, listener), stop| {
+    start::run(stop, prepare, async |(part, listener), stop| {
         let room = Room::new(listener, stop)?;
         let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
         let identity = embed::identity(&embed).await;
@@ -65,7 +81,7 @@ pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Resul
         let effective =
             room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
         room.serve(
-            ("search-embedder", effective),
+            (EMBEDDER.name, effective),
             Embedder::new(embed, identity),
             part.limits,
             announce,
@@ -74,30 +90,24 @@ pub fn serve_embedder(options: &Options, announce: impl FnOnce(&Ready)) -> Resul
     })
 }
 
-/// Serves an index on its own, likewise.
-///
-/// Errors: as [`serve`]
-pub fn serve_index(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+fn start_index(
+    options: &Options,
+    stop: Option<Stop>,
+    announce: Announce<'_>,
+) -> Result<(), ServeError> {
     let prepare = || {
         let part = settings::index(options)?;
         Ok((part.threads, (part, listener::bind(options.listen)?)))
     };
-    start::run(None, prepare, async |(part, listener), stop| {
+    start::run(stop, prepare, async |(part, listener), stop| {
         let room = Room::new(listener, stop)?;
         let dimension = part.index.dimension;
         let index = local(part.index)?;
         let effective =
             room.effective(json!({ "index": index.effective() }), &part.limits, part.threads);
         let served = Served::new(Arc::new(index), dimension);
-        room.serve(("search-index", effective), served, part.limits, announce).await
+        room.serve((INDEX.name, effective), served, part.limits, announce).await
     })
-}
-
-/// Whether these options of the service would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::service(options).map(drop)
 }
 
 /// The parts whose times answers tell, whatever stands before the service; and whether there may be others, which are
@@ -105,20 +115,6 @@ pub fn check(options: &Options) -> Result<(), BadOptions> {
 pub fn parts(front: &str) -> (Vec<&'static str>, bool) {
     let known = PARTS.into_iter().chain([front::NAME]).collect();
     (known, !matches!(front, "" | "direct" | "front"))
-}
-
-/// Whether these options of an embedder would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check_embedder(options: &Options) -> Result<(), BadOptions> {
-    settings::embedder(options).map(drop)
-}
-
-/// Whether these options of an index would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check_index(options: &Options) -> Result<(), BadOptions> {
-    settings::index(options).map(drop)
 }
 
 /// Where requests come in, whatever answers them.
@@ -131,8 +127,7 @@ struct Room {
 
 impl Room {
     fn new(listener: TcpListener, stop: Stop) -> Result<Self, ServeError> {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let address = listener::address(&listener)?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 
@@ -296,11 +291,11 @@ async fn with_parts<E: Embed, I: Index>(
 
 fn ready(mut effective: Value, address: SocketAddr, front: Option<&Running>) -> Ready {
     let Some(front) = front else {
-        let ready = Ready::new("search", effective).listening("http", address);
+        let ready = Ready::new(SYSTEM.name, effective).listening("http", address);
         return ready.listening("gateway", address);
     };
     effective["front_settings"] = front.effective().clone();
-    let ready = Ready::new("search", effective).listening("http", front.address());
+    let ready = Ready::new(SYSTEM.name, effective).listening("http", front.address());
     let mut ready = ready.listening("gateway", address);
     ready.processes.push(Process { name: "front".to_owned(), pid: front.pid() });
     ready

@@ -26,4 +26,4 @@ mod server;
 pub mod stamps;
 mod timer;
 
-pub use server::{Truth, check, serve};
+pub use server::{SYSTEM, Truth};

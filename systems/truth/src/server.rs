@@ -8,11 +8,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
@@ -48,13 +49,9 @@ impl Truth {
         let configuration = configuration::read(options)?;
         let http = listener::bind(options.listen)?;
         let control = listener::bind(SocketAddr::new(options.listen.ip(), 0))?;
-        let address = ServeError::while_doing("read an address back");
-        let (load_at, control_at) = (http.local_addr(), control.local_addr());
-        let (load_at, control_at) =
-            load_at.and_then(|load| control_at.map(|control| (load, control))).map_err(address)?;
-        let ready = Ready::new("truth", effective(&configuration, &http))
-            .listening("http", load_at)
-            .listening("control", control_at);
+        let ready = Ready::new(SYSTEM.name, effective(&configuration, &http))
+            .listening("http", listener::address(&http)?)
+            .listening("control", listener::address(&control)?);
         Ok(Self { configuration, http, control, ready })
     }
 
@@ -92,21 +89,15 @@ impl Truth {
     }
 }
 
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    configuration::read(options).map(drop)
-}
+/// A target of known behaviour.
+pub const SYSTEM: System =
+    System { name: "truth", check: |options| configuration::read(options).map(drop), start };
 
-/// Serves a target until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: those of [`Truth::bind`] and [`Truth::run`]; see [`ServeError::exit_code`]
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     limits::raise_open_files();
     let truth = Truth::bind(options)?;
     on_this_thread(async {
-        let stop = Stop::on_signals().map_err(ServeError::while_doing("handle signals"))?;
+        let stop = start::until(stop)?;
         announce(truth.ready());
         truth.serve(stop).await
     })

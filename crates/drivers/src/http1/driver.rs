@@ -48,7 +48,7 @@ impl Driver for Http1 {
     }
 
     fn note(&self, operation: &Operation) -> Option<String> {
-        operation.told.note()
+        operation.judge.told.note()
     }
 
     async fn connect<C: Clock>(

@@ -2,7 +2,7 @@
 //!
 //! An operation is compiled to bytes and templates (`compile`, `request`); a connection moves bytes
 //! (`conversation`), reads an answer (`answer`, `codec`), and the operation judges it
-//! (`operation`, `expect`). `probe` does the same once, and shows everything.
+//! (`operation`, `judge`, `expect`). `probe` does the same once, and shows everything.
 //!
 //! Not here: connecting and TLS (see `engine::transport`), HTTP/2, following redirects.
 
@@ -11,7 +11,7 @@ pub mod codec;
 pub mod compile;
 pub mod conversation;
 pub mod driver;
-pub mod expect;
+pub mod judge;
 pub mod operation;
 pub mod probe;
 pub mod request;

@@ -4,11 +4,11 @@
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 
-use super::answer::{Answer, BODY_LIMIT, Failure, Keep, KeepBody};
+use super::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
 use super::conversation::Conversation;
-use super::expect::evidence;
-use super::operation::Operation;
-use crate::probe::{Check, Probe};
+use super::operation::{Operation, seen};
+use crate::expect::evidence;
+use crate::probe::Probe;
 
 /// Performs one operation on this connection and shows all of it.
 ///
@@ -29,7 +29,7 @@ pub async fn probe<C: Clock>(
     let (outcome, checks) = match &result {
         Ok(answer) => {
             let outcome = operation.judge(answer, conversation, exchange);
-            (outcome, checks(operation, answer, conversation))
+            (outcome, operation.judge.checks(&seen(answer, conversation)))
         }
         Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
     };
@@ -45,27 +45,4 @@ pub async fn probe<C: Clock>(
         detail: exchange.detail.clone(),
         checks,
     }
-}
-
-/// Every expectation with what was seen.
-fn checks(operation: &Operation, answer: &Answer, conversation: &Conversation) -> Vec<Check> {
-    let mut checks = vec![Check {
-        text: format!("status is {}", operation.statuses),
-        holds: operation.statuses.contains(answer.status),
-        seen: answer.status.to_string(),
-    }];
-    let raw = &conversation.kept_body;
-    let decoded = evidence::decode(answer.coding, raw).ok().flatten();
-    let body = decoded.as_deref().unwrap_or(raw);
-    let evidence = operation.evidence(answer, conversation, body);
-    checks.extend(evidence.checks(&operation.rules, &operation.items));
-    for (name, time) in operation.told.by_name(&conversation.kept_head) {
-        let seen = time.map_or("no time".to_owned(), |time| format!("{} ms", time as f64 / 1e6));
-        checks.push(Check {
-            text: format!("Server-Timing tells of {name}"),
-            holds: time.is_some(),
-            seen,
-        });
-    }
-    checks
 }

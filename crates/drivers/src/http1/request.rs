@@ -86,10 +86,8 @@ impl Request {
     pub fn encode(&self, context: &Context<'_>, scratch: &mut Scratch, out: &mut Vec<u8>) {
         let Scratch { rendered, body } = scratch;
         body.clear();
-        if let Payload::Segments(segments) = &self.body {
-            for segment in segments {
-                segment.append(context, rendered, body);
-            }
+        if self.body.literal().is_none() {
+            self.body.append(context, rendered, body);
         }
         let length = self.body.literal().map_or(body.len(), <[u8]>::len);
         for piece in &self.head {
@@ -108,6 +106,16 @@ impl Request {
 }
 
 impl Payload {
+    /// Appends the body of this call.
+    pub fn append(&self, context: &Context<'_>, rendered: &mut Vec<u8>, out: &mut Vec<u8>) {
+        match self {
+            Self::Literal(bytes) => out.extend_from_slice(bytes),
+            Self::Segments(segments) => {
+                segments.iter().for_each(|segment| segment.append(context, rendered, out));
+            }
+        }
+    }
+
     fn literal(&self) -> Option<&[u8]> {
         match self {
             Self::Literal(bytes) => Some(bytes),
@@ -117,7 +125,8 @@ impl Payload {
 }
 
 impl Piece {
-    fn append(
+    /// Appends it for this call, whose body has this length; `rendered` is memory to work in.
+    pub fn append(
         &self,
         context: &Context<'_>,
         body_length: usize,

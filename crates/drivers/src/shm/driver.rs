@@ -1,5 +1,7 @@
 //! The driver: a shared-memory channel behind the engine's seam.
 
+use std::rc::Rc;
+
 use engine::clock::Clock;
 use engine::driver::{Call, Compile, Connected, Driver, Exchange};
 use engine::transport::{Endpoint, Stream};
@@ -7,17 +9,19 @@ use plan::diagnostic::Diagnostic;
 use record::{FailureKind, Outcome};
 
 use super::channel::Channel;
+use super::link::Link;
 use super::operation::Operation;
 use super::{WELCOME, compile};
 
-/// Exchanges over shared memory, one at a time on a connection; each connection is a client of the producer, with
-/// regions of its own. Sizes are bytes of requests and answers.
+/// Exchanges over shared memory, as many at a time on a connection as its slots carry; each connection is a client of
+/// the producer, with regions of its own. Sizes are bytes of requests and answers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shm;
 
-/// A connection, which has one stream.
+/// A connection, whose streams share one client. It opens as many as are wanted: what its slots do not carry at once
+/// fails, and says so.
 #[derive(Debug)]
-pub struct Connection(Option<Channel>);
+pub struct Connection(Rc<Link>);
 
 impl Shm {
     /// Names of its own spans.
@@ -37,6 +41,10 @@ impl Driver for Shm {
         compile::operation(compile.operation)
     }
 
+    fn note(&self, operation: &Operation) -> Option<String> {
+        operation.note()
+    }
+
     async fn connect<C: Clock>(
         &self,
         _operation: &Operation,
@@ -46,14 +54,14 @@ impl Driver for Shm {
     ) -> Result<Connected<Connection>, (FailureKind, String)> {
         let begun_at = exchange.now();
         exchange.if_late = FailureKind::GreetingTimeout;
-        let greeted = Channel::over(stream).await;
+        let greeted = Link::over(stream).await;
         exchange.stamp(WELCOME, exchange.now() - begun_at);
-        let channel = greeted.map_err(|failure| (failure.kind, failure.detail))?;
-        Ok(Connected { connection: Connection(Some(channel)), background: None })
+        let link = greeted.map_err(|failure| (failure.kind, failure.detail))?;
+        Ok(Connected { connection: Connection(Rc::new(link)), background: None })
     }
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Channel> {
-        connection.0.take()
+        Some(Channel::open(&connection.0))
     }
 
     fn encode(&self, operation: &Operation, stream: &mut Channel, call: &Call) {

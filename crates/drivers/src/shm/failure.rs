@@ -35,6 +35,8 @@ impl Failure {
                 in_step: true,
                 ..Self::new(FailureKind::TooLarge, format!("beyond all of the channel: {error}"))
             },
+            // Nothing was sent, and others of the connection have their slots.
+            Error::NoSlot { .. } => Self { in_step: true, ..error.into() },
             error => error.into(),
         }
     }
@@ -59,7 +61,10 @@ impl From<Error> for Failure {
             }
             Error::OtherUser | Error::Version { .. } => Self::new(FailureKind::Permanent, told),
             Error::Io { source, .. } => Self::new(failure_kind(&source), told),
-            Error::NoSlot { .. } => Self::new(FailureKind::LocalLimit, told),
+            Error::NoSlot { .. } => {
+                let why = "the streams of the connection want more room than the producer gave it";
+                Self::new(FailureKind::LocalLimit, format!("{told}: {why}"))
+            }
             Error::Deadline => Self::new(FailureKind::Timeout, told),
             Error::NotAProducer | Error::Damaged(_) | Error::Settings(_) | Error::InUse(_) => {
                 Self::new(FailureKind::Malformed, told)

@@ -1,13 +1,15 @@
 //! Exchanges over shared memory: a request in one region, its answer in the other one, nothing between.
 //!
 //! The other side is a producer of `shm_channel`. An operation is compiled to a template and what its answer must be
-//! (`compile`); a connection is a client of the channel with what wakes it (`channel`); the operation asks and judges
-//! (`operation`), and `failure` says what can go wrong.
+//! (`compile`); a connection is a client of the channel with what wakes it (`link`), and a stream on it has one request
+//! under way at a time (`channel`); the operation asks and judges (`operation`), and `failure` says what can go wrong.
 //!
 //! What is stamped: `welcome` is the greeting, from the open socket to the mapped regions; `written` is from the start
 //! until the request is in its slot and the worker on the other side was woken if it slept; `waited` from there until
 //! the answer was seen; `read`, where the checksum is asked for, from there until all of the answer was read. The
-//! last three add up to the service time, to the nanosecond.
+//! last three add up to the service time, to the nanosecond. Where the operation asks the producer for its times,
+//! `there` is from the start until the producer had found the request, `producer` from there until it had the answer,
+//! `back` from there until that was seen; these three are `written` and `waited` once more, parted otherwise.
 //!
 //! Not here: opening the Unix socket (see `engine::transport`), the channel itself (see `foundation/shm-channel`).
 
@@ -15,12 +17,16 @@ pub mod channel;
 pub mod compile;
 pub mod driver;
 pub mod failure;
+mod link;
 pub mod operation;
 pub mod probe;
 
 /// Names of the spans, in order.
-const SPANS: &[&str] = &["welcome", "written", "waited", "read"];
+const SPANS: &[&str] = &["welcome", "written", "waited", "read", "there", "producer", "back"];
 const WELCOME: usize = 0;
 const WRITTEN: usize = 1;
 const WAITED: usize = 2;
 const READ: usize = 3;
+const THERE: usize = 4;
+const PRODUCER: usize = 5;
+const BACK: usize = 6;

@@ -1,20 +1,21 @@
 //! A compiled operation: its request, what is lent for the answer, and what that is held against.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::clock::Clock;
 use engine::driver::{Call, Exchange};
 use plan::rows::Rows;
 use plan::template::Template;
 use record::Outcome;
-use shm_channel::{Answer, CRC32, Checksum};
+use shm_channel::{Answer, CRC32, Checksum, Times};
 
-use super::READ;
 use super::channel::{Channel, Wish};
 use super::failure::Failure;
-use crate::http1::expect::evidence::Evidence;
-use crate::http1::expect::json::Path;
-use crate::http1::expect::rule::Rule;
+use super::{BACK, PRODUCER, READ, THERE};
+use crate::expect::evidence::Evidence;
+use crate::expect::json::Path;
+use crate::expect::rule::Rule;
 use crate::http1::request::Context;
 use crate::probe::Check;
 
@@ -33,6 +34,8 @@ pub struct Operation {
     pub rules: Vec<Rule>,
     /// Where each declared number stands in the answer.
     pub items: Vec<Path>,
+    /// Answers without times that lie between request and answer, where they are asked for; over all workers.
+    pub untimed: AtomicU64,
 }
 
 impl Operation {
@@ -63,7 +66,10 @@ impl Operation {
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         let failure = match asked {
-            Ok(answer) => self.failure(&answer, channel, exchange),
+            Ok(answer) => {
+                self.part(&answer, exchange);
+                self.failure(&answer, channel, exchange)
+            }
             Err(failure) => Some(failure),
         };
         let Some(failure) = failure else { return Outcome::Succeeded };
@@ -71,6 +77,36 @@ impl Operation {
         let outcome = exchange.fail(failure.kind, || failure.detail);
         exchange.reusable = failure.in_step;
         outcome
+    }
+
+    /// Parts what lies between start and answer by the producer's times, if they lie there.
+    fn part<C: Clock>(&self, answer: &Answer, exchange: &mut Exchange<C>) {
+        if !self.wish.times {
+            return;
+        }
+        let (asked_at, seen_at) = (exchange.started_at, exchange.read_at);
+        match answer.times() {
+            Some(Times { taken_at, ready_at })
+                if asked_at <= taken_at && taken_at <= ready_at && ready_at <= seen_at =>
+            {
+                exchange.stamp(THERE, taken_at - asked_at);
+                exchange.stamp(PRODUCER, ready_at - taken_at);
+                exchange.stamp(BACK, seen_at - ready_at);
+            }
+            _ => _ = self.untimed.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// How many answers came without usable times, if any.
+    pub fn note(&self) -> Option<String> {
+        let answers = match self.untimed.load(Ordering::Relaxed) {
+            0 => return None,
+            1 => "1 answer".to_owned(),
+            more => format!("{more} answers"),
+        };
+        Some(format!(
+            "{answers}, warm-up included, had no times of the producer that lie between request and answer"
+        ))
     }
 
     fn failure<C: Clock>(

@@ -46,7 +46,7 @@ fn probe(text: &str, answer: &[u8]) -> (Probe, Exchange<Ticks>) {
 
 #[test]
 fn the_list_names_its_protocols() {
-    assert_eq!(protocol_names(), ["http", "smtp", "shm"]);
+    assert_eq!(protocol_names(), ["http", "http2", "smtp", "shm"]);
     assert!(AnyDriver::of(["gopher"]).is_err());
     let driver = AnyDriver::of(["http"]).expect("http is in the list");
     assert_eq!(driver.span_names(), ["first_byte"]);

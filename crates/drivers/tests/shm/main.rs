@@ -8,3 +8,5 @@ mod planned;
 mod exchanges;
 mod failures;
 mod stand;
+mod streams;
+mod times;

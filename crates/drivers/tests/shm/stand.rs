@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use drivers::shm::channel::Channel;
-use drivers::shm::driver::Shm;
+use drivers::shm::driver::{Connection, Shm};
 use drivers::shm::operation::Operation;
 use engine::clock::Clock;
 use engine::driver::{Call, Compile, Driver, Exchange};
@@ -122,6 +122,17 @@ impl Line {
         Ok(Self { operation, channel, exchange })
     }
 
+    /// So many lines that share one connection.
+    pub async fn sharing<const N: usize>(socket: &Path, text: &str) -> [Self; N] {
+        let mut exchange = Exchange::new(Ticks::default());
+        let mut connection = connection(socket, &operation(text), &mut exchange).await.unwrap();
+        std::array::from_fn(|_| Self {
+            operation: operation(text),
+            channel: Shm.open_stream(&mut connection).expect("one more stream"),
+            exchange: Exchange::new(Ticks::default()),
+        })
+    }
+
     /// Performs the operation for the call with this sequence.
     pub async fn perform(&mut self, sequence: u64) -> Outcome {
         let call =
@@ -149,19 +160,26 @@ impl Line {
     }
 }
 
-/// Connects as the engine does.
-pub async fn connect(
+/// Connects as the engine does, and opens a stream.
+pub async fn connect<C: Clock>(
     socket: &Path,
     operation: &Operation,
-    exchange: &mut Exchange<Ticks>,
+    exchange: &mut Exchange<C>,
 ) -> Result<Channel, (FailureKind, String)> {
+    let mut connection = connection(socket, operation, exchange).await?;
+    Ok(Shm.open_stream(&mut connection).expect("a first stream"))
+}
+
+/// Connects as the engine does.
+pub async fn connection<C: Clock>(
+    socket: &Path,
+    operation: &Operation,
+    exchange: &mut Exchange<C>,
+) -> Result<Connection, (FailureKind, String)> {
     let url = format!("shm://{}", socket.display());
     let endpoint = Endpoint::resolve(&Target { url, ..Target::default() }).unwrap();
     let stream = Kernel.open(&endpoint, exchange).await?;
-    let mut connected = Shm.connect(operation, &endpoint, stream, exchange).await?;
-    let channel = Shm.open_stream(&mut connected.connection).expect("the one stream");
-    assert!(Shm.open_stream(&mut connected.connection).is_none(), "there is no second one");
-    Ok(channel)
+    Ok(Shm.connect(operation, &endpoint, stream, exchange).await?.connection)
 }
 
 /// Runs a future on a runtime of one thread.

@@ -47,6 +47,7 @@ impl Trying {
                 warm_up: WarmUp::Fixed { length: Duration::ZERO },
                 timeout: Duration::from_millis(100),
                 connections: 1,
+                streams: 1,
                 reuse: self.reuse,
                 steady_state: SteadyState::Reported,
                 workers: Some(1),

@@ -1,7 +1,7 @@
 //! The test stand: a clock that ticks when it is read, and operations from their text.
 
 #[path = "../planned/mod.rs"]
-mod planned;
+pub mod planned;
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub fn call(sequence: u64) -> Call {
 pub fn exchange(operation: &Operation) -> Exchange<Ticks> {
     let mut exchange = Exchange::new(Ticks::default());
     exchange.parts_after(1);
-    exchange.clear(operation.items.len());
+    exchange.clear(operation.judge.items.len());
     exchange
 }
 

@@ -120,6 +120,7 @@ fn load<D: Driver>(brief: &Brief<D>) -> Load {
         arrivals: None,
         offered_rate: None,
         connections: planned.connections,
+        streams: Some(planned.streams).filter(|&streams| streams > 1),
         users: None,
         workers: u32::try_from(brief.workers).unwrap_or(u32::MAX),
     };

@@ -57,7 +57,7 @@ impl Blows {
         {
             let now = monotonic();
             let failed = processes.strike(&step).err();
-            let (name, action) = (step.process, step.action.to_string());
+            let (name, action) = (step.whom.to_string(), step.action.to_string());
             self.done.push(FaultDone {
                 process: name.clone(),
                 action: action.clone(),

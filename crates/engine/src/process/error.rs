@@ -55,6 +55,14 @@ pub enum ProcessError {
         /// What the system said.
         reason: String,
     },
+    /// A part that the plan will hit is none that could be.
+    #[error("{whom} cannot be hit: {reason}")]
+    Part {
+        /// Whom the plan names.
+        whom: String,
+        /// Why.
+        reason: String,
+    },
     /// The user asked to stop meanwhile.
     #[error("stopped while waiting for {name}")]
     Interrupted {
@@ -75,6 +83,10 @@ impl ProcessError {
             Self::Placeholder { .. } => Some(
                 "{NAME} stands for a service, {system.http} for an address of the ready line; \
                  services start before the system, and the system before observers",
+            ),
+            Self::Part { .. } => Some(
+                "behind the dot stands a name that `processes` of the ready line gives to another process than the one \
+                 that was started; that one, with all its parts, goes by the name before the dot",
             ),
             Self::Room { .. } | Self::Interrupted { .. } => None,
         }

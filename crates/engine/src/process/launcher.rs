@@ -72,7 +72,7 @@ impl Launcher {
     /// process even if it is killed: call it on a thread that lives through the trial. Makes this
     /// process the reaper of orphaned descendants.
     ///
-    /// Errors: the first process that does not start, with what it printed
+    /// Errors: the first process that does not start, with what it printed; the first part that a fault names and that is none
     pub fn start(
         &self,
         arm: &Arm,
@@ -115,6 +115,8 @@ impl Launcher {
             let running = self.start_one(order, &processes.places, interrupted)?;
             processes.add(order.place, running);
         }
+        // What the plan could not do would show only when the load is half over.
+        arm.faults.iter().try_for_each(|fault| processes.expect(&fault.whom))?;
         Ok(processes)
     }
 

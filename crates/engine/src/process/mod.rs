@@ -9,6 +9,7 @@ mod child;
 mod error;
 mod launcher;
 mod observed;
+mod parts;
 mod places;
 mod probe;
 mod ready;

@@ -9,10 +9,11 @@ use record::summary::{Process, System};
 
 use super::child::Child;
 use super::observed::{Observation, Observed};
+use super::parts::Parts;
 use super::places::{Place, Places};
 use super::ready::ReadyLine;
 use super::scratch::Scratch;
-use super::usage::{self, Usage, Used};
+use super::usage::{self, Identity, Usage, Used};
 
 /// Everything that was started for a trial. Dropping it stops all of it, in reverse order.
 #[derive(Debug)]
@@ -45,7 +46,11 @@ pub(super) struct Running {
     role: Role,
     pub child: Child,
     pub place: Place,
-    pub line: Option<ReadyLine>,
+    line: Option<ReadyLine>,
+    /// Its processes, as the ready line names them.
+    pub parts: Parts,
+    /// Those that were frozen, by the part that they are.
+    pub frozen: BTreeMap<String, Vec<Identity>>,
     begin: BTreeMap<u32, Usage>,
     end: BTreeMap<u32, Usage>,
     /// What those used in the measure phase that were killed in it.
@@ -63,12 +68,15 @@ impl Running {
         line: Option<ReadyLine>,
         scratch: Option<Scratch>,
     ) -> Self {
+        let named = line.iter().flat_map(|line| &line.processes).cloned().collect::<Vec<_>>();
         Self {
             name: name.to_owned(),
             role,
             child,
             place,
             line,
+            parts: Parts::of(&named),
+            frozen: BTreeMap::new(),
             begin: BTreeMap::new(),
             end: BTreeMap::new(),
             past: Vec::new(),
@@ -77,42 +85,54 @@ impl Running {
         }
     }
 
-    fn named_pids(&self) -> Vec<u32> {
-        self.line.iter().flat_map(|line| &line.processes).map(|process| process.pid).collect()
-    }
-
-    fn family(&self) -> BTreeMap<u32, Usage> {
-        usage::family(self.child.pid(), &self.named_pids())
-    }
-
-    /// Its own name for a process, else the experiment's for the first one, else the kernel's.
-    fn name_of(&self, pid: u32, known_as: &str) -> String {
-        let named = self.line.iter().flat_map(|line| &line.processes).find(|one| one.pid == pid);
-        match named {
-            Some(process) => process.name.clone(),
-            None if pid == self.child.pid() => self.name.clone(),
-            None => known_as.to_owned(),
+    /// Learns which parts it has now, if it has said so since it was started again.
+    pub fn listen(&mut self) {
+        if let Some(line) = self.child.ready_line() {
+            self.parts = Parts::of(&line.processes);
         }
     }
 
-    /// Keeps what it has used so far: it is about to go.
-    pub fn settle(&mut self) {
-        self.past.extend(usage::used(&self.begin, &self.family()));
+    /// All its processes, by the names that they have here.
+    fn family(&self) -> BTreeMap<u32, Usage> {
+        let members = usage::family(self.child.pid(), &self.parts.identities());
+        let named = members.iter().map(|(pid, usage)| {
+            (*pid, Usage { name: self.name_of(usage, &members), ..usage.clone() })
+        });
+        named.collect()
+    }
+
+    /// Its own name for a process, else the experiment's for the first one, else the kernel's.
+    fn name_of(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> String {
+        match self.parts.name_of(usage, members) {
+            Some(part) => part.to_owned(),
+            None if usage.pid == self.child.pid() => self.name.clone(),
+            None => usage.name.clone(),
+        }
+    }
+
+    /// Keeps what these have used so far, since they are about to go; from here on it counts as what they began with, also for
+    /// who will have waited for them.
+    pub fn settle(&mut self, is_meant: impl Fn(u32) -> bool) {
+        let mut now = self.family();
+        now.retain(|pid, _| is_meant(*pid));
+        self.past.extend(usage::used(&self.begin, &now));
+        self.begin.extend(now);
     }
 
     fn facts(&self) -> System {
         let used = usage::used(&self.begin, &self.end);
-        let processes = self
-            .past
-            .iter()
-            .chain(&used)
-            .map(|used| Process {
-                name: self.name_of(used.pid, &used.name),
-                pid: used.pid,
-                cpu_ns: used.cpu_ns,
-                rss_peak_bytes: used.rss_peak_bytes,
-            })
-            .collect();
+        let mut processes: Vec<Process> = Vec::new();
+        for Used { pid, name, cpu_ns, rss_peak_bytes } in self.past.iter().chain(&used).cloned() {
+            // One that was asked to end and did not.
+            let known = processes.iter_mut().find(|one| (one.pid, &one.name) == (pid, &name));
+            match known {
+                Some(known) => {
+                    known.cpu_ns += cpu_ns;
+                    known.rss_peak_bytes = known.rss_peak_bytes.max(rss_peak_bytes);
+                }
+                None => processes.push(Process { name, pid, cpu_ns, rss_peak_bytes }),
+            }
+        }
         System {
             name: self.name.clone(),
             processes,
@@ -152,6 +172,7 @@ impl Processes {
     /// Reads what they have used so far: the measure phase begins.
     pub fn begin_measure(&mut self) {
         for running in &mut self.running {
+            running.listen();
             running.begin = running.family();
         }
     }
@@ -160,6 +181,7 @@ impl Processes {
     /// be read.
     pub fn end_measure(&mut self) {
         for running in &mut self.running {
+            running.listen();
             running.end = running.family();
         }
     }

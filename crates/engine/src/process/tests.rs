@@ -15,6 +15,8 @@ use serde_json::json;
 
 use super::*;
 
+mod parts;
+
 const LONG: Duration = Duration::from_secs(60);
 const READY: &str =
     r#"printf '{"ready":true,"listening":{"http":"127.0.0.1:9"},"effective":{"a":1}}\n'"#;
@@ -58,6 +60,7 @@ fn arm(services: Vec<Service>) -> Arm {
             warm_up: WarmUp::Fixed { length: Duration::ZERO },
             timeout: Duration::from_secs(1),
             connections: 1,
+            streams: 1,
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,

@@ -15,11 +15,29 @@ pub(super) struct Usage {
     pub parent: u32,
     pub group: u32,
     pub name: String,
+    /// When it was started, in kernel ticks since that of the machine.
+    pub started: u64,
+    /// Whether it has ended, and only waits to be collected.
+    pub ended: bool,
     /// Its own CPU time, in kernel ticks.
     pub ticks: u64,
     /// CPU time of its children that have ended and were waited for, in kernel ticks.
     pub waited_ticks: u64,
     pub rss_peak_bytes: u64,
+}
+
+/// A process beyond doubt: its number is given to another one when it is gone, but not with this start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub pid: u32,
+    /// In kernel ticks since the start of the machine.
+    pub started: u64,
+}
+
+impl Usage {
+    pub fn identity(&self) -> Identity {
+        Identity { pid: self.pid, started: self.started }
+    }
 }
 
 /// A process and what it used between two instants.
@@ -39,7 +57,7 @@ pub(crate) fn own_cpu_ns() -> u64 {
 }
 
 /// The processes of the group of `leader`, and all descendants of it and of `others`.
-pub(super) fn family(leader: u32, others: &[u32]) -> BTreeMap<u32, Usage> {
+pub(super) fn family(leader: u32, others: &[Identity]) -> BTreeMap<u32, Usage> {
     let mut members = select(all(), leader, others);
     for usage in members.values_mut() {
         let status = fs::read_to_string(format!("/proc/{}/status", usage.pid));
@@ -47,6 +65,19 @@ pub(super) fn family(leader: u32, others: &[u32]) -> BTreeMap<u32, Usage> {
             status.ok().and_then(|text| status_field(&text, "VmHWM")).unwrap_or(0) * 1024;
     }
     members
+}
+
+/// What `/proc` says of this process; `None` if it is gone.
+pub(super) fn one(pid: u32) -> Option<Usage> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Of these processes: this one, and behind it its group and all descendants.
+pub(super) fn below(members: &BTreeMap<u32, Usage>, first: u32) -> Vec<Identity> {
+    let below = select(members.values().cloned().collect(), first, &[]);
+    let (first, rest): (Vec<_>, Vec<_>) =
+        below.values().map(Usage::identity).partition(|one| one.pid == first);
+    [first, rest].concat()
 }
 
 /// What each process used from `begin` to `end`.
@@ -78,12 +109,13 @@ fn all() -> Vec<Usage> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
-        .filter_map(|pid| parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
+        .filter_map(one)
         .collect()
 }
 
-fn select(all: Vec<Usage>, leader: u32, others: &[u32]) -> BTreeMap<u32, Usage> {
-    let mut chosen: BTreeSet<u32> = others.iter().copied().chain([leader]).collect();
+fn select(all: Vec<Usage>, leader: u32, others: &[Identity]) -> BTreeMap<u32, Usage> {
+    let named = all.iter().filter(|usage| others.contains(&usage.identity()));
+    let mut chosen: BTreeSet<u32> = named.map(|usage| usage.pid).chain([leader]).collect();
     loop {
         let before = chosen.len();
         for usage in &all {
@@ -108,6 +140,8 @@ fn parse(stat: &str) -> Option<Usage> {
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         name: stat.get(open + 1..close)?.to_owned(),
+        started: number(19)?,
+        ended: matches!(*fields.first()?, "Z" | "X"),
         ticks: number(11)? + number(12)?,
         waited_ticks: number(13)? + number(14)?,
         rss_peak_bytes: 0,
@@ -132,6 +166,8 @@ mod tests {
         let read = parse(line).unwrap();
         assert_eq!((read.pid, read.parent, read.group), (42, 7, 40));
         assert_eq!((read.ticks, read.waited_ticks), (33, 77));
+        assert_eq!((read.started, read.ended), (9, false));
+        assert!(parse(&line.replace(") S ", ") Z ")).unwrap().ended);
         assert_eq!(read.name, "a) b (c)");
         assert_eq!(parse("42 (a) S"), None);
     }
@@ -146,9 +182,30 @@ mod tests {
             usage(50, 1, 50, 0, 0), // named by the ready line
             usage(51, 50, 50, 0, 0),
             usage(60, 1, 60, 0, 0), // stranger
+            usage(70, 1, 70, 0, 0), // has the number of one that was named, and is another
         ];
-        let pids: Vec<u32> = select(all, 10, &[50]).into_keys().collect();
-        assert_eq!(pids, [10, 20, 21, 30, 50, 51]);
+        let others = [Identity { pid: 50, started: 0 }, Identity { pid: 70, started: 1 }];
+        let members = select(all, 10, &others);
+        assert_eq!(members.keys().copied().collect::<Vec<_>>(), [10, 20, 21, 30, 50, 51]);
+        let below = |pid| below(&members, pid).iter().map(|one| one.pid).collect::<Vec<_>>();
+        assert_eq!(below(20), [20, 30]);
+        assert_eq!(below(50), [50, 51]);
+    }
+
+    /// A part is settled when it is killed: 60 ticks are its own, and not of who waits for it.
+    #[test]
+    fn what_was_settled_is_charged_to_nobody_else() {
+        let mut begin = map(&[usage(10, 1, 10, 100, 5), usage(11, 10, 10, 40, 0)]);
+        let now = map(&[usage(11, 10, 10, 100, 0)]);
+        let tick = 1_000_000_000 / clock_ticks_per_second();
+        let spent = |begin: &_, end: &_| -> Vec<_> {
+            used(begin, end).iter().map(|one| (one.pid, one.cpu_ns / tick)).collect()
+        };
+        assert_eq!(spent(&begin, &now), [(11, 60)]);
+        begin.extend(now);
+        // It had two ticks more to live; who came in its place has used 7.
+        let end = map(&[usage(10, 1, 10, 130, 5 + 102), usage(12, 10, 10, 7, 0)]);
+        assert_eq!(spent(&begin, &end), [(10, 32), (12, 7)]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::failure::{describe, failure_kind};
 pub fn first_contact(endpoint: &Endpoint, within: Duration) -> Result<(), (FailureKind, String)> {
     let result = match &endpoint.address {
         Address::Tcp(addresses) => contact_tcp(addresses, within),
-        Address::Unix(path) => contact_unix(path),
+        Address::Unix(path) | Address::Channel(path) => contact_unix(path),
         Address::Memory(_) => Ok(()),
     };
     result.map_err(|error| {

@@ -29,36 +29,53 @@ pub enum Address {
     Tcp(Vec<SocketAddr>),
     /// A Unix socket.
     Unix(PathBuf),
+    /// A channel over shared memory, by the Unix socket over which its memory is handed.
+    Channel(PathBuf),
     /// A server of the virtual network, by name.
     Memory(String),
 }
 
-/// What the beginning of a URL means for the transport.
-#[derive(Debug, Clone, Copy)]
-struct Scheme {
-    name: &'static str,
-    /// Where it listens by default.
-    port: u16,
-    /// TLS from the first byte.
-    is_secure: bool,
-    /// TLS may follow.
-    upgrades: bool,
+impl Address {
+    /// File descriptors that a connection holds: a channel is its socket, and what wakes its client.
+    pub fn descriptors(&self) -> u64 {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) | Self::Memory(_) => 1,
+            Self::Channel(_) => 2,
+        }
+    }
 }
 
-const SCHEMES: [Scheme; 4] = [
-    Scheme { name: "http", port: 80, is_secure: false, upgrades: false },
-    Scheme { name: "https", port: 443, is_secure: true, upgrades: false },
-    Scheme { name: "smtp", port: 25, is_secure: false, upgrades: true },
-    Scheme { name: "smtps", port: 465, is_secure: true, upgrades: false },
+/// What follows the beginning of a URL, and what that means for the transport.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// A host.
+    Host {
+        /// Where it listens by default.
+        port: u16,
+        /// TLS from the first byte.
+        is_secure: bool,
+        /// TLS may follow.
+        upgrades: bool,
+    },
+    /// A path of this machine, for [`Address::Channel`].
+    Path,
+}
+
+/// Every beginning that a URL may have.
+const SCHEMES: [(&str, Place); 5] = [
+    ("http", Place::Host { port: 80, is_secure: false, upgrades: false }),
+    ("https", Place::Host { port: 443, is_secure: true, upgrades: false }),
+    ("smtp", Place::Host { port: 25, is_secure: false, upgrades: true }),
+    ("smtps", Place::Host { port: 465, is_secure: true, upgrades: false }),
+    ("shm", Place::Path),
 ];
 
-impl Scheme {
+impl Place {
     fn of(url: &Url) -> Result<Self, TransportError> {
-        let known = SCHEMES.iter().find(|scheme| scheme.name == url.scheme());
-        known.copied().ok_or_else(|| {
-            let names = SCHEMES.map(|scheme| scheme.name).join(", ");
-            let reason = format!("the scheme `{}` is none of {names}, shm", url.scheme());
-            refuse(url.as_str(), &reason)
+        let known = SCHEMES.iter().find(|(scheme, _)| *scheme == url.scheme());
+        known.map(|(_, place)| *place).ok_or_else(|| {
+            let names = SCHEMES.map(|(scheme, _)| scheme).join(", ");
+            refuse(url.as_str(), &format!("the scheme `{}` is none of {names}", url.scheme()))
         })
     }
 }
@@ -118,15 +135,15 @@ impl Endpoint {
     ///
     /// Errors: an address of another form, a name without address, an unreadable certificate
     pub fn resolve(target: &Target) -> Result<Self, TransportError> {
-        if let Some(path) = target.channel() {
-            let authority = path.display().to_string();
-            let address = Address::Unix(path.to_owned());
-            return Ok(Self { authority, address, tls: None, upgrade: None });
-        }
         let url = parse(&target.url)?;
+        let Place::Host { port, is_secure, upgrades } = Place::of(&url)? else {
+            let path = target.channel().ok_or_else(|| refuse(&target.url, "it names no path"))?;
+            let authority = path.display().to_string();
+            let address = Address::Channel(path.to_owned());
+            return Ok(Self { authority, address, tls: None, upgrade: None });
+        };
         let host = host(&url).ok_or_else(|| refuse(&target.url, "it names no host"))?;
-        let scheme = Scheme::of(&url)?;
-        let port = url.port().unwrap_or(scheme.port);
+        let port = url.port().unwrap_or(port);
         let authority = match url.port() {
             Some(port) => format!("{host}:{port}"),
             None => host.to_string(),
@@ -137,7 +154,7 @@ impl Endpoint {
             (None, None) => Address::Tcp(lookup(&host, port)?),
         };
         let tls = |wanted: bool| wanted.then(|| Tls::new(target, &host)).transpose();
-        let (tls, upgrade) = (tls(scheme.is_secure)?, tls(scheme.upgrades)?);
+        let (tls, upgrade) = (tls(is_secure)?, tls(upgrades)?);
         Ok(Self { authority, address, tls, upgrade })
     }
 
@@ -145,7 +162,7 @@ impl Endpoint {
     pub fn is_local(&self) -> bool {
         match &self.address {
             Address::Tcp(addresses) => addresses.iter().all(|address| address.ip().is_loopback()),
-            Address::Unix(_) | Address::Memory(_) => true,
+            Address::Unix(_) | Address::Channel(_) | Address::Memory(_) => true,
         }
     }
 }
@@ -157,7 +174,9 @@ impl fmt::Display for Endpoint {
                 Some(address) => write!(formatter, "{address}"),
                 None => formatter.write_str(&self.authority),
             },
-            Address::Unix(path) => write!(formatter, "{}", path.display()),
+            Address::Unix(path) | Address::Channel(path) => {
+                write!(formatter, "{}", path.display())
+            }
             Address::Memory(name) => formatter.write_str(name),
         }
     }
@@ -297,19 +316,28 @@ mod tests {
     #[test]
     fn a_channel_is_its_path() {
         let endpoint = Endpoint::resolve(&target("shm:///run/a folder/x.shm")).unwrap();
-        assert_eq!(endpoint.address, Address::Unix(PathBuf::from("/run/a folder/x.shm")));
+        assert_eq!(endpoint.address, Address::Channel(PathBuf::from("/run/a folder/x.shm")));
         assert!(endpoint.is_local() && endpoint.tls.is_none() && endpoint.upgrade.is_none());
         assert_eq!(endpoint.to_string(), "/run/a folder/x.shm");
     }
 
     #[test]
     fn other_forms_are_refused_with_a_hint() {
-        for url in ["ftp://127.0.0.1/", "127.0.0.1:80", "http://", "http://u:p@127.0.0.1/"] {
+        for url in
+            ["ftp://127.0.0.1/", "127.0.0.1:80", "http://", "http://u:p@127.0.0.1/", "shm:/x"]
+        {
             let error = Endpoint::resolve(&target(url)).unwrap_err();
             assert!(matches!(error, TransportError::Url { .. }), "{url}: {error}");
             assert!(!error.to_string().contains("u:p"));
             assert!(error.hint().is_some());
         }
+    }
+
+    #[test]
+    fn an_unknown_scheme_is_told_which_there_are() {
+        let error = Endpoint::resolve(&target("ftp://127.0.0.1/")).unwrap_err();
+        let told = "the scheme `ftp` is none of http, https, smtp, smtps, shm";
+        assert_eq!(error.to_string(), format!("target ftp://127.0.0.1/: {told}"));
     }
 
     #[test]

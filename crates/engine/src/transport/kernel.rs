@@ -39,7 +39,7 @@ impl Network for Kernel {
                     }
                 }
             }
-            Address::Unix(path) => {
+            Address::Unix(path) | Address::Channel(path) => {
                 let socket = connected(UnixStream::connect(path), endpoint, exchange).await?;
                 match &endpoint.tls {
                     None => Ok(Stream::Unix(socket)),

@@ -22,6 +22,22 @@ pub enum Stream {
     Memory(DuplexStream),
 }
 
+impl Stream {
+    /// Whether it is TLS.
+    pub fn is_tls(&self) -> bool {
+        matches!(self, Self::Tls(_) | Self::TlsUnix(_))
+    }
+
+    /// What TLS agreed to speak (ALPN), if it did.
+    pub fn alpn(&self) -> Option<&[u8]> {
+        match self {
+            Self::Tls(stream) => stream.get_ref().1.alpn_protocol(),
+            Self::TlsUnix(stream) => stream.get_ref().1.alpn_protocol(),
+            Self::Tcp(_) | Self::Unix(_) | Self::Memory(_) => None,
+        }
+    }
+}
+
 macro_rules! on_stream {
     ($self:expr, $stream:ident => $body:expr) => {
         match $self.get_mut() {
@@ -59,6 +75,16 @@ impl AsyncWrite for Stream {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         on_stream!(self, stream => Pin::new(stream).poll_write_vectored(context, parts))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Tcp(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+            Self::Unix(stream) => stream.is_write_vectored(),
+            Self::TlsUnix(stream) => stream.is_write_vectored(),
+            Self::Memory(stream) => stream.is_write_vectored(),
+        }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -52,6 +52,7 @@ impl Tls {
         };
         let mut config = identify(builder, target)?;
         config.resumption = Resumption::disabled();
+        config.alpn_protocols = target.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         Ok(Self { config: Arc::new(config), server_name })
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use plan::load::{Model, Stop, Think};
 use plan::mix::Assignment;
 
+use super::bundle::Bundle;
 use super::job::Job;
 use super::lane::Lane;
 use super::room::{Room, Stage};
@@ -41,7 +42,7 @@ struct Pauses {
     refused: u32,
 }
 
-/// Starts the worker's share of connections or users; each is an actor of its own.
+/// Starts the worker's share of connections or users; each stream of the former and each of the latter is an actor.
 pub(super) fn start<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
     let brief = &room.brief;
     let share = Share { worker: room.worker, workers: brief.workers };
@@ -53,16 +54,20 @@ pub(super) fn start<C: Clock, N: Network, D: Driver>(room: &Rc<Room<C, N, D>>) {
         warm: RefCell::new(Turns::new(&brief.operations, brief.warm_seed(), share, u64::MAX)),
         measured: RefCell::new(Turns::new(&brief.operations, brief.trial.seed, share, below)),
     });
-    let (actors, spawn_rate, think) = match brief.load.model {
+    let (connections, spawn_rate, think) = match brief.load.model {
         Model::Users { users, spawn_rate, think } => (users, spawn_rate, think),
         _ => (brief.load.connections, f64::INFINITY, Think::Fixed { pause: Duration::ZERO }),
     };
-    for actor in (0..u64::from(actors)).filter(|&actor| share.owns(actor)) {
-        let comes_at = brief.timeline.start + spawn_offset(actor, spawn_rate);
-        let pauses = Pauses { think, seed: brief.trial.seed, place: actor << 32, refused: 0 };
-        room.actor_comes();
-        let lane = Lane::new(Rc::clone(room), Rc::new(Seat::new()));
-        spawn(room, act(lane, Rc::clone(&queue), comes_at, pauses));
+    let streams = u64::from(brief.load.streams);
+    for connection in (0..u64::from(connections)).filter(|&connection| share.owns(connection)) {
+        let bundle = Bundle::new(room);
+        for actor in connection * streams..(connection + 1) * streams {
+            let comes_at = brief.timeline.start + spawn_offset(actor, spawn_rate);
+            let pauses = Pauses { think, seed: brief.trial.seed, place: actor << 32, refused: 0 };
+            room.actor_comes();
+            let lane = Lane::new(Rc::clone(room), Rc::new(Seat::new()), Rc::clone(&bundle));
+            spawn(room, act(lane, Rc::clone(&queue), comes_at, pauses));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A lane: one operation after the other, on connections that it keeps.
 //!
-//! It does not care where operations come from. Today every connection belongs to one lane; a
-//! multiplexed one would be shared by several, each with a stream of its own.
+//! It does not care where operations come from, nor whether others have streams on the same connection
+//! (see `bundle`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -10,32 +10,14 @@ use std::task::{Context, Poll, Waker};
 
 use plan::load::Reuse;
 use record::{FailureKind, Outcome, Sample};
-use tokio::task::{JoinHandle, spawn_local};
 
+use super::bundle::{Bundle, Line};
 use super::job::Job;
 use super::room::{Room, Stage};
 use super::seat::Seat;
 use crate::clock::Clock;
-use crate::driver::{Call, Connected, Driver, Exchange};
+use crate::driver::{Call, Driver, Exchange};
 use crate::transport::Network;
-
-/// A connection in use, with the one stream that this lane has on it.
-///
-/// Fields are dropped in order: the stream before its connection, and then the connection's task.
-struct Line<D: Driver> {
-    stream: D::Stream,
-    _connection: D::Connection,
-    _background: Option<Background>,
-}
-
-/// The task of a connection; it ends with it.
-struct Background(JoinHandle<()>);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
 
 /// Performs operations.
 pub(super) struct Lane<C: Clock, N: Network, D: Driver> {
@@ -43,7 +25,9 @@ pub(super) struct Lane<C: Clock, N: Network, D: Driver> {
     pub(super) seat: Rc<Seat>,
     number: usize,
     /// By target.
-    lines: Vec<Option<Line<D>>>,
+    lines: Vec<Option<Line<C, N, D>>>,
+    /// The connections that its streams are on.
+    bundle: Rc<Bundle<C, N, D>>,
     /// The target of the last operation: the line that is watched while the lane rests.
     last: usize,
     /// Whether that line was seen to be alive just now.
@@ -67,12 +51,17 @@ pub(super) struct Ended {
 }
 
 impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
-    pub(super) fn new(room: Rc<Room<C, N, D>>, seat: Rc<Seat>) -> Self {
+    pub(super) fn new(
+        room: Rc<Room<C, N, D>>,
+        seat: Rc<Seat>,
+        bundle: Rc<Bundle<C, N, D>>,
+    ) -> Self {
         let number = room.watchdog.adopt(Rc::clone(&seat));
         let lines = room.brief.endpoints.iter().map(|_| None).collect();
         let mut exchange = Exchange::new(room.clock.clone());
         exchange.parts_after(room.brief.driver.span_names().len());
-        Self { room, seat, number, lines, last: 0, checked: false, exchange, detail: None }
+        let (last, checked, detail) = (0, false, None);
+        Self { room, seat, number, lines, bundle, last, checked, exchange, detail }
     }
 
     /// Performs one operation and records it, whatever happens.
@@ -127,9 +116,10 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
             return Err(Outcome::Abandoned);
         }
         let operation = &self.room.brief.prepared[job.assignment.operation].operation;
-        self.lines[job.target]
-            .take_if(|line| !self.room.brief.driver.fits(operation, &line.stream))
-            .inspect(|_| self.room.disconnected(false));
+        let line = self.lines[job.target].as_ref();
+        if line.is_some_and(|line| !self.room.brief.driver.fits(operation, &line.stream)) {
+            self.close(job.target, false);
+        }
         if let Some(line) = &mut self.lines[job.target] {
             // The peer may have closed it since it was last used; that must not fail the operation.
             let checked = std::mem::take(&mut self.checked) && was_last;
@@ -140,13 +130,12 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         }
         let deadline = job.acquired_at.saturating_add(self.room.brief.timeline.timeout);
         self.room.watchdog.watch(self.number, &self.seat, deadline);
-        let (room, seat) = (&*self.room, &self.seat);
+        let (room, seat) = (&self.room, &self.seat);
         self.exchange.if_late = FailureKind::ConnectTimeout;
-        let connecting = connect(room, job, &mut self.exchange);
-        match bounded(room, seat, connecting).await {
+        let joining = self.bundle.join(room, job, &mut self.exchange);
+        match bounded(room, seat, joining).await {
             Bounded::Done(Ok(line)) => {
                 self.lines[job.target] = Some(line);
-                self.room.connected();
                 Ok(())
             }
             Bounded::Done(Err((kind, detail))) => {
@@ -233,43 +222,26 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         );
         let spent = cut || !self.exchange.reusable;
         let planned = self.room.brief.load.reuse == Reuse::NewPerOperation;
-        if (spent || planned) && self.lines[target].take().is_some() {
-            self.room.disconnected(!planned);
+        let Some(line) = self.lines[target].as_ref().filter(|_| spent || planned) else { return };
+        if !planned && line.trunk.outlives_streams() {
+            self.lines[target] = None;
+        } else {
+            self.close(target, !planned);
         }
     }
 
     fn lose_idle(&mut self, target: usize) {
-        if self.lines[target].take().is_some() {
-            self.room.disconnected(true);
+        if self.close(target, true) {
             self.room.lost_idle();
         }
     }
-}
 
-impl<C: Clock, N: Network, D: Driver> Drop for Lane<C, N, D> {
-    fn drop(&mut self) {
-        for _ in self.lines.drain(..).flatten() {
-            self.room.disconnected(false);
-        }
-    }
-}
-
-/// Connects for this job and opens a stream.
-async fn connect<C: Clock, N: Network, D: Driver>(
-    room: &Room<C, N, D>,
-    job: &Job,
-    exchange: &mut Exchange<C>,
-) -> Result<Line<D>, (FailureKind, String)> {
-    let endpoint = &room.brief.endpoints[job.target];
-    let operation = &room.brief.prepared[job.assignment.operation].operation;
-    let driver = &room.brief.driver;
-    let stream = room.network.open(endpoint, exchange).await?;
-    let Connected { mut connection, background } =
-        driver.connect(operation, endpoint, stream, exchange).await?;
-    let background = background.map(|task| Background(spawn_local(task)));
-    match driver.open_stream(&mut connection) {
-        Some(stream) => Ok(Line { stream, _connection: connection, _background: background }),
-        None => Err((FailureKind::Closed, "a new connection carries no stream".to_owned())),
+    /// Gives up a stream and its connection; gives whether nobody had done so before.
+    fn close(&mut self, target: usize, given_up: bool) -> bool {
+        let Some(Line { stream, trunk }) = self.lines[target].take() else { return false };
+        drop(stream);
+        self.bundle.forget(target, &trunk);
+        trunk.end(given_up)
     }
 }
 

@@ -6,13 +6,14 @@
 //!
 //! In reading order: what a worker is told (`brief`), whose turn it is (`turns`), the state that its
 //! tasks share (`room`, with `pool`, `seat`, `gauge`), the sources of operations (`pacer`, `actors`),
-//! the performing (`lane`, `watchdog`), the hand-over of windows (`roller`,
+//! the performing (`lane`, `bundle`, `watchdog`), the hand-over of windows (`roller`,
 //! `backlog`), and the course of it all
 //! (`shift`).
 
 mod actors;
 mod backlog;
 mod brief;
+mod bundle;
 mod gauge;
 mod job;
 mod lane;

@@ -9,6 +9,7 @@ use plan::load::ArrivalProcess;
 use plan::mix::Mix;
 use plan::schedule::Schedule;
 
+use super::bundle::Bundles;
 use super::job::Job;
 use super::lane::Lane;
 use super::room::{Room, Stage};
@@ -30,12 +31,13 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
     let length = Duration::from_nanos(timeline.measure_from - timeline.warm_from);
     let seed = brief.warm_seed();
     let schedule = Schedule::warm_up(process, length, &brief.trial);
+    let mut bundles = Bundles::new(room);
     let mut warm = Arrivals::new(schedule, Mix::new(&brief.operations, seed), share);
-    follow(room, &mut warm, timeline.warm_from, seed).await;
+    follow(room, &mut bundles, &mut warm, (timeline.warm_from, seed)).await;
     let (schedule, seed) =
         (Schedule::of_trial(process, brief.load.stop, &brief.trial), brief.trial.seed);
     let mut arrivals = Arrivals::new(schedule, Mix::new(&brief.operations, seed), share);
-    follow(room, &mut arrivals, timeline.measure_from, seed).await;
+    follow(room, &mut bundles, &mut arrivals, (timeline.measure_from, seed)).await;
     if let Some(offset) = arrivals.cut_at() {
         room.end_measuring(timeline.measure_from + offset);
     }
@@ -45,9 +47,9 @@ pub(super) async fn pace<C: Clock, N: Network, D: Driver>(
 /// once, in order: nothing is skipped, nothing is slowed down.
 async fn follow<C: Clock, N: Network, D: Driver>(
     room: &Rc<Room<C, N, D>>,
+    bundles: &mut Bundles<C, N, D>,
     arrivals: &mut Arrivals,
-    from: u64,
-    seed: u64,
+    (from, seed): (u64, u64),
 ) {
     for (offset, assignment) in arrivals {
         let intended_at = from + offset;
@@ -60,7 +62,8 @@ async fn follow<C: Clock, N: Network, D: Driver>(
         let job =
             Job { assignment, target, seed, intended_at, dispatched_at: now, acquired_at: now };
         if let Some(seat) = room.dispatch(job) {
-            spawn(room, serve(Lane::new(Rc::clone(room), seat), target));
+            let bundle = bundles.place(room, target);
+            spawn(room, serve(Lane::new(Rc::clone(room), seat, bundle), target));
         }
     }
 }

@@ -76,7 +76,8 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
             window: timeline.window,
         };
         let recorder = Recorder::new(worker, &brief.layout, phases, brief.samples.is_some());
-        let limit = brief.share(u64::from(brief.load.connections), worker);
+        let connections = brief.share(u64::from(brief.load.connections), worker);
+        let limit = connections * u64::from(brief.load.streams);
         let pools = brief.endpoints.iter().map(|_| Pool::new(limit)).collect();
         let in_flight_cap = brief.share(brief.in_flight_cap, worker).max(1);
         Self {

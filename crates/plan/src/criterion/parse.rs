@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
         if let (Some(rate), Some(per_second)) = (row(&RATES, name), units::parse_rate(bound.text)) {
             return Some((Metric::Rate(rate), per_second));
         }
-        if let Some(count) = row(&COUNTS, name) {
+        if let Some(count) = row(&COUNTS, name).or_else(|| self.names.failure(name)) {
             return match bound.text.parse::<u64>() {
                 Ok(number) => Some((Metric::Count(count), number as f64)),
                 Err(_) => self.expected("a whole number", bound, "a count"),
@@ -251,6 +251,7 @@ impl<'a> Parser<'a> {
         let known = PERCENTILES.into_iter().chain(["mean", "max"]);
         let known = known.chain(COUNTS.iter().map(|(name, _)| *name));
         let known = known.chain(["offered", "completed", "goodput"]);
+        let known = known.chain(self.names.failures.iter().copied());
         self.refuse(Diagnostic::unknown("metric", name, metric.span, known))
     }
 
@@ -287,8 +288,11 @@ impl<'a> Parser<'a> {
             Part::Count(count)
         } else if items.contains(&word.text) {
             Part::Item(word.text.to_owned())
+        } else if let Some(count) = self.names.failure(word.text) {
+            Part::Count(count)
         } else {
             let known = items.into_iter().chain(COUNTS.iter().map(|(name, _)| *name));
+            let known = known.chain(self.names.failures.iter().copied());
             let problem = Diagnostic::unknown("item or count", word.text, word.span, known);
             return self.refuse(problem);
         };

@@ -11,8 +11,9 @@ fn names() -> Names {
         operations: vec![
             named("register", &[], &["connect", "tls", "first_byte"]),
             named("multicast", &["targets", "delivered"], &["connect", "tls", "accepted"]),
-            named("tls", &[], &["connect", "tls"]),
+            named("tls", &["reset"], &["connect", "tls"]),
         ],
+        failures: &["timeout", "tls", "reset", "wrong_content"],
         recordings: vec![Recording {
             window: Duration::from_secs(1),
             measure: Some(Duration::from_secs(60)),
@@ -71,6 +72,41 @@ fn the_grammar() {
         assert_eq!(parsed.metric, metric, "{text}");
         assert_eq!(parsed.comparison, comparison, "{text}");
         assert!((parsed.bound - bound).abs() < 1e-12 * bound.max(1.0), "{text}");
+    }
+}
+
+#[test]
+fn kinds_of_failure_are_counted_by_their_names() {
+    let asked = |text: &str| {
+        let parsed = parse(text);
+        (parsed.operation.unwrap_or_default(), parsed.metric)
+    };
+    let count = |kind| Metric::Count(Count::FailedAs(kind));
+    assert_eq!(asked("wrong_content == 0"), (String::new(), count("wrong_content")));
+    assert_eq!(asked("register timeout <= 3"), ("register".to_owned(), count("timeout")));
+    assert_eq!(asked("tls tls == 0"), ("tls".to_owned(), count("tls")));
+    assert_eq!(asked("tls == 0 over 5s windows"), (String::new(), count("tls")));
+    let over = |text: &str| match parse(text).metric {
+        Metric::Ratio(over, _) => over.part,
+        _ => panic!("{text} is no ratio"),
+    };
+    assert_eq!(over("timeout / planned < 1%"), Part::Count(Count::FailedAs("timeout")));
+    assert_eq!(over("multicast reset / planned < 1%"), Part::Count(Count::FailedAs("reset")));
+    assert_eq!(
+        over("tls reset / planned < 1%"),
+        Part::Item("reset".to_owned()),
+        "its item is meant"
+    );
+    let json = serde_json::to_value(parse("wrong_content == 0")).unwrap();
+    assert_eq!(json["metric"], serde_json::json!({"count": {"failed_as": "wrong_content"}}));
+    for (text, label) in [
+        ("wrong_contents == 0", "did you mean `wrong_content`?"),
+        ("register timeouts == 0", "did you mean `timeout`?"),
+        ("multicast rest / planned == 0", "did you mean `reset`?"),
+        ("wrong_content == none", "a count"),
+        ("wrong_content < 1%", "a count"),
+    ] {
+        assert_eq!(problems(text)[0].1, label, "{text}");
     }
 }
 

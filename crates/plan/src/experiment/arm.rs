@@ -71,6 +71,7 @@ impl<'a> Arms<'a> {
         let before = reading.problems.len();
         let operations = reading.operations(&listed);
         let targets = reading.targets;
+        problems.extend(load::without_streams(reader.table("load"), &load, &operations, known));
         let told =
             told::expectations(&reader.tables("observer"), (system.as_ref(), &operations), known);
         problems.extend(told.problems);

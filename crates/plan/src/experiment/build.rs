@@ -72,6 +72,7 @@ pub fn load(
         adaptive,
         arms: built.arms,
         trials,
+        spare: built.blocks.spare,
         criteria,
         comparisons: built.comparisons,
         secrets,
@@ -183,6 +184,7 @@ impl Built {
 fn names(arms: &[Arm], world: World<'_>) -> Names {
     let operations = arms.iter().flat_map(|arm| &arm.operations);
     let mut names = Names::of(operations, |protocol| world.known.spans(protocol));
+    names.failures = world.known.failures();
     let loads = arms.iter().map(|arm| &arm.load);
     names.recordings = loads
         .map(|load| Recording { window: load.window(), measure: load.measure_time() })

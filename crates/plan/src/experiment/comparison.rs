@@ -128,18 +128,19 @@ fn text(node: &Node) -> String {
 pub(super) fn undecidable(
     comparisons: &[Comparison],
     arms: &[Combination<'_>],
-    blocks: u32,
+    (whole, spare): (u32, u32),
     span: Span,
 ) -> Option<Diagnostic> {
     let tests = |one: &Comparison| pairs(one, arms) * one.metrics.len();
     let tests: usize = comparisons.iter().map(tests).sum();
     let needed = fewest_blocks(tests);
-    if tests == 0 || u64::from(blocks) >= needed {
+    if tests == 0 || u64::from(whole) >= needed {
         return None;
     }
-    let message = format!("{blocks} blocks cannot decide {tests} comparisons");
+    let besides = if spare == 0 { String::new() } else { format!(" beside {spare} spare ones") };
+    let message = format!("{whole} blocks{besides} cannot decide {tests} comparisons");
     let label = "the smallest p-value that they can give, corrected, is above 5 %";
-    let hint = format!("write blocks = {needed} or more in [design]");
+    let hint = format!("write blocks = {} or more in [design]", needed + u64::from(spare));
     Some(Diagnostic::new(span, message, label).with_hint(hint))
 }
 

@@ -18,6 +18,7 @@ const FEWEST_PAIRS: u64 = 2;
 pub(super) struct Design<'a> {
     blocks: Option<u64>,
     blocks_span: Span,
+    spare: Option<(u64, Span)>,
     order: Option<(Order, Span)>,
     exclude: Vec<&'a Table>,
     exclude_span: Span,
@@ -39,6 +40,10 @@ impl<'a> Design<'a> {
         let design = Self {
             blocks_span: span(&mut reader, "blocks"),
             blocks: reader.count("blocks", 1, 10_000),
+            spare: {
+                let span = span(&mut reader, "spare");
+                reader.count("spare", 0, 10_000).map(|spare| (spare, span))
+            },
             order: reader.parsed("order", "\"random\" or \"abba\"", order),
             exclude_span: span(&mut reader, "exclude"),
             exclude: reader.tables("exclude"),
@@ -112,7 +117,14 @@ impl<'a> Design<'a> {
     ) -> Blocks {
         let default = if comparisons.is_empty() { 1 } else { BLOCKS };
         let count = self.blocks.unwrap_or(default) as u32;
-        problems.extend(super::comparison::undecidable(comparisons, arms, count, self.blocks_span));
+        let spare = self.spare(count, problems);
+        let whole = count - spare;
+        problems.extend(super::comparison::undecidable(
+            comparisons,
+            arms,
+            (whole, spare),
+            self.blocks_span,
+        ));
         if let Some((Order::Abba, span)) = self.order
             && !count.is_multiple_of(2)
         {
@@ -133,7 +145,20 @@ impl<'a> Design<'a> {
             }
         });
         let order = self.order.unwrap_or_default().0;
-        Blocks { count, order, aa, duet: self.duet.is_some() }
+        Blocks { count, order, aa, duet: self.duet.is_some(), spare }
+    }
+
+    /// Of so many blocks, how many may go without a trial.
+    fn spare(&self, blocks: u32, problems: &mut Vec<Diagnostic>) -> u32 {
+        let Some((spare, span)) = self.spare else { return 0 };
+        if spare < u64::from(blocks) {
+            return spare as u32;
+        }
+        let message = format!("spare = {spare} of {blocks} blocks leaves none to judge");
+        let problem = Diagnostic::new(span, message, "needs to be fewer than the blocks");
+        problems
+            .push(problem.with_hint("spare what may be lost to a busy machine, such as a third"));
+        0
     }
 
     /// What keeps both arms of a block from being executed at the same time, if that is asked for.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Table};
-use crate::fault::{Action, Fault};
+use crate::fault::{Action, Fault, Whom};
 use crate::load::Load;
 use crate::units::format_duration;
 
@@ -20,7 +20,7 @@ pub(super) fn read(
     let mut faults: Vec<(Fault, Span)> = Vec::new();
     for table in tables {
         let mut reader = Reader::new(table);
-        let process = process(&mut reader, table, started);
+        let whom = whom(&mut reader, table, started);
         let at = reader.duration("at");
         if table.get("at").is_none() {
             reader.missing("at", "at = \"20s\"");
@@ -36,50 +36,75 @@ pub(super) fn read(
             let problem = Diagnostic::new(span, "a process cannot stay frozen", "until when?");
             reader.problem(problem.with_hint("add for = \"5s\""));
         }
+        if let (Some(whom), Some((action, _)), Some((_, span))) = (&whom, action, undone_after) {
+            unstartable(whom, action, span).into_iter().for_each(|problem| reader.problem(problem));
+        }
         if let Some((at, span)) = at {
             too_late(at, span, load).into_iter().for_each(|problem| reader.problem(problem));
         }
         problems.extend(reader.finish());
-        if let (Some(process), Some((at, span)), Some((action, _))) = (process, at, action) {
+        if let (Some(whom), Some((at, span)), Some((action, _))) = (whom, at, action) {
             let undone_after = undone_after.map(|(after, _)| after);
-            faults.push((Fault { process, at, action, undone_after }, span));
+            faults.push((Fault { whom, at, action, undone_after }, span));
         }
     }
     problems.extend(overlapping(&faults));
     faults.into_iter().map(|(fault, _)| fault).collect()
 }
 
+/// A part that is to be started again after it was killed or stopped: the run does not know how.
+fn unstartable(whom: &Whom, action: Action, span: Span) -> Option<Diagnostic> {
+    if whom.part.is_none() || action == Action::Freeze {
+        return None;
+    }
+    let message =
+        format!("the run cannot start `{whom}` again, which {} has started", whom.process);
+    let problem = Diagnostic::new(span, message, "only a frozen part goes on after this time");
+    Some(
+        problem
+            .with_hint(format!("leave `for` out: {} starts its part again, or not", whom.process)),
+    )
+}
+
 /// Faults of a process that another one has not given back yet: there is nothing to be hit, and
 /// what undoes the first would end the second, or start again what runs.
 fn overlapping(faults: &[(Fault, Span)]) -> Vec<Diagnostic> {
     let mut sorted: Vec<_> = faults.iter().collect();
-    sorted.sort_by_key(|(fault, _)| (&fault.process, fault.at));
-    let same = |pair: &&[&(Fault, Span)]| pair[0].0.process == pair[1].0.process;
-    let told = |pair: &[&(Fault, Span)]| {
-        let [(first, _), (second, span)] = pair else { return None };
-        let back = first.undone_after.map(|after| first.at.saturating_add(after));
-        if back.is_some_and(|back| back <= second.at) {
-            return None;
-        }
-        let message = format!("`{}` is not back from the fault before this one", first.process);
+    sorted.sort_by_key(|(fault, _)| fault.at);
+    let told = |(place, (second, span)): (usize, &&(Fault, Span))| {
+        let before = sorted[..place].iter().rev().map(|(first, _)| first);
+        let first = before
+            .filter(|first| first.whom.touches(&second.whom))
+            .find(|first| !first.is_over(second.at))?;
+        let message = format!("`{}` is not back from the fault before this one", first.whom);
         let problem = Diagnostic::new(*span, message, format!("already under way: {first}"));
         Some(problem.with_hint("write a later `at`, or a shorter `for` in the other"))
     };
-    sorted.windows(2).filter(same).filter_map(told).collect()
+    sorted.iter().enumerate().filter_map(told).collect()
 }
 
-fn process(reader: &mut Reader<'_>, table: &Table, started: &[String]) -> Option<String> {
-    let Some((name, span)) = reader.string("process") else {
+fn whom(reader: &mut Reader<'_>, table: &Table, started: &[String]) -> Option<Whom> {
+    let Some((text, span)) = reader.string("process") else {
         if table.get("process").is_none() {
             reader.missing("process", "process = \"system\"");
         }
         return None;
     };
-    if !started.iter().any(|known| known == name) {
+    let whom = Whom::named(text, started);
+    if whom.is_none() {
+        // Which parts there are, only the process itself can say.
+        let process = text.split_once('.').map_or(text, |(process, _)| process);
         let known = started.iter().map(String::as_str);
-        reader.problem(Diagnostic::unknown("process", name, span, known));
+        reader.problem(match started.iter().any(|known| known == process) {
+            true => Diagnostic::new(
+                span,
+                format!("`{text}` names no part"),
+                "expected a name behind the dot",
+            ),
+            false => Diagnostic::unknown("process", process, span, known),
+        });
     }
-    Some(name.to_owned())
+    whom
 }
 
 fn action(text: &str) -> Option<Action> {

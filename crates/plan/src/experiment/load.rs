@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::factor::Combination;
-use super::request::Inputs;
+use super::request::{Inputs, Known};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Reader, Table, Value};
 use crate::hash;
 use crate::load::{
     ArrivalProcess, Load, Model, Reuse, Spacing, Stage, SteadyState, Stop, Think, WarmUp,
 };
+use crate::operation::Operation;
 use crate::units;
 
 /// Keys that each choose a model; at most one may stand.
@@ -25,6 +26,9 @@ const COMPANIONS: [(&str, &[&str]); 4] = [
     ("spawn_rate", &["users"]),
     ("think", &["users"]),
 ];
+
+/// Keys beside which streams mean nothing: such a connection carries one operation at a time.
+const ONE_AT_A_TIME: [&str; 2] = ["users", "new_connections"];
 
 /// Measure phase where the file names no end.
 const DURATION: Duration = Duration::from_secs(60);
@@ -65,6 +69,7 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
         warm_up,
         timeout: positive(&mut reader, "timeout").unwrap_or(TIMEOUT),
         connections: connections(&mut reader, &model),
+        streams: reader.count("streams", 1, 10_000).map_or(1, |count| count as u32),
         reuse: match reader.boolean("new_connections") {
             Some(true) => Reuse::NewPerOperation,
             _ => Reuse::KeepAlive,
@@ -85,6 +90,13 @@ fn conflicts(table: &Table, problems: &mut Vec<Diagnostic>) {
         for pair in present.windows(2) {
             let message = format!("`{}` and `{}` exclude each other", pair[0].key, pair[1].key);
             problems.push(Diagnostic::new(pair[1].key_span, message, "keep one of them"));
+        }
+    }
+    let streams = table.get("streams");
+    for other in ONE_AT_A_TIME.iter().filter_map(|key| table.get(key)) {
+        if let Some(entry) = streams.filter(|_| other.node.value != Value::Boolean(false)) {
+            let message = format!("`streams` and `{}` exclude each other", other.key);
+            problems.push(Diagnostic::new(entry.key_span, message, "keep one of them"));
         }
     }
     for (key, owners) in COMPANIONS {
@@ -299,6 +311,24 @@ fn steady_state(reader: &mut Reader<'_>) -> SteadyState {
     reader
         .parsed("steady_state", "\"required\" or \"reported\"", parse)
         .map_or(SteadyState::Required, |(state, _)| state)
+}
+
+/// Streams for an operation of a protocol that has none.
+pub(super) fn without_streams(
+    table: Option<&Table>,
+    load: &Load,
+    operations: &[Operation],
+    known: &dyn Known,
+) -> Option<Diagnostic> {
+    let entry = table?.get("streams").filter(|_| load.streams > 1)?;
+    let one = operations.iter().find(|one| !known.manner(&one.protocol).multiplexes)?;
+    let message = format!(
+        "{} streams on a connection, of which `{}` carries one operation at a time",
+        load.streams, one.protocol
+    );
+    let label = format!("operation `{}` speaks `{}`", one.name, one.protocol);
+    let problem = Diagnostic::new(entry.key_span, message, label);
+    Some(problem.with_hint("write http2 = { … } in the operation, or raise `connections` instead"))
 }
 
 /// The problem that there is no `[load]` at all.

@@ -266,20 +266,22 @@ impl Reading<'_> {
     /// One target for all operations: its own, the file's, or the system's.
     fn fixed(&mut self, operation: &mut Operation, own: Option<&Node>, table: &Table) {
         let inputs = self.world.inputs;
+        let manner = self.world.known.manner(&operation.protocol);
         let target = match own {
             Some(node) => target::own(node, self.shared, inputs, self.problems),
             None => self.shared.cloned().filter(|target| !target.url.is_empty()),
         };
         let target = match target {
-            None if own.is_none() && self.system => Some(target::of_system(&operation.protocol)),
+            None if own.is_none() && self.system => Some(target::of_system(manner.scheme)),
             other => other,
         };
         if let Some(target) = target {
+            let target = Target { alpn: manner.alpn, ..target };
             operation.target = TargetOf::Fixed(self.place(target));
         } else if own.is_none() {
             let message = format!("operation `{}` has no target", operation.name);
             let problem = Diagnostic::new(table.span, message, "nowhere to send it");
-            let example = format!("{}://127.0.0.1:8080", operation.protocol);
+            let example = format!("{}://127.0.0.1:8080", manner.scheme);
             let hint = format!("add [target] with url = \"{example}\"");
             self.problems.push(problem.with_hint(hint));
         }
@@ -299,10 +301,12 @@ impl Reading<'_> {
         let Some((file, span)) = file else { return };
         match request_list::read(file, format, self.world.inputs) {
             Ok(list) => {
-                let places: Vec<usize> = list
-                    .iter()
-                    .map(|entry| self.place(target::elsewhere(entry.origin.clone(), self.shared)))
-                    .collect();
+                let alpn = self.world.known.manner(&operation.protocol).alpn;
+                let place = |entry: &request_list::Listed| {
+                    let elsewhere = target::elsewhere(entry.origin.clone(), self.shared);
+                    self.place(Target { alpn, ..elsewhere })
+                };
+                let places: Vec<usize> = list.iter().map(place).collect();
                 operation.target = TargetOf::ByRow(Arc::from(places));
                 operation.requests = Some(list.into_iter().map(|entry| entry.request).collect());
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Colour, Diagnostic, Sources};
 use crate::document::Table;
-use crate::operation::{Operation, Part};
+use crate::operation::{Manner, Operation, Part};
 use crate::plan::Plan;
 use crate::secret::Secrets;
 use crate::target::Target;
@@ -47,8 +47,18 @@ pub trait Known {
         None
     }
 
+    /// How a protocol is spoken.
+    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+        Manner::plain(protocol)
+    }
+
     /// Names of the spans that a protocol stamps by itself, after those of connecting.
     fn spans(&self, _protocol: &str) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Names of the kinds of failure.
+    fn failures(&self) -> &'static [&'static str] {
         &[]
     }
 

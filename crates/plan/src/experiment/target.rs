@@ -76,9 +76,9 @@ pub(super) fn elsewhere(url: String, shared: Option<&Target>) -> Target {
     Target { url, connect_to: None, unix_socket: None, ..base }
 }
 
-/// The address where a system that we start answers this protocol.
-pub(super) fn of_system(protocol: &str) -> Target {
-    Target { url: format!("{protocol}://{{system.{protocol}}}"), ..Target::default() }
+/// The address where a system that we start answers at addresses of this scheme.
+pub(super) fn of_system(scheme: &str) -> Target {
+    Target { url: format!("{scheme}://{{system.{scheme}}}"), ..Target::default() }
 }
 
 /// Scheme, host and port, without a slash at the end; of a channel its path, which counts from the

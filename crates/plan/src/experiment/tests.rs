@@ -7,7 +7,7 @@ use super::*;
 use crate::diagnostic::Colour;
 use crate::document::{self, Value};
 use crate::load::{ArrivalProcess, Model, Reuse, Spacing, SteadyState, Stop, Think, WarmUp};
-use crate::operation::{Part, RowOrder, TargetOf, part_names};
+use crate::operation::{Manner, Part, RowOrder, TargetOf, part_names};
 use crate::plan::Plan;
 use crate::process::{Ready, Start};
 use crate::template::Template;
@@ -22,6 +22,7 @@ mod folder;
 mod levels;
 mod parts;
 mod schema;
+mod streams;
 mod told;
 
 /// Files and environment in memory.
@@ -61,7 +62,14 @@ struct Build;
 
 impl Known for Build {
     fn protocols(&self) -> &[&str] {
-        &["http", "smtp", "shm"]
+        &["http", "http2", "smtp", "shm"]
+    }
+
+    fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {
+        match protocol {
+            "http2" => Manner { scheme: "http", alpn: Some("h2"), multiplexes: true },
+            other => Manner::plain(other),
+        }
     }
 
     fn spans(&self, protocol: &str) -> &'static [&'static str] {

@@ -294,6 +294,7 @@ fn settings(flags: &SearchFlags, plan: &Plan) -> Result<Settings, Problem> {
         operations: operations(&plan.criteria),
         fewest: fewest(&plan.criteria),
         confirmations: flags.confirm,
+        narrowing: flags.narrow,
         noisy_host: flags.noisy_host,
         most_trials: if flags.noisy_host { MANY_TRIALS } else { MOST_TRIALS },
         seed: plan.seed,

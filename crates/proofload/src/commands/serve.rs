@@ -5,51 +5,31 @@ use std::fs;
 
 use plan::diagnostic::near_miss;
 use plan::experiment::{BadSetting, Tells, Wrong};
-use serving::error::{BadOption, BadOptions, Kind, ServeError};
+use serving::error::{BadOption, Kind, ServeError};
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start::System;
 
 use crate::cli::ServeArgs;
 use crate::exit::Exit;
 use crate::message::Problem;
 use crate::output;
 
-/// What serves a system.
-type Serve = fn(&Options) -> Result<(), ServeError>;
-/// What says whether it would.
-type Check = fn(&Options) -> Result<(), BadOptions>;
-
 /// The bundled systems and their companions.
-const TABLE: &[(&str, Serve, Check)] = &[
-    ("truth", |options| truth::serve(options, announce), truth::check),
-    ("registry", |options| registry::serve(options, announce), registry::check),
-    ("mail", |options| mail::serve(options, announce), mail::check),
-    ("mail-crowd", |options| mail::crowd::serve(options, announce), mail::crowd::check),
-    ("search-front", |options| search::front::serve(options, announce), search::front::check),
-    (
-        "registry-receivers",
-        |options| registry::receivers::serve(options, announce),
-        registry::receivers::check,
-    ),
-    ("search", |options| search::server::serve(options, announce), search::server::check),
-    (
-        "search-embedder",
-        |options| search::server::serve_embedder(options, announce),
-        search::server::check_embedder,
-    ),
-    (
-        "search-index",
-        |options| search::server::serve_index(options, announce),
-        search::server::check_index,
-    ),
-    ("exchange", |options| exchange::front::serve(options, announce), exchange::front::check),
-    (
-        "exchange-producer",
-        |options| exchange::producer::serve(options, announce),
-        exchange::producer::check,
-    ),
-    ("search-judge", |options| search::judge::serve(options, announce), search::judge::check),
-    ("monitor", |options| edge::monitor::serve(options, announce), edge::monitor::check),
+const TABLE: &[System] = &[
+    truth::SYSTEM,
+    registry::SYSTEM,
+    mail::SYSTEM,
+    mail::crowd::SYSTEM,
+    search::front::SYSTEM,
+    registry::receivers::SYSTEM,
+    search::server::SYSTEM,
+    search::server::EMBEDDER,
+    search::server::INDEX,
+    exchange::front::SYSTEM,
+    exchange::producer::SYSTEM,
+    search::judge::SYSTEM,
+    edge::monitor::SYSTEM,
 ];
 
 /// Their names.
@@ -57,7 +37,7 @@ pub const NAMES: &[&str] = &{
     let mut names = [""; TABLE.len()];
     let mut place = 0;
     while place < TABLE.len() {
-        names[place] = TABLE[place].0;
+        names[place] = TABLE[place].name;
         place += 1;
     }
     names
@@ -65,11 +45,9 @@ pub const NAMES: &[&str] = &{
 
 /// What a system finds wrong with its settings; nothing where there is no such system.
 pub fn settings(system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
-    let Some((.., check)) = TABLE.iter().find(|(name, ..)| *name == system) else {
-        return Vec::new();
-    };
+    let Some(found) = TABLE.iter().find(|one| one.name == system) else { return Vec::new() };
     let settings = set.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect();
-    let bad = check(&Options { settings, ..Options::default() }).err().unwrap_or_default();
+    let bad = (found.check)(&Options { settings, ..Options::default() }).err().unwrap_or_default();
     let wrong = |BadOption { key, what, kind }| {
         let kind = match kind {
             Kind::Value => Wrong::Value,
@@ -111,14 +89,14 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let refused = |error: &ServeError| refused(&args.system, error);
     let options = Options::parse(Some(&args.listen), &args.set)
         .map_err(|bad| refused(&ServeError::Options(bad)))?;
-    let Some((_, serve, _)) = TABLE.iter().find(|(name, ..)| *name == args.system) else {
+    let Some(system) = TABLE.iter().find(|one| one.name == args.system) else {
         let near = near_miss(&args.system, NAMES);
         let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
         return Err(Problem::usage(format!("no system is called \"{}\"", args.system))
             .hint(format!("{near}the bundled ones are: {}", NAMES.join(", "))));
     };
-    take_name(&args.system);
-    serve(&options).map_err(|error| refused(&error))?;
+    take_name(system.name);
+    system.serve(&options, announce).map_err(|error| refused(&error))?;
     Ok(Exit::Passed)
 }
 
@@ -224,7 +202,7 @@ mod tests {
     #[test]
     fn every_setting_is_described() {
         let mut missing = Vec::new();
-        for (system, ..) in TABLE {
+        for system in NAMES {
             let (_, pages) =
                 PAGES.iter().find(|(name, _)| name == system).expect("each system has a page");
             let lists = match *system {

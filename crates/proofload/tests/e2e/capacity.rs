@@ -1,8 +1,9 @@
 //! The search for capacity: an interval around what queueing theory says, a whole record when it is stopped,
 //! and clear words where it cannot begin.
 //!
-//! The short form looks at the structure of the answer and, loosely, at its place. `PROOFLOAD_PROOF=1` searches
-//! with trials long enough for the interval to hold the closed form, which takes minutes on an idle machine.
+//! The short form searches a queue with evenly spaced arrivals, which a crowded machine does not move. `PROOFLOAD_PROOF=1`
+//! searches queues with random arrivals, with trials long enough for the interval to hold the closed form, which takes
+//! minutes on an idle machine.
 
 use record::summary::{Capacity, CapacityEnding, StepResult, Summary};
 use rustix::process::Signal;
@@ -91,55 +92,90 @@ fn md1(served: f64, bound: f64, share: f64) -> f64 {
     low
 }
 
-/// What is searched for; slow queues, so that the milliseconds by which a shared machine is late move nothing:
-/// the mode and rate of the truth system, the criterion, and the capacity that follows.
+/// What is searched for: the mode and rate of the truth system, how arrivals are spaced, the criterion, and the
+/// capacity that follows.
 struct Case {
     mode: &'static str,
     served: u32,
+    arrivals: &'static str,
     criterion: &'static str,
     truth: f64,
 }
 
-/// The short form has one queue, trials of a second or two, and a loose bound: its interval may miss the truth
-/// by half. The long form must hold it.
+/// How often a search that this machine spoiled is made.
+const ATTEMPTS: u32 = 3;
+
+/// The short form has one queue with evenly spaced arrivals. Up to its rate nobody waits, and an operation takes a
+/// tenth of the bound; just above it most take several times that: nine bounds of lateness, for a fifth of all
+/// operations, are what a crowded machine would need to move an end. The long form has random arrivals. Both intervals
+/// must hold the truth.
 #[test]
 fn the_search_brackets_a_known_capacity() {
     let is_proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    let short = ["--trial", "1s", "--longest", "2s", "--precision", "25%", "--confirm", "1"];
-    let long = ["--trial", "5s", "--longest", "20s", "--precision", "10%", "--max", "400/s"];
-    let (flags, slack) = if is_proof { (&long, 1.0) } else { (&short, 1.5) };
+    let short: &[&str] =
+        &["--from", "22/s", "--trial", "1500ms", "--longest", "1500ms", "--confirm", "1"];
+    let long: &[&str] = &["--trial", "5s", "--longest", "20s", "--max", "400/s"];
+    let precision = ["--precision", if is_proof { "10%" } else { "25%" }];
+    let flags = [if is_proof { long } else { short }, &precision].concat();
     for case in cases(is_proof) {
-        let lab = if is_proof { Lab::alone() } else { Lab::new() };
-        let file = experiment(case.mode, case.served, case.criterion);
-        let (summary, capacity, bracketed) = search(&lab, &file, flags);
-        assert_record(&lab, &summary, &capacity);
-        let (mode, truth) = (case.mode, case.truth);
-        println!("{mode}: {:?} – {:?}, truth {truth:.1}", capacity.low, capacity.high);
-        assert!(bracketed || !is_proof, "{mode}: {:?}", summary.verdict);
-        if bracketed {
-            let low = capacity.low.expect("a low end");
-            let high = capacity.high.expect("a high end");
-            assert!(
-                low <= slack * truth && truth <= slack * high,
-                "{mode}: {low} – {high}, {truth}"
-            );
-            assert_eq!(capacity.limited_by.as_deref(), Some(case.criterion));
-            assert!(capacity.achieved.expect("achieved") > 0.7 * low);
-            let confirmation = capacity.confirmation.expect("confirmed");
-            assert!(confirmation.passed >= 1, "{confirmation:?}");
-        }
+        let answered = (1..=ATTEMPTS).any(|attempt| {
+            let lab = if is_proof { Lab::alone() } else { Lab::new() };
+            let held = holds_the_truth(&lab, &case, &flags);
+            if !held {
+                println!(
+                    "{}: attempt {attempt} of {ATTEMPTS} was spoiled by this machine",
+                    case.mode
+                );
+            }
+            held
+        });
+        assert!(answered || !is_proof, "{}: no attempt was left alone", case.mode);
     }
 }
 
+/// Whether the search came to an answer, which is then right.
+fn holds_the_truth(lab: &Lab, case: &Case, flags: &[&str]) -> bool {
+    let spacing = format!("[load]\narrivals = \"{}\"\n", case.arrivals);
+    let file = experiment(case.mode, case.served, case.criterion).replace("[load]\n", &spacing);
+    let (summary, capacity, bracketed) = search(lab, &file, flags);
+    assert_record(lab, &summary, &capacity);
+    let (mode, truth) = (case.mode, case.truth);
+    println!("{mode}: {:?} – {:?}, truth {truth:.1}", capacity.low, capacity.high);
+    if bracketed {
+        let low = capacity.low.expect("a low end");
+        let high = capacity.high.expect("a high end");
+        assert!(low <= truth && truth <= high, "{mode}: {low} – {high}, {truth}");
+        assert_eq!(capacity.limited_by.as_deref(), Some(case.criterion));
+        assert!(capacity.achieved.expect("achieved") > 0.7 * low);
+        let confirmation = capacity.confirmation.expect("confirmed");
+        assert!(confirmation.passed >= 1, "{confirmation:?}");
+    }
+    bracketed
+}
+
 fn cases(is_proof: bool) -> Vec<Case> {
-    let case = |mode, served, criterion, truth| Case { mode, served, criterion, truth };
     if is_proof {
+        let case = |mode, criterion, truth| Case {
+            mode,
+            served: 200,
+            arrivals: "poisson",
+            criterion,
+            truth,
+        };
         let mm1 = 200.0 - 10_f64.ln() / 0.050;
         let md1 = md1(200.0, 0.025, 0.1);
-        vec![case("mm1", 200, "p90 < 50ms", mm1), case("md1", 200, "p90 < 25ms", md1)]
-    } else {
-        vec![case("md1", 200, "p90 < 15ms", md1(200.0, 0.015, 0.1))]
+        return vec![case("mm1", "p90 < 50ms", mm1), case("md1", "p90 < 25ms", md1)];
     }
+    let truth = evenly_spaced(50.0, 0.200, 0.8);
+    let (mode, arrivals, criterion) = ("md1", "constant", "p80 < 200ms");
+    vec![Case { mode, served: 50, arrivals, criterion, truth }]
+}
+
+/// The rate of evenly spaced arrivals at which this quantile is the bound. Above what is served the wait grows by the
+/// surplus from the beginning of the warm-up, half a second, through the measure phase, one and a half.
+fn evenly_spaced(served: f64, bound: f64, quantile: f64) -> f64 {
+    let until = 0.5 + quantile * 1.5;
+    served * (1.0 + (bound - 1.0 / served) / until)
 }
 
 #[test]

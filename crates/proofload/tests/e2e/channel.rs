@@ -59,7 +59,7 @@ const SMALL: &str = "[[operation]]\nname = \"small\"\nweight = 3\n\
     expect = { contains = \"{{uuid}}\", json = { \"$.nonce\" = \"{{uuid}}\" } }\n\
     items = { count = \"$.count\" }\n";
 const LARGE: &str = "[[operation]]\nname = \"large\"\n\
-    shm = { body = \"users 300 {{uuid}}\", room = \"4KiB\", checksum = true }\n\
+    shm = { body = \"users 300 {{uuid}}\", room = \"4KiB\", checksum = true, times = true }\n\
     expect = { contains = \"{{uuid}}\", body_size = \"3000B..4KiB\" }\n\
     items = { count = \"$.count\" }\n";
 
@@ -82,6 +82,16 @@ fn every_nonce_comes_back_over_eight_connections() {
     assert!((1..=8).contains(&welcomes), "{welcomes} connections");
     assert_eq!(served.0.counts().damaged, 0);
     let [small, large] = &trial.operations[..] else { panic!("two operations") };
+    for span in ["there", "producer", "back"] {
+        assert_eq!(large.spans[span].count, large.succeeded, "{span}");
+        assert!(small.spans.get(span).is_none_or(|span| span.count == 0), "nobody asked");
+    }
+    let mean = |spans: &[&str]| spans.iter().map(|span| large.spans[*span].mean_ns).sum::<u64>();
+    let parted = mean(&["there", "producer", "back"]);
+    assert!(
+        parted.abs_diff(mean(&["written", "waited"])) <= 5,
+        "but for the rounding of five means"
+    );
     for (operation, users) in [(small, 3), (large, 300)] {
         let number = operation.succeeded;
         assert!(number > 0);

@@ -6,12 +6,13 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use record::summary::{Judgement, Summary};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::lab::process::pid;
 use crate::lab::server::{Served, bundled, bundled_at, free_port};
-use crate::lab::{Lab, only_trial};
+use crate::lab::{Lab, assert_accounting, assert_measured, finding, only_trial};
 use crate::search::asking::{address, ask, json_of, try_ask};
 
 const WAYS: [&str; 3] = ["api", "uds", "shm"];
@@ -102,7 +103,7 @@ fn assert_sizes(http: &str, as_they_are: bool) {
 fn assert_counted(http: &str) {
     let (_, _, body) = ask(http, "GET", "/metrics", "");
     let text = String::from_utf8(body).expect("text");
-    for way in WAYS {
+    for way in ["http", "unix", "shm"] {
         let line = format!("exchange_front_requests_total{{way=\"{way}\",outcome=\"answered\"}} 5");
         assert!(text.contains(&line), "{line}: {text}");
     }
@@ -309,6 +310,7 @@ fn a_run_tells_wrong_content_from_no_content() {
     let lab = Lab::new();
     let text = r#"
 title = "a file for all"
+criteria = ["wrong_content == 0"]
 [system]
 serve = "exchange"
 set = { file_race = true, race_hold = "50ms", users = 2 }
@@ -327,4 +329,95 @@ expect = { status = 200, json = { "$.nonce" = "{{token}}" } }
     for kind in ["wrong_content", "status"] {
         assert!(failures.get(kind).is_some_and(|count| *count > 0), "{kind}: {failures:?}");
     }
+    judged(&summary, (Some(failures["wrong_content"] as f64), Judgement::Fail));
+}
+
+/// What was said of the only criterion; of a trial that the machine spoiled, nothing is.
+fn judged(summary: &Summary, expected: (Option<f64>, Judgement)) {
+    let [criterion] = &summary.criteria[..] else { panic!("{:?}", summary.criteria) };
+    let is_late = finding(summary, "late-generator").is_some();
+    let said = (criterion.observed, criterion.result);
+    assert!(said == expected || (is_late && said.1 == Judgement::Invalid), "{criterion:?}");
+}
+
+/// A load by all three ways, with what is done to the system meanwhile.
+fn struck(faults: &str) -> String {
+    let ways = WAYS.map(|way| {
+        format!(
+            "[[operation]]\nname = \"{way}\"\nexpect = {{ status = 200, contains = \"{{{{token}}}}\" }}\n\
+             http = {{ path = \"/api/users-via-{way}?size=4KiB&nonce={{{{token}}}}\" }}\n"
+        )
+    });
+    format!(
+        "title = \"a producer is killed\"\ncriteria = [\"wrong_content == 0\"]\n\
+         [system]\nserve = \"exchange\"\nset = {{ reencode = false }}\n{faults}\
+         [load]\nrate = \"150/s\"\narrivals = \"constant\"\nduration = \"8s\"\nwarm_up = \"0s\"\n\
+         timeout = \"5s\"\nsteady_state = \"reported\"\n{}",
+        ways.concat()
+    )
+}
+
+/// The producer is killed, and so is the one that the front starts in its place: what fails meanwhile says so, and in the end
+/// each way is right again.
+#[test]
+fn a_producer_that_a_plan_kills_comes_back_by_each_way() {
+    let lab = Lab::new();
+    let kill = |at: &str| {
+        format!("[[fault]]\nprocess = \"system.producer\"\nat = \"{at}\"\naction = \"kill\"\n")
+    };
+    lab.write("kill.toml", &struck(&(kill("1s") + &kill("4s"))));
+    let (ran, summary) = lab.run(&["kill.toml", "--samples"]);
+    assert_measured(&ran, &summary);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    let told = summary.findings.iter().find(|one| one.code == "planned-faults");
+    let told = told.expect("it is told");
+    assert_eq!(told.claim.matches("kill system.producer").count(), 2, "{}", told.claim);
+    assert_eq!((&told.evidence["done"], &told.evidence["not_done"]), (&json!(2), &json!(0)));
+    assert_eq!(finding(&summary, "process-died"), None, "the system itself went on");
+    let producers = trial.systems[0].processes.iter().filter(|one| one.name == "producer");
+    let pids: Vec<u32> = producers.map(|one| one.pid).collect();
+    assert_eq!(pids.len(), 3, "two that were killed, and the last one: {:?}", trial.systems);
+    let failures = &trial.total.failures;
+    assert!(!failures.contains_key("wrong_content"), "taken for right: {failures:?}");
+    judged(&summary, (Some(0.0), Judgement::Pass));
+    let statuses: Vec<&str> = trial.total.statuses.keys().map(String::as_str).collect();
+    assert!(statuses.iter().all(|one| ["200", "503", "504"].contains(one)), "{statuses:?}");
+    assert!(trial.accounting.failed > 0, "for a moment nobody was there");
+    assert_right_at_the_end(&lab);
+}
+
+/// When an operation of the exported samples was due, in milliseconds.
+fn due(sample: &[&str]) -> u64 {
+    sample[0].parse().expect("milliseconds")
+}
+
+/// In the last second each way gave what was asked for, each time.
+fn assert_right_at_the_end(lab: &Lab) {
+    let jtl = lab.proofload(&["report", "run", "--format", "jtl"]).stdout;
+    let samples: Vec<Vec<&str>> =
+        jtl.lines().skip(1).map(|line| line.split(',').take(8).collect()).collect();
+    let last = samples.iter().map(|sample| due(sample)).max().expect("samples");
+    for way in WAYS {
+        let end = samples.iter().filter(|sample| sample[2] == way && due(sample) + 1_000 > last);
+        let right: Vec<&str> = end.map(|sample| sample[7]).collect();
+        assert!(right.len() >= 30 && right.iter().all(|one| *one == "true"), "{way}: {right:?}");
+    }
+}
+
+#[test]
+fn a_part_that_there_is_not_is_told_before_anything_is_sent() {
+    let lab = Lab::new();
+    let fault = "[[fault]]\nprocess = \"system.produser\"\nat = \"1s\"\naction = \"kill\"\n";
+    lab.write("kill.toml", &struck(fault));
+    let ran = lab.proofload(&["run", "kill.toml", "--out", "run"]);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    for text in [
+        "error: system.produser cannot be hit: the parts that its ready line names are: producer",
+        "while: starting trial 1",
+        "hint: behind the dot stands a name that `processes` of the ready line gives",
+    ] {
+        assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
+    }
+    assert!(lab.summary("run").is_none(), "nothing was measured");
 }

@@ -13,6 +13,7 @@ mod faults;
 mod formats;
 mod front;
 mod hostile;
+mod http2;
 mod interruptions;
 mod lab;
 mod loads;

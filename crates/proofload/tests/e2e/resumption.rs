@@ -11,6 +11,8 @@ use crate::lab::{Lab, PROOFLOAD, Ran, assert_accounting, finding};
 const DESIGN: &str = "title = \"two blocks\"\n[factors]\nrate = [\"200/s\", \"300/s\"]\n[design]\nblocks = 2\n\
                       [load]\nrate = \"{{factor.rate}}\"\nduration = \"1s\"\nwarm_up = \"0s\"\n\
                       [[operation]]\nname = \"get\"\nhttp = { path = \"/\" }\n";
+/// Windows of a trial: of a tenth of a second.
+const WINDOWS: usize = 10;
 const FLAGS: [&str; 5] = ["--seed", "7", "--out", "run", "--quiet"];
 
 fn against(url: &str) -> String {
@@ -62,6 +64,27 @@ fn in_the_second_trial(lab: &Lab) -> Running {
     running
 }
 
+/// How often a run is begun whose second trial is to be ended.
+const ATTEMPTS: u32 = 5;
+
+/// A run that this signal ended while it measured its second trial. Where a crowded machine lets the signal come after
+/// that, it is begun anew.
+fn ended_in_the_second_trial(lab: &Lab, signal: Signal) -> Ran {
+    for attempt in 1..=ATTEMPTS {
+        let running = in_the_second_trial(lab);
+        running.signal(signal);
+        let ran = running.finish();
+        let events = lab.read("run/trials/002/events.jsonl");
+        let is_whole = events.matches("window_closed").count() >= WINDOWS;
+        if !is_whole && !lab.path("run/trials/003").exists() {
+            return ran;
+        }
+        println!("attempt {attempt} of {ATTEMPTS}: {signal:?} came after the second trial");
+        std::fs::remove_dir_all(lab.path("run")).expect("the folder goes away");
+    }
+    panic!("{ATTEMPTS} times the second trial was over before the signal came");
+}
+
 fn facts(trial: u32) -> String {
     format!("run/trials/{trial:03}/trial.json")
 }
@@ -77,9 +100,7 @@ fn an_interrupted_or_killed_run_is_gone_on_with_to_the_same_end() {
     assert_judged(&ran, &whole);
     assert_eq!(numbers(&whole), [1, 2, 3, 4]);
     for signal in [Signal::INT, Signal::KILL] {
-        let running = in_the_second_trial(&lab);
-        running.signal(signal);
-        let ran = running.finish();
+        let ran = ended_in_the_second_trial(&lab, signal);
         let first = lab.read(&facts(1));
         if signal == Signal::INT {
             assert_eq!(ran.code, 3, "{}", ran.stderr);

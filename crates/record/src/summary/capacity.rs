@@ -20,6 +20,10 @@ pub struct Capacity {
     pub steps: Vec<CapacityStep>,
     /// How the search ended.
     pub ending: CapacityEnding,
+    /// Why a search that has both ends brought them no nearer to each other than they are; none where they are as near as
+    /// was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_further: Option<NoFurther>,
     /// What is searched for: the texts of the criteria.
     pub criteria: Vec<String>,
     /// Least rate that was not shown to meet the criteria; between it and `high` trials cannot decide.
@@ -59,6 +63,16 @@ pub enum CapacityEnding {
     NotExecuted,
     /// It is not at its end: the user stopped it, or it was killed.
     Stopped,
+}
+
+/// Why the ends were brought no nearer to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoFurther {
+    /// A rate between them passed in one trial and not in another.
+    Contested,
+    /// All trials were made that were to bring them together.
+    Spent,
 }
 
 /// One trial of the search.

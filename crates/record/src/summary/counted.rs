@@ -13,12 +13,14 @@ pub enum CountsFor {
     Judgement,
     /// The noise alone: it is one of an A/A pair.
     Noise,
+    /// Nothing: its generator was late, and the file spares such trials in some blocks.
+    Spared,
     /// Nothing: its block was executed again, so that it is invalid, too.
     Nothing,
 }
 
 impl Summary {
-    /// The trials that count, arm by arm: neither those of A/A pairs nor those that were executed again.
+    /// The trials that count, arm by arm: neither those of A/A pairs nor those that are spared or were executed again.
     pub fn counted(&self) -> impl Iterator<Item = &Trial> {
         self.arms.iter().flat_map(Arm::counted)
     }

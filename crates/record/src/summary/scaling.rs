@@ -40,4 +40,7 @@ pub struct ScalingPoint {
     /// Whether a worker of the generator had no time left in one of the trials.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generator_bound: bool,
+    /// Whether the generator waited for its processor in one of the trials.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub crowded: bool,
 }

@@ -3,6 +3,7 @@
 use record::summary::{Model, Trial, Validity};
 
 use super::{Context, Little, operations};
+use crate::lanes::lanes;
 
 fn measured_seconds(trial: &Trial) -> f64 {
     trial.phases.measure_ns as f64 / 1e9
@@ -51,7 +52,7 @@ fn slack(trial: &Trial) -> f64 {
 /// Connections that may be busy at a time: an open load has a pool for each target.
 fn connections(trial: &Trial, context: &Context) -> f64 {
     let pools = if trial.load.model == Model::Open { context.targets.max(1) } else { 1 };
-    f64::from(trial.load.connections) * f64::from(pools)
+    f64::from(lanes(&trial.load)) * f64::from(pools)
 }
 
 /// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as a bound and

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use plan::units::format_rate;
 use record::summary::{
-    Arm, Capacity, CapacityEnding, Confirmation, FORMAT, Finding, Judgement, Run, Scalability,
-    Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
+    Arm, Capacity, CapacityEnding, Confirmation, FORMAT, Finding, Judgement, NoFurther, Run,
+    Scalability, Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
 };
 use stats::capacity::scalability::Point;
-use stats::capacity::search::{Bracket, Ending, Purpose, Search, Step};
+use stats::capacity::search::{self, Bracket, Ending, Purpose, Search, Step};
 
 use crate::findings::{self, INTERRUPTED, NOT_EXECUTED};
 use crate::scaling;
@@ -135,6 +135,7 @@ pub fn capacity(course: &Course<'_>) -> Capacity {
         },
         steps: tried.iter().filter_map(step::of).collect(),
         ending,
+        no_further: no_further(search.no_further()).filter(|_| ending == CapacityEnding::Bracketed),
         criteria: course.criteria.to_vec(),
         not_shown,
         precision: course.precision - 1.0,
@@ -164,6 +165,13 @@ fn ending(course: &Course<'_>) -> CapacityEnding {
         Some(Ending::NothingPasses) => CapacityEnding::NothingPasses,
         Some(Ending::Exhausted) => CapacityEnding::Exhausted,
     }
+}
+
+fn no_further(known: Option<search::NoFurther>) -> Option<NoFurther> {
+    known.map(|why| match why {
+        search::NoFurther::Contested => NoFurther::Contested,
+        search::NoFurther::Spent => NoFurther::Spent,
+    })
 }
 
 /// The trial that speaks for a rate: one that came out as wanted before others, the longest of those, and the
@@ -311,6 +319,14 @@ fn verdict(capacity: &Capacity, climbed: Option<&Climbed>) -> Verdict {
     Verdict { result, reasons: std::iter::once(sentence(capacity)).chain(spoiled).collect() }
 }
 
+/// Why the ends are no nearer, in words.
+pub fn because(no_further: NoFurther) -> &'static str {
+    match no_further {
+        NoFurther::Contested => "between them the same rate passed in one trial and not in another",
+        NoFurther::Spent => "the trials that were to bring them together are used up (`--narrow`)",
+    }
+}
+
 /// The answer in one sentence.
 pub fn sentence(capacity: &Capacity) -> String {
     let criteria = capacity.criteria.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>();
@@ -340,7 +356,11 @@ pub fn sentence(capacity: &Capacity) -> String {
     let high = capacity.high.map(|high| format!(" and not at {}", format_rate(high)));
     let known = format!("{holds}{}", high.unwrap_or_default());
     match capacity.ending {
-        CapacityEnding::Bracketed => known,
+        CapacityEnding::Bracketed => {
+            let why =
+                capacity.no_further.map(|why| format!("; narrowed no further: {}", because(why)));
+            known + &why.unwrap_or_default()
+        }
         CapacityEnding::GeneratorLimited => {
             format!("{holds} or more: the generator could not make a higher rate")
         }

@@ -1,5 +1,7 @@
+use std::cell::Cell;
+
 use record::Role;
-use record::summary::{Criterion, Validity};
+use record::summary::{CapacityStep, Criterion, Validity};
 use stats::capacity::search::{Outcome, Settings};
 
 use super::*;
@@ -19,6 +21,7 @@ fn settings() -> Settings {
         operations: 1_000.0,
         fewest: 299.0,
         confirmations: 5,
+        narrowing: 16,
         noisy_host: false,
         most_trials: 100,
         seed: 1,
@@ -117,6 +120,44 @@ fn a_bracket_is_the_answer() {
 
     let text = serde_json::to_string(&summary).unwrap();
     assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+}
+
+#[test]
+fn a_rate_that_passes_once_and_not_the_next_time_is_why_the_ends_are_apart() {
+    let made = Cell::new(0);
+    let noisy = |rate: f64| {
+        made.set(made.get() + 1);
+        match rate {
+            rate if rate < 700.0 => StepResult::Pass,
+            rate if rate < 1_000.0 && made.get() % 2 == 0 => StepResult::Pass,
+            _ => StepResult::Fail,
+        }
+    };
+    let summary = summarised(&searched(settings(), noisy));
+    let answer = summary.capacity.as_ref().unwrap();
+    let (low, high) = (answer.low.unwrap(), answer.high.unwrap());
+    assert!(low < 700.0 && high / low > 1.1, "{low} – {high}");
+    assert_eq!(answer.no_further, Some(NoFurther::Contested));
+    assert_eq!(answer.ending, CapacityEnding::Bracketed);
+    assert_eq!(verdict::exit_code(&summary), 0, "both ends are known");
+    let said = &summary.verdict.reasons[0];
+    let why =
+        "; narrowed no further: between them the same rate passed in one trial and not in another";
+    assert!(said.ends_with(why), "{said}");
+    let is_between = |step: &&CapacityStep| low < step.rate && step.rate < high;
+    let between = || answer.steps.iter().filter(is_between);
+    let passed = between().filter(|step| step.result == StepResult::Pass).count();
+    let counts = format!("{passed} of {} trials between the ends passed", between().count());
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    assert!(page.contains("narrowed no further") && page.contains(&counts), "{counts} in {page}");
+    assert_eq!(serde_json::to_value(answer).unwrap()["no_further"], "contested");
+
+    let quiet = summarised(&searched(settings(), limit));
+    assert_eq!(quiet.capacity.as_ref().unwrap().no_further, None);
+    assert!(!quiet.verdict.reasons[0].contains("no further"), "{:?}", quiet.verdict);
+    let few = Settings { narrowing: 1, ..settings() };
+    let spent = summarised(&searched(few, limit));
+    assert!(spent.verdict.reasons[0].contains("`--narrow`"), "{:?}", spent.verdict);
 }
 
 #[test]

@@ -46,6 +46,11 @@ impl<'a> Blocks<'a> {
         };
         self.usable.iter().filter(holds).count()
     }
+
+    /// Whether most of the usable ones hold one of these trials.
+    pub fn mostly_hold(&self, trials: &BTreeSet<u32>) -> bool {
+        self.holding(trials) * 2 > self.usable.len()
+    }
 }
 
 fn usable(arm: &Arm, block: u32) -> Option<&Trial> {

@@ -1,6 +1,8 @@
 //! What blocks show beside the comparison itself: that it is undecided, that more does not mean more, and
 //! that the machine repeats worse than it measures.
 
+use std::collections::BTreeSet;
+
 use plan::plan::Plan;
 use record::summary::{Arm, Change, Comparison, Finding, Trial};
 use stats::comparison::correction::holm;
@@ -20,20 +22,26 @@ const WORSE: f64 = 2.0;
 /// Half the width of a 95 % interval, in standard errors.
 const HALF_WIDTH: f64 = 1.959_964;
 
-/// Findings about the comparisons of a run. A rehearsal has none.
-pub fn of(plan: &Plan, arms: &[Arm], comparisons: &[Comparison]) -> Vec<Finding> {
+/// Findings about the comparisons of a run; a rehearsal has none. Of what mostly `crowded` trials (by number) show nothing
+/// is said.
+pub fn of(
+    plan: &Plan,
+    arms: &[Arm],
+    comparisons: &[Comparison],
+    crowded: &BTreeSet<u32>,
+) -> Vec<Finding> {
     if plan.rehearsal || comparisons.is_empty() {
         return Vec::new();
     }
     let undecided = comparisons.iter().filter(|one| one.result == Change::Undecided);
     let mut findings: Vec<Finding> = undecided.map(design::undecided).collect();
-    findings.extend(doses(plan, arms));
+    findings.extend(doses(plan, arms, crowded));
     findings.extend(arms.iter().filter_map(repeats_worse));
     findings
 }
 
 /// One finding for each factor of numbers, stratum and metric whose effect goes up and down again.
-fn doses(plan: &Plan, arms: &[Arm]) -> Vec<Finding> {
+fn doses(plan: &Plan, arms: &[Arm], crowded: &BTreeSet<u32>) -> Vec<Finding> {
     let all = questions(plan);
     // The first question of each group stands for the group.
     let same = |one: &Question<'_>, other: &Question<'_>| {
@@ -46,13 +54,19 @@ fn doses(plan: &Plan, arms: &[Arm]) -> Vec<Finding> {
         .filter(|(place, one)| !all[..*place].iter().any(|before| same(before, one)));
     let of = |(_, first): (usize, &Question<'_>)| {
         let group: Vec<&Question<'_>> = all.iter().filter(|one| same(one, first)).collect();
-        dose_order(plan, arms, &group)
+        dose_order(plan, arms, &group, crowded)
     };
     firsts.filter_map(of).collect()
 }
 
-/// Looks at neighbouring doses: one step certainly up and another certainly down, among all steps.
-fn dose_order(plan: &Plan, arms: &[Arm], group: &[&Question<'_>]) -> Option<Finding> {
+/// Looks at neighbouring doses: one step certainly up and another certainly down, among all steps. One step of a crowd
+/// leaves the order of all in doubt.
+fn dose_order(
+    plan: &Plan,
+    arms: &[Arm],
+    group: &[&Question<'_>],
+    crowded: &BTreeSet<u32>,
+) -> Option<Finding> {
     let first = group.first()?;
     let mut doses: Vec<(f64, usize)> = vec![(first.baseline.as_f64()?, first.arms[0])];
     for question in group {
@@ -62,6 +76,9 @@ fn dose_order(plan: &Plan, arms: &[Arm], group: &[&Question<'_>]) -> Option<Find
     let value = |trial: &Trial| first.metric.value(trial, first.operation);
     let step = |pair: &[(f64, usize)]| {
         let blocks = Blocks::of(&arms[pair[0].1], &arms[pair[1].1]);
+        if blocks.mostly_hold(crowded) {
+            return None;
+        }
         let logarithm = |low: f64, high: f64| (low > 0.0 && high > 0.0).then(|| (high / low).ln());
         let of = |block: &Block<'_>| logarithm(value(block.baseline)?, value(block.candidate)?);
         let differences: Vec<f64> = blocks.usable.iter().filter_map(of).collect();

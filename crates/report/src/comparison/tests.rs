@@ -185,6 +185,25 @@ fn an_effect_that_turns_round_is_named() {
 }
 
 #[test]
+fn an_effect_that_turns_round_in_a_crowd_may_be_the_crowds() {
+    let text = experiment("0, 10, 20, 40", "0", &["p50"], 10);
+    let closed = text.replace("rate = \"100/s\"", "connections = 1");
+    let one = |trial: &TrialPlan, index| {
+        One::answered(service(trial, index, [1.0, 1.3, 1.31, 1.1][trial.arm]))
+    };
+    let turned = |blocks: u32| {
+        designed_with(&closed, &Options::default(), (100, 400), one, |planned, trial| {
+            if planned.arm == 3 && planned.block <= blocks {
+                trial.generator.worker_run_queue_ns = vec![trial.generator.watched_ns / 3];
+            }
+        })
+    };
+    assert!(finding(&turned(0), "dose-order").is_some());
+    assert!(finding(&turned(5), "dose-order").is_some(), "half of its blocks");
+    assert_eq!(finding(&turned(6), "dose-order"), None);
+}
+
+#[test]
 fn a_machine_that_repeats_worse_than_it_measures_is_told() {
     let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
     let steady = carried_out(&file, &[1.0, 1.0]);

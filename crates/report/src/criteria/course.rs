@@ -5,6 +5,7 @@ use record::summary::{Judgement, Trial, Validity};
 use record::{EarlyEnd, EndReason};
 
 use crate::findings::Facts;
+use crate::summarize::validity;
 
 /// Share of the plan that must have been begun for any pass.
 const REACHED: f64 = 0.99;
@@ -22,6 +23,8 @@ pub struct Course {
     pub(super) cut_short: bool,
     /// Nearly all that was planned was begun.
     pub(super) reached: bool,
+    /// Its closed load waited for its processor.
+    pub(super) crowded: bool,
     /// What this trial by itself says of the criterion.
     pub(super) alone: Judgement,
 }
@@ -43,6 +46,7 @@ impl Course {
             given_up: early.map(|early| early.criteria.clone()).unwrap_or_default(),
             cut_short: early.is_some(),
             reached: accounting.started as f64 >= REACHED * accounting.planned as f64,
+            crowded: validity::crowding(trial, facts).is_some(),
             alone: Judgement::Inconclusive,
         }
     }
@@ -50,6 +54,11 @@ impl Course {
     /// Whether what was counted says something about the target.
     pub(super) fn is_usable(&self) -> bool {
         self.validity != Validity::Invalid
+    }
+
+    /// Whether its times and rates are those of a crowded machine, and the criterion asks for some. Counts are not.
+    pub(super) fn is_of_the_crowd(&self, criterion: &Criterion) -> bool {
+        self.crowded && criterion.asks_for_a_steady_state()
     }
 
     /// Whether the run gave up because this criterion could no longer be met.

@@ -2,7 +2,7 @@
 
 use plan::criterion::{Count, Criterion, Metric, Part, Term, Time};
 use plan::plan::Arm;
-use record::{OperationTotals, OperationWindow, Totals, Window};
+use record::{FailureKind, OperationTotals, OperationWindow, Totals, Window};
 use stats::dispersion::WindowCount;
 use stats::{FINE, Histogram};
 
@@ -74,8 +74,37 @@ pub(super) struct Sums {
     pub(super) abandoned: u64,
     pub(super) succeeded_in_time: u64,
     pub(super) failed_in_time: u64,
+    pub(super) failures: Failures,
     /// Beyond the bound, those that never succeeded among them.
     pub(super) beyond: u64,
+}
+
+/// Failures by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Failures([u64; FailureKind::ALL.len()]);
+
+impl Failures {
+    fn of(totals: &OperationTotals) -> Self {
+        let mut failures = Self::default();
+        failures.0.iter_mut().zip(&totals.failures).for_each(|(mine, count)| *mine = *count);
+        failures
+    }
+
+    /// Adds those of a window.
+    pub(super) fn add_part(&mut self, part: &OperationWindow) {
+        for (kind, count) in &part.failed {
+            self.0[kind.index()] += count;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, count)| *mine += count);
+    }
+
+    /// Those of the kind of this name.
+    pub(super) fn named(&self, kind: &str) -> u64 {
+        FailureKind::named(kind).map_or(0, |kind| self.0[kind.index()])
+    }
 }
 
 impl Sums {
@@ -92,6 +121,7 @@ impl Sums {
             Count::Succeeded => self.succeeded,
             Count::Failed => self.failed,
             Count::Abandoned => self.abandoned,
+            Count::FailedAs(kind) => self.failures.named(kind),
         }
     }
 
@@ -104,6 +134,7 @@ impl Sums {
             abandoned: totals.abandoned,
             succeeded_in_time: totals.succeeded_in_time,
             failed_in_time: totals.failed_in_time,
+            failures: Failures::of(totals),
             beyond: 0,
         }
     }
@@ -116,6 +147,7 @@ impl Sums {
         self.abandoned += other.abandoned;
         self.succeeded_in_time += other.succeeded_in_time;
         self.failed_in_time += other.failed_in_time;
+        self.failures.add(&other.failures);
         self.beyond += other.beyond;
     }
 }

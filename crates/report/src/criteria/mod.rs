@@ -10,7 +10,8 @@
 //! `over 10s windows`, each of which must meet the criterion.
 //!
 //! All usable trials of an arm are judged together; one that fails by itself is named. Counts and ratios ask for no
-//! steady state: what failed in a trial without one has failed.
+//! steady state: what failed in a trial without one has failed. Nor does a crowd move them: times and rates of a closed
+//! load that waited for its processor are judged by nothing.
 //! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
 //!
 //! In reading order: `gather` counts; `stretches` counts windows; `answer` is what the sample says; here the
@@ -191,11 +192,18 @@ impl Evidence {
     /// What became of the trial that was added.
     pub(crate) fn close_trial(&mut self, mut course: Course) {
         let current = std::mem::replace(&mut self.current, Gathered::new(&self.criterion));
-        course.alone = self.sample(&current).answer().result;
+        if !course.is_of_the_crowd(&self.criterion) {
+            course.alone = self.sample(&current).answer().result;
+        }
         if course.is_usable() {
             self.usable.merge(current);
         }
         self.courses.push(course);
+    }
+
+    /// The trial that was added is judged as if it had not been executed.
+    pub(crate) fn drop_trial(&mut self) {
+        self.current = Gathered::new(&self.criterion);
     }
 
     /// The judgement. Validity comes first, then the data.
@@ -229,11 +237,12 @@ impl Evidence {
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
         let unsteady = unsteady || self.courses.is_empty();
+        let crowded = self.courses.iter().any(|one| one.is_of_the_crowd(&self.criterion));
         if any(Validity::Invalid) {
             Judgement::Invalid
-        } else if any(Validity::Overload) || self.is_given_up() {
+        } else if any(Validity::Overload) || (self.is_given_up() && !crowded) {
             Judgement::Fail
-        } else if unsteady || weak {
+        } else if unsteady || weak || crowded {
             Judgement::Inconclusive
         } else {
             result

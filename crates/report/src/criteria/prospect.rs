@@ -297,6 +297,7 @@ impl Question {
             Count::Planned => return self.planned_range(),
             Count::Succeeded => (seen.succeeded, 0),
             Count::Failed => (seen.failed, 0),
+            Count::FailedAs(kind) => (seen.failures.named(kind), 0),
             // Windows do not tell operations that were never begun from those that were abandoned.
             Count::Started => (seen.succeeded + seen.failed, seen.lost - seen.failed),
             Count::Missed | Count::Abandoned => (0, seen.lost - seen.failed),
@@ -338,7 +339,7 @@ impl Question {
         match term.part {
             Part::Count(count) if self.places.sides[side] == self.places.whole => self.count(count),
             // No more of them than are planned in all.
-            Part::Count(Count::Planned | Count::Succeeded | Count::Failed) => {
+            Part::Count(Count::Planned | Count::Succeeded | Count::Failed | Count::FailedAs(_)) => {
                 let planned = self.planned.sides[side].map_or(f64::INFINITY, |all| all as f64);
                 Range { low: seen, high: planned.max(seen) }
             }

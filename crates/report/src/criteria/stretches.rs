@@ -11,7 +11,7 @@ use record::summary::Judgement;
 use record::{OperationWindow, Window, WindowSpan};
 use stats::quantile;
 
-use super::gather::{Places, bound_ns, parts};
+use super::gather::{Failures, Places, bound_ns, parts};
 
 /// Which time of a window is held against which value.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,7 @@ pub(super) struct Tally {
     pub(super) planned: u64,
     pub(super) succeeded: u64,
     pub(super) failed: u64,
+    pub(super) failures: Failures,
     /// Finished well in this window.
     pub(super) finished: u64,
     /// Sides of a ratio.
@@ -89,6 +90,7 @@ impl Tally {
         self.planned += part.planned;
         self.succeeded += part.succeeded;
         self.failed += part.failed_total();
+        self.failures.add_part(part);
         self.lost += part.without_time();
         if let Some(times) = part.histogram(lens.span) {
             self.timed += times.count();
@@ -107,6 +109,7 @@ impl Tally {
         self.planned += other.planned;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
+        self.failures.add(&other.failures);
         self.finished += other.finished;
         for (mine, theirs) in self.sides.iter_mut().zip(other.sides) {
             *mine += theirs;
@@ -147,6 +150,7 @@ impl Tally {
             Metric::Count(Count::Planned) => Some(self.planned as f64),
             Metric::Count(Count::Succeeded) => Some(self.succeeded as f64),
             Metric::Count(Count::Failed) => Some(self.failed as f64),
+            Metric::Count(Count::FailedAs(kind)) => Some(self.failures.named(kind) as f64),
             Metric::Rate(Rate::Offered) => Some(self.planned as f64 / seconds),
             Metric::Rate(Rate::Goodput) => Some(self.finished as f64 / seconds),
             Metric::Ratio(..) => {
@@ -164,6 +168,11 @@ fn counted(part: &OperationWindow, term: &Term) -> u64 {
         Part::Count(Count::Planned) => part.planned,
         Part::Count(Count::Succeeded) => part.succeeded,
         Part::Count(Count::Failed) => part.failed_total(),
+        Part::Count(Count::FailedAs(kind)) => {
+            let mut failures = Failures::default();
+            failures.add_part(part);
+            failures.named(kind)
+        }
         // Refused when the criterion was read, if it asks for windows.
         Part::Count(_) | Part::Item(_) => 0,
     }

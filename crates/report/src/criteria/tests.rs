@@ -7,6 +7,7 @@ use super::*;
 
 mod course;
 mod drift;
+mod kinds;
 mod told;
 
 const MS: u64 = 1_000_000;
@@ -137,6 +138,7 @@ fn judged_of(criterion: &str, change: impl FnOnce(&mut Course)) -> Judged {
         given_up: Vec::new(),
         cut_short: false,
         reached: true,
+        crowded: false,
         alone: Inconclusive,
     };
     change(&mut course);

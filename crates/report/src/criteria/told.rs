@@ -9,6 +9,10 @@ use crate::findings::criterion as rows;
 use crate::findings::criterion::About;
 use crate::number;
 
+/// What stands against times and rates of a closed load.
+const CROWD: &str = "in which the generator waited for its processor: stop what else runs on this machine, or offer a \
+                     rate";
+
 impl Evidence {
     pub(super) fn told(&self, answer: &Answer, rehearsal: bool) -> Vec<Finding> {
         let undecided = answer.result == Judgement::Inconclusive && !rehearsal;
@@ -23,7 +27,7 @@ impl Evidence {
     /// What the course of the trials asks for, whatever the sample says; `None` where nothing of it stands against an
     /// answer.
     fn advice_of_course(&self) -> Option<String> {
-        let of = |is_so: fn(&Course) -> bool| {
+        let of = |is_so: &dyn Fn(&Course) -> bool| {
             let trials = self.courses.iter().filter(|one| is_so(one));
             number::trials(&trials.map(|one| one.trial).collect::<Vec<_>>())
         };
@@ -36,12 +40,14 @@ impl Evidence {
         if self.cut_short || self.courses.iter().any(|one| one.interrupted || one.cut_short) {
             return Some("run it to its end".to_owned());
         }
-        let unsteady = of(|one| one.validity == Validity::NoSteadyState);
-        let short = of(|one| !one.reached);
+        let unsteady = of(&|one| one.validity == Validity::NoSteadyState);
+        let short = of(&|one| !one.reached);
         let see = |trials: String, why: &str| format!("see {trials}, {why}");
+        let crowded = of(&|one| one.is_of_the_crowd(&self.criterion));
         unsteady
             .map(|trials| see(trials, "without a steady state: nothing is concluded from it"))
             .or_else(|| short.map(|trials| see(trials, "which did not begin all that was planned")))
+            .or_else(|| crowded.map(|trials| see(trials, CROWD)))
     }
 
     fn advice_of_sample(&self, open: Open) -> String {

@@ -126,7 +126,8 @@ fn think_mean(model: &Model) -> Option<u64> {
 /// Operations whose answers carry more than a status, of which nothing else was looked at. What HTTP answers is a
 /// page; to a message, a mail server answers with a status and no more.
 fn status_only(operations: &[Operation]) -> Vec<String> {
-    let with_content = operations.iter().filter(|operation| operation.protocol == "http");
+    let with_content =
+        operations.iter().filter(|one| matches!(one.protocol.as_str(), "http" | "http2"));
     let unchecked = with_content.filter(|operation| {
         let mut entries = operation.expect.iter().flat_map(|table| &table.entries);
         entries.all(|entry| entry.key == "status")

@@ -19,7 +19,8 @@ pub const UNDECIDED: Row = Row {
     title: "a criterion could not be decided",
     explain: "The share of operations beyond the bound is too near to the share that the quantile allows, \
               for a run of this length and with windows that vary as much as these did; or a trial had no \
-              steady state, though one is required; or the run was not carried out to its end; or nothing \
+              steady state, though one is required; or the criterion asks for times or rates of a closed load that \
+              waited for its processor; or the run was not carried out to its end; or nothing \
               was measured that the criterion speaks of. An undecided criterion is not a pass.",
     check: |_| None,
 };
@@ -58,7 +59,8 @@ pub const FAIL_FAST: Row = Row {
     explain: "With `--fail-fast`, a run ends as soon as a criterion can no longer be met, whatever the rest of \
               the plan would bring: a count is already too high, or so many operations are beyond a bound that \
               all that are planned would be judged to miss the quantile, whatever bursts the rest would bring. \
-              That criterion fails. Everything else is known from a shorter run than planned, and later \
+              That criterion fails, unless it asks for times or rates of a closed load \
+              that waited for its processor. Everything else is known from a shorter run than planned, and later \
               trials were not executed.",
     check: |case| {
         let early = case.facts.early_end.as_ref().filter(|early| gave_up(Some(early)))?;

@@ -30,7 +30,8 @@ pub const DOSE_ORDER: Row = Row {
     explain: "The levels of the factor are numbers, and from one to the next the metric certainly rises in \
               one place and certainly falls in another (rule R35; sign-flip tests over blocks, corrected). \
               Either the factor really has a turning point, or something other than it differs between \
-              the arms: look for the latter before claiming the former.",
+              the arms: look for the latter before claiming the former. Where most blocks of a step hold a trial of a \
+              closed load that waited for its processor, nothing is said.",
     check: |_| None,
 };
 

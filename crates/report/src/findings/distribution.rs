@@ -3,6 +3,7 @@
 use record::summary::{Distribution, Model, Severity};
 
 use super::{Case, Noticed, Row};
+use crate::lanes::lanes;
 use crate::number::{count, duration, percent, percentile, rate, significant};
 
 /// Nearer modes are made by whatever else runs on a machine.
@@ -96,7 +97,7 @@ pub const ALONE: Row = Row {
     check: |case| {
         let trial = case.trial;
         let alone = match trial.load.model {
-            Model::Closed => trial.load.connections == 1,
+            Model::Closed => lanes(&trial.load) == 1,
             Model::Users => trial.load.users == Some(1),
             Model::Open => false,
         };
@@ -194,7 +195,7 @@ pub const STRAGGLERS: Row = Row {
     check: |case| {
         let trial = case.trial;
         let (actors, think) = match trial.load.model {
-            Model::Closed => (trial.load.connections, 0),
+            Model::Closed => (lanes(&trial.load), 0),
             Model::Users => (trial.load.users?, case.facts.think_mean_ns?),
             Model::Open => return None,
         };

@@ -85,10 +85,11 @@ pub const CROWDED_ROW: Row = Row {
               so. During more than 5 % of the measure phase a worker was ready and did not run, or the hypervisor took \
               that much processor time away. By so much may throughput and times be off, and rates that differ by 5 % \
               count as equal. What the trial got done is then that of a crowded machine, and no property of the target: \
-              comparisons say how many of their blocks hold such a trial, and one of which most do is undecided. Stop \
-              what else runs on this machine, give the workers processors of their own, or offer a rate, where \
-              dispatch lag shows what the crowd did. Users who think are not held up by a wait that is shorter than \
-              their thinking.",
+              comparisons say how many of their blocks hold such a trial, and one of which most do is undecided; \
+              criteria on times and rates are undecided, those on counts are judged; and what needs several levels \
+              (`dose-order`, `no-scaling`, `scaling-cliff`, the law) says nothing of such ones. Stop what else runs \
+              on this machine, give the workers processors of their own, or offer a rate, where dispatch lag shows what \
+              the crowd did. Users who think are not held up by a wait that is shorter than their thinking.",
     check: |case| {
         let why = validity::crowding(case.trial, case.facts)?;
         let generator = &case.trial.generator;

@@ -4,6 +4,7 @@ use record::Role;
 use record::summary::{Model, Severity, Trial};
 
 use super::{Case, Facts, INTERRUPTED, Noticed, ROLE, Row};
+use crate::lanes::lanes;
 use crate::number::{count, duration, percent, rate, significant};
 
 /// The target could not keep up.
@@ -133,10 +134,11 @@ pub const POOL_LIMITED: Row = Row {
         let first = pool
             .saturated_first_ns
             .map_or(String::new(), |at| format!(", first at {}", duration(at)));
+        let places = case.trial.load.streams.map_or("connections", |_| "streams");
         let claim = format!(
-            "{} of operations waited for one of {} connections, which were all busy for {}{first}",
+            "{} of operations waited for one of {} {places}, which were all busy for {}{first}",
             percent(share),
-            count(u64::from(case.trial.load.connections)),
+            count(u64::from(lanes(&case.trial.load))),
             duration(pool.saturated_ns),
         );
         let noticed =

@@ -3,6 +3,7 @@
 use record::summary::{Arm, Trial};
 
 use super::design::plain;
+use crate::lanes::lanes;
 
 /// Two arms of one difference.
 #[derive(Debug, Clone)]
@@ -54,5 +55,5 @@ impl<'a> Pair<'a> {
 }
 
 pub(super) fn load(trial: &Trial) -> (u32, Option<u32>, Option<u64>) {
-    (trial.load.connections, trial.load.users, trial.load.offered_rate.map(f64::to_bits))
+    (lanes(&trial.load), trial.load.users, trial.load.offered_rate.map(f64::to_bits))
 }

@@ -16,7 +16,8 @@ pub const NO_SCALING: Row = Row {
               as many times the work of the smallest would be. Something is full from the size on that is named: \
               whatever is added beyond it waits, and shows as response time. Such a throughput is what is left when \
               everything waits, and no capacity: that is the greatest rate at which a criterion on time still holds \
-              (`proofload capacity`).",
+              (`proofload capacity`). Nothing is said where the generator waited for its processor at one of the two \
+              sizes (`closed-load-crowded`).",
     check: |_| None,
 };
 
@@ -28,7 +29,8 @@ pub const CLIFF: Row = Row {
     title: "more connections do less work",
     explain: "Of arms that differ in the number of connections or users alone, the largest does at least a tenth less \
               than a smaller one, in each of its trials. Something costs more the more of them there are: locks, \
-              switching, caches that no longer hold, retries. Bound the number that is let in.",
+              switching, caches that no longer hold, retries. Bound the number that is let in. Nothing is \
+              said where the generator waited for its processor at one of the two sizes (`closed-load-crowded`).",
     check: |_| None,
 };
 
@@ -44,7 +46,7 @@ fn no_scaling(scaling: &Scaling) -> Option<Noticed> {
     let (first, last) = (scaling.points.first()?, scaling.points.last()?);
     let size = f64::from(last.concurrency) / f64::from(first.concurrency.max(1));
     let gain = last.goodput / first.goodput;
-    if size < 2.0 || gain >= size / 2.0 || last.generator_bound {
+    if size < 2.0 || gain >= size / 2.0 || is_of_the_generator(&[first, last]) {
         return None;
     }
     let most = scaling.points.iter().map(|point| point.goodput).fold(0.0, f64::max);
@@ -82,7 +84,10 @@ fn cliff(scaling: &Scaling) -> Option<Noticed> {
     let last = scaling.points.last()?;
     let best = scaling.points.iter().max_by(|a, b| a.goodput.total_cmp(&b.goodput))?;
     let apart = |best: &ScalingPoint, last: &ScalingPoint| last.greatest < best.least;
-    if last.goodput > LESS * best.goodput || !apart(best, last) || last.generator_bound {
+    if last.goodput > LESS * best.goodput
+        || !apart(best, last)
+        || is_of_the_generator(&[best, last])
+    {
         return None;
     }
     let claim = format!(
@@ -101,6 +106,12 @@ fn cliff(scaling: &Scaling) -> Option<Noticed> {
         .with("largest", last.concurrency)
         .with("ratio", last.goodput / best.goodput);
     Some(noticed)
+}
+
+/// Whether one of them shows what bound or held up the generator, and nothing of the target.
+fn is_of_the_generator(points: &[&ScalingPoint]) -> bool {
+    points.iter().any(|point| point.crowded)
+        || points.last().is_some_and(|last| last.generator_bound)
 }
 
 /// Where, if there are other factors.
@@ -127,6 +138,7 @@ mod tests {
                 greatest: trials[0].max(trials[1]),
                 service_mean_ns: (f64::from(concurrency) / goodput * 1e9) as u64,
                 generator_bound: false,
+                crowded: false,
             }
         };
         Scaling {
@@ -169,6 +181,21 @@ mod tests {
         assert_eq!(codes([500.0, 520.0]), ["no-scaling", "scaling-cliff"]);
         assert_eq!(codes([300.0, 705.0]), ["no-scaling"], "one trial says otherwise");
         assert_eq!(codes([1_000.0; 2]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_crowd_made_of_a_size_says_nothing_about_the_target() {
+        // No scaling from the first to the last, and a cliff from the second to the last.
+        let points = [(1, [400.0; 2]), (8, [420.0; 2]), (16, [300.0; 2])];
+        let codes = |crowded: usize| {
+            let mut scaling = scaling(&points);
+            scaling.points[crowded].crowded = true;
+            of_scaling(&scaling).into_iter().map(|one| one.code).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&points).len(), 2);
+        assert_eq!(codes(0), ["scaling-cliff"]);
+        assert_eq!(codes(1), ["no-scaling"]);
+        assert_eq!(codes(2), Vec::<String>::new());
     }
 
     #[test]

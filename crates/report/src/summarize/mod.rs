@@ -55,6 +55,8 @@ pub struct Summariser<'p> {
     findings: Vec<Finding>,
     evidence: Vec<Evidence>,
     deciles: Deciles,
+    /// Blocks that are judged without a trial of theirs.
+    spared: BTreeSet<u32>,
     /// Whether the run gave up between two trials.
     gave_up: bool,
 }
@@ -74,6 +76,7 @@ impl<'p> Summariser<'p> {
             findings: Vec::new(),
             evidence: criteria::questions(plan),
             deciles: Deciles::new(plan),
+            spared: BTreeSet::new(),
             gave_up: false,
         }
     }
@@ -130,6 +133,14 @@ impl<'p> Summariser<'p> {
         }
     }
 
+    /// Whether the block may go without a trial: the first ones of so many that lack one.
+    fn spares(&mut self, block: u32) -> bool {
+        if self.spared.len() < self.plan.spare as usize {
+            self.spared.insert(block);
+        }
+        self.spared.contains(&block)
+    }
+
     fn take(&mut self, input: Input<'_>, superseded: bool) -> Result<(), RecordError> {
         let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
             return Ok(());
@@ -138,16 +149,14 @@ impl<'p> Summariser<'p> {
         let mut facts = Facts::of(input.trial, arm);
         let counts_for = self.counts_for(input.trial.block, superseded);
         let is_judged = counts_for == CountsFor::Judgement;
-        let evidence = if is_judged { &mut self.evidence[..] } else { &mut [][..] };
+        let gathered = if is_judged { &mut self.evidence[..] } else { &mut [][..] };
         facts.shape = Shape::of(&input);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
-            trial::summarise(&input, evidence, &mut facts.over_time)?;
+            trial::summarise(&input, gathered, &mut facts.over_time)?;
         // Windows of a late generator show its own course.
-        facts.steady = match validity::lateness(&trial, &facts) {
-            Some(_) => Steady::untested("the generator was late"),
-            None => steady,
-        };
+        let is_late = validity::lateness(&trial, &facts).is_some();
+        facts.steady = if is_late { Steady::untested("the generator was late") } else { steady };
         name_items(&mut trial, input.trial, arm);
         name_parts(&mut trial, arm);
         self.deciles.add(input.trial);
@@ -166,7 +175,9 @@ impl<'p> Summariser<'p> {
             broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
         let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
         self.findings.extend(findings::of_trial(&case));
-        trial.counts_for = counts_for;
+        let is_spared =
+            is_judged && validity::is_late_alone(&trial, &facts) && self.spares(input.trial.block);
+        trial.counts_for = if is_spared { CountsFor::Spared } else { counts_for };
         if superseded {
             trial.validity = Validity::Invalid;
             trial.reasons.insert(0, "its block was executed again".to_owned());
@@ -174,7 +185,10 @@ impl<'p> Summariser<'p> {
         if is_judged {
             let course = criteria::Course::of(&trial, &facts);
             let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
-            same_arm.for_each(|evidence| evidence.close_trial(course.clone()));
+            same_arm.for_each(|evidence| match is_spared {
+                true => evidence.drop_trial(),
+                false => evidence.close_trial(course.clone()),
+            });
         }
         self.arms[place].trials.push(trial);
         Ok(())
@@ -201,12 +215,12 @@ impl<'p> Summariser<'p> {
             comparisons: &self.plan.comparisons,
             questions: comparison::questions(self.plan).len(),
         }));
-        let scalings = scaling::of(&self.arms, self.plan.seed);
+        let crowded = findings::crowded(&findings);
+        let scalings = scaling::of(&self.arms, self.plan.seed, &crowded);
         findings.extend(scalings.iter().flat_map(findings::of_scaling));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
-        let crowded = findings::crowded(&findings);
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
-        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons));
+        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons, &crowded));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),

@@ -163,6 +163,56 @@ fn a_late_generator_spoils_the_trial_and_not_the_target() {
     assert_eq!(codes(&summary), Vec::<&str>::new(), "no resource was scarce");
 }
 
+/// Three blocks of one arm, late in those that are named, in which one operation may fail.
+fn late_in(blocks: &[u32], spare: u32, fails: bool) -> Summary {
+    let trial = |late: bool| {
+        simulate(&file(CONSTANT, &["failed == 0"]), 1_000, 8_000, |index| One {
+            lag: if late && index % 20 == 0 { 50 * MS } else { 10_000 },
+            outcome: Some(match index {
+                7 if late && fails => Outcome::Failed(FailureKind::WrongContent),
+                _ => Outcome::Succeeded,
+            }),
+            ..One::answered(MS)
+        })
+    };
+    let [late, in_time] = [true, false].map(trial);
+    let first = in_time.plan.trials[0].clone();
+    let trials = (1..=3).map(|block| TrialPlan { index: block, block, ..first.clone() });
+    let plan = Plan { spare, trials: trials.collect(), ..in_time.plan.clone() };
+    let mut summariser = Summariser::new(&plan);
+    for block in 1..=3 {
+        let made = if blocks.contains(&block) { &late } else { &in_time };
+        let trial = record::Trial { index: block, block, ..made.trial.clone() };
+        let windows = |show: &mut dyn FnMut(&Window)| {
+            made.windows().iter().for_each(show);
+            Ok(())
+        };
+        let spans = ["connect".to_owned()];
+        summariser.add(Input { trial: &trial, spans: &spans, windows: &windows }).unwrap();
+    }
+    summariser.finish(crate::example::run())
+}
+
+#[test]
+fn as_many_blocks_as_the_plan_spares_are_judged_without_a_late_trial() {
+    let spared = late_in(&[2], 1, false);
+    let counts = spared.arms[0].trials.iter().map(|trial| (trial.validity, trial.counts_for));
+    assert_eq!(counts.clone().nth(1), Some((Validity::Invalid, CountsFor::Spared)));
+    assert_eq!(counts.filter(|(_, counts)| *counts == CountsFor::Judgement).count(), 2);
+    assert_eq!((spared.criteria[0].result, exit_code(&spared)), (Judgement::Pass, 0));
+    let told =
+        "the generator was late in trial 2, without which one block is judged, as `spare` allows";
+    assert!(spared.verdict.reasons.iter().any(|one| one == told), "{:?}", spared.verdict);
+    assert!(codes(&spared).contains(&"late-generator"), "what happened stays told");
+    assert!(!codes(&spared).contains(&"interrupted"), "it was carried out");
+    for (late, spare) in [(&[2][..], 0), (&[1, 3], 1)] {
+        let summary = late_in(late, spare, false);
+        assert_eq!((summary.verdict.result, exit_code(&summary)), (Judgement::Invalid, 3));
+    }
+    // A wrong answer is wrong whoever was late.
+    assert_eq!(exit_code(&late_in(&[2], 1, true)), 3);
+}
+
 #[test]
 fn a_resource_is_named_where_it_explains_an_effect() {
     let mut made = simulate(&file(CONSTANT, &[]), 1_000, 8_000, |index| One {

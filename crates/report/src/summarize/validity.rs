@@ -1,7 +1,7 @@
 //! Whether a trial may be used: effects decide, resources do not.
 
 use plan::load::SteadyState;
-use record::summary::{Model, Trial, Validity};
+use record::summary::{Model, Observer, Trial, Validity};
 
 use super::Steady;
 use crate::findings::{self, Facts};
@@ -68,6 +68,16 @@ pub fn lateness(trial: &Trial, facts: &Facts) -> Option<String> {
             duration(generator.dispatch_lag.max_ns)
         )
     })
+}
+
+/// Whether the trial lacks nothing but a generator in time. What failed or was never begun remains on the table, and so
+/// does what an observer missed: lateness is no excuse for a wrong answer.
+pub fn is_late_alone(trial: &Trial, facts: &Facts) -> bool {
+    let held = |observer: &Observer| observer.expect.as_ref().is_none_or(|expect| expect.holds);
+    lateness(trial, facts).is_some()
+        && facts.died.is_none()
+        && trial.accounting.planned == trial.accounting.succeeded
+        && trial.observers.iter().all(held)
 }
 
 /// By what a closed loop was held up beside its target, if it was: nothing is late there, so that the waiting itself is

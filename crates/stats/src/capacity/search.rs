@@ -3,125 +3,35 @@
 //!
 //! A state machine without a clock, so that the same search runs against a simulation and against a target.
 //! Its course: expand by twos until a rate does not pass; halve the bracket (geometrically) until its ends are
-//! as near as wished; then narrow the stretch between the last rate that was not shown to pass and the first
-//! that was shown to fail; then confirm the low end. Trials grow as the bracket narrows, because two rates can
-//! be told apart the better the longer each is tried: the error falls with the square root of the length.
+//! as near as wished; then narrow the stretch between the last rate that was not shown to fail and the first
+//! that was; then confirm the low end, and go down where that is refused, each time twice as far. Trials grow as
+//! the bracket narrows, because two rates can be told apart the better the longer each is tried: the error falls
+//! with the square root of the length.
 //!
-//! - The longest trial at a rate speaks for it; among equally long ones, the last.
+//! - The longest trial at a rate speaks for it; equally long ones speak together.
+//! - A rate that passed and failed, or passed and was not confirmed, is noise around the capacity: it lies between the
+//!   ends, is neither of them, and nothing is halved below it. Once there is such a rate, the high end must have
+//!   failed three times; and where a higher one passes, fresh trials decide which of the two was chance.
+//! - So many trials bring the ends together, and no more.
 //! - On a noisy host every trial is short, and many of them at a rate speak for it together.
 //! - Undecided: tried again for twice as long; at the longest, it counts as not passed.
 //! - Invalid (the generator spoiled it): repeated, and never a failure. Where three in a row are, a rate that the
 //!   generator never made is beyond it; before it has made any, half of the rate is tried.
-//! - Of rates in disorder the smallest that does not pass is the upper end, and the largest that passes below
-//!   it the lower one.
+//! - Of rates in disorder the smallest that fails is the upper end, and the largest that passes below all that do not
+//!   the lower one.
 //!
 //! Source: expansion, confirmation and the handling of disorder after MLPerf LoadGen and MLRsearch
 //! (draft-ietf-bmwg-mlrsearch); lengths and the two ends are ours.
 
 mod confirmation;
 mod standing;
+mod terms;
 
 use confirmation::{Answer, Confirmation};
-use standing::{Standings, Verdict};
+use standing::Standings;
+pub use terms::{Bracket, Ending, NoFurther, Outcome, Purpose, Settings, Step};
 
 use super::short_trials::{self, Bound, Goal};
-
-/// What is searched, and what it may cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// First rate, per second.
-    pub start: f64,
-    /// Rate that is never exceeded.
-    pub most: Option<f64>,
-    /// Greatest ratio of the ends of the bracket, 1.005 or more.
-    pub precision: f64,
-    /// Shortest trial, in seconds; not above the longest.
-    pub shortest: f64,
-    /// Longest trial, in seconds.
-    pub longest: f64,
-    /// Operations that a trial should have, as far as the longest trial holds them.
-    pub operations: f64,
-    /// Operations without which no trial can pass, however fast all of them were; 0 where any number can.
-    pub fewest: f64,
-    /// Fresh trials that confirm the low end; 0 for none.
-    pub confirmations: u32,
-    /// Whether a rate is judged by many of the shortest trials, as long as the longest together and half of which
-    /// may be bad.
-    pub noisy_host: bool,
-    /// Trials after which the search gives up.
-    pub most_trials: usize,
-    /// Of the order in which confirming trials come.
-    pub seed: u64,
-}
-
-/// Why a step is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// To find a rate that passes and one that does not.
-    Expand,
-    /// To bring the ends together.
-    Narrow,
-    /// An end rests on a short trial.
-    Retest,
-    /// To confirm the low end.
-    Confirm,
-    /// Below or above the low end, to see whether rates are in order.
-    Check,
-}
-
-/// A trial that is to be made.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
-    /// Operations a second.
-    pub rate: f64,
-    /// Length of the measure phase.
-    pub seconds: f64,
-    /// Why.
-    pub purpose: Purpose,
-}
-
-/// How a trial ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The criteria are met.
-    Passed,
-    /// One is not.
-    Failed,
-    /// The trial cannot tell.
-    Undecided,
-    /// The generator spoiled it.
-    Invalid,
-}
-
-/// How the search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// Both ends are known, and the low one is confirmed.
-    Bracketed,
-    /// The generator can not make a rate above the low end.
-    GeneratorLimited,
-    /// The generator spoiled trial after trial at the first rate, or at one that it had made before.
-    Spoiled,
-    /// The greatest rate that was allowed still passes.
-    LimitReached,
-    /// No rate passes.
-    NothingPasses,
-    /// Too many trials.
-    Exhausted,
-}
-
-/// What is known.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Bracket {
-    /// Largest rate that passes, below all that do not.
-    pub low: Option<f64>,
-    /// Smallest rate that was not shown to pass.
-    pub not_shown: Option<f64>,
-    /// Smallest rate that was shown to fail.
-    pub high: Option<f64>,
-    /// Whether a rate passed above one that did not.
-    pub in_disorder: bool,
-}
 
 /// The search.
 #[derive(Debug, Clone)]
@@ -134,6 +44,10 @@ pub struct Search {
     short: Vec<short_trials::Trial>,
     confirmation: Option<Confirmation>,
     confirmed: Option<f64>,
+    /// Trials that brought the ends together.
+    narrowed: u32,
+    /// Trials above all that were tried, to find a rate that fails.
+    raised: i32,
     /// Trials told of.
     trials: usize,
     /// Spoiled in a row.
@@ -149,8 +63,11 @@ pub struct Search {
 const SPOILED: u32 = 3;
 /// Halvings of a first rate that the generator does not make, before something else is held to spoil it.
 const LOWERED: u32 = 3;
-/// Rates are lowered by this when one is not confirmed.
-const STEP_DOWN: f64 = 0.97;
+/// By at most this share of a rate it is gone down the first time that one is not confirmed, and by at most that the
+/// last time.
+const DOWN: (f64, f64) = (0.03, 0.5);
+/// Failures that the high end must have once a rate has passed and failed.
+const FAILURES: u32 = 3;
 /// Halvings of the first rate before nothing is held to pass.
 const HALVINGS: i32 = 12;
 /// Share of the time that may be bad on a noisy host.
@@ -168,6 +85,8 @@ impl Search {
             short: Vec::new(),
             confirmation: None,
             confirmed: None,
+            narrowed: 0,
+            raised: 0,
             trials: 0,
             spoiled: 0,
             lowered: 0,
@@ -211,6 +130,7 @@ impl Search {
         if self.settings.noisy_host {
             return self.tell_short(step, outcome);
         }
+        self.count(step);
         let is_longest = step.seconds >= self.settings.longest;
         if outcome == Outcome::Undecided && !is_longest {
             let seconds = (2.0 * step.seconds).min(self.settings.longest);
@@ -219,7 +139,17 @@ impl Search {
         }
         match self.confirmation.take() {
             Some(confirmation) => self.confirm(confirmation, step, outcome),
-            None => self.standings.hear(step.rate, step.seconds, Verdict::of(outcome)),
+            None => self.standings.hear(step.rate, step.seconds, outcome),
+        }
+    }
+
+    /// What trials between and above the ends have cost so far.
+    fn count(&mut self, step: Step) {
+        let Bracket { low, not_shown, .. } = self.bracket();
+        match step.purpose {
+            Purpose::Narrow | Purpose::Retest => self.narrowed += 1,
+            Purpose::Expand if low.is_some() && not_shown.is_some() => self.raised += 1,
+            _ => {}
         }
     }
 
@@ -254,14 +184,15 @@ impl Search {
         let loss_ratio = if outcome == Outcome::Passed { 0.0 } else { 1.0 };
         self.short.push(short_trials::Trial { seconds: step.seconds, loss_ratio });
         let verdict = match short_trials::classify(&goal, &self.short) {
-            Bound::Lower => Verdict::Passed,
-            Bound::Upper => Verdict::Failed,
+            Bound::Lower => Outcome::Passed,
+            Bound::Upper => Outcome::Failed,
             Bound::Undecided => {
                 self.pending = Some(step);
                 return;
             }
         };
         self.short.clear();
+        self.count(step);
         self.standings.hear(step.rate, longest, verdict);
     }
 
@@ -280,26 +211,60 @@ impl Search {
         self.standings.bracket()
     }
 
-    fn confirm(&mut self, mut confirmation: Confirmation, step: Step, outcome: Outcome) {
-        if step.purpose == Purpose::Check {
-            // A rate that cannot be decided says nothing about the order of rates.
-            if outcome != Outcome::Undecided {
-                self.standings.hear(step.rate, step.seconds, Verdict::of(outcome));
-            }
+    /// Why the ends of a search that has both are farther apart than asked for; `None` where they are not.
+    pub fn no_further(&self) -> Option<NoFurther> {
+        let Bracket { low, not_shown, high, .. } = self.bracket();
+        let (low, above, high) = (low?, not_shown?, high?);
+        let below = self.standings.below(Some(high))?;
+        let is_far = |low: f64, high: f64| high / low > self.settings.precision * (1.0 + SAME);
+        if self.ending != Some(Ending::Bracketed) {
+            None
+        } else if is_far(low, high) && self.standings.is_contested_between(low, high) {
+            Some(NoFurther::Contested)
+        } else {
+            (is_far(low, above) || is_far(below, high)).then_some(NoFurther::Spent)
         }
-        match confirmation.hear(step, outcome) {
+    }
+
+    fn confirm(&mut self, mut confirmation: Confirmation, step: Step, outcome: Outcome) {
+        let is_above = step.purpose == Purpose::Check && step.rate > confirmation.rate;
+        // A rate that cannot be decided says nothing about the order of rates.
+        if is_above && outcome != Outcome::Undecided {
+            self.standings.hear(step.rate, step.seconds, outcome);
+        }
+        let answer = confirmation.hear(step, outcome);
+        let Confirmation { rate, tally, below, .. } = confirmation;
+        match answer {
             Answer::Open => self.confirmation = Some(confirmation),
             Answer::Confirmed => {
-                self.standings.hear(confirmation.rate, step.seconds, Verdict::Passed);
-                self.confirmed = Some(confirmation.rate);
+                self.standings.settle(rate, step.seconds, tally, true);
+                self.confirmed = Some(rate);
             }
-            Answer::Refused(verdict) => {
-                self.standings.hear(confirmation.rate, step.seconds, verdict);
-                let down = STEP_DOWN.max(1.0 / self.settings.precision);
-                self.begin_confirmation(readable(confirmation.rate * down));
+            Answer::Refused => {
+                self.standings.settle(rate, step.seconds, tally, false);
+                self.go_down(rate);
             }
-            // A lower rate failed: the search goes on below it.
-            Answer::Disproved => {}
+            Answer::Disproved(lower) => {
+                self.standings.settle(lower, step.seconds, below, false);
+                self.go_down(lower);
+            }
+        }
+    }
+
+    /// The next rate to confirm below one that was not, each time twice as far away: noise is left behind in a few
+    /// steps, however wide it is. A rate that was confirmed before stays the low end.
+    fn go_down(&mut self, rate: f64) {
+        if self.confirmed.is_some() {
+            return;
+        }
+        let (first, most) = DOWN;
+        let first = first.min(1.0 - 1.0 / self.settings.precision);
+        let down = (first * 2_f64.powi(self.refused() as i32 - 1)).min(most);
+        let lower = readable(rate * (1.0 - down));
+        if lower < self.least() / 2.0 {
+            self.ending = Some(Ending::NothingPasses);
+        } else {
+            self.begin_confirmation(lower);
         }
     }
 
@@ -315,6 +280,7 @@ impl Search {
             (Some(low), None) => Ok(self.step((2.0 * low).min(most), 2.0, Purpose::Expand)),
             (None, Some(above)) if above <= self.least() => Err(Ending::NothingPasses),
             (None, Some(above)) => Ok(self.step(above / 2.0, 2.0, Purpose::Expand)),
+            (Some(_), Some(above)) if self.is_in_doubt(above) => self.settle(above),
             (Some(low), Some(above)) => match self.narrow(low, above, high) {
                 Some(step) => Ok(step),
                 None => self.finish(low, Ending::Bracketed),
@@ -322,30 +288,38 @@ impl Search {
         }
     }
 
-    /// The next step between the ends, or `None` when they are near enough and both well founded.
+    /// The next step between the ends, or `None` when they are near enough and both well founded, or are to be brought
+    /// no nearer.
     fn narrow(&self, low: f64, above: f64, high: Option<f64>) -> Option<Step> {
-        let precision = self.settings.precision * (1.0 + SAME);
-        if above / low > precision {
-            return Some(self.step((low * above).sqrt(), above / low, Purpose::Narrow));
+        let settings = &self.settings;
+        let precision = settings.precision * (1.0 + SAME);
+        let seconds = settings.longest;
+        let longest = |rate, purpose| Some(Step { rate: self.offered(rate), seconds, purpose });
+        let is_spent = self.is_spent();
+        if !is_spent && self.refused() == 0 && !self.standings.is_contested(above) {
+            if above / low > precision {
+                return Some(self.step((low * above).sqrt(), above / low, Purpose::Narrow));
+            }
+            if self.standings.seconds(above) < seconds {
+                return longest(above, Purpose::Retest);
+            }
         }
-        let seconds = self.settings.longest;
-        let longest = |rate| Step { rate: self.offered(rate), seconds, purpose: Purpose::Retest };
-        if self.standings.seconds(above) < self.settings.longest {
-            return Some(longest(above));
-        }
-        let open = self.standings.largest_undecided(high);
-        match (open, high) {
-            (Some(open), None) if open < self.most() * (1.0 - SAME) => {
-                let rate = open * self.settings.precision.powi(2);
-                Some(Step { purpose: Purpose::Expand, ..longest(rate) })
-            }
-            (Some(open), Some(high)) if high / open > precision => {
-                Some(Step { purpose: Purpose::Narrow, ..longest((open * high).sqrt()) })
-            }
-            (_, Some(high)) if self.standings.seconds(high) < self.settings.longest => {
-                Some(longest(high))
-            }
-            _ => None,
+        let below = self.standings.below(high)?;
+        let Some(high) = high else {
+            // Twice as far each time, too.
+            let up = settings.precision.powi(2 << self.raised.min(16)).min(2.0);
+            let is_allowed = below < self.most() * (1.0 - SAME);
+            return is_allowed.then(|| longest(below * up, Purpose::Expand)).flatten();
+        };
+        let is_shaken = self.standings.is_noisy() && self.standings.failures(high) < FAILURES;
+        if is_spent {
+            None
+        } else if high / below > precision {
+            longest((below * high).sqrt(), Purpose::Narrow)
+        } else if self.standings.seconds(high) < seconds || is_shaken {
+            longest(high, Purpose::Retest)
+        } else {
+            None
         }
     }
 
@@ -357,7 +331,27 @@ impl Search {
             let known = ending != Ending::Bracketed || self.bracket().high.is_some();
             return Err(if known { ending } else { Ending::LimitReached });
         }
-        self.begin_confirmation(low);
+        self.settle(low)
+    }
+
+    fn is_spent(&self) -> bool {
+        self.narrowed >= self.settings.narrowing
+    }
+
+    /// How many rates were not confirmed.
+    fn refused(&self) -> usize {
+        self.standings.refused()
+    }
+
+    /// Whether this rate passed and failed, and a higher one passed: one of the two was chance.
+    fn is_in_doubt(&self, rate: f64) -> bool {
+        let is_asked = self.settings.confirmations > 0 && !self.is_spent();
+        is_asked && self.bracket().in_disorder && self.standings.is_unsettled(rate)
+    }
+
+    /// Fresh trials say whether the rate holds.
+    fn settle(&mut self, rate: f64) -> Result<Step, Ending> {
+        self.begin_confirmation(rate);
         let first = self.confirmation.as_ref().and_then(Confirmation::next_step);
         first.ok_or(Ending::Exhausted)
     }
@@ -365,9 +359,11 @@ impl Search {
     fn begin_confirmation(&mut self, rate: f64) {
         let settings = &self.settings;
         let seed = settings.seed.wrapping_add(self.trials as u64);
-        let mut confirmation =
-            Confirmation::new(rate, settings.longest, settings.confirmations, seed);
-        confirmation.keep_below(self.most());
+        let Bracket { not_shown, high, .. } = self.bracket();
+        let above = high.or(not_shown).filter(|above| *above > rate);
+        let (seconds, many) = (settings.longest, settings.confirmations);
+        let mut confirmation = Confirmation::new(rate, above, seconds, many, seed);
+        confirmation.keep_within(self.confirmed.unwrap_or(0.0), self.most());
         self.confirmation = Some(confirmation);
     }
 

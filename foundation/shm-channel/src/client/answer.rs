@@ -28,19 +28,39 @@ pub struct Answer {
     at: u64,
     length: u64,
     checksum: Option<Checksum>,
+    times: Option<Times>,
+}
+
+/// When the producer did what, where the client [asked](crate::Client::ask_for_times).
+///
+/// Nanoseconds on CLOCK_MONOTONIC, which all processes of a machine share unless they live in time
+/// namespaces of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Its worker had found the request.
+    pub taken_at: u64,
+    /// Its handler had made the answer.
+    pub ready_at: u64,
 }
 
 impl Answer {
     /// The answer of which a completion tells, the length of which was checked.
     pub(super) fn new(held: Arc<Held>, shape: Geometry, message: &Message, slots: u32) -> Self {
-        let Message { slot, length, kind, checksum, .. } = *message;
+        let Message { slot, length, kind, checksum, times: [taken_at, ready_at], .. } = *message;
         let checksum = (kind != 0).then_some(Checksum { kind, value: checksum });
-        Self { held, slot, slots, at: shape.answer_at(slot), length, checksum }
+        // A producer that does not know the wish leaves zeros.
+        let times = (ready_at != 0).then_some(Times { taken_at, ready_at });
+        Self { held, slot, slots, at: shape.answer_at(slot), length, checksum, times }
     }
 
     /// The checksum that the handler sent along.
     pub fn checksum(&self) -> Option<Checksum> {
         self.checksum
+    }
+
+    /// What the producer says of its times, where it was asked.
+    pub fn times(&self) -> Option<Times> {
+        self.times
     }
 }
 

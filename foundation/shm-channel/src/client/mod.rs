@@ -18,8 +18,8 @@ use crate::ring::{self, Entry, Look, Message};
 use crate::slots::Slots;
 use crate::{Error, Geometry, socket};
 
-pub use answer::Answer;
 use answer::Held;
+pub use answer::{Answer, Times};
 pub use greeting::Greeting;
 
 /// How long a greeting may take, before there is a deadline of the caller's.
@@ -58,6 +58,7 @@ pub struct Client {
     /// Number of the next completion.
     due: u32,
     latest: u64,
+    is_timed: bool,
     flights: Vec<Option<Flight>>,
     done: VecDeque<Completed>,
     damage: Option<&'static str>,
@@ -105,6 +106,7 @@ impl Client {
             next: 0,
             due: 0,
             latest: 0,
+            is_timed: false,
             done: VecDeque::new(),
             damage: None,
         })
@@ -168,11 +170,19 @@ impl Client {
         let ticket = self.latest;
         self.flights[slot as usize] = Some(Flight { ticket, slots, is_abandoned: false });
         let length = request.len() as u64;
-        let message = Message { slot, sequence: ticket, length, code: slots, ..Message::default() };
+        let times = [if self.is_timed { link::TIMED } else { 0 }, 0];
+        let code = slots;
+        let message = Message { slot, sequence: ticket, length, code, times, ..Message::default() };
         ring::put(self.submissions(), self.next, &message);
         self.next = self.next.wrapping_add(1);
         worker::ring(&self.bell);
         Ok(ticket)
+    }
+
+    /// Whether requests from now on ask the producer for its [`Times`], which are two readings of
+    /// the clock for each, on its side. At first they do not.
+    pub fn ask_for_times(&mut self, wanted: bool) {
+        self.is_timed = wanted;
     }
 
     /// The next exchange that has ended, in the order in which they ended; never waits.

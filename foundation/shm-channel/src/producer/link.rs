@@ -4,6 +4,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::room::{Kept, Reply, Room};
 use super::{Tally, signal};
 use crate::layout::{CLIENT_SLEEPS, RING};
@@ -18,6 +20,9 @@ pub(crate) const ANSWERED: u32 = 0;
 pub(crate) const TOO_LARGE: u32 = 1;
 /// The handler refused; its number is in `length`.
 pub(crate) const REFUSED: u32 = 2;
+
+/// What a submission says where it asks for the producer's times.
+pub(crate) const TIMED: u64 = 1;
 
 /// A client's memory and descriptors; all of it goes when this is dropped.
 #[derive(Debug)]
@@ -52,6 +57,16 @@ impl Drop for Place {
     }
 }
 
+/// Nanoseconds on CLOCK_MONOTONIC where they are wanted, and otherwise 0 without a look.
+fn clock(is_wanted: bool) -> u64 {
+    if !is_wanted {
+        return 0;
+    }
+    let now = clock_gettime(ClockId::Monotonic);
+    // It counts from the start of the machine: both fields are never negative.
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
 /// A submission that holds together.
 struct Submission {
     message: Message,
@@ -77,9 +92,12 @@ impl Link {
             Look::Damaged => return Err("the stamp of a submission"),
             Look::Ready(message) => message,
         };
+        let is_timed = message.times[0] & TIMED != 0;
+        let taken_at = clock(is_timed);
         let Submission { message, slots } = self.check(message)?;
         self.requests.copy_out(self.geometry.request_at(message.slot), message.length, request);
-        let completion = self.answer(message, slots, request, handler);
+        let mut completion = self.answer(message, slots, request, handler);
+        completion.times = [taken_at, clock(is_timed)];
         ring::put(self.completions(), self.next, &completion);
         self.wake();
         self.next = self.next.wrapping_add(1);

@@ -11,7 +11,7 @@ mod room;
 pub(crate) mod worker;
 
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -20,7 +20,8 @@ use std::time::{Duration, SystemTime};
 use rustix::event::EventfdFlags;
 
 use crate::error::while_doing;
-use crate::{Error, Geometry, region, socket};
+use crate::socket::{self, SocketFile};
+use crate::{Error, Geometry, region};
 
 pub use room::{Reply, Room};
 pub use worker::Worker;
@@ -36,10 +37,15 @@ pub struct Settings {
     pub answer_room: u64,
     /// How many clients there may be at once.
     pub clients: u32,
+    /// Bytes of all clients' regions; there are no more clients than fit, as each may come to use all
+    /// of its own.
+    pub memory: u64,
     /// How many workers share the clients.
     pub workers: usize,
     /// How long a worker looks for requests before it sleeps.
     pub spin: Duration,
+    /// How long workers go on at the end with what was asked before it.
+    pub drain: Duration,
 }
 
 impl Default for Settings {
@@ -49,8 +55,26 @@ impl Default for Settings {
             request_room: 4096,
             answer_room: 64 * 1024,
             clients: 256,
+            memory: 8 << 30,
             workers: 1,
             spin: Duration::from_micros(20),
+            drain: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Settings {
+    /// How many clients there may be at once: `clients`, or as many as `memory` has room for.
+    ///
+    /// Errors: [`Error::Settings`] where there can be none
+    pub fn limit(&self) -> Result<u32, Error> {
+        let geometry = Geometry::new(self.slots, self.request_room, self.answer_room)?;
+        let each = geometry.requests_length() + geometry.answers_length();
+        let fitting = u32::try_from(self.memory / each).unwrap_or(u32::MAX);
+        match self.clients.min(fitting) {
+            0 if self.clients == 0 => Err(Error::Settings("clients: one at least".to_owned())),
+            0 => Err(Error::Settings(format!("less memory than one client has, {each} bytes"))),
+            limit => Ok(limit),
         }
     }
 }
@@ -62,7 +86,8 @@ pub struct Counts {
     pub living: u64,
     /// Clients that were let in.
     pub admitted: u64,
-    /// Connections that were refused: too many, of another user or version, or silent.
+    /// Connections that were refused: too many for `clients` or `memory`, of another user or version,
+    /// or silent.
     pub refused: u64,
     /// Clients that were cut off because they wrote what nobody may write.
     pub damaged: u64,
@@ -82,11 +107,10 @@ fn count(one: &AtomicU64) {
 }
 
 /// A place at a path of the file system where clients connect. Dropping it ends it: the file goes,
-/// workers return, clients learn that the producer is gone.
+/// workers answer what was asked before and return, clients learn that the producer is gone.
 #[derive(Debug)]
 pub struct Producer {
-    path: PathBuf,
-    inode: u64,
+    file: Option<SocketFile>,
     stop: Arc<OwnedFd>,
     gate: Option<JoinHandle<()>>,
     tally: Arc<Tally>,
@@ -99,24 +123,23 @@ impl Producer {
     /// A socket that a dead producer left at the path is replaced. Errors: [`Error::Settings`],
     /// [`Error::InUse`], the system's.
     pub fn bind(path: impl AsRef<Path>, settings: Settings) -> Result<(Self, Vec<Worker>), Error> {
-        let path = path.as_ref().to_owned();
         let geometry = Geometry::new(settings.slots, settings.request_room, settings.answer_room)?;
-        if settings.workers == 0 || settings.clients == 0 {
-            let none = "workers and clients: one of each at least";
-            return Err(Error::Settings(none.to_owned()));
+        let limit = settings.limit()?;
+        if settings.workers == 0 {
+            return Err(Error::Settings("workers: one at least".to_owned()));
         }
-        let (listener, inode) = socket::listen(&path)?;
+        let (listener, file) = socket::listen(path.as_ref())?;
         let tally = Arc::new(Tally::default());
         let stop = Arc::new(eventfd()?);
-        let made = (0..settings.workers).map(|_| Worker::new(settings.spin, tally.clone()));
+        let made = (0..settings.workers).map(|_| Worker::new(&settings, tally.clone()));
         let (workers, desks) = made.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
-        let terms = gate::Terms { geometry, generation: generation(), limit: settings.clients };
+        let terms = gate::Terms { geometry, generation: generation(), limit };
         let gate = gate::Gate::new(listener, stop.clone(), desks, terms, tally.clone())?;
         let gate = std::thread::Builder::new()
             .name("shm-gate".to_owned())
             .spawn(move || gate.run())
             .map_err(while_doing("starting a thread"))?;
-        Ok((Self { path, inode, stop, gate: Some(gate), tally }, workers))
+        Ok((Self { file: Some(file), stop, gate: Some(gate), tally }, workers))
     }
 
     /// What happened so far.
@@ -133,7 +156,8 @@ impl Producer {
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        socket::remove(&self.path, self.inode);
+        // Before all else, so that the path is free for another.
+        self.file = None;
         signal(&self.stop);
         if let Some(gate) = self.gate.take() {
             // A gate that panicked has ended, too.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::link::Link;
 use super::room::{Reply, Room};
-use super::{Tally, count};
+use super::{Settings, Tally, count};
 use crate::layout::{BELL, BELL_LENGTH, WORKER_SLEEPS};
 use crate::region::{self, Futex, Mapping};
 use crate::sleep::Bell;
@@ -55,6 +55,7 @@ pub struct Worker {
     notices: Receiver<Notice>,
     links: Vec<Link>,
     spin: Duration,
+    drain: Duration,
     request: Vec<u8>,
     tally: Arc<Tally>,
 }
@@ -63,17 +64,20 @@ pub struct Worker {
 const LOOKS: u32 = 64;
 
 impl Worker {
-    pub(super) fn new(spin: Duration, tally: Arc<Tally>) -> Result<(Self, Desk), Error> {
+    pub(super) fn new(settings: &Settings, tally: Arc<Tally>) -> Result<(Self, Desk), Error> {
         let memory = region::make("shm-bell", BELL_LENGTH as u64)?;
         let bell = Arc::new(Mapping::writable(&memory, BELL_LENGTH as u64)?);
         region::seal(&memory, false)?;
         let (sender, notices) = channel();
         let desk = Desk { memory, bell: bell.clone(), notices: sender };
-        let worker = Self { bell, notices, links: Vec::new(), spin, request: Vec::new(), tally };
+        let Settings { spin, drain, .. } = *settings;
+        let (links, request) = (Vec::new(), Vec::new());
+        let worker = Self { bell, notices, links, spin, drain, request, tally };
         Ok((worker, desk))
     }
 
-    /// Answers requests with `handler` until the producer is dropped.
+    /// Answers requests with `handler` until the producer is dropped, and then those that were
+    /// asked before, for [`Settings::drain`] at most.
     ///
     /// The handler gets the request, copied out of shared memory, and the room for its answer. It
     /// is called for one request at a time, clients taking turns; while it works, no other client
@@ -85,13 +89,29 @@ impl Worker {
                 self.sleep();
             }
         }
+        self.drain(&mut handler);
+    }
+
+    /// Answers what was asked before the end. No client has more under way than it has slots, and
+    /// each round answers one request of each.
+    fn drain(&mut self, handler: &mut impl FnMut(&[u8], &mut Room<'_>) -> Reply) {
+        let begun = Instant::now();
+        let rounds = self.links.first().map_or(0, |link| link.geometry.slots());
+        for _ in 0..rounds {
+            if begun.elapsed() >= self.drain || self.serve(handler) == 0 {
+                return;
+            }
+        }
     }
 
     /// Answers one request of each client that has one, without waiting: how many there were.
     ///
-    /// For a thread that has other things to do; [`Worker::run`] is this in a loop.
+    /// For a thread that has other things to do; [`Worker::run`] is this in a loop. After the
+    /// producer's end there is nobody to answer.
     pub fn turn(&mut self, handler: &mut impl FnMut(&[u8], &mut Room<'_>) -> Reply) -> usize {
-        self.listen();
+        if !self.listen() {
+            self.links.clear();
+        }
         self.serve(handler)
     }
 
@@ -102,10 +122,7 @@ impl Worker {
                 Ok(Notice::Joined(link)) => self.links.push(*link),
                 Ok(Notice::Left(number)) => self.links.retain(|link| link.number != number),
                 Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => {
-                    self.links.clear();
-                    return false;
-                }
+                Err(TryRecvError::Disconnected) => return false,
             }
         }
     }

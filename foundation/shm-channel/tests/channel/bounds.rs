@@ -98,6 +98,21 @@ fn ten_thousand_connections_meet_the_limit() {
     assert_eq!(&running.client().call(b"new", 0, PATIENCE).unwrap()[..], b"new");
 }
 
+/// What a client may come to use counts, not what it has used.
+#[test]
+fn there_are_no_more_clients_than_memory_for_them() {
+    let shape = Geometry::new(4, 128, 256).unwrap();
+    let each = shape.requests_length() + shape.answers_length();
+    let running = Running::start("room", Settings { memory: 3 * each - 1, ..small() }, echo);
+    let connect = || Client::connect(running.folder.socket(), Duration::ZERO);
+    let (first, _second) = (connect().unwrap(), connect().unwrap());
+    let refused = connect();
+    assert!(matches!(refused, Err(Error::Crowded { limit: 2 })), "{refused:?}");
+    assert_eq!((running.counts().admitted, running.counts().refused), (2, 1));
+    drop(first);
+    eventually("its memory is another's", || connect().is_ok());
+}
+
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
@@ -168,6 +183,7 @@ fn settings_are_checked() {
         Settings { slots: 3, ..small() },
         Settings { answer_room: 0, ..small() },
         Settings { clients: 0, ..small() },
+        Settings { memory: 1 << 10, ..small() },
         Settings { workers: 0, ..small() },
     ] {
         assert!(matches!(Producer::bind(folder.socket(), settings), Err(Error::Settings(_))));

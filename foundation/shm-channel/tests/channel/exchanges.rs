@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use shm_channel::{CRC32, Checksum, Client, Error, Producer, Reply, Room, Settings};
+use shm_channel::{CRC32, Checksum, Client, Error, Producer, Reply, Room, Settings, Times};
 
 use super::{Folder, PATIENCE, Running, counter, echo, small};
 
@@ -73,6 +73,27 @@ fn a_refusal_has_its_number_and_a_checksum_comes_along() {
     assert!(matches!(client.call(b"no", 0, PATIENCE), Err(Error::Refused(42))));
     let answer = client.call(b"yes", 0, PATIENCE).unwrap();
     assert_eq!(answer.checksum(), Some(Checksum { kind: 1, value: 0xcbf4_3926 }));
+}
+
+#[test]
+fn times_are_told_where_they_are_asked_for_and_lie_between_ours() {
+    let running = Running::start("times", small(), echo);
+    let mut client = running.client();
+    let now = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        (now.tv_sec * 1_000_000_000 + now.tv_nsec).cast_unsigned()
+    };
+    client.ask_for_times(true);
+    for _ in 0..5 {
+        let asked_at = now();
+        let Times { taken_at, ready_at } = client.call(b"x", 0, PATIENCE).unwrap().times().unwrap();
+        assert!(asked_at <= taken_at && taken_at <= ready_at && ready_at <= now());
+    }
+    client.ask_for_times(false);
+    // Two laps of the ring: what an entry said before is not said again.
+    for _ in 0..8 {
+        assert_eq!(client.call(b"x", 0, PATIENCE).unwrap().times(), None);
+    }
 }
 
 #[test]
@@ -180,6 +201,47 @@ fn an_eventfd_tells_of_completions_and_the_socket_of_the_end() {
     }
     assert_eq!(received, 503);
     assert!(client.is_gone());
+}
+
+/// Nobody answers before the end here, so that all of them lie in the ring by then.
+#[test]
+fn what_was_asked_before_the_end_is_answered_as_long_as_was_said() {
+    for (drain, answered) in [(PATIENCE, 3), (Duration::ZERO, 0)] {
+        let folder = Folder::new("drain");
+        let settings = Settings { drain, ..small() };
+        let (producer, mut workers) = Producer::bind(folder.socket(), settings).unwrap();
+        let mut client = Client::connect(folder.socket(), Duration::ZERO).unwrap();
+        for number in 0..3u8 {
+            client.submit(&[number], 0).unwrap();
+        }
+        drop(producer);
+        workers.remove(0).run(echo);
+        for number in 0..answered {
+            let done = client.take().unwrap().unwrap();
+            assert_eq!(done.outcome.unwrap()[..], [number]);
+        }
+        assert!(client.take().unwrap().is_none());
+        assert!(client.is_gone());
+    }
+}
+
+/// Each answer brings another question; there is an end to it nevertheless.
+#[test]
+fn who_goes_on_asking_does_not_keep_the_producer() {
+    let folder = Folder::new("goes-on");
+    let settings = Settings { drain: Duration::MAX, ..small() };
+    let (producer, mut workers) = Producer::bind(folder.socket(), settings).unwrap();
+    let mut client = Client::connect(folder.socket(), Duration::ZERO).unwrap();
+    client.submit(b"first", 0).unwrap();
+    drop(producer);
+    let mut answered = 0;
+    workers.remove(0).run(|request, room| {
+        answered += 1;
+        let ticket = client.submit(b"another", 0).unwrap();
+        client.abandon(ticket);
+        room.put(request)
+    });
+    assert_eq!(answered, 4, "as many as it has slots");
 }
 
 /// A worker that takes turns when its thread likes, and no thread of its own.

@@ -42,7 +42,7 @@ fn python_has_the_same_vectors_and_is_answered() {
     let (said, failed) =
         (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{said}{failed}");
-    assert_eq!(said, "vectors 18\nexchanges 300\n");
+    assert_eq!(said, "vectors 20\nexchanges 300\n");
     assert_eq!((running.counts().admitted, running.counts().damaged), (1, 0));
 }
 

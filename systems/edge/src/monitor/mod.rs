@@ -23,4 +23,4 @@ mod server;
 mod settings;
 mod shelf;
 
-pub use server::{check, serve, serve_until};
+pub use server::SYSTEM;

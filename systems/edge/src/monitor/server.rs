@@ -3,12 +3,13 @@
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
-use serving::{http, limits, listener, start};
+use serving::{http, limits, listener};
 use tokio::task::JoinSet;
 
 use super::door::Door;
@@ -18,36 +19,11 @@ use super::nats::Bus;
 use super::settings::{self, Configuration};
 use crate::cast::Address;
 
-/// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings (exit code 2); no listener or no NATS server to be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    run(options, None, announce)
-}
+/// A monitor.
+pub const SYSTEM: System =
+    System { name: "monitor", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    run(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn run(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let http = listener::bind(options.listen)?;
@@ -70,12 +46,9 @@ async fn monitor(
         None => None,
     };
     let bus = bus.transpose().map_err(ServeError::while_doing("subscribe to `nats`"))?;
-    let address = |listener: &TcpListener| {
-        listener.local_addr().map_err(ServeError::while_doing("read an address back"))
-    };
-    let ready = Ready::new("monitor", effective(&configuration, &casts))
-        .listening("http", address(&http)?)
-        .listening("casts", address(&casts)?);
+    let ready = Ready::new(SYSTEM.name, effective(&configuration, &casts))
+        .listening("http", listener::address(&http)?)
+        .listening("casts", listener::address(&casts)?);
     let ledger = Shared::new(Ledger::new(configuration.bounds));
     let registry = Registry::default();
     let door = Door::new(ledger.clone(), &registry);

@@ -42,7 +42,7 @@ impl Monitor {
         let (stopper, stop) = Stop::pair();
         let (tell, told) = mpsc::channel();
         let thread = thread::spawn(move || {
-            monitor::serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
+            monitor::SYSTEM.serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
         });
         let ready = serde_json::from_str(&told.recv_timeout(PATIENCE).unwrap()).unwrap();
         Self { ready, stopper, thread }

@@ -17,14 +17,14 @@ const CASTS: &str = "EDGE_MONITOR_CASTS";
 #[test]
 fn the_other_process() {
     let Ok(casts) = std::env::var(CASTS) else {
-        assert!(monitor::check(&Options::default().with("casts", "127.0.0.1:0")).is_ok());
+        assert!((monitor::SYSTEM.check)(&Options::default().with("casts", "127.0.0.1:0")).is_ok());
         return;
     };
     let announce = |ready: &serving::ready::Ready| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
     };
-    monitor::serve(&Options::default().with("casts", casts), announce).unwrap();
+    monitor::SYSTEM.serve(&Options::default().with("casts", casts), announce).unwrap();
 }
 
 /// The monitor's process, killed at the end.

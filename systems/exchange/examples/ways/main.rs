@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo run --release -p exchange --example ways                     # measure
 //! cargo run --release -p exchange --example ways -- measure --exchanges 20000 --size 262144 --processors 2,3 [--json]
-//! cargo run --release -p exchange --example ways -- soak --exchanges 1000000 --clients 64 --way channel
+//! cargo run --release -p exchange --example ways -- soak --exchanges 1000000 --clients 64 --way shm
 //! ```
 //!
 //! `measure`: client and producer are a process each, pinned to a processor each. The payload is

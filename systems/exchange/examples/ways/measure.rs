@@ -18,8 +18,8 @@ const WAYS: [(&str, &str, Duration); 4] = [
     ("http", "http", Duration::ZERO),
     ("unix", "unix", Duration::ZERO),
     // Long enough that nobody ever sleeps.
-    ("channel-spin", "shm", Duration::from_millis(2)),
-    ("channel-sleep", "shm", Duration::ZERO),
+    ("shm-spin", "shm", Duration::from_millis(2)),
+    ("shm-sleep", "shm", Duration::ZERO),
 ];
 const BLOCKS: u64 = 10;
 /// Exchanges before each block that are not counted: connecting, preparing, touching memory.
@@ -74,8 +74,7 @@ fn measure(
 async fn exchange(way: &AnyWay, size: u64, nonce: u64) -> u64 {
     let ask = Ask { what: What::Bytes(size), nonce };
     let begun = Instant::now();
-    let fetched = way.fetch(&ask, DEADLINE).await.unwrap();
-    drop(fetched);
+    drop(way.fetch(&ask, DEADLINE).await.unwrap());
     begun.elapsed().as_nanos() as u64
 }
 

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use exchange::ask::Ask;
-use exchange::way::{Failure, Fetched, Way};
-use exchange::ways::{Channel, Http, Unix};
+use exchange::way::{Failure, Payload, Way};
+use exchange::ways::{Http, Shm, Unix};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use serving::options::Options as Settings;
@@ -27,11 +27,12 @@ pub fn run(options: &Options) {
         .with("spin", options.text("spin", "0"))
         .with("threads", options.number("threads", 1))
         .with("workers", options.number("workers", 1));
-    exchange::producer::serve(&settings, |ready| {
-        let mut out = std::io::stdout();
-        writeln!(out, "{}", ready.line()).and_then(|()| out.flush()).unwrap();
-    })
-    .unwrap();
+    exchange::producer::SYSTEM
+        .serve(&settings, |ready| {
+            let mut out = std::io::stdout();
+            writeln!(out, "{}", ready.line()).and_then(|()| out.flush()).unwrap();
+        })
+        .unwrap();
 }
 
 /// A running producer, stopped at the end.
@@ -61,7 +62,7 @@ impl Server {
         match name {
             "http" => AnyWay::Http(Http::new(at("http").parse().unwrap(), 1)),
             "unix" => AnyWay::Unix(Unix::new(PathBuf::from(at("unix")), 1)),
-            _ => AnyWay::Channel(Channel::new(PathBuf::from(at("shm")), spin)),
+            _ => AnyWay::Shm(Shm::new(PathBuf::from(at("shm")), spin)),
         }
     }
 }
@@ -77,15 +78,15 @@ impl Drop for Server {
 pub enum AnyWay {
     Http(Http),
     Unix(Unix),
-    Channel(Channel),
+    Shm(Shm),
 }
 
 impl AnyWay {
-    pub async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
+    pub async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         match self {
             Self::Http(way) => way.fetch(ask, deadline).await,
             Self::Unix(way) => way.fetch(ask, deadline).await,
-            Self::Channel(way) => way.fetch(ask, deadline).await,
+            Self::Shm(way) => way.fetch(ask, deadline).await,
         }
     }
 }

@@ -26,7 +26,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 pub fn run(options: &Options) -> ExitCode {
     let (exchanges, clients) =
         (options.number("exchanges", 1_000_000), options.number("clients", 64));
-    let way = options.text("way", "channel").to_owned();
+    let way = options.text("way", "shm").to_owned();
     let server = Arc::new(Server::start(&["--spin", "20us", "--threads", "2", "--workers", "2"]));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let begun = Instant::now();

@@ -17,7 +17,7 @@ use super::keeper::State;
 use super::question::{self, Nonces, Route};
 use super::times::Times;
 use crate::ask::{Ask, What};
-use crate::way::{Failure, Fetched, Way};
+use crate::way::{Failure, Payload, Way};
 
 /// W3C Server Timing.
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -43,16 +43,16 @@ pub(super) struct Manner {
 
 /// The three ways to ask the producer.
 #[derive(Debug)]
-pub(super) struct Ways<A, U, S> {
-    pub api: A,
-    pub uds: U,
+pub(super) struct Ways<H, U, S> {
+    pub http: H,
+    pub unix: U,
     pub shm: S,
 }
 
 /// What answers requests.
 #[derive(Debug)]
-pub(super) struct Desk<A, U, S> {
-    ways: Ways<A, U, S>,
+pub(super) struct Desk<H, U, S> {
+    ways: Ways<H, U, S>,
     manner: Manner,
     producer: Arc<State>,
     nonces: Nonces,
@@ -60,10 +60,10 @@ pub(super) struct Desk<A, U, S> {
     counts: Vec<((Option<Route>, &'static str), Counter)>,
 }
 
-impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
+impl<H: Way, U: Way, S: Way> Desk<H, U, S> {
     /// Asks by these ways; its figures are among those of `registry`.
     pub fn new(
-        ways: Ways<A, U, S>,
+        ways: Ways<H, U, S>,
         manner: Manner,
         producer: Arc<State>,
         registry: &Registry,
@@ -86,7 +86,7 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
         let mut watch = Watch::start();
         let fetched = self.fetch(route, &ask).await;
         let times = times.insert(Times { exchange: watch.lap(), ..Times::default() });
-        let payload = fetched?.payload;
+        let payload = fetched?;
         if !self.manner.reencodes {
             return Ok(Bytes::from_owner(Held { bytes: payload, _room: permit }));
         }
@@ -99,11 +99,11 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
         Ok(Bytes::from_owner(Held { bytes, _room: permit }))
     }
 
-    async fn fetch(&self, route: Route, ask: &Ask) -> Result<Fetched, Failure> {
+    async fn fetch(&self, route: Route, ask: &Ask) -> Result<Payload, Failure> {
         let deadline = self.manner.deadline;
         match route {
-            Route::Api => self.ways.api.fetch(ask, deadline).await,
-            Route::Uds => self.ways.uds.fetch(ask, deadline).await,
+            Route::Http => self.ways.http.fetch(ask, deadline).await,
+            Route::Unix => self.ways.unix.fetch(ask, deadline).await,
             Route::Shm => self.ways.shm.fetch(ask, deadline).await,
         }
     }
@@ -127,15 +127,15 @@ impl<A: Way, U: Way, S: Way> Desk<A, U, S> {
     }
 }
 
-impl<A: Way, U: Way, S: Way> Handler for Desk<A, U, S> {
+impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         let watch = Watch::start();
         let route = Route::of(request.uri().path());
         let mut times = None;
         let answered = match (route, request.method()) {
             (Some(route), &Method::GET) => self.ask(route, request.uri().query(), &mut times).await,
-            (Some(_), _) => Err(Fault::no_such_method()),
-            (None, _) => Err(Fault::no_such_path()),
+            (Some(_), _) => Err(Fault::method_not_allowed()),
+            (None, _) => Err(Fault::not_found()),
         };
         let (outcome, mut answer) = match answered {
             Ok(bytes) => (ANSWERED, http::json(StatusCode::OK, bytes)),
@@ -150,16 +150,15 @@ impl<A: Way, U: Way, S: Way> Handler for Desk<A, U, S> {
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        let mut answer = Fault::bad(reason).answer();
-        *answer.status_mut() = status;
-        self.count(None, fault::BAD_INPUT);
-        answer
+        let fault = Fault::unread(status, reason);
+        self.count(None, fault.code);
+        fault.answer()
     }
 
     /// 200 if the producer answers, and what is known of it in any case.
     async fn health(&self) -> Answer {
         let ask = Ask { what: What::Users(1), nonce: self.nonces.draw() };
-        let asked = self.ways.api.fetch(&ask, self.manner.deadline.min(HEALTH)).await;
+        let asked = self.ways.http.fetch(&ask, self.manner.deadline.min(HEALTH)).await;
         let (status, state) = match &asked {
             Ok(_) => (StatusCode::OK, "serving"),
             Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "away"),

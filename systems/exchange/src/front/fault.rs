@@ -7,21 +7,23 @@ use serving::http::{self, Answer};
 
 use crate::way::Failure;
 
-/// Each code with its status.
+/// Each code with its status; of several with the same, the first is that of a request which never was read whole.
 const TABLE: &[(&str, StatusCode)] = &[
     (BAD_INPUT, StatusCode::BAD_REQUEST),
-    (NO_SUCH_PATH, StatusCode::NOT_FOUND),
-    (NO_SUCH_METHOD, StatusCode::METHOD_NOT_ALLOWED),
+    (NOT_FOUND, StatusCode::NOT_FOUND),
+    (METHOD_NOT_ALLOWED, StatusCode::METHOD_NOT_ALLOWED),
+    ("too_slow", StatusCode::REQUEST_TIMEOUT),
+    ("too_large", StatusCode::PAYLOAD_TOO_LARGE),
     ("damaged", StatusCode::BAD_GATEWAY),
     ("refused", StatusCode::BAD_GATEWAY),
-    ("unreachable", StatusCode::SERVICE_UNAVAILABLE),
     ("crowded", StatusCode::SERVICE_UNAVAILABLE),
+    ("unreachable", StatusCode::SERVICE_UNAVAILABLE),
     ("deadline", StatusCode::GATEWAY_TIMEOUT),
 ];
 /// The code of what the client has to correct.
-pub(super) const BAD_INPUT: &str = "bad_input";
-const NO_SUCH_PATH: &str = "no_such_path";
-const NO_SUCH_METHOD: &str = "no_such_method";
+const BAD_INPUT: &str = "bad_input";
+const NOT_FOUND: &str = "not_found";
+const METHOD_NOT_ALLOWED: &str = "method_not_allowed";
 
 /// The codes of all that can go wrong.
 pub(super) fn codes() -> impl Iterator<Item = &'static str> {
@@ -50,15 +52,21 @@ impl Fault {
         Self { code: BAD_INPUT, message: message.into(), at: None }
     }
 
+    /// The request could not be had whole; the status says why.
+    pub fn unread(status: StatusCode, reason: &str) -> Self {
+        let code = TABLE.iter().find(|(_, of)| *of == status).map_or(BAD_INPUT, |(code, _)| *code);
+        Self { code, message: reason.to_owned(), at: None }
+    }
+
     /// There is no such path.
-    pub fn no_such_path() -> Self {
+    pub fn not_found() -> Self {
         let message = "there are /api/users-via-api, /api/users-via-uds, /api/users-via-shm, /healthz and /metrics";
-        Self { code: NO_SUCH_PATH, message: message.to_owned(), at: None }
+        Self { code: NOT_FOUND, message: message.to_owned(), at: None }
     }
 
     /// The path is there, for GET alone.
-    pub fn no_such_method() -> Self {
-        Self { code: NO_SUCH_METHOD, message: "GET is all there is".to_owned(), at: None }
+    pub fn method_not_allowed() -> Self {
+        Self { code: METHOD_NOT_ALLOWED, message: "GET is all there is".to_owned(), at: None }
     }
 
     /// The answer that tells of it.

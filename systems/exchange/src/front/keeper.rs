@@ -17,7 +17,7 @@ use serving::stop::{Stop, Stopper};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::race;
+use crate::{producer, race};
 
 /// Pause before a producer that died is started again; doubled each time that this fails.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ pub(super) struct Places {
     /// Over a Unix socket.
     pub unix: PathBuf,
     /// Over shared memory: the socket at which that is handed out.
-    pub channel: PathBuf,
+    pub shm: PathBuf,
 }
 
 impl Places {
@@ -43,8 +43,8 @@ impl Places {
         let text = |kind: &str| ready["listening"][kind].as_str();
         let http = text("http").and_then(|text| text.parse().ok());
         match (http, text("unix"), text("shm")) {
-            (Some(http), Some(unix), Some(channel)) => {
-                Ok(Self { http, unix: unix.into(), channel: channel.into() })
+            (Some(http), Some(unix), Some(shm)) => {
+                Ok(Self { http, unix: unix.into(), shm: shm.into() })
             }
             _ => Err(io::Error::other(format!("its places are not in {ready}"))),
         }
@@ -113,7 +113,7 @@ pub(super) struct Recipe {
 
 impl Recipe {
     async fn start(&self, listen: SocketAddr) -> io::Result<(Running, Value)> {
-        Running::serve(&self.program, "exchange-producer", listen, &self.settings).await
+        Running::serve(&self.program, producer::SYSTEM.name, listen, &self.settings).await
     }
 }
 
@@ -215,7 +215,7 @@ struct Fresh {
 impl Fresh {
     fn of(places: &Places, folder: PathBuf) -> Self {
         let race = folder.join(race::NAME);
-        Self { folder, files: [places.unix.clone(), places.channel.clone(), race] }
+        Self { folder, files: [places.unix.clone(), places.shm.clone(), race] }
     }
 }
 
@@ -270,8 +270,8 @@ mod tests {
     }
 
     fn ready(folder: &Path) -> String {
-        let (unix, channel) = (folder.join("u"), folder.join("c"));
-        let listening = json!({ "http": "127.0.0.1:9", "unix": unix, "shm": channel });
+        let (unix, shm) = (folder.join("u"), folder.join("c"));
+        let listening = json!({ "http": "127.0.0.1:9", "unix": unix, "shm": shm });
         json!({ "ready": true, "listening": listening, "effective": { "seed": 1 } }).to_string()
     }
 

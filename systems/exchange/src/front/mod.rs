@@ -23,7 +23,7 @@ mod server;
 mod settings;
 mod times;
 
-pub use server::{check, serve, serve_until};
+pub use server::SYSTEM;
 pub use times::PARTS;
 
 #[cfg(test)]

@@ -12,26 +12,35 @@ use crate::ask::{Ask, SIZES, USERS, What, read_nonce};
 /// By which way the producer is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    Api,
-    Uds,
+    Http,
+    Unix,
     Shm,
 }
 
 impl Route {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Api, Self::Uds, Self::Shm];
+    pub const ALL: [Self; 3] = [Self::Http, Self::Unix, Self::Shm];
 
     /// The one that a path names.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.strip_prefix("/api/users-via-")?;
-        Self::ALL.into_iter().find(|route| route.name() == name)
+        Self::ALL.into_iter().find(|route| route.in_paths() == name)
     }
 
-    /// Its name in paths and figures.
+    /// Its name in paths, which are those of the original.
+    fn in_paths(self) -> &'static str {
+        match self {
+            Self::Http => "api",
+            Self::Unix => "uds",
+            Self::Shm => "shm",
+        }
+    }
+
+    /// Its name in figures.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Api => "api",
-            Self::Uds => "uds",
+            Self::Http => "http",
+            Self::Unix => "unix",
             Self::Shm => "shm",
         }
     }
@@ -112,8 +121,8 @@ mod tests {
 
     #[test]
     fn each_way_has_its_path() {
-        assert_eq!(Route::of("/api/users-via-api"), Some(Route::Api));
-        assert_eq!(Route::of("/api/users-via-uds"), Some(Route::Uds));
+        assert_eq!(Route::of("/api/users-via-api"), Some(Route::Http));
+        assert_eq!(Route::of("/api/users-via-uds"), Some(Route::Unix));
         assert_eq!(Route::of("/api/users-via-shm"), Some(Route::Shm));
         for other in ["/", "/api/users-via-", "/api/users-via-shm/", "/api/users-via-tcp"] {
             assert_eq!(Route::of(other), None, "{other}");

@@ -5,53 +5,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use serving::error::{BadOptions, ServeError};
-use serving::http;
+use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
 use super::desk::{Desk, Ways};
 use super::keeper::{Keeper, Places, State};
 use super::settings::{self, Configuration, Source};
 use crate::race;
-use crate::ways::{Channel, Http, Unix};
+use crate::ways::{Http, Shm, Unix};
 
-/// Serves a front, and a producer beside it unless one is named, until SIGTERM or SIGINT; `announce` is given the ready
-/// line's contents.
-///
-/// Errors: bad settings (exit code 2); a producer or listener that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    run(options, None, announce)
-}
+/// A front, and a producer beside it unless one is named.
+pub const SYSTEM: System =
+    System { name: "exchange", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    run(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn run(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         Ok((configuration.threads, (configuration, listener::bind(options.listen)?)))
@@ -108,21 +81,22 @@ async fn converse(
 ) -> std::io::Result<()> {
     let Configuration { manner, connections, spin, race, limits, .. } = configuration;
     let places = producer.places();
-    let (api, uds) = (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
+    let (http, unix) =
+        (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
     let state = producer.state();
     announce();
     match race {
         None => {
-            let shm = Channel::new(&places.channel, *spin);
-            let desk = Desk::new(Ways { api, uds, shm }, *manner, state, &registry);
-            http::serve(listener, desk, *limits, registry, stop).await
+            let shm = Shm::new(&places.shm, *spin);
+            let desk = Desk::new(Ways { http, unix, shm }, *manner, state, &registry);
+            serving::http::serve(listener, desk, *limits, registry, stop).await
         }
         Some(hold) => {
             let folder = places.unix.parent().unwrap_or(Path::new("."));
             let shm =
                 race::Reader::new(places.http, race::File::at(folder.join(race::NAME)), *hold);
-            let desk = Desk::new(Ways { api, uds, shm }, *manner, state, &registry);
-            http::serve(listener, desk, *limits, registry, stop).await
+            let desk = Desk::new(Ways { http, unix, shm }, *manner, state, &registry);
+            serving::http::serve(listener, desk, *limits, registry, stop).await
         }
     }
 }
@@ -132,15 +106,14 @@ fn ready(
     producer: &Producer,
     listener: &TcpListener,
 ) -> Result<Ready, ServeError> {
-    let address = listener.local_addr();
-    let address = address.map_err(ServeError::while_doing("read an address back"))?;
-    let Places { http, unix, channel } = producer.places();
+    let address = listener::address(listener)?;
+    let Places { http, unix, shm } = producer.places();
     let effective = effective(configuration, producer, listener);
-    let mut ready = Ready::new("exchange", effective)
+    let mut ready = Ready::new(SYSTEM.name, effective)
         .listening("http", address)
         .listening("producer", http)
         .listening("unix", unix.display())
-        .listening("shm", channel.display());
+        .listening("shm", shm.display());
     if let Producer::Own(keeper) = producer {
         ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.pid });
     }

@@ -25,6 +25,7 @@ const PASSED: &[&str] = &[
     "producer_slots",
     "producer_answer_room",
     "producer_clients",
+    "producer_max_shared",
     "producer_workers",
     "producer_spin",
     "producer_max_prepared",
@@ -116,7 +117,8 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
         return Source::Elsewhere(places);
     }
     let options = Options { settings: given.clone(), ..Options::default() };
-    for problem in producer::check(&options).err().into_iter().flat_map(|bad| bad.problems) {
+    for problem in (producer::SYSTEM.check)(&options).err().into_iter().flat_map(|bad| bad.problems)
+    {
         settings.refuse(BadOption { key: format!("{PREFIX}{}", problem.key), ..problem });
     }
     if has_race {
@@ -133,8 +135,8 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
 
 /// Where a producer is that runs already: all three places, or none.
 fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
-    let [http, unix, channel] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
-    let given = [&http, &unix, &channel].iter().filter(|text| !text.is_empty()).count();
+    let [http, unix, shm] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
+    let given = [&http, &unix, &shm].iter().filter(|text| !text.is_empty()).count();
     if given == 0 {
         return None;
     }
@@ -148,7 +150,7 @@ fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
         }
         nowhere
     });
-    Some(Places { http: address, unix: unix.into(), channel: channel.into() })
+    Some(Places { http: address, unix: unix.into(), shm: shm.into() })
 }
 
 #[cfg(test)]
@@ -197,7 +199,7 @@ mod tests {
         let expected = Places {
             http: ([127, 0, 0, 1], 80).into(),
             unix: "/run/u".into(),
-            channel: "/run/c".into(),
+            shm: "/run/c".into(),
         };
         assert_eq!(places, expected);
         for (options, told) in [

@@ -12,21 +12,16 @@ use serving::metrics::Registry;
 use super::desk::{Desk, Manner, Ways};
 use super::keeper::State;
 use crate::ask::Ask;
-use crate::way::{Failure, Fetched, Way};
+use crate::way::{Failure, Payload, Way};
 
 /// Answers with this text and the nonce in it, or fails so.
 #[derive(Debug, Clone)]
 struct Fake(Result<&'static str, Failure>);
 
 impl Way for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    async fn fetch(&self, ask: &Ask, _: Duration) -> Result<Fetched, Failure> {
+    async fn fetch(&self, ask: &Ask, _: Duration) -> Result<Payload, Failure> {
         let text = self.0.clone()?.replace("NONCE", &format!("{:016x}", ask.nonce));
-        let payload = text.into_bytes().into();
-        Ok(Fetched { payload, checksum: 0, took: Duration::ZERO })
+        Ok(text.into_bytes().into())
     }
 }
 
@@ -36,9 +31,9 @@ const MANNER: Manner =
     Manner { users: 100, deadline: Duration::from_secs(1), reencodes: true, room: 1 << 20 };
 const USERS: Fake = Fake(Ok(r#"{ "nonce": "NONCE", "users": [1.50, "é"] }"#));
 
-fn front(api: Fake, manner: Manner) -> (Front, Registry) {
+fn front(http: Fake, manner: Manner) -> (Front, Registry) {
     let registry = Registry::default();
-    let ways = Ways { api, uds: USERS, shm: USERS };
+    let ways = Ways { http, unix: USERS, shm: USERS };
     (Desk::new(ways, manner, State::unknown(), &registry), registry)
 }
 
@@ -98,7 +93,7 @@ async fn each_failure_has_its_status_and_its_word() {
         let told: Value = serde_json::from_str(&body(answer).await).unwrap();
         let expected = json!({ "error": { "code": code, "message": failure.to_string() } });
         assert_eq!(told, expected);
-        let line = format!("exchange_front_requests_total{{way=\"api\",outcome=\"{code}\"}} 1\n");
+        let line = format!("exchange_front_requests_total{{way=\"http\",outcome=\"{code}\"}} 1\n");
         assert!(registry.render().contains(&line), "{line}");
     }
 }
@@ -118,8 +113,26 @@ async fn paths_and_methods_that_there_are_not_are_told() {
     let posted = ask(&front, Method::POST, "/api/users-via-api").await;
     assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
     let text = registry.render();
-    assert!(text.contains("{way=\"none\",outcome=\"no_such_path\"} 1\n"), "{text}");
-    assert!(text.contains("{way=\"api\",outcome=\"no_such_method\"} 1\n"), "{text}");
+    assert!(text.contains("{way=\"none\",outcome=\"not_found\"} 1\n"), "{text}");
+    assert!(text.contains("{way=\"http\",outcome=\"method_not_allowed\"} 1\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_request_that_never_was_whole_has_the_code_of_its_status() {
+    let (front, registry) = front(USERS, MANNER);
+    for (status, code) in [
+        (StatusCode::BAD_REQUEST, "bad_input"),
+        (StatusCode::REQUEST_TIMEOUT, "too_slow"),
+        (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        (StatusCode::SERVICE_UNAVAILABLE, "crowded"),
+    ] {
+        let answer = front.refuse(status, "a reason");
+        assert_eq!(answer.status(), status);
+        let told: Value = serde_json::from_str(&body(answer).await).unwrap();
+        assert_eq!(told, json!({ "error": { "code": code, "message": "a reason" } }));
+        let line = format!("{{way=\"none\",outcome=\"{code}\"}} 1\n");
+        assert!(registry.render().contains(&line), "{line}");
+    }
 }
 
 /// An answer takes its room until it is sent, whether it was encoded anew or not.

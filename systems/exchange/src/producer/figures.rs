@@ -41,11 +41,11 @@ pub(super) struct Clients {
 impl Clients {
     pub(super) fn new(registry: &Registry) -> Self {
         Self {
-            living: registry.gauge("channel_clients", "Clients of the channel now."),
-            admitted: registry.gauge("channel_admitted", "Clients that were let in so far."),
-            refused: registry.gauge("channel_refused", "Connections that were not let in so far."),
+            living: registry.gauge("shm_clients", "Clients of the channel now."),
+            admitted: registry.gauge("shm_admitted", "Clients that were let in so far."),
+            refused: registry.gauge("shm_refused", "Connections that were not let in so far."),
             damaged: registry.gauge(
-                "channel_damaged",
+                "shm_damaged",
                 "Clients that were cut off so far: they wrote what nobody may write.",
             ),
         }

@@ -23,7 +23,7 @@ pub(super) struct Api {
     pub figures: Figures,
     pub clients: Clients,
     /// The channel, whose end does not wait for connections of HTTP.
-    pub channel: Weak<shm_channel::Producer>,
+    pub shm: Weak<shm_channel::Producer>,
     /// The file that is written on demand, where that is let.
     pub race: Option<race::File>,
 }
@@ -50,8 +50,8 @@ impl Handler for Api {
     }
 
     async fn measure(&self) {
-        if let Some(channel) = self.channel.upgrade() {
-            self.clients.set(channel.counts());
+        if let Some(shm) = self.shm.upgrade() {
+            self.clients.set(shm.counts());
         }
     }
 }

@@ -1,73 +1,47 @@
 //! One process that answers over all three ways at once.
 //!
 //! `shelf` has the payloads, `settings` and `folder` what it is started with; `http`, `unix` and
-//! `channel` answer, and `figures` counts.
+//! `shm` answer, and `figures` counts.
 
-mod channel;
 mod figures;
 mod folder;
 mod http;
 mod settings;
 mod shelf;
+mod shm;
 mod unix;
 
 use std::net::TcpListener;
 use std::sync::Arc;
 
 use serde_json::Value;
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
-use self::channel::Served;
 use self::figures::{Clients, Figures};
 use self::folder::Folder;
 use self::settings::Configuration;
 use self::shelf::Shelf;
-use self::unix::{Door, Room};
+use self::shm::Served;
+use self::unix::{Door, Shared};
 use crate::ask::What;
 use crate::race::{self, File};
 
 /// Files of the sockets in their folder.
 const UNIX: &str = "unix.socket";
-const CHANNEL: &str = "channel.socket";
+const SHM: &str = "shm.socket";
 
-/// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// `listening` has `http` (an address), `unix` and `shm`, the channel (paths).
-/// Errors: bad settings (exit code 2); no listener or folder to be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    begin(options, None, announce)
-}
+/// A producer, which answers over three ways; `listening` has `http` (an address), `unix` and `shm` (paths).
+pub const SYSTEM: System =
+    System { name: "exchange-producer", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    begin(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn begin(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listener = listener::bind(options.listen)?;
@@ -86,7 +60,7 @@ struct House {
     effective: Value,
     listener: TcpListener,
     door: Door,
-    channel: Served,
+    shm: Served,
     // After all that is in it.
     folder: Folder,
 }
@@ -102,53 +76,44 @@ impl House {
         let folder = Folder::open(configuration.folder.as_deref())
             .map_err(ServeError::while_doing("make the folder of the sockets"))?;
         let door = Door::open(&folder.file(UNIX))
+            .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("listen on the Unix socket"))?;
-        let figures = Figures::new(&registry, "channel");
-        let settings = configuration.channel.clone();
-        let channel = Served::start(&folder.file(CHANNEL), settings, &shelf, &figures)
+        let settings = configuration.shm.clone();
+        let shm = Served::start(&folder.file(SHM), settings, &shelf, &registry)
             .map_err(std::io::Error::other)
             .map_err(ServeError::while_doing("open the channel"))?;
         let race = configuration.file_race.then(|| File::at(folder.file(race::NAME)));
         let effective = configuration.effective();
-        Ok(Self {
-            registry,
-            shelf,
-            users,
-            race,
-            limits,
-            effective,
-            listener,
-            door,
-            channel,
-            folder,
-        })
+        Ok(Self { registry, shelf, users, race, limits, effective, listener, door, shm, folder })
     }
 
     async fn serve(self, stop: Stop, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-        let Self { registry, shelf, limits, listener, door, channel, folder, .. } = self;
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+        let Self { registry, shelf, limits, listener, door, shm, folder, .. } = self;
+        let address = listener::address(&listener)?;
         let api = http::Api {
             shelf: shelf.clone(),
             users: self.users,
             figures: Figures::new(&registry, "http"),
             clients: Clients::new(&registry),
-            channel: channel.producer(),
-            race: self.race,
+            shm: shm.producer(),
+            race: self.race.clone(),
         };
         let figures = Figures::new(&registry, "unix");
         let open = registry.gauge("unix_connections", "Open connections of the Unix socket.");
-        let room = Room { shelf, figures, open, limits };
+        let shared = Shared { shelf, figures, open, limits };
         announce(
-            &Ready::new("exchange-producer", self.effective)
+            &Ready::new(SYSTEM.name, self.effective)
                 .listening("http", address)
                 .listening("unix", folder.file(UNIX).display())
-                .listening("shm", folder.file(CHANNEL).display()),
+                .listening("shm", folder.file(SHM).display()),
         );
         let over_http = serving::http::serve(listener, api, limits, registry, stop.clone());
-        let (over_http, over_unix) = tokio::join!(over_http, unix::serve(door, room, stop));
-        // What waits for a worker of the channel is not waited for: its client is told that nobody is there.
-        drop(channel);
+        let over_unix = unix::serve(door, shared, stop.clone());
+        let (over_http, over_unix, ()) = tokio::join!(over_http, over_unix, shm.until(stop));
+        if let Some(file) = self.race {
+            // What nobody came to read; where it cannot go, the folder stays as well.
+            let _ = file.remove();
+        }
         drop(folder);
         over_http.and(over_unix).map_err(ServeError::while_doing("serve"))
     }

@@ -1,16 +1,14 @@
 //! The producer over a Unix socket: frames in, frames out, one request of a connection at a time.
 
-use std::io::{Error, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::io::{Error, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use hyper::body::Buf;
-use rustix::fs::Mode;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serving::limits::Limits;
 use serving::metrics::Gauge;
 use serving::stop::Stop;
+use shm_channel::SocketFile;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -22,65 +20,36 @@ use crate::ask::{Ask, LONGEST};
 use crate::frame::{Head, REQUEST_HEAD, first_request};
 use crate::refusal::Refusal;
 
-/// How many connections may wait to be accepted.
-const BACKLOG: i32 = 4_096;
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// A listening socket, whose file goes when this is dropped.
+/// A listening socket and its file, which goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct Door {
     listener: std::os::unix::net::UnixListener,
-    path: PathBuf,
-    inode: u64,
+    file: SocketFile,
 }
 
 impl Door {
     /// Listens at the path; only its own user may open the file.
     ///
     /// A file that a dead producer left is replaced. Errors: somebody else's file is there
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        clear(path)?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket =
-            rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // Before the file is there: between `bind` and a `chmod` of it, anybody could connect.
-        rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        let inode = std::fs::symlink_metadata(path)?.ino();
-        Ok(Self { listener: socket.into(), path: path.to_owned(), inode })
+    pub(super) fn open(path: &Path) -> Result<Self, shm_channel::Error> {
+        let (socket, file) = shm_channel::listen(path)?;
+        Ok(Self { listener: socket.into(), file })
     }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        if std::fs::symlink_metadata(&self.path).is_ok_and(|there| there.ino() == self.inode) {
-            // Whoever removed it meanwhile did what we wanted.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Removes a socket's file that nobody answers at.
-fn clear(path: &Path) -> Result<(), Error> {
-    let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
-    let is_refused = |error: Error| error.kind() == ErrorKind::ConnectionRefused;
-    let is_dead = there.file_type().is_socket()
-        && std::os::unix::net::UnixStream::connect(path).is_err_and(is_refused);
-    if is_dead { std::fs::remove_file(path) } else { Err(ErrorKind::AddrInUse.into()) }
 }
 
 /// What every connection shares.
 #[derive(Debug, Clone)]
-pub(super) struct Room {
+pub(super) struct Shared {
     pub shelf: Arc<Shelf>,
     pub figures: Figures,
     pub open: Gauge,
     pub limits: Limits,
 }
 
-impl Room {
+impl Shared {
     fn is_full(&self) -> bool {
         u64::try_from(self.open.get()).is_ok_and(|open| open >= self.limits.max_connections)
     }
@@ -89,27 +58,28 @@ impl Room {
 /// Serves until stopped, then finishes what is under way within [`Limits::drain_ns`].
 ///
 /// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
-pub(super) async fn serve(door: Door, room: Room, mut stop: Stop) -> Result<(), Error> {
-    let listener = UnixListener::from_std(door.listener.try_clone()?)?;
+pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<(), Error> {
+    let Door { listener, file } = door;
+    let listener = UnixListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = stop.pulled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if room.is_full() => turn_away(stream),
+                Ok((stream, _)) if shared.is_full() => turn_away(stream),
                 Ok((stream, _)) => {
-                    let seat = Seat::take(&room.open);
-                    connections.spawn(converse(stream, room.clone(), stop.clone(), seat));
+                    let seat = Seat::take(&shared.open);
+                    connections.spawn(converse(stream, shared.clone(), stop.clone(), seat));
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
     }
-    drop((listener, door));
+    drop((file, listener));
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
-    let _ = timeout(room.limits.drain(), drained).await;
+    let _ = timeout(shared.limits.drain(), drained).await;
     Ok(())
 }
 
@@ -135,12 +105,12 @@ impl Drop for Seat {
     }
 }
 
-async fn converse(mut stream: UnixStream, room: Room, mut stop: Stop, _seat: Seat) {
+async fn converse(mut stream: UnixStream, shared: Shared, mut stop: Stop, _seat: Seat) {
     let mut bytes = Vec::with_capacity(REQUEST_HEAD + LONGEST);
     let mut stopped = std::pin::pin!(stop.pulled());
     loop {
         let received = tokio::select! {
-            received = receive(&mut stream, &mut bytes, &room.limits) => received,
+            received = receive(&mut stream, &mut bytes, &shared.limits) => received,
             () = &mut stopped => return,
         };
         let Some(request) = received else { return };
@@ -148,10 +118,10 @@ async fn converse(mut stream: UnixStream, room: Room, mut stop: Stop, _seat: Sea
         let outcome = request.and_then(|length| {
             let ask = Ask::read(&bytes[REQUEST_HEAD..][..length]);
             bytes.drain(..REQUEST_HEAD + length);
-            room.shelf.copied(&ask?)
+            shared.shelf.copied(&ask?)
         });
-        room.figures.count(&outcome);
-        let sent = timeout(room.limits.read_time(), send(&mut stream, outcome)).await;
+        shared.figures.count(&outcome);
+        let sent = timeout(shared.limits.read_time(), send(&mut stream, outcome)).await;
         if is_last || !matches!(sent, Ok(Ok(()))) {
             return;
         }

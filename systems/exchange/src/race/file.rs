@@ -29,10 +29,7 @@ impl File {
     ///
     /// Errors: the system's
     pub fn write(&self, payload: &[u8]) -> io::Result<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        self.remove()?;
         let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
         let mut file = fs::File::create(&self.path)?;
         file.write_all(&length.to_be_bytes())?;
@@ -52,9 +49,19 @@ impl File {
         })?;
         serde_json::from_slice::<IgnoredAny>(&payload)
             .map_err(|error| Failure::Damaged(format!("the file holds no JSON: {error}")))?;
-        // Another reader may have done so already.
-        let _ = fs::remove_file(&self.path);
+        // What was read is delivered in any case.
+        let _ = self.remove();
         Ok(payload)
+    }
+
+    /// Removes what is there, if anything.
+    ///
+    /// Errors: the system's
+    pub fn remove(&self) -> io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 
     fn read(&self) -> io::Result<Vec<u8>> {

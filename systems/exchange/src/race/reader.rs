@@ -1,7 +1,7 @@
 //! The front's side: asks for the file, lets it lie, takes it.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http_body_util::Empty;
 use hyper::body::Bytes;
@@ -13,8 +13,9 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::{File, PATH};
-use crate::ask::{Ask, What};
-use crate::way::{Failure, Fetched, Way};
+use crate::ask::Ask;
+use crate::way::{Failure, Payload, Way};
+use crate::ways::http::query;
 
 /// A way that keeps none of the promises of one: nothing that it returns was judged.
 #[derive(Debug)]
@@ -40,24 +41,20 @@ impl Reader {
 
     /// On a connection of its own, as each hop of the original had.
     async fn have_it_written(&self, ask: &Ask) -> Result<(), Failure> {
-        let what = match ask.what {
-            What::Users(count) => format!("count={count}"),
-            What::Bytes(size) => format!("size={size}"),
-        };
-        let request = Request::get(format!("{PATH}?{what}&nonce={:016x}", ask.nonce))
+        let request = Request::get(format!("{PATH}?{}", query(ask)))
             .header(HOST, self.producer.to_string())
             .body(Empty::<Bytes>::new())
             .expect("a path of letters and digits");
-        let stream = TcpStream::connect(self.producer).await.map_err(unreachable)?;
+        let stream = TcpStream::connect(self.producer).await.map_err(Failure::unreachable)?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(unreachable)?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(Failure::unreachable)?;
         let answered = async {
             tokio::select! {
                 biased;
-                answer = sender.send_request(request) => answer.map_err(unreachable),
+                answer = sender.send_request(request) => answer.map_err(Failure::unreachable),
                 ended = connection => Err(match ended {
-                    Ok(()) => unreachable("it hung up"),
-                    Err(error) => unreachable(error),
+                    Ok(()) => Failure::unreachable("it hung up"),
+                    Err(error) => Failure::unreachable(error),
                 }),
             }
         };
@@ -68,21 +65,10 @@ impl Reader {
     }
 }
 
-fn unreachable(error: impl ToString) -> Failure {
-    Failure::Unreachable(error.to_string())
-}
-
 impl Way for Reader {
-    fn name(&self) -> &'static str {
-        "file"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         let read = timeout(deadline, self.read(ask)).await;
-        let payload = read.unwrap_or(Err(Failure::Deadline))?;
-        let checksum = crc32fast::hash(&payload);
-        Ok(Fetched { payload: payload.into(), checksum, took: begun.elapsed() })
+        Ok(read.unwrap_or(Err(Failure::Deadline))?.into())
     }
 }
 
@@ -99,6 +85,7 @@ mod tests {
     use tokio::sync::Barrier;
 
     use super::*;
+    use crate::ask::What;
     use crate::race::NAME;
 
     /// Writes whatever nonce it is asked for, and answers once so many have asked.
@@ -148,7 +135,7 @@ mod tests {
         let (mut right, mut gone) = (0, 0);
         for fetched in [one, two] {
             match fetched {
-                Ok(fetched) => right += usize::from(!fetched.payload.is_empty()),
+                Ok(payload) => right += usize::from(!payload.is_empty()),
                 Err(Failure::Damaged(_)) => gone += 1,
                 Err(other) => panic!("{other}"),
             }

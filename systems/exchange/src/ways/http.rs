@@ -10,54 +10,44 @@ use hyper::header::HOST;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout_at};
 
-use super::pool::{self, Broken, Pool};
+use super::pool::{Broken, Outcome, Pool, Target};
 use crate::ask::{Ask, SIZES, What};
-use crate::way::{Failure, Fetched, Payload, Way, judged};
+use crate::way::{Failure, Payload, Way};
 
 /// The header with the checksum of an answer, which is `crc32-` and 8 hexadecimal digits.
 pub const CHECKSUM: &str = "x-checksum";
 /// Longest refusal that is read.
 const LONGEST_REFUSAL: u64 = 4096;
 
-/// A connection, as far as its user sees it.
-type Sender = SendRequest<Empty<Bytes>>;
-
 /// Over HTTP.
 #[derive(Debug)]
-pub struct Http {
-    address: SocketAddr,
-    host: String,
-    pool: Pool<Sender>,
-}
+pub struct Http(Pool<Address>);
 
 impl Http {
     /// A producer at this address, with so many connections at most; connects when asked.
     pub fn new(address: SocketAddr, connections: usize) -> Self {
-        Self { address, host: address.to_string(), pool: Pool::new(connections) }
+        Self(Pool::new(Address { address, host: address.to_string() }, connections))
     }
+}
 
-    /// The answer and its checksum.
-    async fn exchange(&self, ask: &Ask, until: Instant) -> Result<(Payload, u64), Failure> {
-        let path = path(ask);
-        while let Some(sender) = self.pool.take() {
-            if sender.is_closed() {
-                continue;
-            }
-            match self.over(sender, &path, until).await {
-                Err(broken) if broken.is_worth_another => self.pool.clear(),
-                ended => return ended.map_err(|broken| broken.failure),
-            }
-        }
-        let sender = match timeout_at(until, self.connect()).await {
-            Ok(connected) => connected?,
-            Err(_) => return Err(Failure::unreachable("connecting took too long")),
-        };
-        self.over(sender, &path, until).await.map_err(|broken| broken.failure)
+impl Way for Http {
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+        self.0.fetch(ask, deadline).await
     }
+}
 
-    async fn connect(&self) -> Result<Sender, Failure> {
+/// Where a producer is.
+#[derive(Debug)]
+struct Address {
+    address: SocketAddr,
+    host: String,
+}
+
+impl Target for Address {
+    type Connection = SendRequest<Empty<Bytes>>;
+
+    async fn connect(&self) -> Result<Self::Connection, Failure> {
         let stream = TcpStream::connect(self.address).await.map_err(Failure::unreachable)?;
         // Without it a request may wait for an acknowledgement; no reason to fail.
         let _ = stream.set_nodelay(true);
@@ -70,47 +60,35 @@ impl Http {
         Ok(sender)
     }
 
-    /// The same over this connection, which is kept if it is still of use.
-    async fn over(
-        &self,
-        mut sender: Sender,
-        path: &str,
-        until: Instant,
-    ) -> Result<(Payload, u64), Broken> {
+    async fn ask(&self, sender: &mut Self::Connection, ask: &Ask) -> Result<Outcome, Broken> {
+        let path = format!("/users?{}", query(ask));
         let request = Request::builder().uri(path).header(HOST, &self.host);
         let request = request.body(Empty::new()).expect("a path and a host of ours");
-        let asked = async {
-            let sent = match sender.ready().await {
-                Ok(()) => sender.send_request(request).await,
-                Err(error) => Err(error),
-            };
-            let answer = sent.map_err(|error| Broken {
-                failure: Failure::unreachable(error),
-                is_worth_another: true,
-            })?;
-            read(answer).await.map_err(Broken::for_good)
+        let sent = match sender.ready().await {
+            Ok(()) => sender.send_request(request).await,
+            Err(error) => Err(error),
         };
-        let outcome = match timeout_at(until, asked).await {
-            Ok(outcome) => outcome?,
-            Err(_) => return Err(Broken::for_good(Failure::Deadline)),
-        };
-        self.pool.give(sender);
-        outcome.map_err(Broken::for_good)
+        let answer = sent.map_err(|error| Broken {
+            failure: Failure::unreachable(error),
+            is_worth_another: true,
+        })?;
+        read(answer).await.map_err(Broken::for_good)
     }
 }
 
-fn path(ask: &Ask) -> String {
+/// A question as the query of a request.
+pub(crate) fn query(ask: &Ask) -> String {
     let nonce = ask.nonce;
     match ask.what {
-        What::Users(users) => format!("/users?count={users}&nonce={nonce:016x}"),
-        What::Bytes(bytes) => format!("/users?size={bytes}&nonce={nonce:016x}"),
+        What::Users(users) => format!("count={users}&nonce={nonce:016x}"),
+        What::Bytes(bytes) => format!("size={bytes}&nonce={nonce:016x}"),
     }
 }
 
 /// What the answer says: a payload and its checksum, or a refusal.
 ///
 /// Errors: the connection broke, or is of no further use
-async fn read(answer: Response<Incoming>) -> Result<Result<(Payload, u64), Failure>, Failure> {
+async fn read(answer: Response<Incoming>) -> Result<Outcome, Failure> {
     let (head, mut body) = answer.into_parts();
     if head.status != StatusCode::OK {
         let text = whole(&mut body, LONGEST_REFUSAL).await?;
@@ -148,19 +126,4 @@ fn checksum(headers: &HeaderMap) -> Result<u32, Failure> {
     let digits = text.and_then(|text| text.strip_prefix("crc32-")).filter(|it| it.len() == 8);
     let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
     value.ok_or_else(|| Failure::Damaged(format!("no {CHECKSUM} that can be read")))
-}
-
-impl Way for Http {
-    fn name(&self) -> &'static str {
-        "http"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
-        let until = pool::until(begun, deadline);
-        let seat = self.pool.seat(until).await?;
-        let (payload, checksum) = self.exchange(ask, until).await?;
-        drop(seat);
-        judged(ask, payload, checksum, begun.into_std())
-    }
 }

@@ -5,71 +5,49 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::time::{Instant, timeout_at};
 
-use super::pool::{self, Broken, Pool};
+use super::pool::{Broken, Outcome, Pool, Target};
 use crate::ask::{Ask, SIZES};
 use crate::frame::{self, ANSWER_HEAD, ANSWERED, Head};
 use crate::refusal::Refusal;
-use crate::way::{Failure, Fetched, Payload, Way, judged};
+use crate::way::{Failure, Payload, Way};
 
 /// Over a Unix socket.
 #[derive(Debug)]
-pub struct Unix {
-    path: PathBuf,
-    pool: Pool<UnixStream>,
-}
+pub struct Unix(Pool<PathBuf>);
 
 impl Unix {
     /// A producer at this path, with so many connections at most; connects when asked.
     pub fn new(path: impl Into<PathBuf>, connections: usize) -> Self {
-        Self { path: path.into(), pool: Pool::new(connections) }
+        Self(Pool::new(path.into(), connections))
+    }
+}
+
+impl Way for Unix {
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+        self.0.fetch(ask, deadline).await
+    }
+}
+
+impl Target for PathBuf {
+    type Connection = UnixStream;
+
+    async fn connect(&self) -> Result<UnixStream, Failure> {
+        UnixStream::connect(self).await.map_err(Failure::unreachable)
     }
 
-    /// The answer and its checksum.
-    async fn exchange(&self, ask: &Ask, until: Instant) -> Result<(Payload, u64), Failure> {
-        let request = frame::request(&ask.wire());
-        while let Some(stream) = self.pool.take() {
-            match self.over(stream, &request, ask, until).await {
-                Err(broken) if broken.is_worth_another => self.pool.clear(),
-                ended => return ended.map_err(|broken| broken.failure),
-            }
-        }
-        let stream = match timeout_at(until, UnixStream::connect(&self.path)).await {
-            Ok(connected) => connected.map_err(Failure::unreachable)?,
-            Err(_) => return Err(Failure::unreachable("connecting took too long")),
-        };
-        self.over(stream, &request, ask, until).await.map_err(|broken| broken.failure)
-    }
-
-    /// The same over this connection, which is kept if it is still of use.
-    async fn over(
-        &self,
-        mut stream: UnixStream,
-        request: &[u8],
-        ask: &Ask,
-        until: Instant,
-    ) -> Result<(Payload, u64), Broken> {
+    async fn ask(&self, stream: &mut UnixStream, ask: &Ask) -> Result<Outcome, Broken> {
+        // A producer that is full may say so and close before it is asked.
+        let _ = stream.write_all(&frame::request(&ask.wire())).await;
         let mut bytes = Vec::with_capacity(ANSWER_HEAD + ask.what.expected_length());
-        let asked = async {
-            // A producer that is full may say so and close before it is asked.
-            let _ = stream.write_all(request).await;
-            receive(&mut stream, &mut bytes).await
-        };
-        let head = match timeout_at(until, asked).await {
-            Ok(Ok(head)) => head,
-            Ok(Err(failure)) => {
-                let is_worth_another =
-                    bytes.is_empty() && matches!(failure, Failure::Unreachable(_));
-                return Err(Broken { failure, is_worth_another });
-            }
-            Err(_) => return Err(Broken::for_good(Failure::Deadline)),
-        };
-        self.pool.give(stream);
-        match head.code {
+        let head = receive(stream, &mut bytes).await.map_err(|failure| Broken {
+            is_worth_another: bytes.is_empty() && matches!(failure, Failure::Unreachable(_)),
+            failure,
+        })?;
+        Ok(match head.code {
             ANSWERED => Ok((Payload::behind(bytes, ANSWER_HEAD), head.checksum)),
-            code => Err(Broken::for_good(Refusal::told(u64::from(code)))),
-        }
+            code => Err(Refusal::told(u64::from(code))),
+        })
     }
 }
 
@@ -95,20 +73,5 @@ async fn receive(stream: &mut UnixStream, bytes: &mut Vec<u8>) -> Result<Head, F
     match head {
         Some(head) if bytes.len() == end => Ok(head),
         _ => Err(Failure::Damaged("more bytes than were announced".to_owned())),
-    }
-}
-
-impl Way for Unix {
-    fn name(&self) -> &'static str {
-        "unix"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
-        let until = pool::until(begun, deadline);
-        let seat = self.pool.seat(until).await?;
-        let (payload, checksum) = self.exchange(ask, until).await?;
-        drop(seat);
-        judged(ask, payload, checksum, begun.into_std())
     }
 }

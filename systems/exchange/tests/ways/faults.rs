@@ -12,7 +12,7 @@ use exchange::checksum;
 use exchange::prepared::{NONCE_AT, Prepared, patch};
 use exchange::records::Records;
 use exchange::way::{Failure, Way};
-use exchange::ways::{Channel, Http, Unix};
+use exchange::ways::{Http, Shm, Unix};
 use serving::options::Options;
 use shm_channel::{CRC32, Checksum, Producer, Reply, Room, Settings};
 
@@ -29,7 +29,7 @@ async fn nobody_there_is_unreachable() {
     let failures = [
         Http::new(free, 1).fetch(&ask, PATIENCE).await.unwrap_err(),
         Unix::new(&path, 1).fetch(&ask, PATIENCE).await.unwrap_err(),
-        Channel::new(&path, Duration::ZERO).fetch(&ask, PATIENCE).await.unwrap_err(),
+        Shm::new(&path, Duration::ZERO).fetch(&ask, PATIENCE).await.unwrap_err(),
     ];
     assert_eq!(failures.map(|failure| failure.kind()), ["unreachable"; 3]);
 }
@@ -119,13 +119,13 @@ async fn a_connection_that_was_closed_while_it_was_kept_is_no_failure() {
 }
 
 /// A channel whose handler is ours, ended with this.
-struct Shm {
+struct Stand {
     producer: Option<Producer>,
     worker: Option<JoinHandle<()>>,
     folder: Folder,
 }
 
-impl Shm {
+impl Stand {
     fn start(
         name: &str,
         slots: u32,
@@ -139,12 +139,12 @@ impl Shm {
         Self { producer: Some(producer), worker: Some(worker), folder }
     }
 
-    fn way(&self) -> Channel {
-        Channel::new(self.folder.file("socket"), Duration::ZERO)
+    fn way(&self) -> Shm {
+        Shm::new(self.folder.file("socket"), Duration::ZERO)
     }
 }
 
-impl Drop for Shm {
+impl Drop for Stand {
     fn drop(&mut self) {
         self.producer = None;
         if let Some(worker) = self.worker.take() {
@@ -164,7 +164,7 @@ fn answer(request: &[u8], room: &mut Room<'_>) -> Reply {
 #[tokio::test]
 async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
     let mut turn = 0;
-    let shm = Shm::start("damaged", 8, move |request, room| {
+    let stand = Stand::start("damaged", 8, move |request, room| {
         turn += 1;
         let reply = answer(request, room);
         match turn {
@@ -181,7 +181,7 @@ async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
         }
         reply
     });
-    let way = shm.way();
+    let way = stand.way();
     for says in [
         "damaged: not the nonce",
         "damaged: the checksum",
@@ -202,28 +202,28 @@ async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
 #[tokio::test]
 async fn a_producer_that_wants_more_room_gets_it() {
     let mut asked = 0;
-    let shm = Shm::start("room", 8, move |request, room| {
+    let stand = Stand::start("room", 8, move |request, room| {
         asked += 1;
         if asked == 1 { Reply::TooLarge(9_000) } else { answer(request, room) }
     });
-    fetch(&shm.way(), bytes(1_024, 5)).await.unwrap();
+    fetch(&stand.way(), bytes(1_024, 5)).await.unwrap();
 }
 
 /// A channel that answers when told to: one message each.
-fn shm_when_told(name: &str, slots: u32) -> (Shm, mpsc::Sender<()>) {
+fn stand_when_told(name: &str, slots: u32) -> (Stand, mpsc::Sender<()>) {
     let (tell, told) = mpsc::channel();
-    let shm = Shm::start(name, slots, move |request, room| {
+    let stand = Stand::start(name, slots, move |request, room| {
         // The end of the test is told, too.
         let _ = told.recv();
         answer(request, room)
     });
-    (shm, tell)
+    (stand, tell)
 }
 
 #[tokio::test]
 async fn a_question_that_was_given_up_does_not_cost_its_room_for_good() {
-    let (shm, tell) = shm_when_told("deadline", 1);
-    let way = shm.way();
+    let (stand, tell) = stand_when_told("deadline", 1);
+    let way = stand.way();
     assert_eq!(way.fetch(&bytes(1_024, 1), SHORT).await.unwrap_err(), Failure::Deadline);
     // Its slot is the producer's until it has answered.
     assert_eq!(way.fetch(&bytes(1_024, 2), SHORT).await.unwrap_err(), Failure::Crowded);
@@ -239,8 +239,8 @@ async fn a_question_that_was_given_up_does_not_cost_its_room_for_good() {
 
 #[tokio::test]
 async fn who_holds_all_answers_keeps_others_waiting_and_no_longer() {
-    let shm = Shm::start("held", 2, answer);
-    let way = shm.way();
+    let stand = Stand::start("held", 2, answer);
+    let way = stand.way();
     let one = fetch(&way, bytes(1_024, 1)).await.unwrap();
     let two = fetch(&way, bytes(1_024, 2)).await.unwrap();
     assert_eq!(way.fetch(&bytes(1_024, 3), SHORT).await.unwrap_err(), Failure::Crowded);
@@ -257,14 +257,14 @@ async fn who_holds_all_answers_keeps_others_waiting_and_no_longer() {
 
 #[tokio::test]
 async fn who_asked_when_the_producer_ended_learns_of_it() {
-    let (mut shm, tell) = shm_when_told("gone", 8);
-    let way = shm.way();
+    let (mut stand, tell) = stand_when_told("gone", 8);
+    let way = stand.way();
     let ask = bytes(1_024, 1);
     let mut asking = std::pin::pin!(way.fetch(&ask, PATIENCE));
     let is_done = tokio::time::timeout(SHORT, &mut asking).await;
     assert!(is_done.is_err(), "nobody was told to answer");
     // The worker is in its handler; the producer's end is that of its gate.
-    shm.producer = None;
+    stand.producer = None;
     drop(tell);
     let failure = asking.await;
     // What it was about to answer may still come.
@@ -277,13 +277,17 @@ async fn who_asked_when_the_producer_ended_learns_of_it() {
 
 #[tokio::test]
 async fn more_clients_than_there_may_be_are_told_so() {
-    let house = House::start(Options::default().with("clients", 1));
-    let (first, second) = (house.channel(), house.channel());
-    fetch(&first, bytes(1_024, 1)).await.unwrap();
-    assert_eq!(second.fetch(&bytes(1_024, 2), PATIENCE).await.unwrap_err(), Failure::Crowded);
-    drop(first);
-    eventually("a place is free", async || second.fetch(&bytes(1_024, 3), PATIENCE).await.is_ok())
-        .await;
+    // A client may come to use 32.3 MiB.
+    for (setting, one) in [("clients", "1"), ("max_shared", "60MiB")] {
+        let house = House::start(Options::default().with(setting, one));
+        assert_eq!(house.ready.effective["shm"]["clients"], 1);
+        let (first, second) = (house.shm(), house.shm());
+        fetch(&first, bytes(1_024, 1)).await.unwrap();
+        assert_eq!(second.fetch(&bytes(1_024, 2), PATIENCE).await.unwrap_err(), Failure::Crowded);
+        drop(first);
+        let is_let_in = async || second.fetch(&bytes(1_024, 3), PATIENCE).await.is_ok();
+        eventually("a place is free", is_let_in).await;
+    }
 }
 
 #[tokio::test]

@@ -135,7 +135,7 @@ async fn an_answer_may_come_in_pieces() {
     let (unix, thread) = none(&folder, answers);
     for _ in 0..count {
         let fetched = unix.fetch(&bytes(1_024, 5), PATIENCE).await.unwrap();
-        assert_eq!(&fetched.payload[..], &payload[..]);
+        assert_eq!(&fetched[..], &payload[..]);
     }
     thread.join().unwrap();
 }

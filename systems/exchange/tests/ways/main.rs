@@ -17,8 +17,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use exchange::ask::{Ask, What};
-use exchange::way::{Failure, Fetched, Way};
-use exchange::ways::{Channel, Http, Unix};
+use exchange::way::{Failure, Payload, Way};
+use exchange::ways::{Http, Shm, Unix};
 use serving::error::ServeError;
 use serving::options::Options;
 use serving::ready::Ready;
@@ -64,7 +64,7 @@ impl House {
         let (tell, told) = mpsc::channel();
         let options = options.with("threads", 2);
         let thread = std::thread::spawn(move || {
-            exchange::producer::serve_until(&options, stop, |ready| {
+            exchange::producer::SYSTEM.serve_until(&options, stop, |ready| {
                 tell.send(ready.clone()).unwrap();
             })
         });
@@ -88,8 +88,8 @@ impl House {
         Unix::new(self.path("unix"), 8)
     }
 
-    fn channel(&self) -> Channel {
-        Channel::new(self.path("shm"), Duration::from_micros(20))
+    fn shm(&self) -> Shm {
+        Shm::new(self.path("shm"), Duration::from_micros(20))
     }
 
     /// Stops it, and waits until it has ended.
@@ -120,12 +120,12 @@ fn users(users: u32, nonce: u64) -> Ask {
 }
 
 /// An answer, judged here once more and by other means.
-async fn fetch(way: &impl Way, ask: Ask) -> Result<Fetched, Failure> {
-    let fetched = way.fetch(&ask, PATIENCE).await?;
+async fn fetch(way: &impl Way, ask: Ask) -> Result<Payload, Failure> {
+    let payload = way.fetch(&ask, PATIENCE).await?;
     let nonce = format!("{{\"nonce\":\"{:016x}\",\"users\":[", ask.nonce);
-    assert!(fetched.payload.starts_with(nonce.as_bytes()));
-    assert!(fetched.payload.ends_with(b"}"));
-    Ok(fetched)
+    assert!(payload.starts_with(nonce.as_bytes()));
+    assert!(payload.ends_with(b"}"));
+    Ok(payload)
 }
 
 /// Waits until something holds that another thread or process brings about.

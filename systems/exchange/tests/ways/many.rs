@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use exchange::ask::{Ask, What};
 use exchange::way::Way;
-use exchange::ways::Channel;
+use exchange::ways::Shm;
 use serving::options::Options;
 
 use super::{House, bytes, fetch};
@@ -28,7 +28,7 @@ async fn sixty_four_clients_have_a_connection_each() {
     let exchanges = if is_long { 1_000_000 / CLIENTS } else { 60 };
     let house = House::start(Options::default().with("workers", 2));
     let talks =
-        (0..CLIENTS).map(|client| tokio::spawn(talk(Arc::new(house.channel()), client, exchanges)));
+        (0..CLIENTS).map(|client| tokio::spawn(talk(Arc::new(house.shm()), client, exchanges)));
     for talk in talks.collect::<Vec<_>>() {
         talk.await.unwrap();
     }
@@ -39,8 +39,8 @@ async fn sixty_four_clients_have_a_connection_each() {
 async fn a_hundred_tasks_share_a_connection_of_eight_slots() {
     let house = House::start(Options::default().with("slots", 8).with("answer_room", "16KiB"));
     for spin in [Duration::ZERO, Duration::from_micros(20)] {
-        let channel = Arc::new(Channel::new(house.path("shm"), spin));
-        let talks = (0..100).map(|client| tokio::spawn(talk(channel.clone(), client, 20)));
+        let shm = Arc::new(Shm::new(house.path("shm"), spin));
+        let talks = (0..100).map(|client| tokio::spawn(talk(shm.clone(), client, 20)));
         for talk in talks.collect::<Vec<_>>() {
             talk.await.unwrap();
         }
@@ -50,13 +50,12 @@ async fn a_hundred_tasks_share_a_connection_of_eight_slots() {
 #[tokio::test]
 async fn tasks_of_one_thread_share_a_connection_of_each_way() {
     let house = House::start(Options::default());
-    let (http, unix, channel) =
-        (Arc::new(house.http()), Arc::new(house.unix()), Arc::new(house.channel()));
+    let (http, unix, shm) = (Arc::new(house.http()), Arc::new(house.unix()), Arc::new(house.shm()));
     let mut talks = Vec::new();
     for client in 0..20 {
         talks.push(tokio::spawn(talk(http.clone(), client, 5)));
         talks.push(tokio::spawn(talk(unix.clone(), client, 5)));
-        talks.push(tokio::spawn(talk(channel.clone(), client, 5)));
+        talks.push(tokio::spawn(talk(shm.clone(), client, 5)));
     }
     for talk in talks {
         talk.await.unwrap();
@@ -68,11 +67,11 @@ async fn tasks_of_one_thread_share_a_connection_of_each_way() {
 async fn questions_may_be_dropped_at_any_moment() {
     let house = House::start(Options::default().with("slots", 2));
     for spin in [Duration::ZERO, Duration::from_micros(20)] {
-        let channel = Channel::new(house.path("shm"), spin);
+        let shm = Shm::new(house.path("shm"), spin);
         for polls in 0..60_u64 {
             let ask = bytes(1_024, polls);
             {
-                let mut asking = std::pin::pin!(channel.fetch(&ask, Duration::from_secs(5)));
+                let mut asking = std::pin::pin!(shm.fetch(&ask, Duration::from_secs(5)));
                 for _ in 0..polls % 6 {
                     let is_done = std::future::poll_fn(|context| {
                         std::task::Poll::Ready(asking.as_mut().poll(context).is_ready())
@@ -83,7 +82,7 @@ async fn questions_may_be_dropped_at_any_moment() {
                     tokio::task::yield_now().await;
                 }
             }
-            fetch(&channel, bytes(1_024, 1_000 + polls)).await.unwrap();
+            fetch(&shm, bytes(1_024, 1_000 + polls)).await.unwrap();
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use exchange::way::{Failure, Way};
-use exchange::ways::{Channel, Http, Unix};
+use exchange::ways::{Http, Shm, Unix};
 use serde_json::Value;
 use serving::options::Options;
 use serving::stop::Stop;
@@ -24,17 +24,18 @@ const FOLDER: &str = "EXCHANGE_TEST_FOLDER";
 #[test]
 fn the_other_process() {
     let (Ok(listen), Ok(folder)) = (std::env::var(LISTEN), std::env::var(FOLDER)) else {
-        return exchange::producer::check(&Options::default()).unwrap();
+        return (exchange::producer::SYSTEM.check)(&Options::default()).unwrap();
     };
     let options = Options { listen: listen.parse().unwrap(), ..Options::default() };
     let options = options.with("folder", folder).with("threads", 2);
     // Nobody pulls it: this process is killed.
     let (_stopper, stop) = Stop::pair();
-    exchange::producer::serve_until(&options, stop, |ready| {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
-    })
-    .unwrap();
+    exchange::producer::SYSTEM
+        .serve_until(&options, stop, |ready| {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "\n{}", ready.line()).and_then(|()| out.flush()).unwrap();
+        })
+        .unwrap();
 }
 
 /// A producer in a process, killed at the end.
@@ -92,18 +93,18 @@ async fn each_way_tells_of_its_producers_death_and_goes_on_with_the_next() {
     for round in 0..rounds {
         let mut producer = Producer::start(listen, &folder);
         listen = producer.address;
-        let (http, unix, channel) = ways.get_or_insert_with(|| {
+        let (http, unix, shm) = ways.get_or_insert_with(|| {
             (
                 Arc::new(Http::new(listen, 4)),
                 Arc::new(Unix::new(folder.file("unix.socket"), 4)),
-                Arc::new(Channel::new(folder.file("channel.socket"), Duration::from_micros(20))),
+                Arc::new(Shm::new(folder.file("shm.socket"), Duration::from_micros(20))),
             )
         });
         let answered = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
         let talks = [
             tokio::spawn(talk(http.clone(), answered[0].clone())),
             tokio::spawn(talk(unix.clone(), answered[1].clone())),
-            tokio::spawn(talk(channel.clone(), answered[2].clone())),
+            tokio::spawn(talk(shm.clone(), answered[2].clone())),
         ];
         let enough = 3 + round * 37 % 23;
         eventually("exchanges over all ways", async || {

@@ -4,24 +4,25 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use exchange::ask::Ask;
 use exchange::checksum;
 use exchange::frame;
+use exchange::prepared::has_nonce;
 use exchange::way::Way;
 use serde_json::Value;
 use serving::options::Options;
+use shm_channel::{Client, Error};
 
-use super::{Folder, House, bytes, eventually, fetch, users};
+use super::{Folder, House, PATIENCE, bytes, eventually, fetch, users};
 
 /// The payloads of some questions, asked twice each so that the second is a patched one.
 async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
     let asked = [users(1, 0), users(100, 0), bytes(1_024, 0), bytes(262_144, 0)];
     let mut payloads = Vec::new();
     for (nonce, ask) in (0x1000..).zip(asked.into_iter().cycle().take(8)) {
-        let fetched = fetch(way, Ask { nonce, ..ask }).await.unwrap();
-        assert_eq!(fetched.checksum, checksum::of(&fetched.payload));
-        payloads.push(fetched.payload.to_vec());
+        payloads.push(fetch(way, Ask { nonce, ..ask }).await.unwrap().to_vec());
     }
     payloads
 }
@@ -29,11 +30,10 @@ async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
 #[tokio::test]
 async fn all_ways_answer_the_same_to_the_byte() {
     let house = House::start(Options::default());
-    let (http, unix, channel) = (house.http(), house.unix(), house.channel());
-    assert_eq!([http.name(), unix.name(), channel.name()], ["http", "unix", "channel"]);
+    let (http, unix, shm) = (house.http(), house.unix(), house.shm());
     let over_http = payloads(&http).await;
     assert_eq!(over_http, payloads(&unix).await);
-    assert_eq!(over_http, payloads(&channel).await);
+    assert_eq!(over_http, payloads(&shm).await);
     let lengths: Vec<usize> = over_http.iter().map(Vec::len).collect();
     assert_eq!((lengths[2], lengths[3]), (1_024, 262_144));
     assert_eq!(lengths[..4], lengths[4..]);
@@ -45,26 +45,26 @@ async fn all_ways_answer_the_same_to_the_byte() {
 async fn the_largest_payload_goes_over_each_way() {
     let house = House::start(Options::default());
     let ask = bytes(16 << 20, 7);
-    assert_eq!(fetch(&house.http(), ask).await.unwrap().payload.len(), 16 << 20);
-    assert_eq!(fetch(&house.unix(), ask).await.unwrap().payload.len(), 16 << 20);
-    assert_eq!(fetch(&house.channel(), ask).await.unwrap().payload.len(), 16 << 20);
+    assert_eq!(fetch(&house.http(), ask).await.unwrap().len(), 16 << 20);
+    assert_eq!(fetch(&house.unix(), ask).await.unwrap().len(), 16 << 20);
+    assert_eq!(fetch(&house.shm(), ask).await.unwrap().len(), 16 << 20);
 }
 
 #[tokio::test]
 async fn answers_over_the_channel_lie_in_place_until_they_are_dropped() {
     let house = House::start(Options::default().with("slots", 2));
-    let channel = house.channel();
-    let one = fetch(&channel, bytes(4_096, 1)).await.unwrap();
-    let first = one.payload.as_ptr();
-    let two = fetch(&channel, bytes(4_096, 2)).await.unwrap();
-    assert_ne!(two.payload.as_ptr(), first);
+    let shm = house.shm();
+    let one = fetch(&shm, bytes(4_096, 1)).await.unwrap();
+    let first = one.as_ptr();
+    let two = fetch(&shm, bytes(4_096, 2)).await.unwrap();
+    assert_ne!(two.as_ptr(), first);
     drop(one);
-    let three = fetch(&channel, bytes(4_096, 3)).await.unwrap();
-    assert_eq!(three.payload.as_ptr(), first, "the room of the first");
+    let three = fetch(&shm, bytes(4_096, 3)).await.unwrap();
+    assert_eq!(three.as_ptr(), first, "the room of the first");
     // What is held outlives way and producer, and stands still.
-    drop((channel, house));
-    assert!(two.payload.starts_with(b"{\"nonce\":\"0000000000000002\""));
-    assert!(three.payload.starts_with(b"{\"nonce\":\"0000000000000003\""));
+    drop((shm, house));
+    assert!(two.starts_with(b"{\"nonce\":\"0000000000000002\""));
+    assert!(three.starts_with(b"{\"nonce\":\"0000000000000003\""));
 }
 
 /// A request by hand: status and body.
@@ -113,17 +113,36 @@ async fn figures_tell_the_ways_apart() {
     for nonce in 0..3 {
         fetch(&unix, bytes(1_024, nonce)).await.unwrap();
     }
-    let channel = house.channel();
-    fetch(&channel, bytes(1_024, 1)).await.unwrap();
+    let shm = house.shm();
+    fetch(&shm, bytes(1_024, 1)).await.unwrap();
     get(&house, "GET /users?count=0");
     let (_, text) = get(&house, "GET /metrics");
     for line in [
         "exchange_answered_total{way=\"unix\"} 3\n",
-        "exchange_answered_total{way=\"channel\"} 1\n",
+        "exchange_answered_total{way=\"shm\"} 1\n",
         "exchange_answered_total{way=\"http\"} 0\n",
         "exchange_refused_total{way=\"http\"} 1\n",
-        "channel_clients 1\n",
-        "channel_damaged 0\n",
+        "shm_clients 1\n",
+        "shm_damaged 0\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+}
+
+/// A request that lent too little room comes again: it is neither refused nor answered yet.
+#[test]
+fn a_request_with_too_little_room_is_counted_apart() {
+    let house = House::start(Options::default().with("answer_room", "4KiB"));
+    let mut client = Client::connect(house.path("shm"), Duration::ZERO).unwrap();
+    let request = bytes(9_000, 1).wire();
+    let told = client.call(request.as_bytes(), 0, PATIENCE).unwrap_err();
+    assert!(matches!(told, Error::TooLarge { needed: 9_000, most: 4_096 }), "{told}");
+    client.call(request.as_bytes(), 9_000, PATIENCE).unwrap();
+    let (_, text) = get(&house, "GET /metrics");
+    for line in [
+        "shm_too_large_total 1\n",
+        "exchange_refused_total{way=\"shm\"} 0\n",
+        "exchange_answered_total{way=\"shm\"} 1\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
@@ -139,18 +158,31 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(path.starts_with(&given));
     }
-    let (unix, channel) = (house.unix(), house.channel());
+    let (unix, shm) = (house.unix(), house.shm());
     fetch(&unix, users(1, 1)).await.unwrap();
-    fetch(&channel, users(1, 1)).await.unwrap();
+    fetch(&shm, users(1, 1)).await.unwrap();
     house.stop();
     assert!(!given.exists(), "sockets and folder are gone");
-    for failure in [fetch(&unix, users(1, 2)).await, fetch(&channel, users(1, 2)).await] {
+    for failure in [fetch(&unix, users(1, 2)).await, fetch(&shm, users(1, 2)).await] {
         assert_eq!(failure.unwrap_err().kind(), "unreachable");
     }
     // At the same place again, the same ways go on.
     let _house = House::start(Options::default().with("folder", given.to_str().unwrap()));
     fetch(&unix, users(1, 3)).await.unwrap();
-    fetch(&channel, users(1, 3)).await.unwrap();
+    fetch(&shm, users(1, 3)).await.unwrap();
+}
+
+/// What nobody came to read would keep the folder, too.
+#[test]
+fn the_file_that_races_goes_at_the_end() {
+    let folder = Folder::new("race");
+    let given = folder.file("sockets");
+    let options = Options::default().with("folder", given.to_str().unwrap());
+    let mut house = House::start(options.with("file_race", true));
+    assert_eq!(get(&house, "GET /write-to-shm?nonce=00000000000000ff").0, 200);
+    assert!(given.join("users_shm").exists());
+    house.stop();
+    assert!(!given.exists(), "file and folder are gone");
 }
 
 /// The beginning of an answer that is larger than what sockets hold, over a connection by hand.
@@ -174,6 +206,23 @@ fn what_is_under_way_when_the_producer_is_told_to_stop_ends_well() {
     house.stop();
 }
 
+/// When the producer is told to stop it may have answered any number of them.
+#[test]
+fn what_was_asked_over_shared_memory_before_the_stop_is_answered() {
+    let mut house = House::start(Options::default());
+    let mut client = Client::connect(house.path("shm"), Duration::ZERO).unwrap();
+    let asked = (0..64).map(|nonce| bytes(1_024, nonce).wire());
+    let tickets = asked.map(|request| client.submit(request.as_bytes(), 1_024).unwrap());
+    let tickets: Vec<u64> = tickets.collect();
+    house.stop();
+    for (nonce, ticket) in (0..64).zip(tickets) {
+        let done = client.take().unwrap().expect("an answer");
+        assert_eq!(done.ticket, ticket);
+        assert!(has_nonce(&done.outcome.unwrap(), nonce));
+    }
+    assert!(client.is_gone());
+}
+
 #[tokio::test]
 async fn an_answer_that_nobody_takes_is_given_up() {
     let house = House::start(Options::default().with("read", "100ms"));
@@ -192,7 +241,7 @@ fn what_cannot_be_had_is_told() {
     let folder = Folder::new("taken");
     let start = |options: Options| {
         let stop = serving::stop::Stop::pair().1;
-        exchange::producer::serve_until(&options, stop, |_| panic!("it began")).unwrap_err()
+        exchange::producer::SYSTEM.serve_until(&options, stop, |_| panic!("it began")).unwrap_err()
     };
     std::fs::write(folder.file("unix.socket"), "somebody's").unwrap();
     let here = folder.0.to_str().unwrap();

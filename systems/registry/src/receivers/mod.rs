@@ -14,4 +14,4 @@ mod server;
 mod settings;
 mod websocket;
 
-pub use server::{check, serve};
+pub use server::SYSTEM;

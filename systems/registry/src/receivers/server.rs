@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::http;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
@@ -26,21 +26,18 @@ const SUBSCRIBED_WITHIN: Duration = Duration::from_secs(10);
 /// What all connections write into; held for a delivery at a time.
 pub(super) type Shared = Arc<Mutex<Ledger>>;
 
-/// Subscribes and serves until SIGTERM or SIGINT; announces only when every subscription stands.
-///
-/// Errors: bad settings (exit code 2); no registry or bus where told, no listener (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+/// Receivers, which announce themselves when every subscription stands.
+pub const SYSTEM: System = System {
+    name: "registry-receivers",
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (settings::read(options)?, listener::bind(options.listen)?)));
-    start::run(None, prepare, async |(configuration, listener), stop| {
+    start::run(stop, prepare, async |(configuration, listener), stop| {
         receive(configuration, (listener, stop), announce).await
     })
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
 }
 
 async fn receive(
@@ -48,16 +45,14 @@ async fn receive(
     (listener, stop): (std::net::TcpListener, Stop),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let address = listener.local_addr().map_err(ServeError::while_doing("read an address back"))?;
+    let address = listener::address(&listener)?;
     let ledger = Shared::default();
     let (tell, told) = mpsc::unbounded_channel();
     let subscriptions = subscribe(&configuration, &ledger, &stop, &tell);
     drop(tell);
     subscribed(subscriptions, told).await?;
     register(&configuration).await?;
-    announce(
-        &Ready::new("registry-receivers", effective(&configuration)).listening("http", address),
-    );
+    announce(&Ready::new(SYSTEM.name, effective(&configuration)).listening("http", address));
     let observed = move || ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
     http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await

@@ -47,7 +47,7 @@ impl House {
                 let (address, effective) = (&ready.listening["http"], &ready.effective);
                 tell.send((address.clone(), effective.clone())).expect("the test waits");
             };
-            registry::serve_until(&options, stop, announce).expect("it serves");
+            registry::SYSTEM.serve_until(&options, stop, announce).expect("it serves");
         });
         let (address, effective) =
             told.recv_timeout(Duration::from_secs(20)).expect("it gets ready");

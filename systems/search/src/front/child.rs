@@ -204,7 +204,7 @@ async fn ours(
 ) -> io::Result<Running> {
     let mut settings = settings.clone();
     settings.insert("upstream".to_owned(), Value::String(format!("http://{upstream}")));
-    let (process, ready) = Child::serve(program, "search-front", listen, &settings).await?;
+    let (process, ready) = Child::serve(program, super::SYSTEM.name, listen, &settings).await?;
     let address = ready["listening"]["http"].as_str().and_then(|text| text.parse().ok());
     let address = address.ok_or_else(|| io::Error::other(format!("no address in {ready}")))?;
     Ok(Running { process, address, effective: ready["effective"].clone() })

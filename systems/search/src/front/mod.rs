@@ -20,5 +20,5 @@ mod server;
 mod settings;
 mod tally;
 
-pub use server::{check, serve, serve_until};
+pub use server::SYSTEM;
 pub(crate) use settings::NAME;

@@ -7,11 +7,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use proxying::Proxy;
-use serving::error::{BadOptions, ServeError};
+use serving::error::ServeError;
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start;
+use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -26,36 +26,11 @@ use super::tally::Tally;
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Serves a front until SIGTERM or SIGINT; `announce` is given the ready line's contents.
-///
-/// Errors: bad settings (exit code 2); a listener or threads that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    start(options, None, announce)
-}
+/// A front before a service.
+pub const SYSTEM: System =
+    System { name: "search-front", check: |options| settings::read(options).map(drop), start };
 
-/// The same until this is pulled.
-///
-/// Errors: as [`serve`]
-pub fn serve_until(
-    options: &Options,
-    stop: Stop,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
-    start(options, Some(stop), announce)
-}
-
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    settings::read(options).map(drop)
-}
-
-fn start(
-    options: &Options,
-    stop: Option<Stop>,
-    announce: impl FnOnce(&Ready),
-) -> Result<(), ServeError> {
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         let listener = listener::bind(options.listen)?;
@@ -63,10 +38,8 @@ fn start(
         Ok((1, (configuration, listener)))
     };
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
-        let ready =
-            Ready::new("search-front", configuration.effective()).listening("http", address);
+        let address = listener::address(&listener)?;
+        let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
         let tally = Arc::new(Tally::new(configuration.threads));
         let (mut lanes, hands) = lanes(&configuration, &tally, &stop);
         let own = lanes.pop().map(Lane::serve);

@@ -23,7 +23,8 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
-use serving::start;
+use serving::start::{self, Announce, System};
+use serving::stop::Stop;
 use tokio::task::JoinSet;
 
 use crate::fault::Fault;
@@ -53,13 +54,6 @@ struct Configuration {
     limits: Limits,
 }
 
-/// Whether these options would do, without serving anything.
-///
-/// Errors: every problem at once
-pub fn check(options: &Options) -> Result<(), BadOptions> {
-    read(options).map(drop)
-}
-
 fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let search = settings.text("search", "");
@@ -78,23 +72,23 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
     Ok(Configuration { search, planted, within, limits })
 }
 
-/// Serves a judge until SIGTERM or SIGINT; announces at once: the gateway is asked when it is asked.
-///
-/// Errors: bad settings (exit code 2); a listener that cannot be had (4)
-pub fn serve(options: &Options, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+/// A judge, which asks the gateway when it is asked.
+pub const SYSTEM: System =
+    System { name: "search-judge", check: |options| read(options).map(drop), start };
+
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = read(options)?;
         Ok((1, (configuration, listener::bind(options.listen)?)))
     };
-    start::run(None, prepare, async |(configuration, listener), stop| {
-        let address = listener.local_addr();
-        let address = address.map_err(ServeError::while_doing("read an address back"))?;
+    start::run(stop, prepare, async |(configuration, listener), stop| {
+        let address = listener::address(&listener)?;
         let effective = json!({
             "search": configuration.search,
             "planted_queries": configuration.planted.len(),
             "within_ns": configuration.within.as_nanos() as u64,
         });
-        announce(&Ready::new("search-judge", effective).listening("http", address));
+        announce(&Ready::new(SYSTEM.name, effective).listening("http", address));
         let limits = configuration.limits;
         let judge = Arc::new(Judge::new(configuration));
         let answers = move |request| answer(Arc::clone(&judge), request);

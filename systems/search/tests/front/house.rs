@@ -34,7 +34,7 @@ impl House {
         let (stopper, stop) = Stop::pair();
         let (sender, ready) = mpsc::channel();
         let served = thread::spawn(move || {
-            search::front::serve_until(&options, stop, |ready| {
+            search::front::SYSTEM.serve_until(&options, stop, |ready| {
                 sender.send(serde_json::to_value(ready).unwrap()).unwrap();
             })
         });

@@ -101,7 +101,7 @@ fn bad_settings_are_told_all_at_once() {
     let refused = |options: Options| {
         let (_stopper, stop) = Stop::pair();
         let error =
-            search::front::serve_until(&options, stop, |_| panic!("it serves")).unwrap_err();
+            search::front::SYSTEM.serve_until(&options, stop, |_| panic!("it serves")).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         error.to_string()
     };

@@ -197,7 +197,8 @@ fn has_token(value: &[u8], token: &[u8]) -> bool {
     value.split(|&byte| byte == b',').any(|text| text.trim_ascii().eq_ignore_ascii_case(token))
 }
 
-fn coding(value: &[u8]) -> Coding {
+/// What a `Content-Encoding` means.
+pub fn coding(value: &[u8]) -> Coding {
     let value = value.trim_ascii();
     if value.is_empty() || value.eq_ignore_ascii_case(b"identity") {
         Coding::Identity

@@ -10,8 +10,8 @@ use plan::units::parse_size;
 use regex_lite::Regex;
 
 use super::fields;
-use crate::http1::expect::json::Path;
-use crate::http1::expect::rule::Rule;
+use crate::expect::json::Path;
+use crate::expect::rule::Rule;
 use crate::statuses::Statuses;
 use crate::table::{one_or_more, statuses, template};
 

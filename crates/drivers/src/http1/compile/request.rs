@@ -5,69 +5,81 @@ use plan::document::Reader;
 use plan::rows::Rows;
 use plan::template::Template;
 
-use super::expect;
+use super::expect::{self, Expectation};
 use super::fields::{self, Field, Fields};
 use super::parts;
 use super::payload::{self, Content};
 use crate::http1::codec::field::is_token;
+use crate::http1::judge::Judge;
 use crate::http1::operation::Operation;
 use crate::http1::request::{self, Payload, Piece, Request};
-use crate::http1::told::Told;
 use crate::table::template;
 
 /// Compiles an operation of the plan.
 ///
 /// Errors: every problem of its `http` and `expect` tables and of its items
 pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<Diagnostic>> {
+    let Drafts { requests, expectation } = drafts(planned)?;
+    let requests = requests.iter().map(Draft::encode).collect();
+    Ok(Operation { requests, judge: Judge::of(expectation, planned) })
+}
+
+/// An operation as its tables say it, whatever version of HTTP it will be spoken in.
+#[derive(Debug)]
+pub struct Drafts {
+    /// One, or one for each row of a target file.
+    pub requests: Vec<Draft>,
+    /// What answers are held against.
+    pub expectation: Expectation,
+}
+
+/// A request before it is encoded.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The method.
+    pub method: String,
+    /// The request target.
+    pub path: Piece,
+    /// Fields that the experiment sets.
+    pub fields: Fields,
+    /// The body.
+    pub content: Content,
+}
+
+/// Reads what all versions of HTTP have in common.
+///
+/// Errors: every problem of the protocol's table, of `expect` and of the items
+pub fn drafts(planned: &plan::operation::Operation) -> Result<Drafts, Vec<Diagnostic>> {
     let rows = planned.rows.as_deref();
     let mut reader = Reader::new(&planned.table);
-    let draft = Draft::read(&mut reader, planned.table.span, rows);
+    let draft = Draft::read(&mut reader, rows);
     parts::check(&mut reader);
     let mut problems = reader.finish();
     let expectation = expect::read(planned, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
+    let span = planned.table.span;
     let requests = match planned.requests.as_deref() {
-        Some(listed) => listed.iter().map(|request| draft.of_row(request)).collect(),
-        None => Ok(vec![draft.request(&draft.method, draft.path.clone(), &draft.content)]),
+        Some(listed) => listed.iter().map(|request| draft.of_row(request, span)).collect(),
+        None => Ok(vec![draft]),
     };
-    Ok(Operation {
-        requests: requests.map_err(|problem| vec![problem])?,
-        rows: planned.rows.clone(),
-        statuses: expectation.statuses,
-        rules: expectation.rules,
-        items: expectation.items,
-        told: Told::of(&planned.parts),
-    })
-}
-
-/// The table as read, before it is encoded.
-struct Draft {
-    span: Span,
-    method: String,
-    path: Piece,
-    fields: Fields,
-    content: Content,
+    Ok(Drafts { requests: requests.map_err(|problem| vec![problem])?, expectation })
 }
 
 impl Draft {
-    fn read(reader: &mut Reader<'_>, span: Span, rows: Option<&Rows>) -> Self {
+    fn read(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Self {
         let content = payload::read(reader, rows);
         let method = read_method(reader, &content);
         let path = read_path(reader, rows);
         let fields = fields::read(reader, rows);
-        Self { span, method, path, fields, content }
-    }
-
-    fn request(&self, method: &str, path: Piece, content: &Content) -> Request {
-        encode(method, path, &self.fields, content)
+        Self { method, path, fields, content }
     }
 
     /// A request of a target file: what it leaves open comes from the table.
-    fn of_row(&self, row: &plan::operation::Request) -> Result<Request, Diagnostic> {
+    fn of_row(&self, row: &plan::operation::Request, span: Span) -> Result<Self, Diagnostic> {
         let refuse =
-            |what: String| Diagnostic::new(self.span, what, "in the requests of this operation");
+            |what: String| Diagnostic::new(span, what, "in the requests of this operation");
         check_method(&row.method).map_err(&refuse)?;
         let mut fields = self.fields.clone();
         for (name, value) in &row.headers {
@@ -76,44 +88,51 @@ impl Draft {
         }
         let mut target = Vec::new();
         request::path(row.path.as_bytes(), &mut target);
-        let path = Piece::Literal(target);
-        if row.body.is_empty() {
-            return Ok(encode(&row.method, path, &fields, &self.content));
-        }
-        let body = Payload::Literal(row.body.as_slice().into());
-        Ok(encode(&row.method, path, &fields, &Content { payload: Some(body), is_json: false }))
+        let content = match row.body.as_slice() {
+            [] => self.content.clone(),
+            body => Content { payload: Some(Payload::Literal(body.into())), is_json: false },
+        };
+        Ok(Self { method: row.method.clone(), path: Piece::Literal(target), fields, content })
     }
-}
 
-/// Puts the head together, literal pieces joined.
-fn encode(method: &str, path: Piece, fields: &Fields, content: &Content) -> Request {
-    let mut head = Head::default();
-    head.text(method);
-    head.text(" ");
-    head.piece(path);
-    head.text(" HTTP/1.1\r\n");
-    if !fields.has("host") {
-        head.text("host: ");
-        head.piece(Piece::Authority);
-        head.text("\r\n");
+    /// Every field in order: those that a request has unless the experiment sets them, then its own.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, Piece)> {
+        let defaults = fields::DEFAULTS.iter().filter(|(name, _)| !self.fields.has(name));
+        let defaults = defaults.map(|(name, value)| (*name, fields::literal(value)));
+        let own = self.fields.iter().map(|field| (field.name.as_str(), field.value.clone()));
+        let json = (self.content.is_json && !self.fields.has("content-type"))
+            .then(|| ("content-type", fields::literal("application/json")));
+        let length = self.length().map(|length| ("content-length", length));
+        defaults.chain(own).chain(json).chain(length)
     }
-    for (name, value) in fields::DEFAULTS {
-        if !fields.has(name) {
-            head.text(&format!("{name}: {value}\r\n"));
+
+    /// `content-length`, where there is a body or the method suggests one (RFC 9110 section 8.6).
+    fn length(&self) -> Option<Piece> {
+        let literal = |length: usize| Piece::Literal(length.to_string().into_bytes());
+        match &self.content.payload {
+            Some(Payload::Literal(bytes)) => Some(literal(bytes.len())),
+            Some(Payload::Segments(_)) => Some(Piece::Length),
+            None => matches!(self.method.as_str(), "POST" | "PUT" | "PATCH").then(|| literal(0)),
         }
     }
-    for field in fields.iter() {
-        head.text(&format!("{}: ", field.name));
-        head.piece(field.value.clone());
+
+    /// Puts the head together as HTTP/1.1, literal pieces joined.
+    fn encode(&self) -> Request {
+        let mut head = Head::default();
+        head.text(&self.method);
+        head.text(" ");
+        head.piece(self.path.clone());
+        head.text(" HTTP/1.1\r\n");
+        if !self.fields.has("host") {
+            head.field("host", Piece::Authority);
+        }
+        for (name, value) in self.fields() {
+            head.field(name, value);
+        }
         head.text("\r\n");
+        let body = self.content.payload.clone().unwrap_or_else(|| Payload::Literal([].into()));
+        Request { is_head: self.method == "HEAD", head: head.0, body }
     }
-    if content.is_json && !fields.has("content-type") {
-        head.text("content-type: application/json\r\n");
-    }
-    head.length(method, content);
-    head.text("\r\n");
-    let body = content.payload.clone().unwrap_or_else(|| Payload::Literal([].into()));
-    Request { is_head: method == "HEAD", head: head.0, body }
 }
 
 /// Pieces of a head in the making.
@@ -133,22 +152,10 @@ impl Head {
         }
     }
 
-    /// `content-length`, where there is a body or the method suggests one (RFC 9110 section 8.6).
-    fn length(&mut self, method: &str, content: &Content) {
-        match &content.payload {
-            Some(Payload::Literal(bytes)) => {
-                self.text(&format!("content-length: {}\r\n", bytes.len()));
-            }
-            Some(Payload::Segments(_)) => {
-                self.text("content-length: ");
-                self.piece(Piece::Length);
-                self.text("\r\n");
-            }
-            None if matches!(method, "POST" | "PUT" | "PATCH") => {
-                self.text("content-length: 0\r\n");
-            }
-            None => {}
-        }
+    fn field(&mut self, name: &str, value: Piece) {
+        self.text(&format!("{name}: "));
+        self.piece(value);
+        self.text("\r\n");
     }
 }
 

@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use plan::diagnostic::Diagnostic;
@@ -46,7 +47,8 @@ pub fn operation(planned: &plan::operation::Operation) -> Result<Operation, Vec<
     let items = expect::paths(planned, &mut problems);
     match body {
         Some(body) if problems.is_empty() => {
-            Ok(Operation { body, rows: planned.rows.clone(), wish, checksum, rules, items })
+            let (rows, untimed) = (planned.rows.clone(), AtomicU64::new(0));
+            Ok(Operation { body, rows, wish, checksum, rules, items, untimed })
         }
         _ => Err(problems),
     }
@@ -57,7 +59,7 @@ fn read_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Template> {
     template(reader, text, span, rows)
 }
 
-/// `room` and `spin`: without them the room of one slot, and no spinning.
+/// `room`, `spin` and `times`: without them the room of one slot, no spinning, and no question.
 fn read_wish(reader: &mut Reader<'_>) -> Wish {
     let room = reader.parsed("room", SIZE, |text| {
         usize::try_from(parse_size(text).filter(|room| *room <= LARGEST_ROOM)?).ok()
@@ -66,5 +68,7 @@ fn read_wish(reader: &mut Reader<'_>) -> Wish {
         let spin = parse_duration(text).filter(|spin| *spin <= LONGEST_SPIN)?;
         u64::try_from(spin.as_nanos()).ok()
     });
-    Wish { room: room.map_or(0, |(room, _)| room), spin: spin.map_or(0, |(spin, _)| spin) }
+    let times = reader.boolean("times").unwrap_or(false);
+    let (room, spin) = (room.map_or(0, |(room, _)| room), spin.map_or(0, |(spin, _)| spin));
+    Wish { room, spin, times }
 }

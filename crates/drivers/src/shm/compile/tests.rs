@@ -17,19 +17,19 @@ fn compiled(text: &str) -> Operation {
 fn a_request_is_all_that_is_needed() {
     let operation = compiled("shm = { body = \"ping\" }");
     assert_eq!(operation.body.literal(), Some("ping"));
-    assert_eq!(operation.wish, Wish { room: 0, spin: 0 });
+    assert_eq!(operation.wish, Wish { room: 0, spin: 0, times: false });
     assert!(!operation.checksum && operation.rules.is_empty() && operation.items.is_empty());
 }
 
 #[test]
 fn everything_that_can_be_said_is_taken() {
     let operation = compiled(
-        "[shm]\nbody = \"users 100 {{uuid}}\"\nroom = \"300KiB\"\nspin = \"20us\"\nchecksum = true\n\
+        "[shm]\nbody = \"users 100 {{uuid}}\"\nroom = \"300KiB\"\nspin = \"20us\"\nchecksum = true\ntimes = true\n\
          [expect]\nbody_size = \"1KiB..300KiB\"\ncontains = [\"{{uuid}}\", \"users\"]\nmatches = \"^.\"\n\
          json = { \"$.nonce\" = \"{{uuid}}\" }\n[items]\ntotal = \"$.total\"\n",
     );
     assert_eq!(operation.body.literal(), None);
-    assert_eq!(operation.wish, Wish { room: 300 * 1024, spin: 20_000 });
+    assert_eq!(operation.wish, Wish { room: 300 * 1024, spin: 20_000, times: true });
     assert!(operation.checksum);
     let rules: Vec<String> = operation.rules.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -77,6 +77,7 @@ fn every_problem_points_at_its_place() {
     check("body = \"x\"\nroom = \"5000GB\"", "a size such as 1KiB");
     check("body = \"x\"\nspin = \"2ms\"", "a duration of at most 1ms such as 20us, got \"2ms\"");
     check("body = \"x\"\nchecksum = \"crc\"", "true or false");
+    check("body = \"x\"\ntimes = \"both\"", "true or false");
     check("body = \"x\"\nchecksums = true", "did you mean `checksum`?");
     check("body = \"x\"\n[expect]\nstatus = 200", "unknown key `status`");
     check("body = \"x\"\n[expect]\nbodysize = \"1KiB\"", "did you mean `body_size`?");

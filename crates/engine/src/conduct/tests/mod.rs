@@ -61,6 +61,7 @@ impl Trying {
             warm_up: WarmUp::Fixed { length: Duration::ZERO },
             timeout: Duration::from_secs(30),
             connections: 1_000,
+            streams: 1,
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,

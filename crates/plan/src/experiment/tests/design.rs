@@ -121,6 +121,23 @@ fn exclusions_count_when_it_is_asked_what_blocks_can_decide() {
     assert!(message.contains("no two arms differ in `path` alone"), "{message}");
 }
 
+#[test]
+fn blocks_are_spared_beside_those_that_decide() {
+    // Three strata need 7 blocks.
+    let spared = plan(&file("blocks = 10\nspare = 3", COMPARISON));
+    assert_eq!((spared.spare, spared.to_json()["spare"].as_u64()), (3, Some(3)));
+    let without = plan(&file("blocks = 10", COMPARISON));
+    assert_eq!((without.spare, without.to_json().get("spare")), (0, None));
+    let message = refused("blocks = 10\nspare = 4", COMPARISON);
+    assert!(
+        message.contains("6 blocks beside 4 spare ones cannot decide 3 comparisons"),
+        "{message}"
+    );
+    assert!(message.contains("write blocks = 11 or more in [design]"), "{message}");
+    let message = refused("blocks = 3\nspare = 3", "");
+    assert!(message.contains("spare = 3 of 3 blocks leaves none to judge"), "{message}");
+}
+
 /// Two arms under an open load of twenty seconds.
 fn two(design: &str, load: &str) -> String {
     let whole = file(design, "").replace("connections = [1, 10, 100]\n", "");

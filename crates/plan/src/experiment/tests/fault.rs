@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Options, plan, read};
-use crate::fault::{Action, Fault};
+use crate::fault::{Action, Fault, Whom};
 
 /// A service, a system, ten seconds of load, and these faults.
 fn file(faults: &str) -> String {
@@ -14,19 +14,23 @@ fn file(faults: &str) -> String {
     )
 }
 
+fn whom(process: &str, part: Option<&str>) -> Whom {
+    Whom { process: process.to_owned(), part: part.map(str::to_owned) }
+}
+
 #[test]
 fn a_fault_says_whom_when_what_and_for_how_long() {
     let kill = "[[fault]]\nprocess = \"nats\"\nat = \"10s\"\naction = \"kill\"\nfor = \"4s\"\n\
                 [[fault]]\nprocess = \"system\"\nat = \"1500ms\"\naction = \"stop\"";
     let expected = [
         Fault {
-            process: "nats".to_owned(),
+            whom: whom("nats", None),
             at: Duration::from_secs(10),
             action: Action::Kill,
             undone_after: Some(Duration::from_secs(4)),
         },
         Fault {
-            process: "system".to_owned(),
+            whom: whom("system", None),
             at: Duration::from_millis(1500),
             action: Action::Stop,
             undone_after: None,
@@ -66,33 +70,65 @@ fn everything_that_is_wrong_is_told_at_once() {
     }
 }
 
+fn fault(process: &str, at: &str, action: &str, length: &str) -> String {
+    let length = if length.is_empty() { String::new() } else { format!("for = \"{length}\"\n") };
+    format!("[[fault]]\nprocess = \"{process}\"\nat = \"{at}\"\naction = \"{action}\"\n{length}")
+}
+
+fn refused(first: String, second: String) -> Option<String> {
+    let options = Options { fresh_seed: 1, ..Options::default() };
+    read(&file(&(first + &second)), &options).err()
+}
+
+#[test]
+fn a_part_of_a_process_may_be_hit_and_is_not_ours_to_start() {
+    let faults = fault("system.producer", "2s", "kill", "")
+        + &fault("system.producer", "5s", "freeze", "1s")
+        + &fault("nats.0.a", "5s", "stop", "");
+    let read = plan(&file(&faults)).arms[0].faults.clone();
+    let hit = [("system", "producer"), ("system", "producer"), ("nats", "0.a")];
+    assert_eq!(
+        read.iter().map(|one| one.whom.clone()).collect::<Vec<_>>(),
+        hit.map(|(process, part)| whom(process, Some(part)))
+    );
+    assert_eq!(read[0].to_string(), "kill system.producer at 2s");
+    let json = serde_json::to_value(&read[0]).unwrap();
+    assert_eq!((&json["process"], &json["part"]), (&"system".into(), &"producer".into()));
+    for (wrong, expected) in [
+        (fault("sytem.producer", "2s", "kill", ""), "did you mean `system`"),
+        (fault("system.", "2s", "kill", ""), "`system.` names no part"),
+        (fault("system.producer", "2s", "kill", "1s"), "cannot start `system.producer` again"),
+        (fault("system.producer", "2s", "stop", "1s"), "leave `for` out"),
+        (fault("system.producer", "2s", "freeze", ""), "a process cannot stay frozen"),
+    ] {
+        let told = refused(wrong, String::new()).unwrap_or_default();
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+}
+
 #[test]
 fn a_process_is_hit_again_only_once_it_is_back() {
-    let fault = |process: &str, at: &str, action: &str, length: &str| {
-        let length =
-            if length.is_empty() { String::new() } else { format!("for = \"{length}\"\n") };
-        format!(
-            "[[fault]]\nprocess = \"{process}\"\nat = \"{at}\"\naction = \"{action}\"\n{length}"
-        )
-    };
-    let refused = |first: String, second: String| {
-        let options = Options { fresh_seed: 1, ..Options::default() };
-        read(&file(&(first + &second)), &options).err()
-    };
     let overlapping = [
         (fault("nats", "2s", "kill", "4s"), fault("nats", "3s", "freeze", "1s")),
         (fault("nats", "3s", "freeze", "1s"), fault("nats", "2s", "kill", "4s")),
         (fault("nats", "2s", "freeze", "4s"), fault("nats", "3s", "freeze", "9s")),
         (fault("nats", "2s", "kill", ""), fault("nats", "9s", "kill", "1s")),
         (fault("nats", "2s", "kill", "1s"), fault("nats", "2s", "kill", "1s")),
+        (fault("nats", "2s", "kill", "4s"), fault("nats.a", "3s", "kill", "")),
+        (fault("nats.a", "2s", "freeze", "4s"), fault("nats", "3s", "kill", "")),
     ];
     for (first, second) in overlapping {
         let told = refused(first.clone(), second.clone()).unwrap_or_default();
-        assert!(told.contains("`nats` is not back"), "{first}{second}{told}");
+        assert!(told.contains("is not back"), "{first}{second}{told}");
     }
+    let part = || fault("nats.a", "2s", "kill", "");
+    let told = refused(part(), part()).unwrap_or_default();
+    assert!(told.contains("`nats.a` is not back"), "{told}");
     let apart = [
         (fault("nats", "2s", "kill", "1s"), fault("nats", "3s", "kill", "1s")),
         (fault("nats", "2s", "kill", "4s"), fault("system", "3s", "kill", "")),
+        (fault("nats.a", "2s", "freeze", "4s"), fault("nats.b", "3s", "kill", "")),
+        (fault("nats.a", "2s", "kill", ""), fault("nats.a", "3s", "kill", "")),
     ];
     for (first, second) in apart {
         assert_eq!(refused(first, second), None);

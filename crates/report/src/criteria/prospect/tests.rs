@@ -61,6 +61,17 @@ fn a_count_that_is_too_high_only_grows() {
 }
 
 #[test]
+fn a_kind_of_failure_is_given_up_by_its_own_count() {
+    check(LOAD, "status == 0", failing(&[7, 9]), Some((7, "it is at least 1 already")));
+    check(LOAD, "wrong_content == 0", failing(&[7, 9]), None);
+    // 0.1 % of 12,000 are 12.
+    let all: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+    let least = "it is at least 0.10 % already";
+    check(LOAD, "status / planned < 0.1%", failing(all), Some((11, least)));
+    check(LOAD, "wrong_content / planned < 0.1%", failing(all), None);
+}
+
+#[test]
 fn what_can_no_longer_be_reached_is_given_up() {
     // 12,000 are planned.
     let most = "it is at most 11,999 whatever comes";

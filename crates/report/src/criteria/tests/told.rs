@@ -13,6 +13,8 @@ fn an_undecided_criterion_is_advised_by_its_reason() {
     assert_eq!(unsteady, "see trial 1, without a steady state: nothing is concluded from it");
     let short = advice(|course| course.reached = false);
     assert_eq!(short, "see trial 1, which did not begin all that was planned");
+    let crowded = advice(|course| course.crowded = true);
+    assert!(crowded.starts_with("see trial 1, in which the generator waited for its"), "{crowded}");
     assert_eq!(advice(|course| course.interrupted = true), "run it to its end");
     assert_eq!(advice(|course| course.cut_short = true), "run it to its end");
     let made = run(&["p50 < 1s"], 10, 500);

@@ -241,6 +241,7 @@ fn sizes_of_a_closed_load_are_a_chart_without_scripts() {
         greatest: goodput,
         service_mean_ns: 1_000_000,
         generator_bound: false,
+        crowded: false,
     };
     let law = record::summary::Scalability {
         sigma: 1.0,

@@ -2,10 +2,11 @@
 
 use plan::units::format_rate as offered;
 use record::summary::{
-    Capacity, CapacityEnding, CapacityStep, Scalability, StepResult, Summary, Trial,
+    Capacity, CapacityEnding, CapacityStep, NoFurther, Scalability, StepResult, Summary, Trial,
 };
 
 use super::Table;
+use crate::capacity::because;
 use crate::number::{count, duration, duration_or, percent, rate};
 
 /// All of them; none where nothing was searched.
@@ -34,10 +35,14 @@ fn answer(capacity: &Capacity) -> Table {
     line("criteria", capacity.criteria.join(", "));
     line("interval", interval(capacity));
     if let Some(not_shown) = capacity.not_shown.filter(|rate| Some(*rate) != capacity.high) {
-        line(
-            "undecided from",
-            format!("{}: trials of this length cannot tell", offered(not_shown)),
-        );
+        let why = match capacity.no_further {
+            Some(NoFurther::Contested) => passed_between(capacity),
+            _ => "trials of this length cannot tell".to_owned(),
+        };
+        line("undecided from", format!("{}: {why}", offered(not_shown)));
+    }
+    if let Some(why) = capacity.no_further {
+        line("narrowed no further", because(why).to_owned());
     }
     if let Some(achieved) = capacity.achieved {
         line("achieved at the low end", rate(achieved));
@@ -59,6 +64,19 @@ fn answer(capacity: &Capacity) -> Table {
         line("scalability", self::law(law));
     }
     table
+}
+
+/// How many of the trials at rates between the ends passed.
+fn passed_between(capacity: &Capacity) -> String {
+    let (low, high) = (capacity.low.unwrap_or(0.0), capacity.high.unwrap_or(f64::INFINITY));
+    let judged = |step: &&CapacityStep| {
+        low < step.rate
+            && step.rate < high
+            && !matches!(step.result, StepResult::Invalid | StepResult::Stopped)
+    };
+    let between = || capacity.steps.iter().filter(judged);
+    let passed = between().filter(|step| step.result == StepResult::Pass).count();
+    format!("{passed} of {} trials between the ends passed", between().count())
 }
 
 /// The answers of several searches of one experiment, by the names of their arms.

@@ -91,6 +91,7 @@ fn aside(counts_for: CountsFor) -> &'static str {
     match counts_for {
         CountsFor::Judgement => "",
         CountsFor::Noise => ", A/A",
+        CountsFor::Spared => ", spared",
         CountsFor::Nothing => ", executed again",
     }
 }

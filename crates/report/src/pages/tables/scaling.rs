@@ -32,16 +32,21 @@ fn table(scaling: &Scaling) -> Table {
         [actors, "#trials", "#goodput", "#least", "#greatest", "#times the first", "#mean service"];
     let note = match &scaling.law {
         Some(known) => format!("Universal Scalability Law: {}.", law(known)),
+        None if scaling.points.iter().any(|point| point.crowded) => {
+            "No law is fitted: that takes four sizes and six trials in which the generator did not wait for its processor."
+                .to_owned()
+        }
         None => "No law is fitted: that takes six trials or more.".to_owned(),
     };
     let mut table = Table::new("scaling", title(scaling), &columns).note(note);
     let first = scaling.points.first().map_or(1.0, |point| point.goodput);
     for point in &scaling.points {
         let busy = if point.generator_bound { " (generator busy)" } else { "" };
+        let crowded = if point.crowded { " (generator waited)" } else { "" };
         table.row([
             point.concurrency.to_string(),
             point.trials.to_string(),
-            format!("{}{busy}", rate(point.goodput)),
+            format!("{}{busy}{crowded}", rate(point.goodput)),
             rate(point.least),
             rate(point.greatest),
             significant(point.goodput / first),

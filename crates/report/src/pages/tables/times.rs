@@ -4,6 +4,7 @@
 use record::summary::{Distribution, Grade, Model, Operation, Quantile, Trial};
 
 use super::Table;
+use crate::lanes::connections;
 use crate::number;
 
 const COLUMNS: [&str; 6] =
@@ -53,7 +54,7 @@ pub fn outcome(trial: &Trial) -> Option<Table> {
 pub fn actors(trial: &Trial) -> String {
     match trial.load.users {
         Some(users) => format!("{users} users"),
-        None => format!("{} connections", trial.load.connections),
+        None => connections(&trial.load),
     }
 }
 

@@ -89,15 +89,25 @@ fn mix(trial: &Trial) -> Table {
 }
 
 fn rates(trial: &Trial) -> Table {
-    let columns =
-        ["#offered", "#started", "#completed", "#goodput", "#mean in flight", "#most in flight"];
+    let columns = [
+        "#offered",
+        "#started",
+        "#completed",
+        "#goodput",
+        "#received",
+        "#mean in flight",
+        "#most in flight",
+    ];
     let mut table = Table::new("rates", "Rates", &columns);
     let rates = &trial.rates;
+    let ended = (trial.total.succeeded + trial.total.failed).max(1);
+    let received = trial.total.bytes_received as f64 / ended as f64 * rates.completed;
     table.row([
         if trial.load.arrivals.is_some() { number::rate(rates.offered) } else { "–".to_owned() },
         number::rate(rates.started),
         number::rate(rates.completed),
         number::rate(rates.goodput),
+        format!("{}/s", number::bytes(received as u64)),
         number::significant(trial.in_flight.mean),
         number::count(trial.in_flight.max),
     ]);
@@ -152,7 +162,7 @@ fn statuses(trial: &Trial) -> Option<Table> {
 }
 
 /// Spans in the order in which they come; those of other names follow, by name.
-const COURSE: [&str; 19] = [
+const COURSE: [&str; 22] = [
     "connect",
     "greeting",
     "ehlo",
@@ -172,6 +182,9 @@ const COURSE: [&str; 19] = [
     "written",
     "waited",
     "read",
+    "there",
+    "producer",
+    "back",
 ];
 
 fn spans(trial: &Trial) -> Option<Table> {

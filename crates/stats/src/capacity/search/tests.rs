@@ -10,6 +10,7 @@ fn settings() -> Settings {
         operations: 0.0,
         fewest: 0.0,
         confirmations: 5,
+        narrowing: 16,
         noisy_host: false,
         most_trials: 100,
         seed: 1,
@@ -221,15 +222,111 @@ fn where_nothing_passes_that_is_said() {
 }
 
 #[test]
-fn a_low_end_that_is_not_confirmed_is_lowered() {
-    // A fluke: 790 passes while it is searched, and no longer when it is to be confirmed.
-    let (search, _) = carry_out(settings(), |step| {
-        let limit = if step.purpose == Purpose::Confirm { 700.0 } else { 777.0 };
-        below(limit)(step)
+fn a_low_end_that_is_not_confirmed_is_lowered_each_time_by_twice_as_much() {
+    // Flukes: rates pass while they are searched, and no longer when they are to be confirmed.
+    for (limit, greatest) in [(760.0, 0.03), (700.0, 0.06), (620.0, 0.12), (480.0, 0.24)] {
+        let (search, steps) = carry_out(settings(), |step| {
+            let limit = if step.purpose == Purpose::Confirm { limit } else { 777.0 };
+            below(limit)(step)
+        });
+        let low = search.confirmed().unwrap();
+        assert!(low < limit && low >= limit * (1.0 - greatest) - 0.1, "{limit}: {low}");
+        assert_eq!(search.ending(), Some(Ending::Bracketed));
+        assert_eq!(search.bracket().low, Some(low), "{limit}");
+        let high = search.bracket().high.unwrap();
+        assert!(
+            (777.0..777.0 * 1.05).contains(&high),
+            "what was not confirmed did not fail: {high}"
+        );
+        assert!(steps.len() < 30, "{limit}: {} steps", steps.len());
+        let lowest = steps.iter().filter(|step| step.purpose == Purpose::Narrow);
+        let last = lowest.last().expect("it was narrowed");
+        assert!(last.rate > 700.0, "nothing is halved below what was not confirmed: {last:?}");
+    }
+}
+
+#[test]
+fn a_rate_that_passes_once_and_not_the_next_time_lies_between_the_ends() {
+    let mut trials = 0;
+    let (search, steps) = carry_out(settings(), |step| {
+        trials += 1;
+        match step.rate {
+            rate if rate < 700.0 => Outcome::Passed,
+            rate if rate > 900.0 => Outcome::Failed,
+            _ if trials % 2 == 0 => Outcome::Passed,
+            _ => Outcome::Failed,
+        }
     });
-    let low = search.confirmed().unwrap();
-    assert!((700.0 * 0.97..700.0).contains(&low), "{low}");
     assert_eq!(search.ending(), Some(Ending::Bracketed));
+    assert_eq!(search.no_further(), Some(NoFurther::Contested));
+    let bracket = search.bracket();
+    let (low, high) = (bracket.low.unwrap(), bracket.high.unwrap());
+    assert!((600.0..700.0).contains(&low) && (800.0..1_000.0).contains(&high), "{bracket:?}");
+    assert!(steps.len() <= 30, "{} steps", steps.len());
+}
+
+#[test]
+fn one_failure_below_the_low_end_is_looked_at_again() {
+    let checked = |others: [Outcome; 2]| {
+        let mut seen = 0;
+        let limit = below(777.0);
+        carry_out(settings(), |step| match step.purpose {
+            Purpose::Check if (680.0..700.0).contains(&step.rate) => {
+                seen += 1;
+                if seen == 1 { Outcome::Failed } else { others[(seen - 2) % 2] }
+            }
+            _ => limit(step),
+        })
+    };
+    let (search, _) = checked([Outcome::Passed; 2]);
+    let low = search.confirmed().unwrap();
+    assert!((777.0 / 1.05..777.0).contains(&low), "two of three pass: {low}");
+    assert_eq!(search.no_further(), None);
+    for others in
+        [[Outcome::Failed; 2], [Outcome::Passed, Outcome::Failed], [Outcome::Undecided; 2]]
+    {
+        let (search, _) = checked(others);
+        let low = search.confirmed().unwrap();
+        assert!(low < 0.9 * 777.0, "{others:?}: {low}");
+        assert!(
+            search.bracket().high.unwrap() >= 777.0,
+            "{others:?}: what failed by chance is no end"
+        );
+        assert_eq!(search.no_further(), Some(NoFurther::Contested));
+    }
+}
+
+#[test]
+fn a_high_end_that_passes_the_second_time_is_none() {
+    let mut at_800 = 0;
+    let (search, _) = carry_out(settings(), |step| match step.rate {
+        rate if rate < 790.0 => Outcome::Passed,
+        rate if rate > 810.0 => Outcome::Failed,
+        _ => {
+            at_800 += 1;
+            // Expanding and once more at full length, and not when the low end is confirmed.
+            if at_800 < 3 { Outcome::Failed } else { Outcome::Passed }
+        }
+    });
+    let bracket = search.bracket();
+    assert_eq!(bracket.not_shown, Some(800.0));
+    let high = bracket.high.unwrap();
+    assert!(high > 810.0 && high / 800.0 <= 1.05 + 1e-6, "{bracket:?}");
+    assert_eq!(search.no_further(), Some(NoFurther::Contested));
+}
+
+#[test]
+fn so_many_trials_bring_the_ends_together_and_no_more() {
+    let few = Settings { narrowing: 3, ..settings() };
+    let (search, steps) = carry_out(few, below(777.0));
+    assert_eq!(search.ending(), Some(Ending::Bracketed));
+    assert_eq!(search.no_further(), Some(NoFurther::Spent));
+    let bracket = search.bracket();
+    assert_eq!((bracket.low, bracket.high), (Some(733.6), Some(800.0)));
+    assert_eq!(search.confirmed(), Some(733.6), "it is confirmed all the same");
+    assert_eq!(steps.iter().filter(|step| step.purpose == Purpose::Narrow).count(), 3);
+    let (search, _) = carry_out(settings(), below(777.0));
+    assert_eq!(search.no_further(), None);
 }
 
 #[test]

@@ -70,9 +70,9 @@ struct Flight {
     sleeper: Option<Waker>,
 }
 
-/// The channel and who uses it, one at a time.
+/// The channel and the questions under way over it; whose turn it is has it.
 #[derive(Debug)]
-struct Desk {
+struct Traffic {
     client: Client,
     flights: HashMap<u64, Flight>,
     /// How many wait for room.
@@ -84,7 +84,7 @@ struct Desk {
 /// A connection that many tasks use.
 #[derive(Debug)]
 pub(super) struct Link {
-    desk: Mutex<Desk>,
+    traffic: Mutex<Traffic>,
     /// The task that waits has somebody to wait for, or none any more.
     called: Notify,
     /// There is room again.
@@ -99,25 +99,25 @@ impl Link {
         let connected = tokio::task::spawn_blocking(connecting).await;
         let client = connected.map_err(Failure::unreachable)?.map_err(failure)?;
         let watched = Watched::new(&client).map_err(Failure::unreachable)?;
-        let desk = Desk { client, flights: HashMap::new(), hungry: 0, over: None };
+        let traffic = Traffic { client, flights: HashMap::new(), hungry: 0, over: None };
         let (called, freed) = (Notify::new(), Arc::default());
-        let link = Arc::new(Self { desk: Mutex::new(desk), called, freed });
+        let link = Arc::new(Self { traffic: Mutex::new(traffic), called, freed });
         tokio::spawn(wait(link.clone(), watched));
         Ok(link)
     }
 
     /// Whether nothing more will come over it.
     pub(super) fn is_over(&self) -> bool {
-        self.desk().over.is_some()
+        self.traffic().over.is_some()
     }
 
     fn is_hung_up(&self) -> bool {
-        self.desk().client.is_gone()
+        self.traffic().client.is_gone()
     }
 
     /// Ends it, and the task that waits.
     pub(super) fn close(&self) {
-        self.desk().end(Failure::unreachable("nobody uses the connection any more"));
+        self.traffic().end(Failure::unreachable("nobody uses the connection any more"));
         self.called.notify_one();
     }
 
@@ -171,40 +171,40 @@ impl Link {
     }
 
     fn try_submit(&self, request: &[u8], room: usize) -> Result<u64, Error> {
-        let mut desk = self.desk();
-        if desk.over.is_some() {
+        let mut traffic = self.traffic();
+        if traffic.over.is_some() {
             return Err(Error::Gone);
         }
-        let submitted = desk.client.submit(request, room);
+        let submitted = traffic.client.submit(request, room);
         match &submitted {
-            Ok(ticket) => drop(desk.flights.insert(*ticket, Flight::default())),
-            Err(Error::Damaged(what)) => desk.end(Failure::Damaged((*what).to_owned())),
+            Ok(ticket) => drop(traffic.flights.insert(*ticket, Flight::default())),
+            Err(Error::Damaged(what)) => traffic.end(Failure::Damaged((*what).to_owned())),
             Err(_) => {}
         }
         submitted
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes up what has ended; tells those who wait for room where there came some.
-    fn collect(&self) -> MutexGuard<'_, Desk> {
-        let mut desk = self.desk();
-        let before = if desk.hungry > 0 { desk.client.free_slots() } else { usize::MAX };
-        desk.collect();
-        if desk.hungry > 0 && desk.client.free_slots() > before {
+    fn collect(&self) -> MutexGuard<'_, Traffic> {
+        let mut traffic = self.traffic();
+        let before = if traffic.hungry > 0 { traffic.client.free_slots() } else { usize::MAX };
+        traffic.collect();
+        if traffic.hungry > 0 && traffic.client.free_slots() > before {
             self.freed.notify_waiters();
         }
-        if desk.over.is_some() {
+        if traffic.over.is_some() {
             // The task that waits has nothing to wait for.
             self.called.notify_one();
         }
-        desk
+        traffic
     }
 }
 
-impl Desk {
+impl Traffic {
     /// Gives what has ended to those who asked. What nobody waits for gives its room back.
     fn collect(&mut self) {
         loop {
@@ -239,7 +239,7 @@ struct Hunger<'a>(&'a Link);
 
 impl<'a> Hunger<'a> {
     fn begin(link: &'a Link) -> Self {
-        link.desk().hungry += 1;
+        link.traffic().hungry += 1;
         link.called.notify_one();
         Self(link)
     }
@@ -247,7 +247,7 @@ impl<'a> Hunger<'a> {
 
 impl Drop for Hunger<'_> {
     fn drop(&mut self) {
-        self.0.desk().hungry -= 1;
+        self.0.traffic().hungry -= 1;
     }
 }
 
@@ -260,8 +260,8 @@ struct Question {
 impl Question {
     /// How it ended, if it has; a waker given is woken when it does.
     fn poll(&self, waker: Option<&Waker>) -> Poll<Result<Answer, Ended>> {
-        let mut desk = self.link.collect();
-        let Desk { flights, over, .. } = &mut *desk;
+        let mut traffic = self.link.collect();
+        let Traffic { flights, over, .. } = &mut *traffic;
         let flight = flights.get_mut(&self.ticket).expect("it is there until this is dropped");
         if let Some(outcome) = flight.outcome.take() {
             return Poll::Ready(outcome.map_err(Ended::of));
@@ -310,12 +310,12 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        let mut desk = self.link.desk();
+        let mut traffic = self.link.traffic();
         // With an answer that nobody took, its room.
-        desk.flights.remove(&self.ticket);
+        traffic.flights.remove(&self.ticket);
         // Nothing, where it has ended.
-        desk.client.abandon(self.ticket);
-        if desk.hungry > 0 {
+        traffic.client.abandon(self.ticket);
+        if traffic.hungry > 0 {
             self.link.freed.notify_waiters();
         }
     }
@@ -352,13 +352,13 @@ fn is_unwatched(ready: std::io::Result<AsyncFdReadyGuard<'_, OwnedFd>>) -> bool 
 async fn wait(link: Arc<Link>, watched: Watched) {
     loop {
         let is_armed = {
-            let mut desk = link.collect();
-            if desk.over.is_some() {
+            let mut traffic = link.collect();
+            if traffic.over.is_some() {
                 break;
             }
-            let is_armed = desk.has_sleepers();
-            if is_armed && desk.client.arm() {
-                desk.client.disarm();
+            let is_armed = traffic.has_sleepers();
+            if is_armed && traffic.client.arm() {
+                traffic.client.disarm();
                 continue;
             }
             is_armed
@@ -369,7 +369,7 @@ async fn wait(link: Arc<Link>, watched: Watched) {
             ready = watched.socket.readable() => is_unwatched(ready) || link.is_hung_up(),
         };
         if is_armed {
-            link.desk().client.disarm();
+            link.traffic().client.disarm();
         }
         if is_over {
             // What was answered before the end is still there.

@@ -1,6 +1,6 @@
 //! What an answer must be to count as a success, and the numbers read from it.
 //!
-//! Not here: reading these from the experiment file (see `compile`).
+//! Not here: reading these from the experiment file (see `http1::compile::expect`).
 
 pub mod evidence;
 pub mod json;

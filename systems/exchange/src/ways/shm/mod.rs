@@ -18,11 +18,11 @@ use tokio::time::{Instant, timeout_at};
 use self::link::{Ended, Link};
 use super::pool;
 use crate::ask::Ask;
-use crate::way::{Failure, Fetched, Payload, Way, judged};
+use crate::way::{Failure, Payload, Way, judged};
 
 /// Over shared memory.
 #[derive(Debug)]
-pub struct Channel {
+pub struct Shm {
     path: PathBuf,
     spin: Duration,
     link: Mutex<Option<Arc<Link>>>,
@@ -30,7 +30,7 @@ pub struct Channel {
     connecting: tokio::sync::Mutex<()>,
 }
 
-impl Channel {
+impl Shm {
     /// A producer at this path; connects when asked, and anew when the producer is gone.
     ///
     /// Each answer is looked for during `spin`, others having their turns meanwhile, before its
@@ -82,7 +82,7 @@ impl Channel {
     }
 }
 
-impl Drop for Channel {
+impl Drop for Shm {
     fn drop(&mut self) {
         if let Some(link) = self.kept().take() {
             link.close();
@@ -120,19 +120,14 @@ impl fmt::Debug for Lent {
     }
 }
 
-impl Way for Channel {
-    fn name(&self) -> &'static str {
-        "channel"
-    }
-
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Fetched, Failure> {
-        let begun = Instant::now();
+impl Way for Shm {
+    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
         // Who never has to wait would otherwise never let others have their turn.
         coop::consume_budget().await;
-        let lent = self.exchange(ask, pool::until(begun, deadline)).await?;
+        let lent = self.exchange(ask, pool::until(deadline)).await?;
         let Some(Checksum { kind: CRC32, value }) = lent.answer.checksum() else {
             return Err(Failure::Damaged("no CRC-32 beside the answer".to_owned()));
         };
-        judged(ask, Payload::lent(lent), value, begun.into_std())
+        judged(ask, Payload::lent(lent), value)
     }
 }

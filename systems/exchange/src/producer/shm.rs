@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
+use serving::metrics::Registry;
+use serving::stop::Stop;
 use shm_channel::{CRC32, Checksum, Error, Producer, Reply, Room, Settings};
 
 use super::figures::Figures;
@@ -11,7 +13,8 @@ use super::shelf::Shelf;
 use crate::ask::Ask;
 use crate::prepared::{Prepared, patch};
 
-/// A channel and the threads that answer over it; dropping it ends both.
+/// A channel and the threads that answer over it; dropping it ends both, once what was asked before is
+/// answered.
 pub(super) struct Served {
     producer: Option<Arc<Producer>>,
     workers: Vec<JoinHandle<()>>,
@@ -23,21 +26,29 @@ impl Served {
         path: &Path,
         settings: Settings,
         shelf: &Arc<Shelf>,
-        figures: &Figures,
+        registry: &Registry,
     ) -> Result<Self, Error> {
+        let figures = Figures::new(registry, "shm");
+        let help = "Requests that lent less room than their answer needs, and were told how much.";
+        let too_large = registry.counter("shm_too_large_total", help);
         let (producer, workers) = Producer::bind(path, settings)?;
         // From here on, what was started is ended if the next thread cannot be.
         let mut served = Self { producer: Some(Arc::new(producer)), workers: Vec::new() };
         for (number, worker) in workers.into_iter().enumerate() {
-            let (shelf, figures) = (shelf.clone(), figures.clone());
+            let (shelf, figures, too_large) = (shelf.clone(), figures.clone(), too_large.clone());
             let answering = move || {
                 worker.run(|request, room| {
-                    let outcome = answer(request, room, &shelf);
-                    figures.count(&outcome);
-                    outcome.unwrap_or_else(|instead| instead)
+                    let reply = answer(request, room, &shelf);
+                    match reply {
+                        Reply::Answer(_) => figures.answered.one(),
+                        Reply::Refused(_) => figures.refused.one(),
+                        // It comes again with more, and is counted with how that ends.
+                        Reply::TooLarge(_) => too_large.one(),
+                    }
+                    reply
                 });
             };
-            let thread = std::thread::Builder::new().name(format!("channel-{number}"));
+            let thread = std::thread::Builder::new().name(format!("shm-{number}"));
             let started = thread.spawn(answering);
             let doing = "starting a thread";
             served.workers.push(started.map_err(|source| Error::Io { doing, source })?);
@@ -48,6 +59,13 @@ impl Served {
     /// For whoever wants to know of its clients.
     pub(super) fn producer(&self) -> Weak<Producer> {
         self.producer.as_ref().map(Arc::downgrade).unwrap_or_default()
+    }
+
+    /// Answers until stopped, and then what was asked before.
+    pub(super) async fn until(self, mut stop: Stop) {
+        stop.pulled().await;
+        // Its threads are waited for on one that has nothing else to do; none of them fails.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
     }
 }
 
@@ -62,17 +80,19 @@ impl Drop for Served {
 }
 
 /// Answers in place, or says what is said instead.
-fn answer(request: &[u8], room: &mut Room<'_>, shelf: &Shelf) -> Result<Reply, Reply> {
-    let ask = Ask::read(request).map_err(|refusal| Reply::Refused(u64::from(refusal.code())))?;
-    put(&shelf.prepared(ask.what), ask.nonce, room)
+fn answer(request: &[u8], room: &mut Room<'_>, shelf: &Shelf) -> Reply {
+    match Ask::read(request) {
+        Ok(ask) => put(&shelf.prepared(ask.what), ask.nonce, room),
+        Err(refusal) => Reply::Refused(u64::from(refusal.code())),
+    }
 }
 
 /// Copies the payload where the room does not hold it yet, and puts the nonce into it.
-fn put(prepared: &Prepared, nonce: u64, room: &mut Room<'_>) -> Result<Reply, Reply> {
+fn put(prepared: &Prepared, nonce: u64, room: &mut Room<'_>) -> Reply {
     let bytes = prepared.bytes();
     let is_there = room.kept() == Some(prepared.id());
     let Some(place) = room.get_mut(..bytes.len()) else {
-        return Err(Reply::TooLarge(bytes.len()));
+        return Reply::TooLarge(bytes.len());
     };
     if !is_there {
         place.copy_from_slice(bytes);
@@ -80,5 +100,5 @@ fn put(prepared: &Prepared, nonce: u64, room: &mut Room<'_>) -> Result<Reply, Re
     patch(place, nonce);
     room.keep_as(prepared.id());
     room.set_checksum(Checksum { kind: CRC32, value: u64::from(prepared.checksum(nonce)) });
-    Ok(Reply::Answer(bytes.len()))
+    Reply::Answer(bytes.len())
 }

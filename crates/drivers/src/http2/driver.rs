@@ -1,0 +1,151 @@
+//! The driver: HTTP/2 behind the engine's seam.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::clock::Clock;
+use engine::driver::{Call, Compile, Connected, Driver, Exchange};
+use engine::transport::{Endpoint, Stream};
+use h2::client::Builder;
+use http::uri::{Authority, Scheme};
+use plan::diagnostic::Diagnostic;
+use plan::document::Table;
+use plan::operation::Part;
+use record::{FailureKind, Outcome};
+
+use super::compile;
+use super::ending::Ending;
+use super::failure;
+use super::line::{Connection, Line, Place};
+use super::operation::Operation;
+use super::wire::Wire;
+use crate::http1::codec::head::HEAD_LIMIT;
+use crate::http1::compile::parts;
+
+/// Bytes of one answer that may be under way before any of them is read.
+const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
+/// The same of all answers of a connection, which bounds what it may hold.
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+/// Streams that were given up and are remembered for a while, so that what still comes for them is understood.
+const REMEMBERED: usize = 1_000;
+/// How long they are remembered.
+const REMEMBERED_FOR: Duration = Duration::from_secs(10);
+
+/// HTTP/2 over TLS that has agreed on it (ALPN `h2`), or over any stream without TLS, where it is known beforehand.
+///
+/// Stamps: an operation starts when its request is handed to the connection, whose task writes it together with those
+/// of other streams. `first_byte` is the time from there to the head of the answer, and it ends with the last byte of
+/// the body or the trailers.
+/// Sizes are bytes of bodies: heads are compressed by what went before on the connection and belong to no operation
+/// alone, and neither do frames.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Http2;
+
+impl Http2 {
+    /// Names of its own spans.
+    pub const SPANS: &[&str] = &["first_byte"];
+}
+
+impl Driver for Http2 {
+    type Operation = Operation;
+    type Connection = Connection;
+    type Stream = Line;
+
+    fn span_names(&self) -> &[&'static str] {
+        Self::SPANS
+    }
+
+    fn compile(&self, compile: Compile<'_>) -> Result<Operation, Vec<Diagnostic>> {
+        compile::operation(compile.operation)
+    }
+
+    fn parts(&self, table: &Table) -> Vec<Part> {
+        parts::named(table)
+    }
+
+    fn alpn(&self) -> Option<&'static str> {
+        Some("h2")
+    }
+
+    fn multiplexes(&self) -> bool {
+        true
+    }
+
+    fn note(&self, operation: &Operation) -> Option<String> {
+        operation.note()
+    }
+
+    async fn connect<C: Clock>(
+        &self,
+        _operation: &Operation,
+        endpoint: &Endpoint,
+        stream: Stream,
+        _exchange: &mut Exchange<C>,
+    ) -> Result<Connected<Connection>, (FailureKind, String)> {
+        let is_tls = stream.is_tls();
+        if is_tls && stream.alpn() != Some(b"h2") {
+            let detail = format!("{endpoint} did not agree to speak HTTP/2 (ALPN h2) over TLS");
+            return Err((FailureKind::Tls, detail));
+        }
+        let authority = endpoint.authority.parse::<Authority>().map_err(|error| {
+            let detail = format!("{} is no authority of a URI: {error}", endpoint.authority);
+            (FailureKind::Unreachable, detail)
+        })?;
+        let scheme = if is_tls { Scheme::HTTPS } else { Scheme::HTTP };
+        let ending = Rc::new(Ending::default());
+        let wire = Wire::new(stream, Rc::clone(&ending));
+        let (send, connection) = builder().handshake::<_, Bytes>(wire).await.map_err(|error| {
+            let failure = failure::of(&error, &ending);
+            (failure.kind, failure.detail)
+        })?;
+        let ended = Rc::clone(&ending);
+        let background = Box::pin(async move {
+            // What went wrong is told to every stream.
+            let _ = connection.await;
+            ended.come();
+        });
+        let connection = Connection::new(send, ending, Place { scheme, authority });
+        Ok(Connected { connection, background: Some(background) })
+    }
+
+    fn open_stream(&self, connection: &mut Connection) -> Option<Line> {
+        connection.open_stream()
+    }
+
+    fn outlives_streams(&self, connection: &mut Connection) -> bool {
+        !connection.is_over()
+    }
+
+    fn encode(&self, operation: &Operation, stream: &mut Line, call: &Call) {
+        operation.encode(stream, call);
+    }
+
+    async fn perform<C: Clock>(
+        &self,
+        operation: &Operation,
+        stream: &mut Line,
+        exchange: &mut Exchange<C>,
+    ) -> Outcome {
+        operation.perform(stream, exchange).await
+    }
+
+    async fn idle(&self, stream: &mut Line) {
+        stream.idle().await;
+    }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder
+        .enable_push(false)
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        // Beyond the limit that is told apart, so that it can be told apart.
+        .max_header_list_size(4 * HEAD_LIMIT as u32)
+        .max_concurrent_reset_streams(REMEMBERED)
+        .reset_stream_duration(REMEMBERED_FOR)
+        // Many operations may time out on one connection, which must not end it.
+        .max_local_error_reset_streams(None);
+    builder
+}

@@ -1,0 +1,156 @@
+//! A connection, and a lane's place on it, which carries one operation after the other, each on a stream of its own.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Bytes, BytesMut};
+use engine::driver::Call;
+use h2::client::SendRequest;
+use http::uri::{Authority, Scheme};
+
+use super::ending::Ending;
+
+/// Memory that a body may leave behind for the next one.
+const IDLE_LIMIT: usize = 1024 * 1024;
+
+/// What requests of a connection are addressed to, unless they say otherwise.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// `http` or `https`.
+    pub scheme: Scheme,
+    /// Host and port.
+    pub authority: Authority,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    send: SendRequest<Bytes>,
+    ending: Rc<Ending>,
+    place: Place,
+    /// How many lanes are on it.
+    lanes: Rc<Cell<usize>>,
+}
+
+impl Connection {
+    /// One whose frames somebody else moves.
+    pub fn new(send: SendRequest<Bytes>, ending: Rc<Ending>, place: Place) -> Self {
+        Self { send, ending, place, lanes: Rc::default() }
+    }
+
+    /// A place for one more lane, unless the connection is at its end.
+    pub fn open_stream(&mut self) -> Option<Line> {
+        if self.is_over() {
+            return None;
+        }
+        self.lanes.set(self.lanes.get() + 1);
+        Some(Line {
+            send: self.send.clone(),
+            ending: Rc::clone(&self.ending),
+            place: self.place.clone(),
+            lanes: Rc::clone(&self.lanes),
+            knows_limit: false,
+            call: Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 0, seed: 0, now: 0 },
+            prepared: Err(String::new()),
+            memory: Memory::default(),
+            kept_head: Vec::new(),
+            kept_body: Vec::new(),
+        })
+    }
+
+    /// Whether no further stream may be opened on it.
+    pub fn is_over(&mut self) -> bool {
+        is_over(&mut self.send, &self.ending)
+    }
+}
+
+/// A request ready to be handed over.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Its head.
+    pub head: http::Request<()>,
+    /// Its body; empty where there is none.
+    pub body: Bytes,
+}
+
+/// A lane's place on a connection.
+#[derive(Debug)]
+pub struct Line {
+    pub(super) send: SendRequest<Bytes>,
+    pub(super) ending: Rc<Ending>,
+    pub(super) place: Place,
+    lanes: Rc<Cell<usize>>,
+    knows_limit: bool,
+    /// What `encode` was given.
+    pub(super) call: Call,
+    /// The request of that call, or why it cannot be sent.
+    pub(super) prepared: Result<Prepared, String>,
+    pub(super) memory: Memory,
+    /// The final head, as HTTP/1.1 writes one, where something needs it.
+    pub(super) kept_head: Vec<u8>,
+    /// The body, where something needs it.
+    pub(super) kept_body: Vec<u8>,
+}
+
+/// Memory for rendering, kept from one operation to the next.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub(super) rendered: Vec<u8>,
+    pub(super) out: Vec<u8>,
+    shared: BytesMut,
+}
+
+impl Memory {
+    /// Hands out what `out` holds.
+    ///
+    /// Cost:   allocates only when everything that was handed out before is still held
+    pub(super) fn take(&mut self) -> Bytes {
+        self.shared.extend_from_slice(&self.out);
+        self.out.clear();
+        self.shared.split().freeze()
+    }
+}
+
+impl Line {
+    /// Forgets the previous operation, but not its memory.
+    pub(super) fn clear(&mut self) {
+        self.kept_head.clear();
+        self.kept_body.clear();
+        self.kept_body.shrink_to(IDLE_LIMIT);
+    }
+
+    /// Whether no further stream may be opened on the connection.
+    pub(super) fn is_over(&mut self) -> bool {
+        is_over(&mut self.send, &self.ending)
+    }
+
+    /// Resolves when the connection carries nothing more.
+    pub(super) async fn idle(&mut self) {
+        if !self.is_over() {
+            self.ending.comes().await;
+        }
+    }
+
+    /// How many streams the peer allows at a time, if that is fewer than there are lanes; once an answer came.
+    ///
+    /// Cost:   nothing after the first call
+    pub(super) fn too_few_allowed(&mut self) -> Option<usize> {
+        if std::mem::replace(&mut self.knows_limit, true) {
+            return None;
+        }
+        Some(self.send.current_max_send_streams()).filter(|&allowed| allowed < self.lanes.get())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.lanes.set(self.lanes.get() - 1);
+    }
+}
+
+/// Whether the peer has said that it ends the connection, or the connection's task is over.
+fn is_over(send: &mut SendRequest<Bytes>, ending: &Ending) -> bool {
+    let context = &mut Context::from_waker(Waker::noop());
+    ending.has_come() || matches!(send.poll_ready(context), Poll::Ready(Err(_)))
+}

@@ -1,0 +1,79 @@
+//! One operation performed once, with everything that was sent, received and expected, for people to read.
+
+use std::io::Write;
+
+use engine::clock::Clock;
+use engine::driver::{Call, Exchange};
+
+use super::line::{Line, Prepared};
+use super::operation::{Operation, seen};
+use crate::expect::evidence;
+use crate::http1::answer::{BODY_LIMIT, Failure, Keep, KeepBody};
+use crate::probe::Probe;
+
+/// Performs one operation on this connection and shows all of it.
+///
+/// Heads are shown as fields, not as they are compressed; bodies as by HTTP/1.1.
+pub async fn probe<C: Clock>(
+    operation: &Operation,
+    line: &mut Line,
+    call: &Call,
+    exchange: &mut Exchange<C>,
+) -> Probe {
+    operation.encode(line, call);
+    let request = line.prepared.as_ref().map(shown).unwrap_or_default();
+    exchange.started_at = exchange.now();
+    let keep = Keep { head: true, body: KeepBody::Beginning };
+    let result = line.ask(keep, exchange).await;
+    let (outcome, checks) = match &result {
+        Ok(answer) => {
+            let seen = seen(answer, line);
+            (operation.judge.judge(&seen, exchange), operation.judge.checks(&seen))
+        }
+        Err(Failure { kind, detail }) => (exchange.fail(*kind, || detail.clone()), Vec::new()),
+    };
+    exchange.reusable = !line.is_over();
+    let raw = &line.kept_body;
+    let decoded =
+        result.ok().and_then(|answer| evidence::decode(answer.coding, raw).ok().flatten());
+    Probe {
+        request,
+        head: shown_head(&line.kept_head),
+        body: decoded.unwrap_or_else(|| raw.clone()),
+        is_truncated: raw.len() == BODY_LIMIT,
+        outcome,
+        detail: exchange.detail.clone(),
+        checks,
+    }
+}
+
+/// A request with its fields as they are meant.
+fn shown(prepared: &Prepared) -> Vec<u8> {
+    let Prepared { head, body } = prepared;
+    let uri = head.uri();
+    let pseudo = [
+        (":method", head.method().as_str()),
+        (":scheme", uri.scheme_str().unwrap_or_default()),
+        (":authority", uri.authority().map_or("", |authority| authority.as_str())),
+        (":path", uri.path_and_query().map_or("", |path| path.as_str())),
+    ];
+    let pseudo = pseudo.into_iter().map(|(name, value)| (name, value.as_bytes()));
+    let fields = head.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let mut out = Vec::new();
+    for (name, value) in pseudo.chain(fields) {
+        write!(out, "{name}: ").expect("writing to memory does not fail");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(body);
+    out
+}
+
+/// The status as HTTP/2 says it.
+fn shown_head(head: &[u8]) -> Vec<u8> {
+    match head.strip_prefix(b"HTTP/1.1") {
+        Some(rest) => [b":status:".as_slice(), rest].concat(),
+        None => Vec::new(),
+    }
+}

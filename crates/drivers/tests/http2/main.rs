@@ -1,0 +1,11 @@
+//! HTTP/2 as the engine sees it: in memory and over sockets, on one stream and on many.
+
+#[path = "../planned/mod.rs"]
+mod planned;
+
+mod stand;
+
+mod exchanges;
+mod failures;
+mod sockets;
+mod trials;

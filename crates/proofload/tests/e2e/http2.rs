@@ -1,0 +1,43 @@
+//! HTTP/2 against a server of others: many streams on a connection, and a server that ends connections by itself.
+
+use crate::lab::nginx::nginx_listening;
+use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
+
+/// A closed loop of 2 × 10 streams, so many operations long.
+fn experiment(port: u16, operations: u32) -> String {
+    format!(
+        "[target]\nurl = \"http://127.0.0.1:{port}\"\n[load]\noperations = {operations}\nconnections = 2\n\
+         streams = 10\nwarm_up = \"0s\"\n[[operation]]\nname = \"home\"\nhttp2 = {{ path = \"/\" }}\n\
+         expect = {{ status = 200, contains = \"hello\" }}\n"
+    )
+}
+
+#[test]
+fn nginx_answers_every_stream_of_its_connections() {
+    let lab = Lab::new();
+    let server = "keepalive_requests 1000000; location / { return 200 hello; }";
+    let (_nginx, port) = nginx_listening(&lab, "many", server, "http2");
+    let file = lab.write("many.toml", &experiment(port, 4_000));
+    let (ran, summary) = lab.run(&[file.to_str().expect("a path")]);
+    assert_measured(&ran, &summary);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert_eq!(trial.total.statuses["200"], 4_000, "{:?}", trial.total.failures);
+    assert_eq!(trial.total.spans["connect"].count, 2);
+    assert_eq!((trial.load.connections, trial.load.streams), (2, Some(10)));
+    assert_eq!(trial.total.bytes_received, 4_000 * 5);
+}
+
+#[test]
+fn nginx_that_ends_its_connections_loses_nothing_unsaid() {
+    let lab = Lab::new();
+    let server = "keepalive_requests 100; location / { return 200 hello; }";
+    let (_nginx, port) = nginx_listening(&lab, "ending", server, "http2");
+    let file = lab.write("ending.toml", &experiment(port, 4_000));
+    let (_, summary) = lab.run(&[file.to_str().expect("a path")]);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert!(trial.total.spans["connect"].count >= 20, "each connection carries 100");
+    let kinds: Vec<&str> = trial.total.failures.keys().map(String::as_str).collect();
+    assert!(kinds.is_empty() || kinds == ["going_away"], "{:?}", trial.total.failures);
+}
