@@ -1,5 +1,11 @@
 //! An edge: a caching proxy between clients and a programmable origin, and a monitor of the
-//! messages that it sends about each request.
+//! messages that services send about each request.
+//!
+//! In reading order: the [`origin`] serves, waits and fails as recipes say; the [`proxy`] stands
+//! before it; [`cast`] sends messages that nobody waits for and keeps account of each, [`monitor`]
+//! receives and counts them.
 
+pub mod cast;
+pub mod monitor;
 pub mod origin;
 pub mod proxy;

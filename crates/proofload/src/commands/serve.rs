@@ -31,6 +31,7 @@ const TABLE: &[System] = &[
     search::judge::SYSTEM,
     edge::origin::SYSTEM,
     edge::proxy::SYSTEM,
+    edge::monitor::SYSTEM,
 ];
 
 /// Their names.
@@ -69,6 +70,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "mail-crowd" => counts(&[]),
         "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
         "search-judge" => counts(&search::judge::COUNTS),
+        "monitor" => counts(&edge::monitor::ledger::COUNTS),
         "search" => {
             let front = set.get("front").map_or("", String::as_str);
             let (parts, other_parts) = search::server::parts(front);
@@ -141,6 +143,7 @@ fn page(system: &str) -> String {
         "search-front" => "experiments/fronts/README.md".to_owned(),
         "origin" => "systems/edge/origin.md".to_owned(),
         "proxy" => "systems/edge/proxy.md".to_owned(),
+        "monitor" => "systems/edge/README.md".to_owned(),
         _ => format!("systems/{}/README.md", system.split('-').next().unwrap_or(system)),
     }
 }
@@ -180,6 +183,7 @@ mod tests {
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
         ("origin", &[include_str!("../../../../systems/edge/origin.md")]),
         ("proxy", &[include_str!("../../../../systems/edge/proxy.md")]),
+        ("monitor", &[include_str!("../../../../systems/edge/README.md")]),
     ];
     const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
