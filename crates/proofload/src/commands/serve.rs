@@ -76,9 +76,8 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" | "proxy" => {
-            Tells::default()
-        }
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin"
+        | "proxy" => Tells::default(),
         "search-front" => {
             Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
         }
