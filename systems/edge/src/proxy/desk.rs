@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http_body_util::Either;
 use hyper::body::{Body, Incoming};
@@ -23,6 +23,7 @@ use super::condition;
 use super::flights::{Boarding, Flight, Flights, Next};
 use super::key::{self, Key, Selection};
 use super::log::{Entry, Log};
+use super::messages::Messages;
 use super::outgoing::{Fill, Head, Outgoing, Sent};
 use super::policy::{self, Life};
 use super::refusal::{self, Refusal, words};
@@ -58,6 +59,7 @@ pub(super) struct Desk {
     caching: Caching,
     in_flight: u64,
     log: Option<Log>,
+    messages: Option<Messages>,
     /// Requests that were answered past the cache.
     busted: AtomicU64,
 }
@@ -82,6 +84,7 @@ impl Desk {
     pub fn new(configuration: &Configuration, tally: Arc<Tally>, log: Option<Log>) -> Self {
         let Configuration { upstream, bounds, caching, breaker, routes, in_flight, .. } =
             configuration;
+        let messages = configuration.messages.as_ref().map(Messages::new);
         Self {
             proxy: Proxy::new(upstream, *bounds, Arc::clone(&tally.upstream)),
             store: Arc::new(Store::new(caching.most, tally.dropped.clone())),
@@ -91,7 +94,15 @@ impl Desk {
             caching: caching.clone(),
             in_flight: *in_flight,
             log,
+            messages,
             busted: AtomicU64::new(0),
+        }
+    }
+
+    /// Ends what is told to monitors within this time.
+    pub async fn finish(&self, within: Duration) {
+        if let Some(messages) = &self.messages {
+            messages.finish(within).await;
         }
     }
 
@@ -106,11 +117,16 @@ impl Desk {
         }
         let entry = |log: &Log| log.entry(peer.address, request.method(), request.uri());
         let entry = self.log.as_ref().map(entry).map(Box::new);
+        let about = |one: &Messages| one.about(request.method(), request.uri());
+        let about = self.messages.as_ref().map(about);
         let place = Place::take(&self.tally.under_way, self.in_flight);
         let served = match &place {
             Some(_) => self.serve(peer, request).await,
             None => self.shed(),
         };
+        if let (Some(messages), Some(about)) = (&self.messages, about) {
+            messages.tell(&about, served.answer.status(), served.how).await;
+        }
         Ok(self.told(served, place, entry))
     }
 
@@ -387,7 +403,8 @@ impl Desk {
         let answer = match (request.method(), request.uri().path()) {
             (&Method::GET, "/_proxy/healthz") => words(StatusCode::OK, "ok\n"),
             (&Method::GET, "/_proxy/metrics") => {
-                let text = self.tally.render(&self.store, &self.routes);
+                let mut text = self.tally.render(&self.store, &self.routes);
+                self.messages.iter().for_each(|messages| messages.render(&mut text));
                 let mut answer = words(StatusCode::OK, text);
                 let media_type = HeaderValue::from_static(metrics::CONTENT_TYPE);
                 answer.headers_mut().insert(CONTENT_TYPE, media_type);

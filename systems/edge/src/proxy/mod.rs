@@ -13,7 +13,7 @@
 //! In reading order: `settings`; the pure parts: what is said (`directives`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
 //! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
-//! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`); and the server.
+//! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `messages` to a monitor); and the server.
 
 mod asked;
 mod breaker;
@@ -23,6 +23,7 @@ mod directives;
 mod flights;
 mod key;
 mod log;
+mod messages;
 mod outgoing;
 mod policy;
 mod refusal;

@@ -49,7 +49,11 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         let tally = Arc::new(tally);
         let desk = Arc::new(Desk::new(&configuration, Arc::clone(&tally), log));
         announce(&ready);
-        let served = accept(listener, desk, configuration.limits, &tally, stop).await;
+        let limits = configuration.limits;
+        let served = accept(listener, Arc::clone(&desk), limits, &tally, stop).await;
+        desk.finish(limits.drain()).await;
+        // The log is at its end once nobody can write to it.
+        drop(desk);
         if let Some(writer) = writer {
             writer.finish();
         }

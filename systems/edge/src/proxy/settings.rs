@@ -12,7 +12,9 @@ use serving::settings::Settings;
 
 use super::breaker;
 use super::log::Target;
+use super::messages;
 use super::policy;
+use crate::cast::{self, Address};
 
 /// The proxy's name in `Via`.
 const NAME: &str = "edge-proxy";
@@ -59,6 +61,8 @@ pub(super) struct Configuration {
     pub breaker: Option<breaker::Rules>,
     pub routes: Vec<String>,
     pub log: Target,
+    /// None if nobody is told.
+    pub messages: Option<messages::Plan>,
 }
 
 /// Reads the settings.
@@ -82,6 +86,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
             "stderr" => Target::Stderr,
             path => Target::File(path.to_owned()),
         },
+        messages: messages(&settings),
     };
     // Read all the same, so that all problems are told; it is not used.
     let stand_in =
@@ -163,6 +168,31 @@ fn breaker(settings: &Settings<'_>) -> Option<breaker::Rules> {
     (errors > 0).then_some(rules)
 }
 
+/// What is cast about each request, and to whom.
+fn messages(settings: &Settings<'_>) -> Option<messages::Plan> {
+    let casts = cast::Settings::read(settings, "proxy");
+    let each = settings.count("cast_messages", 1, 0..=1000) as usize;
+    let bytes = settings.size("cast_bytes", 2000);
+    if casts.peers.is_empty() {
+        for key in ["cast_messages", "cast_bytes", "cast_blocking", "cast_room"] {
+            if settings.has(key) {
+                settings.idle(key, "goes with cast_to");
+            }
+        }
+        return None;
+    }
+    // The frame's own fields take the rest of the longest one.
+    let most = casts.longest_frame as u64 / 2;
+    if !(1..=most).contains(&bytes) {
+        settings.wrong(
+            "cast_bytes",
+            format!("expected 1B to {most}B, half of cast_longest, got {bytes}B"),
+        );
+    }
+    let bytes = bytes.min(most) as usize;
+    Some(messages::Plan { each, bytes, casts })
+}
+
 /// Prefixes of paths, parted by commas.
 fn routes(settings: &Settings<'_>) -> Vec<String> {
     let text = settings.text("routes", "");
@@ -207,7 +237,7 @@ fn nanoseconds(time: Duration) -> u64 {
 impl Configuration {
     /// Each setting by its name, as it is in force.
     pub fn effective(&self) -> Value {
-        let Self { upstream, bounds, limits, caching, breaker, .. } = self;
+        let Self { upstream, bounds, limits, caching, breaker, messages, .. } = self;
         let log = match &self.log {
             Target::Off => "off",
             Target::Stderr => "stderr",
@@ -230,6 +260,10 @@ impl Configuration {
             "breaker_probes": breaker.map(|rules| rules.probes),
             "routes": self.routes,
             "access_log": log,
+            "cast_to": messages.iter().flat_map(|plan| plan.casts.peers.iter().map(Address::shown)).collect::<Vec<_>>(),
+            "cast_messages": messages.as_ref().map_or(0, |plan| plan.each),
+            "cast_bytes": messages.as_ref().map_or(0, |plan| plan.bytes),
+            "cast_blocking": messages.as_ref().is_some_and(|plan| plan.casts.blocking),
             "connections": bounds.connections,
             "queue": bounds.queue,
             "queue_wait_ns": nanoseconds(bounds.queue_wait),

@@ -181,12 +181,13 @@ impl Tally {
     }
 }
 
-fn family(text: &mut String, name: &str, help: &str, kind: &str) {
+/// The lines before the figures of one name.
+pub(super) fn family(text: &mut String, name: &str, help: &str, kind: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-/// As the exposition format wants labels; a path has no line feeds.
-fn escaped(route: &str) -> String {
+/// As the exposition format wants labels, and JSON texts; a path has no line feeds.
+pub(super) fn escaped(route: &str) -> String {
     route.replace('\\', "\\\\").replace('"', "\\\"")
 }
 

@@ -7,6 +7,7 @@ mod collapse;
 mod endings;
 mod foreign;
 mod house;
+mod messages;
 mod poison;
 mod rules;
 mod served;

@@ -75,6 +75,7 @@ fn every_setting_is_read_back() {
             "cache_bust": "header", "cache_bust_stored": true,
             "breaker_errors": 7, "breaker_window_ns": seconds(8), "breaker_pause_ns": seconds(9), "breaker_probes": 2,
             "routes": ["/a", "/b"], "access_log": "stderr",
+            "cast_to": [], "cast_messages": 0, "cast_bytes": 0, "cast_blocking": false,
             "connections": 10, "queue": 7, "queue_wait_ns": seconds(2), "upstream_idle_ns": seconds(3),
             "connect_ns": seconds(4), "first_byte_ns": seconds(5), "whole_ns": seconds(6),
             "max_connections": 8, "max_head_bytes": 32_768, "idle_ns": seconds(9), "drain_ns": seconds(1),
@@ -102,6 +103,7 @@ fn bad_settings_are_told_all_at_once() {
             .with("cache_bust_stored", true)
             .with("routes", "a,/b")
             .with("collapse", 5)
+            .with("cast_messages", 10)
             .with("colour", "red"),
     );
     for part in [
@@ -111,6 +113,7 @@ fn bad_settings_are_told_all_at_once() {
         "cache_bust_stored: goes with cache_bust",
         "routes: expected prefixes",
         "collapse: expected a time such as 1ms",
+        "cast_messages: goes with cast_to",
         "colour: no setting of proxy",
     ] {
         assert!(told.contains(part), "{part} is not in {told}");
