@@ -31,7 +31,11 @@ pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
             let stratum = without(&arm.factors, factor);
             let known = found[from..].iter_mut().find(|(one, _)| one.stratum == stratum);
             match known {
-                Some((one, all)) if one.actors == actors => {
+                Some((one, all)) if are_alike(&one.actors, actors) => {
+                    // One stream a connection is a level of streams.
+                    if actors == "streams" {
+                        one.actors = actors.to_owned();
+                    }
                     one.points.push(point);
                     all.extend(trials);
                 }
@@ -55,6 +59,11 @@ pub fn of(arms: &[Arm], seed: u64, crowded: &BTreeSet<u32>) -> Vec<Scaling> {
         Scaling { law, ..one }
     });
     fitted.collect()
+}
+
+/// Whether both count what is under way at most: connections with one stream each stand beside some with several.
+fn are_alike(one: &str, other: &str) -> bool {
+    one == other || (one != "users" && other != "users")
 }
 
 /// The Universal Scalability Law through these points; none where they are too few.
@@ -179,6 +188,21 @@ mod tests {
         assert!(law.sigma_low < 0.1 && 0.1 < law.sigma_high, "{law:?}");
         assert!(law.sigma_high - law.sigma_low < 0.1, "{law:?}");
         assert_eq!(law.peak, None, "no crosstalk, no peak");
+    }
+
+    #[test]
+    fn one_stream_a_connection_is_a_level_of_streams() {
+        for order in [[1, 10, 100], [10, 1, 100]] {
+            let mut sweep = arms(&order, 2, |n, _| f64::from(n));
+            for (arm, level) in sweep.iter_mut().zip(order) {
+                for trial in &mut arm.trials {
+                    (trial.load.connections, trial.load.streams) = (1, (level > 1).then_some(level));
+                }
+            }
+            let found = of(&sweep, 1, &BTreeSet::new());
+            let sizes: Vec<u32> = found[0].points.iter().map(|point| point.concurrency).collect();
+            assert_eq!((found[0].actors.as_str(), sizes), ("streams", vec![1, 10, 100]));
+        }
     }
 
     #[test]

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use record::summary::{
-    Arm, CapacityEnding, Change, CountsFor, Criterion, Judgement, Summary, Trial, Validity, Verdict,
+    Arm, CapacityEnding, Change, CountsFor, Criterion, Finding, Judgement, Summary, Trial, Validity, Verdict,
 };
+use serde_json::Value;
 
 use crate::findings;
 use crate::number;
@@ -17,6 +18,8 @@ pub const PASSED: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Inconclusive or invalid.
 pub const UNDECIDED: u8 = 3;
+/// Why a run has fewer trials than planned, where somebody ended it.
+const INTERRUPTED: &str = "the run was interrupted";
 /// A trial of a search could not be carried out.
 pub const COULD_NOT_RUN: u8 = 4;
 
@@ -31,7 +34,9 @@ pub fn of(summary: &Summary) -> Verdict {
 fn decided(summary: &Summary) -> Verdict {
     let invalid = because(summary, Validity::Invalid);
     if !invalid.is_empty() {
-        return verdict(Judgement::Invalid, invalid);
+        let interrupted = has(summary, findings::INTERRUPTED).then(|| INTERRUPTED.to_owned());
+        let reasons = interrupted.into_iter().chain(invalid).collect();
+        return verdict(Judgement::Invalid, reasons);
     }
     let mut failed = because(summary, Validity::Overload);
     failed.extend(criteria(summary, Judgement::Fail, "is not met"));
@@ -40,12 +45,14 @@ fn decided(summary: &Summary) -> Verdict {
         return verdict(Judgement::Fail, failed);
     }
     let mut open =
-        if is_spared(summary) { Vec::new() } else { because(summary, Validity::NoSteadyState) };
+        if does_without_steady_state(summary) { Vec::new() } else { because(summary, Validity::NoSteadyState) };
     open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
     open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
     open.extend(summary.counted().flat_map(|trial| expectations(trial, true)));
+    open.extend(empty(summary));
+    open.extend(undone_faults(summary));
     if has(summary, findings::INTERRUPTED) {
-        open.insert(0, "the run was interrupted".to_owned());
+        open.insert(0, INTERRUPTED.to_owned());
     }
     if has(summary, findings::NOT_EXECUTED) {
         open.insert(0, "a trial could not be executed".to_owned());
@@ -76,7 +83,7 @@ pub fn exit_code(summary: &Summary) -> u8 {
 
 /// Whether trials without a steady state leave enough to conclude from: every criterion was decided without one, and in
 /// each arm most trials have one.
-fn is_spared(summary: &Summary) -> bool {
+fn does_without_steady_state(summary: &Summary) -> bool {
     let steady = |arm: &Arm| {
         let count = |steady: bool| {
             arm.counted().filter(|one| (one.validity != Validity::NoSteadyState) == steady).count()
@@ -93,6 +100,25 @@ fn unsteady(summary: &Summary) -> Option<String> {
     trials.sort_unstable();
     let left_out = if summary.comparisons.is_empty() { "" } else { ": comparisons leave them out" };
     Some(format!("no steady state in {}{left_out}", number::trials(&trials)?))
+}
+
+/// Trials in which nothing was sent: whatever is asked of them holds, and says nothing.
+fn empty(summary: &Summary) -> Option<String> {
+    let empty = summary.counted().filter(|trial| trial.accounting.planned == 0);
+    let trials: Vec<u32> = empty.map(|trial| trial.index).collect();
+    Some(format!("nothing was sent in the measure phase of {}", number::trials(&trials)?))
+}
+
+/// Trials without what the experiment was to do to its processes: they were about something else.
+fn undone_faults(summary: &Summary) -> Option<String> {
+    let is_undone = |finding: &&Finding| {
+        let undone = finding.evidence.get("not_done").and_then(Value::as_u64);
+        finding.code == findings::PLANNED_FAULTS && undone > Some(0)
+    };
+    let undone = summary.findings.iter().filter(is_undone);
+    let mut trials: Vec<u32> = undone.filter_map(|finding| finding.trial).collect();
+    trials.sort_unstable();
+    Some(format!("a planned fault could not be done in {}", number::trials(&trials)?))
 }
 
 /// Which trials the run is judged without, since the file spares their blocks.
@@ -394,6 +420,7 @@ mod tests {
             (Validity::Overload, (Judgement::Fail, 1)),
         ] {
             assert_eq!(spoiled(validity, CountsFor::Judgement), judgement);
+            assert_eq!(spoiled(validity, CountsFor::Spared), (Judgement::Pass, 0));
             assert_eq!(spoiled(validity, CountsFor::Noise), (Judgement::Pass, 0));
             assert_eq!(spoiled(validity, CountsFor::Nothing), (Judgement::Pass, 0));
         }
@@ -416,6 +443,22 @@ mod tests {
         assert_eq!(with(1, 2, |run| run.criteria.clear()), (Judgement::Inconclusive, 3));
         let open = |run: &mut Summary| run.criteria[0].result = Judgement::Inconclusive;
         assert_eq!(with(1, 2, open), (Judgement::Inconclusive, 3));
+    }
+
+    #[test]
+    fn a_run_that_sent_nothing_or_left_a_fault_undone_is_no_pass() {
+        let silent = |summary: &mut Summary| first_trial(summary).accounting.planned = 0;
+        assert_eq!(judged(silent), (Judgement::Inconclusive, 3));
+        for (undone, judgement) in [(0, (Judgement::Pass, 0)), (1, (Judgement::Inconclusive, 3))] {
+            let seen = judged(|summary| {
+                let mut finding = summary.findings[0].clone();
+                finding.code = findings::PLANNED_FAULTS.to_owned();
+                finding.trial = Some(1);
+                finding.evidence = [("not_done".to_owned(), undone.into())].into();
+                summary.findings.push(finding);
+            });
+            assert_eq!(seen, judgement);
+        }
     }
 
     #[test]

@@ -41,6 +41,10 @@ impl Driver for Shm {
         compile::operation(compile.operation)
     }
 
+    fn multiplexes(&self) -> bool {
+        true
+    }
+
     fn note(&self, operation: &Operation) -> Option<String> {
         operation.note()
     }
@@ -62,6 +66,10 @@ impl Driver for Shm {
 
     fn open_stream(&self, connection: &mut Connection) -> Option<Channel> {
         Some(Channel::open(&connection.0))
+    }
+
+    fn outlives_streams(&self, connection: &mut Connection) -> bool {
+        connection.0.goes_on()
     }
 
     fn encode(&self, operation: &Operation, stream: &mut Channel, call: &Call) {

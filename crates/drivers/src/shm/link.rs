@@ -33,6 +33,8 @@ pub(super) struct Link {
     /// The desk that watches for all.
     watcher: Cell<Option<usize>>,
     is_armed: Cell<bool>,
+    /// Whether what it said can be relied on no more.
+    is_lost: Cell<bool>,
 }
 
 /// What a stream has under way, and whom to wake when that has ended.
@@ -101,7 +103,19 @@ impl Link {
             desks: RefCell::default(),
             watcher: Cell::new(None),
             is_armed: Cell::new(false),
+            is_lost: Cell::new(false),
         })
+    }
+
+    /// It is out of step, for all of its streams.
+    pub(super) fn lose(&self) {
+        self.is_lost.set(true);
+    }
+
+    /// Whether others of its streams can go on when one gives up. A stream that was alone takes its slots with it: it may
+    /// have been given up because nobody answers.
+    pub(super) fn goes_on(&self) -> bool {
+        self.desks.borrow().len() > 1 && !self.is_lost.get() && !self.is_over()
     }
 
     /// A desk for one more stream.

@@ -76,6 +76,9 @@ impl Operation {
         exchange.status = failure.status;
         let outcome = exchange.fail(failure.kind, || failure.detail);
         exchange.reusable = failure.in_step;
+        if !failure.in_step {
+            channel.lose();
+        }
         outcome
     }
 

@@ -6,12 +6,12 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use drivers::shm::driver::Shm;
-use engine::driver::Driver;
+use engine::driver::{Driver, Exchange};
 use record::{FailureKind, Outcome};
 use shm_channel::{Reply, Room};
 use tokio::task::{JoinHandle, spawn_local, yield_now};
 
-use crate::stand::{Line, Running, operation, producer, run};
+use crate::stand::{Line, Running, Ticks, connection, operation, producer, run};
 
 const ECHO: &str =
     "shm = { body = \"{{sequence}}\", spin = \"SPIN\" }\nexpect = { contains = \"{{sequence}}\" }";
@@ -185,5 +185,22 @@ fn a_producer_that_goes_ends_every_stream_of_its_connection() {
         }
         ended(resting, || ()).await;
         assert!(!is_pending(pin!(Shm.idle(&mut looks.channel))).await, "a look is enough");
+    });
+}
+
+#[test]
+fn a_connection_outlives_a_stream_for_the_others_as_long_as_its_producer_is_there() {
+    run(async {
+        let (folder, producer, worker) = producer();
+        let mut exchange = Exchange::new(Ticks::default());
+        let mut shared =
+            connection(&folder.socket(), &operation(&text()), &mut exchange).await.unwrap();
+        let _one = Shm.open_stream(&mut shared).unwrap();
+        assert!(!Shm.outlives_streams(&mut shared), "nobody else is on it");
+        let two = Shm.open_stream(&mut shared).unwrap();
+        assert!(Shm.outlives_streams(&mut shared));
+        drop((producer, worker));
+        ended(spawn_local(async move { two.idle().await }), || ()).await;
+        assert!(!Shm.outlives_streams(&mut shared), "its producer is gone");
     });
 }

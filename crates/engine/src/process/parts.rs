@@ -14,7 +14,11 @@ use super::usage::{self, Identity, Usage};
 
 /// The parts that a ready line names.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Vec<Part>);
+pub(super) struct Parts {
+    parts: Vec<Part>,
+    /// Who was there when they were named: none of these has come in the place of another.
+    there: Vec<Identity>,
+}
 
 #[derive(Debug)]
 struct Part {
@@ -29,7 +33,7 @@ impl Part {
         self.seen.as_ref().is_some_and(|seen| seen.identity() == usage.identity())
     }
 
-    /// Whether this process has come in its place, which it has left.
+    /// Whether this process may have come in its place, which it has left.
     fn is_followed_by(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> bool {
         let Some(seen) = &self.seen else { return false };
         let is_there = members.get(&seen.pid).is_some_and(|one| self.is(one) && !one.ended);
@@ -40,27 +44,30 @@ impl Part {
 }
 
 impl Parts {
-    /// These, as they are now.
-    pub fn of(named: &[NamedProcess]) -> Self {
+    /// These, as they are now, of what `leader` started.
+    pub fn of(named: &[NamedProcess], leader: u32) -> Self {
         let part = |named: &NamedProcess| Part {
             name: named.name.clone(),
             pid: named.pid,
             seen: usage::one(named.pid),
         };
-        Self(named.iter().map(part).collect())
+        let there = usage::family(leader, &[]).values().map(Usage::identity).collect();
+        Self { parts: named.iter().map(part).collect(), there }
     }
 
     /// The processes that were named, beyond doubt.
     pub fn identities(&self) -> Vec<Identity> {
-        self.0.iter().filter_map(|part| part.seen.as_ref()).map(Usage::identity).collect()
+        self.parts.iter().filter_map(|part| part.seen.as_ref()).map(Usage::identity).collect()
     }
 
     /// The part that one of these processes is: the one that was named, or who has come in its place. `None` where it could be
     /// several.
     pub fn name_of(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> Option<&str> {
-        let named = self.0.iter().find(|part| part.is(usage));
+        let named = self.parts.iter().find(|part| part.is(usage));
         let named = named.or_else(|| {
-            let mut heirs = self.0.iter().filter(|part| part.is_followed_by(usage, members));
+            let is_new = !self.there.contains(&usage.identity());
+            let vacant = |part: &&Part| is_new && part.is_followed_by(usage, members);
+            let mut heirs = self.parts.iter().filter(vacant);
             heirs.next().filter(|_| heirs.next().is_none())
         });
         named.map(|part| part.name.as_str())
@@ -70,8 +77,8 @@ impl Parts {
     ///
     /// Errors: why there is none, as the end of a sentence
     pub fn check(&self, name: &str, leader: u32) -> Result<(), String> {
-        let Some(part) = self.0.iter().find(|part| part.name == name) else {
-            let others = self.0.iter().filter(|part| part.pid != leader);
+        let Some(part) = self.parts.iter().find(|part| part.name == name) else {
+            let others = self.parts.iter().filter(|part| part.pid != leader);
             let others: Vec<&str> = others.map(|part| part.name.as_str()).collect();
             return Err(match others[..] {
                 [] => "its ready line names no parts".to_owned(),
@@ -97,7 +104,7 @@ impl Parts {
     pub fn find(&mut self, name: &str, leader: u32) -> Result<Vec<Identity>, String> {
         let members = usage::family(leader, &[]);
         let living = || members.values().filter(|one| !one.ended);
-        let part = self.0.iter_mut().find(|part| part.name == name);
+        let part = self.parts.iter_mut().find(|part| part.name == name);
         let part = part.ok_or_else(|| format!("no part of this name is known: {name}"))?;
         let found = match living().find(|one| part.is(one)) {
             Some(same) => {

@@ -68,6 +68,7 @@ impl Running {
         line: Option<ReadyLine>,
         scratch: Option<Scratch>,
     ) -> Self {
+        let pid = child.pid();
         let named = line.iter().flat_map(|line| &line.processes).cloned().collect::<Vec<_>>();
         Self {
             name: name.to_owned(),
@@ -75,7 +76,7 @@ impl Running {
             child,
             place,
             line,
-            parts: Parts::of(&named),
+            parts: Parts::of(&named, pid),
             frozen: BTreeMap::new(),
             begin: BTreeMap::new(),
             end: BTreeMap::new(),
@@ -88,7 +89,7 @@ impl Running {
     /// Learns which parts it has now, if it has said so since it was started again.
     pub fn listen(&mut self) {
         if let Some(line) = self.child.ready_line() {
-            self.parts = Parts::of(&line.processes);
+            self.parts = Parts::of(&line.processes, self.child.pid());
         }
     }
 

@@ -83,7 +83,10 @@ impl Running {
             Action::Stop => (Signal::TERM, self.parts.find(part, leader)?),
             Action::Freeze => (Signal::STOP, self.parts.find(part, leader)?),
             // Those that were frozen, and none that has come in their place.
-            Action::Continue => (Signal::CONT, self.frozen.remove(part).unwrap_or_default()),
+            Action::Continue => {
+                let frozen = self.frozen.remove(part);
+                (Signal::CONT, frozen.ok_or_else(|| "it was not frozen".to_owned())?)
+            }
             Action::Start => return Err("only what started it can start it again".to_owned()),
         };
         match action {

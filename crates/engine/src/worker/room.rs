@@ -183,8 +183,10 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
                 if self.phases.get().measures(job.intended_at) {
                     self.facts.borrow_mut().waited += 1;
                 }
-                let limit = u64::from(self.brief.load.connections);
-                self.say_limit(1, ("connections", limit), job.dispatched_at);
+                let load = &self.brief.load;
+                let limit = u64::from(load.connections) * u64::from(load.streams);
+                let name = if load.streams > 1 { "streams" } else { "connections" };
+                self.say_limit(1, (name, limit), job.dispatched_at);
                 None
             }
         }

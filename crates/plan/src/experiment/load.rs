@@ -328,7 +328,7 @@ pub(super) fn without_streams(
     );
     let label = format!("operation `{}` speaks `{}`", one.name, one.protocol);
     let problem = Diagnostic::new(entry.key_span, message, label);
-    Some(problem.with_hint("write http2 = { … } in the operation, or raise `connections` instead"))
+    Some(problem.with_hint("streams are for `http2` and `shm`; raise `connections` instead"))
 }
 
 /// The problem that there is no `[load]` at all.

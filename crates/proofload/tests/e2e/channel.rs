@@ -106,6 +106,28 @@ fn every_nonce_comes_back_over_eight_connections() {
     stop(served);
 }
 
+/// Two clients of eight slots carry four exchanges each.
+#[test]
+fn every_nonce_comes_back_over_four_streams_of_two_connections() {
+    let lab = Lab::new();
+    let served = serve(&lab.path("channel"), answer);
+    let load = "connections = 2\nstreams = 4\noperations = 2000";
+    // Room for one answer in each slot: neighbouring ones could be wanting where streams come and go.
+    let large =
+        LARGE.replace("room = \"4KiB\", ", "").replace("300 ", "90 ").replace("3000B", "900B");
+    lab.write("channel.toml", &experiment(load, &[SMALL, &large].concat()));
+    let (ran, summary) = lab.run(&["channel.toml"]);
+    assert_measured(&ran, &summary);
+    let trial = only_trial(&summary);
+    assert_accounting(trial);
+    assert_eq!(trial.accounting.succeeded, 2000, "{:?}", trial.total.failures);
+    let welcomes = trial.total.spans["welcome"].count;
+    assert!((1..=2).contains(&welcomes), "{welcomes} connections");
+    assert!(trial.in_flight.max <= 8, "{} in flight", trial.in_flight.max);
+    assert_eq!(served.0.counts().damaged, 0);
+    stop(served);
+}
+
 #[test]
 fn refusals_and_answers_without_room_are_counted_by_kind() {
     let lab = Lab::new();

@@ -38,6 +38,7 @@ fn nginx_that_ends_its_connections_loses_nothing_unsaid() {
     let trial = only_trial(&summary);
     assert_accounting(trial);
     assert!(trial.total.spans["connect"].count >= 20, "each connection carries 100");
+    assert!(trial.total.succeeded > 3_000, "{:?}", trial.total.failures);
     let kinds: Vec<&str> = trial.total.failures.keys().map(String::as_str).collect();
     assert!(kinds.is_empty() || kinds == ["going_away"], "{:?}", trial.total.failures);
 }

@@ -66,6 +66,8 @@ pub const UNDECIDED_CRITERION: &str = "undecided-criterion";
 pub const NOT_EXECUTED: &str = "trial-not-executed";
 /// Code of the finding that a block was executed again.
 pub const REPEATED: &str = "block-repeated";
+/// Code of the finding that the experiment did something to its own processes.
+pub const PLANNED_FAULTS: &str = "planned-faults";
 /// Code of the finding that our own numbers contradict each other.
 pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 

@@ -63,7 +63,7 @@ pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
 
 /// What the experiment did to its own processes.
 pub const PLANNED_FAULTS: Row = Row {
-    code: "planned-faults",
+    code: super::PLANNED_FAULTS,
     severity: Severity::Info,
     clearest: None,
     title: "processes were killed, stopped or frozen as the experiment says",

@@ -1,6 +1,7 @@
 //! Whether a trial may be used: effects decide, resources do not.
 
 use plan::load::SteadyState;
+use record::EndReason;
 use record::summary::{Model, Observer, Trial, Validity};
 
 use super::Steady;
@@ -76,6 +77,8 @@ pub fn is_late_alone(trial: &Trial, facts: &Facts) -> bool {
     let held = |observer: &Observer| observer.expect.as_ref().is_none_or(|expect| expect.holds);
     lateness(trial, facts).is_some()
         && facts.died.is_none()
+        && facts.contradictions.is_empty()
+        && facts.early_end.as_ref().is_none_or(|end| end.reason != EndReason::FailFast)
         && trial.accounting.planned == trial.accounting.succeeded
         && trial.observers.iter().all(held)
 }
