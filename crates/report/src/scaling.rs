@@ -196,7 +196,8 @@ mod tests {
             let mut sweep = arms(&order, 2, |n, _| f64::from(n));
             for (arm, level) in sweep.iter_mut().zip(order) {
                 for trial in &mut arm.trials {
-                    (trial.load.connections, trial.load.streams) = (1, (level > 1).then_some(level));
+                    (trial.load.connections, trial.load.streams) =
+                        (1, (level > 1).then_some(level));
                 }
             }
             let found = of(&sweep, 1, &BTreeSet::new());

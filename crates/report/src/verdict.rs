@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use record::summary::{
-    Arm, CapacityEnding, Change, CountsFor, Criterion, Finding, Judgement, Summary, Trial, Validity, Verdict,
+    Arm, CapacityEnding, Change, CountsFor, Criterion, Finding, Judgement, Summary, Trial,
+    Validity, Verdict,
 };
 use serde_json::Value;
 
@@ -44,8 +45,11 @@ fn decided(summary: &Summary) -> Verdict {
     if !failed.is_empty() {
         return verdict(Judgement::Fail, failed);
     }
-    let mut open =
-        if does_without_steady_state(summary) { Vec::new() } else { because(summary, Validity::NoSteadyState) };
+    let mut open = if does_without_steady_state(summary) {
+        Vec::new()
+    } else {
+        because(summary, Validity::NoSteadyState)
+    };
     open.extend(criteria(summary, Judgement::Invalid, "cannot be judged"));
     open.extend(criteria(summary, Judgement::Inconclusive, "cannot be decided by this run"));
     open.extend(summary.counted().flat_map(|trial| expectations(trial, true)));

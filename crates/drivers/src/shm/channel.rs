@@ -74,6 +74,11 @@ impl Channel {
         Ok(answer)
     }
 
+    /// Its connection is out of step, for all of its streams.
+    pub(super) fn lose(&self) {
+        self.link.lose();
+    }
+
     /// Resolves when the producer is gone.
     pub async fn idle(&self) {
         self.link.end(self.desk).await;
