@@ -8,6 +8,7 @@ use hyper::header::{
 use hyper::http::{request, response};
 use hyper::{Method, Request, StatusCode, Uri, Version};
 
+use crate::authority;
 use crate::client::Client;
 use crate::failure::Failure;
 
@@ -58,11 +59,11 @@ pub fn check<B: Body>(request: &Request<B>) -> Result<(), Failure> {
     if *request.method() == Method::CONNECT {
         return refused(StatusCode::NOT_IMPLEMENTED, "tunnels are not offered");
     }
-    let hosts = headers.get_all(HOST).iter().count();
-    if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
-        return refused(StatusCode::BAD_REQUEST, "a request has one Host");
-    }
-    if let Err(reason) = framing(headers) {
+    let is_new = request.version() == Version::HTTP_11;
+    let sound = host(headers, is_new)
+        .and_then(|()| target(request.method(), request.uri()))
+        .and_then(|()| framing(headers));
+    if let Err(reason) = sound {
         return refused(StatusCode::BAD_REQUEST, reason);
     }
     if let Some(coding) = headers.get(TRANSFER_ENCODING)
@@ -78,6 +79,33 @@ pub fn check<B: Body>(request: &Request<B>) -> Result<(), Failure> {
     }
 }
 
+/// Refuses a `Host` that is none, or that is not there where it is `needed` (RFC 9112 3.2).
+fn host(headers: &HeaderMap, needed: bool) -> Result<(), &'static str> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let is_host = |host: &HeaderValue| host.to_str().ok().and_then(authority::split).is_some();
+    match (hosts.next(), hosts.next()) {
+        (None, _) if !needed => Ok(()),
+        (Some(host), None) if is_host(host) => Ok(()),
+        (Some(_), None) => Err("a Host is a name or an address, and after a colon a port"),
+        _ => Err("a request has one Host"),
+    }
+}
+
+/// Refuses a target that is none of a path, an address of `http`, and the `*` of `OPTIONS` (RFC 9112 3.2).
+fn target(method: &Method, uri: &Uri) -> Result<(), &'static str> {
+    match (uri.scheme_str(), uri.authority()) {
+        (None, None) if uri.path() == "*" && *method != Method::OPTIONS => {
+            Err("OPTIONS alone is about *")
+        }
+        (None, None) => Ok(()),
+        (Some("http"), Some(host)) if authority::split(host.as_str()).is_some() => Ok(()),
+        (Some("http"), _) => {
+            Err("an address has a name or an address of a host, and after a colon a port")
+        }
+        _ => Err("a target is a path, or an address that begins with http://"),
+    }
+}
+
 /// Refuses a message that says in two ways where it ends.
 fn framing(headers: &HeaderMap) -> Result<(), &'static str> {
     let one = |name| headers.get_all(name).iter().nth(1).is_none();
@@ -90,27 +118,65 @@ fn framing(headers: &HeaderMap) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Makes a request's head that of the next hop; whether its body waits for `100 Continue`.
-pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Middle) -> bool {
-    let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };
-    let expects = parts.headers.contains_key(EXPECT) && parts.version == Version::HTTP_11;
-    let is_chunked = parts.headers.contains_key(TRANSFER_ENCODING);
+/// Makes of a head that [`check`] let pass what goes on of it, whoever the client is, as
+/// [`forward`](crate::Proxy::forward) does; for whoever judges a request by what the upstream will see of it. What
+/// belongs to the client's connection alone is off, and so are its twins (see [`drop_twins`]); the target has become a
+/// path, and `Host` who is meant, in small letters (RFC 9112 3.2.2).
+pub fn settle(parts: &mut request::Parts) {
     let headers = &mut parts.headers;
-    if !expects {
-        headers.remove(EXPECT);
-    }
+    let is_chunked = headers.contains_key(TRANSFER_ENCODING);
     drop_hop_by_hop(headers);
     // Said anew even where hyper would not expect a body: a GET may have one.
     if is_chunked {
         headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
+    drop_twins(headers, |name| {
+        let known = [CONTENT_LENGTH, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO];
+        known.iter().chain(&HOP_BY_HOP).any(|known| known == name)
+    });
     let host = match parts.uri.authority() {
-        Some(authority) => HeaderValue::try_from(authority.as_str()).ok(),
-        None => headers.get(HOST).cloned(),
+        Some(authority) => Some(authority.as_str().as_bytes()),
+        None => headers.get(HOST).map(HeaderValue::as_bytes),
     };
-    // What the client means goes on, so that the upstream's links lead back here (RFC 9112 3.2.2).
-    if parts.uri.authority().is_some() || host.is_none() {
-        headers.insert(HOST, host.clone().unwrap_or_else(|| middle.host.clone()));
+    let host = host.and_then(|host| HeaderValue::from_bytes(&host.to_ascii_lowercase()).ok());
+    if let Some(host) = host {
+        headers.insert(HOST, host);
+    }
+    if parts.uri.authority().is_some() {
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        let path = match path.starts_with('/') {
+            true => Uri::try_from(path),
+            // There may be a query alone.
+            false => Uri::try_from(format!("/{path}")),
+        };
+        parts.uri = path.unwrap_or_default();
+    }
+}
+
+/// Takes off fields that many upstreams take for those that are meant: whoever hands fields on as variables, as CGI does
+/// and most of what came after it, makes one of `a_b` and `a-b`.
+pub fn drop_twins(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
+    let is_twin = |name: &&HeaderName| {
+        name.as_str().contains('_') && is_meant(&name.as_str().replace('_', "-"))
+    };
+    let twins: Vec<HeaderName> = headers.keys().filter(is_twin).cloned().collect();
+    for twin in twins {
+        headers.remove(twin);
+    }
+}
+
+/// Makes a request's head that of the next hop; whether its body waits for `100 Continue`.
+pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Middle) -> bool {
+    settle(parts);
+    let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };
+    let expects = parts.headers.contains_key(EXPECT) && parts.version == Version::HTTP_11;
+    let headers = &mut parts.headers;
+    if !expects {
+        headers.remove(EXPECT);
+    }
+    let host = headers.get(HOST).cloned();
+    if host.is_none() {
+        headers.insert(HOST, middle.host.clone());
     }
     if middle.trusts_clients {
         append(headers, FORWARDED_FOR, &client.address);
@@ -129,12 +195,20 @@ pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Mid
         };
     }
     append(headers, VIA, via);
-    if parts.uri.authority().is_some() {
-        let path = parts.uri.path_and_query().cloned();
-        parts.uri = path.map_or_else(|| Uri::from_static("/"), Uri::from);
-    }
     parts.version = Version::HTTP_11;
     expects
+}
+
+/// Whether one of those through whom a message came calls itself as this middle does.
+pub(crate) fn has_passed(headers: &HeaderMap, middle: &Middle) -> bool {
+    let own = middle.via.to_str().ok().and_then(received_by);
+    let said = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+    own.is_some() && said.flat_map(|value| value.split(',')).any(|hop| received_by(hop) == own)
+}
+
+/// The name in one of the entries of `Via`, behind the protocol.
+fn received_by(hop: &str) -> Option<&str> {
+    hop.split_whitespace().nth(1)
 }
 
 /// Makes an answer's head that of the next hop.

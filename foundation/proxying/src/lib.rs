@@ -18,11 +18,12 @@
 //!
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
 //!
-//! In reading order: [`bounds`], [`failure`], [`counts`]; who asks ([`client`]) and what the middle does to heads
-//! (`heads`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
+//! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`]), who asks ([`client`]) and what the
+//! middle does to heads (`heads`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
 //! and a client's stream ([`socket`], `scan`).
 
 pub mod answer;
+pub mod authority;
 pub mod bounds;
 pub mod client;
 pub mod counts;
@@ -40,6 +41,6 @@ pub use bounds::Bounds;
 pub use client::Client;
 pub use counts::Counts;
 pub use failure::Failure;
-pub use heads::{UntilClose, check};
+pub use heads::{UntilClose, check, drop_twins, settle};
 pub use proxy::{Proxy, Upstream};
 pub use socket::Socket;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{EXPECT, HeaderValue};
+use hyper::header::{EXPECT, HeaderMap, HeaderValue};
 use hyper::http::request;
 use hyper::{Request, Response};
 use tokio::sync::oneshot;
@@ -98,6 +98,11 @@ where
     pub fn new(upstream: &Upstream, bounds: Bounds, counts: Arc<Counts>) -> Self {
         let pool = Pool::new(upstream.host.clone(), upstream.port, bounds, Arc::clone(&counts));
         Self { pool: Arc::new(pool), middle: upstream.middle.clone(), bounds, counts }
+    }
+
+    /// Whether a request came through a proxy of this one's name before, as its `Via` says.
+    pub fn has_seen(&self, headers: &HeaderMap) -> bool {
+        heads::has_passed(headers, &self.middle)
     }
 
     /// Sends a request on and gives its answer, whose body comes as it is asked for.

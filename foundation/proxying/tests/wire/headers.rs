@@ -69,6 +69,27 @@ async fn an_absolute_target_becomes_a_path_and_names_the_host() {
 }
 
 #[tokio::test]
+async fn every_kind_of_target_goes_on() {
+    for (asked, sent) in [
+        ("OPTIONS *", "OPTIONS *"),
+        ("GET HTTP://Shop.Example", "GET /"),
+        ("GET http://Shop.Example?a", "GET /?a"),
+        ("GET //double/a?b=http://c", "GET //double/a?b=http://c"),
+    ] {
+        let house = House::open().await;
+        let request =
+            format!("{asked} HTTP/1.1\r\nHost: Shop.Example\r\nContent_Length: 1\r\n\r\n");
+        let _client = house.say(&request).await;
+        let head = house.hear().await.head().await;
+        assert!(head.starts_with(&format!("{sent} HTTP/1.1\r\n")), "{head}");
+        for name in ["host", "x-forwarded-host"] {
+            assert_eq!(header(&head, name), Some("shop.example"));
+        }
+        assert_eq!(header(&head, "content_length"), None);
+    }
+}
+
+#[tokio::test]
 async fn a_client_of_http_1_0_is_told_as_one_and_needs_no_host() {
     let house = House::open().await;
     let _client = house.say("GET / HTTP/1.0\r\n\r\n").await;

@@ -8,7 +8,7 @@ async fn refused(request: &str) -> u16 {
     let seen: Ending = house.say(request).await.end().await;
     assert_eq!(house.counts.connected.get(), 0, "{request:?} reached the upstream");
     // Nothing behind it is taken for a second request.
-    assert_eq!(seen.text().matches("HTTP/1.1 ").count(), 1, "{}", seen.text());
+    assert_eq!(seen.text().matches("HTTP/1.").count(), 1, "{}", seen.text());
     seen.status()
 }
 
@@ -50,6 +50,37 @@ async fn requests_that_can_be_read_in_two_ways_are_refused() {
         400
     );
     assert_eq!(refused("CONNECT a:1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await, 501);
+}
+
+#[tokio::test]
+async fn requests_that_are_not_valid_are_refused_and_not_mended() {
+    for (line, host) in [
+        ("GET h:80", "h"),
+        ("GET h", "h"),
+        ("GET *", "h"),
+        ("GET https://h/", "h"),
+        ("GET ftp://h/", "h"),
+        ("GET http://user@h/", "h"),
+        ("GET http://user:word@h/", "h"),
+        ("GET http://h:99999/", "h"),
+        ("GET http://h:0/", "h"),
+        // Though the target is what counts.
+        ("GET http://h/", "h h"),
+        ("GET /", ""),
+        ("GET /", "user@h"),
+        ("GET /", "h/path"),
+        ("GET /", "h, i"),
+        ("GET /", "h:http"),
+        ("GET /", "h:99999"),
+        ("GET /", "::1"),
+        ("GET /", "[h]"),
+        ("GET /", "\u{e4}"),
+    ] {
+        let request = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        assert_eq!(refused(&request).await, 400, "{line}, {host}");
+    }
+    let old = "GET / HTTP/1.0\r\nHost: user@h\r\n\r\n";
+    assert_eq!(refused(old).await, 400);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HOST, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use proxying::authority::split;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -41,6 +42,12 @@ impl Loader {
     ///
     /// Errors: every origin that did not answer with what is asked for
     pub async fn load(&self, recipes: Vec<Recipe>) -> Result<Vec<Loaded>, Vec<Problem>> {
+        let too_much =
+            || Problem::of("$", format!("all payloads may have {} bytes", self.most_together));
+        // Before any is made, as far as it can be known.
+        if recipes.iter().map(least).fold(0, u64::saturating_add) > self.most_together {
+            return Err(vec![too_much()]);
+        }
         let mut loaded = Vec::with_capacity(recipes.len());
         let mut problems = Vec::new();
         let mut bytes = 0;
@@ -58,8 +65,7 @@ impl Loader {
             }
             // Before there are all of them, which may be far more than there is memory for.
             if bytes > self.most_together {
-                let reason = format!("all payloads may have {} bytes", self.most_together);
-                problems.push(Problem::of("$", reason));
+                problems.push(too_much());
                 break;
             }
         }
@@ -98,9 +104,10 @@ impl Loader {
     /// One question on a connection of its own.
     async fn ask(&self, uri: &Uri, recipe: &Recipe) -> Result<Response<Bytes>, String> {
         let authority = uri.authority().ok_or("it has no host")?;
+        let (host, port) =
+            split(authority.as_str()).ok_or("it has no host, or a port that is none")?;
         let is_tls = uri.scheme_str() == Some("https");
-        let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let port = port.unwrap_or(if is_tls { 443 } else { 80 });
         let stream = TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
         let request = request(uri, authority, recipe).map_err(|error| error.to_string())?;
         if is_tls {
@@ -110,6 +117,19 @@ impl Loader {
             exchange(stream, request, self.most_payload).await
         }
     }
+}
+
+/// Bytes that a recipe's payload takes at least; of one that is fetched nothing is known.
+fn least(recipe: &Recipe) -> u64 {
+    let Source::Pieces(pieces) = &recipe.source else { return 0 };
+    let of = |piece: &Piece| match (recipe.is_gzip(), piece) {
+        (false, piece) => piece.length(),
+        // Each random character has six bits to tell, of which some slack is left to the coding.
+        (true, Piece::Random(size)) => size / 2,
+        // A text may say the same again and again.
+        (true, Piece::Text(_)) => 0,
+    };
+    pieces.iter().map(of).fold(0, u64::saturating_add)
 }
 
 fn told(coding: Option<&HeaderValue>) -> String {
@@ -159,5 +179,38 @@ async fn exchange(
     tokio::select! {
         answer = &mut asked => answer,
         _ = connection => asked.await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recipe;
+    use super::*;
+    use serde_json::json;
+
+    /// What comes of recipes of which the first cannot be fetched, where all payloads have so many bytes.
+    async fn told(most_together: u64, coding: &str) -> Vec<String> {
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let headers = json!({"content-encoding": coding});
+        let recipes = json!([
+            {"origin": format!("http://{nobody}/"), "route": "/a"},
+            {"random_content": "1kb", "route": "/b", "headers": headers},
+            {"body": "<<1kb>>xx", "route": "/c", "headers": headers},
+        ]);
+        let recipes = recipe::read(recipes.to_string().as_bytes(), 2_048).unwrap();
+        let trust = Trust::default();
+        let loader = Loader { seed: 1, most_payload: 2_048, most_together, trust };
+        let problems = loader.load(recipes).await.unwrap_err();
+        problems.into_iter().map(|problem| problem.path).collect()
+    }
+
+    #[tokio::test]
+    async fn payloads_that_are_too_large_together_are_not_begun() {
+        // Whoever began was told first that nobody is there.
+        assert_eq!(told(2_049, "identity").await, ["$"]);
+        assert_eq!(told(2_050, "identity").await, ["$[0].origin"]);
+        // Compressed they are smaller, but not by as much as that.
+        assert_eq!(told(1_023, "gzip").await, ["$"]);
+        assert_eq!(told(2_049, "gzip").await, ["$[0].origin"]);
     }
 }

@@ -155,10 +155,16 @@ impl Desk {
     }
 
     async fn serve(&self, peer: &Peer, request: Request<Incoming>) -> Served {
-        // Nothing stored answers what cannot be understood; the core refuses it, and counts.
+        if self.proxy.has_seen(request.headers()) {
+            let text = "the request was here before: the upstream leads back to this proxy\n";
+            return Served::words(words(StatusCode::LOOP_DETECTED, text));
+        }
+        // Nothing stored answers what cannot be understood; the core refuses it as it is, and counts.
         let is_sound = proxying::check(&request).is_ok();
         let (mut parts, body) = request.into_parts();
-        key::strip(&mut parts);
+        if is_sound {
+            key::strip(&mut parts);
+        }
         if is_sound && asked::is_cacheable(&parts, &body, &self.caching) {
             let number = || self.busted.fetch_add(1, Ordering::Relaxed);
             return self.look_up(peer, Asked::new(parts, &self.caching, number)).await;

@@ -1,8 +1,9 @@
 //! Under what an answer is stored: the host and the whole target, and what of the request its `Vary` names.
 //!
-//! Whatever else a request says must not change the answer that others get. What is known to change answers in common
-//! frameworks and is in no key is taken off before the upstream sees it ([`UNKEYED`]); `X-Forwarded-*` and `Forwarded`
-//! are replaced by what is known here, and an answer that varies by them is not stored.
+//! Whatever else a request says must not change the answer that others get. All of it is judged as it goes on: what
+//! belongs to the client's connection is off before anything is looked at. What is known to change answers in common
+//! frameworks and is in no key is taken off as well ([`UNKEYED`]); `X-Forwarded-*` and `Forwarded` are replaced by what is
+//! known here, and an answer that varies by them is not stored.
 
 use std::sync::Arc;
 
@@ -43,15 +44,12 @@ const SET_HERE: [HeaderName; 5] = [
 pub(super) struct Key(Arc<str>);
 
 impl Key {
-    /// The key of a request: of its host as it is told to the upstream, and its target byte for byte.
+    /// The key of a request that was stripped: its host and its target as the upstream is told them, byte for byte.
     pub fn of(uri: &Uri, headers: &HeaderMap) -> Self {
-        let host = match uri.authority() {
-            Some(authority) => authority.as_str(),
-            None => headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default(),
-        };
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
         // No host has a slash, and every target but `*` begins with one.
-        Self(format!("{}{target}", host.to_ascii_lowercase()).into())
+        Self(format!("{host}{target}").into())
     }
 
     /// One that no request has, and that is of no other number.
@@ -87,6 +85,9 @@ impl Selection {
         if names.iter().any(is_ours) {
             return None;
         }
+        if names.iter().any(|name| has_twin(asked, name)) {
+            return None;
+        }
         let said = |name: HeaderName| {
             let values = asked.get_all(&name).iter().cloned().collect();
             (name, values)
@@ -96,7 +97,10 @@ impl Selection {
 
     /// Whether a request says the same.
     pub fn is_of(&self, asked: &HeaderMap) -> bool {
-        self.0.iter().all(|(name, values)| asked.get_all(name).iter().eq(values))
+        let says = |(name, values): &(HeaderName, Vec<HeaderValue>)| {
+            asked.get_all(name).iter().eq(values) && !has_twin(asked, name)
+        };
+        self.0.iter().all(says)
     }
 
     /// Roughly the bytes that it takes.
@@ -107,11 +111,21 @@ impl Selection {
     }
 }
 
-/// Takes off what must not reach the upstream.
+/// Whether a request says something in a field that some upstreams take for this one, and some do not.
+fn has_twin(asked: &HeaderMap, name: &HeaderName) -> bool {
+    let dashed = |name: &HeaderName| name.as_str().replace('_', "-");
+    let is_near =
+        |other: &&HeaderName| *other != name && other.as_str().len() == name.as_str().len();
+    asked.keys().filter(is_near).any(|other| dashed(other) == dashed(name))
+}
+
+/// Takes off what must not reach the upstream, and makes of the rest what does.
 pub(super) fn strip(asked: &mut request::Parts) {
+    proxying::settle(asked);
     for name in &UNKEYED {
         asked.headers.remove(name);
     }
+    proxying::drop_twins(&mut asked.headers, |name| UNKEYED.iter().any(|known| known == name));
 }
 
 #[cfg(test)]
@@ -131,9 +145,7 @@ mod tests {
 
     #[test]
     fn a_key_is_the_host_and_every_byte_of_the_target() {
-        assert_eq!(key("/a?b", "H:80"), key("/a?b", "h:80"));
-        assert_eq!(key("http://h:80/a?b", "other"), key("/a?b", "h:80"));
-        assert_eq!(key("http://h", "h"), key("/", "h"));
+        assert_eq!(key("/a?b", "h:80"), key("/a?b", "h:80"));
         for (one, other) in [
             (key("/a", "h"), key("/a", "i")),
             (key("/a?b", "h"), key("/a?c", "h")),
@@ -163,6 +175,39 @@ mod tests {
             assert!(!selection.is_of(&other), "{other:?}");
         }
         assert_eq!(Selection::of(&asked, &HeaderMap::new()), Some(Selection(Vec::new())));
+    }
+
+    /// Whether the upstream takes `x_a` for `x-a` nobody here knows.
+    #[test]
+    fn a_twin_of_what_vary_names_selects_nothing() {
+        let varied = headers(&[("vary", "x-a")]);
+        let selection = Selection::of(&headers(&[("x-a", "1")]), &varied).unwrap();
+        for asked in [headers(&[("x_a", "1")]), headers(&[("x-a", "1"), ("x_a", "1")])] {
+            assert_eq!(Selection::of(&asked, &varied), None);
+            assert!(!selection.is_of(&asked), "{asked:?}");
+        }
+        assert!(selection.is_of(&headers(&[("x-a", "1"), ("x-b", "1"), ("y_a", "2")])));
+    }
+
+    #[test]
+    fn a_request_is_stripped_to_what_goes_on() {
+        let mut asked = hyper::Request::new(()).into_parts().0;
+        asked.uri = "http://Shop.Example:80?q".parse().unwrap();
+        asked.headers = headers(&[
+            ("host", "other"),
+            ("connection", "x-lang, close"),
+            ("x-lang", "de"),
+            ("te", "trailers"),
+            ("x_forwarded_host", "evil"),
+            ("x-original_url", "/evil"),
+            ("x_host", "evil"),
+            ("transfer_encoding", "chunked"),
+            ("x_own", "1"),
+        ]);
+        strip(&mut asked);
+        assert_eq!(asked.headers, headers(&[("host", "shop.example:80"), ("x_own", "1")]));
+        assert_eq!(asked.uri, "/?q");
+        assert_eq!(Key::of(&asked.uri, &asked.headers), key("/?q", "shop.example:80"));
     }
 
     #[test]

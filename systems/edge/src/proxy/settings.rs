@@ -1,9 +1,9 @@
 //! What a proxy is told, and what it makes of it.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use hyper::http::uri::Authority;
-use proxying::{Bounds, Upstream};
+use proxying::{Bounds, Upstream, authority};
 use serde_json::{Value, json};
 use serving::error::BadOptions;
 use serving::limits::{self, Limits};
@@ -16,7 +16,7 @@ use super::messages;
 use super::policy;
 use crate::cast::{self, Address};
 
-/// The proxy's name in `Via`.
+/// What proxies are called in `Via`, each with a number of its own behind it.
 const NAME: &str = "edge-proxy";
 /// Ways of standing aside, by the names of the setting.
 const BUSTS: [&str; 3] = ["off", "header", "always"];
@@ -212,12 +212,11 @@ fn routes(settings: &Settings<'_>) -> Vec<String> {
 /// `http://HOST:PORT`, with nothing behind it.
 fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
     let text = settings.text("upstream", "");
-    let authority = text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
-    let upstream = authority.and_then(|authority| {
-        let authority: Authority = authority.parse().ok()?;
-        let host = authority.host().trim_matches(['[', ']']);
-        let is_plain = !authority.as_str().contains('@') && !host.is_empty();
-        Upstream::new(host, authority.port_u16().unwrap_or(80), NAME).filter(|_| is_plain)
+    let named = text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
+    let upstream = named.and_then(authority::split).and_then(|(host, port)| {
+        // Random, so that whoever stands before another one of these is not taken for it.
+        let number = RandomState::new().hash_one(()) as u32;
+        Upstream::new(host, port.unwrap_or(80), &format!("{NAME}-{number:08x}"))
     });
     if upstream.is_none() {
         let expected = "expected where requests go, such as http://127.0.0.1:8080";

@@ -101,7 +101,7 @@ fn what_is_wrong_is_refused_with_its_place_and_the_old_recipe_goes_on() {
             "Invalid size, please define size in b, kb or mb",
         ),
         (
-            r#"[{"body": "x"}, {"body": "x", "stages": [{"at": 0, "status": 200, "latency": 5}]}]"#,
+            r#"[{"body": "x"}, {"body": "x", "route": "/b", "stages": [{"at": 0, "status": 200, "latency": 5}]}]"#,
             "$[1].stages[0].latency",
             "Invalid timing, please define time in s or ms",
         ),

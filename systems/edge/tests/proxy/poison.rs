@@ -1,7 +1,8 @@
 //! What one client says never changes what another one gets.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::house::{House, Upstream, answer, ask, request};
 
@@ -52,6 +53,111 @@ fn headers_that_are_in_no_key_do_not_reach_the_upstream() {
     // Neither do they where nothing is stored.
     let posted = house.ask("POST /|X-Original-URL: /admin|=x");
     assert!(!posted.body.contains("/admin"), "{}", posted.body);
+}
+
+/// Answers in the language that is asked for, in a field that `Connection` can name.
+fn polyglot(field: &'static str) -> Upstream {
+    Upstream::new(move |head, _| {
+        let language = if head.contains(field) { "de" } else { "en" };
+        answer(&format!("200|cache-control: max-age=60|vary: x-lang|={language}"))
+    })
+}
+
+/// What selects an answer is what the upstream saw, not what was taken off on the way.
+#[test]
+fn a_connection_that_names_what_vary_names_changes_nothing_for_others() {
+    let house = House::before(polyglot("x-lang: de").address);
+    assert_eq!(house.ask("GET /|x-lang: de|connection: x-lang").line(), "200 miss en");
+    assert_eq!(house.ask("GET /|x-lang: de").line(), "200 miss de");
+    assert_eq!(house.ask("GET /").line(), "200 hit en");
+    assert_eq!(house.ask("GET /|x-lang: de|connection: X-Lang").line(), "200 hit en");
+    assert_eq!(house.ask("GET /|x-lang: de").line(), "200 hit de");
+}
+
+#[test]
+fn a_name_with_another_dash_is_no_way_around() {
+    let house = House::before(mirror().address);
+    for (number, name) in [
+        "X_Forwarded_For",
+        "X_Forwarded_Host",
+        "X-Forwarded_Proto",
+        "X_Forwarded_Port",
+        "X_Original_URL",
+        "X_HTTP_Method_Override",
+        "Front_End_Https",
+        "Transfer_Encoding",
+        "Content_Length",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let first = house.ask(&format!("GET /{number}|{name}: evil|x_own: kept"));
+        assert!(!first.body.contains("evil"), "{name}: {}", first.body);
+        assert!(first.body.contains("x_own: kept"), "{name}: {}", first.body);
+    }
+    // An upstream that takes one for the other, and says only that it varies by the other.
+    let house = House::before(polyglot("x_lang: de").address);
+    assert_eq!(house.ask("GET /|x_lang: de").line(), "200 miss de");
+    assert_eq!(house.ask("GET /").line(), "200 miss en");
+    assert_eq!(house.ask("GET /|x_lang: de").line(), "200 miss de");
+    assert_eq!(house.ask("GET /").line(), "200 hit en");
+}
+
+/// Links that the upstream makes of it are the same for all.
+#[test]
+fn a_host_goes_on_as_it_is_kept() {
+    let house = House::before(mirror().address);
+    let first = house.ask("GET /|host: SHOP.Example:80");
+    for line in ["\nhost: shop.example:80\n", "\nx-forwarded-host: shop.example:80\n"] {
+        assert!(first.body.contains(line), "{}", first.body);
+    }
+    let second = house.ask("GET http://shop.EXAMPLE:80/|host: other");
+    assert_eq!((second.header("x-cache"), &second.body), (Some("hit"), &first.body));
+}
+
+#[test]
+fn what_is_not_valid_is_refused_and_makes_nothing_forgotten() {
+    let upstream = Upstream::always("200|cache-control: max-age=60|=one");
+    let house = House::before(upstream.address);
+    assert_eq!(house.ask("GET /").line(), "200 miss one");
+    for strange in [
+        "GET /|host: h@h",
+        "GET /|host:",
+        "GET /|host: h/",
+        "GET /|host: h:99999",
+        "GET http://user@h/",
+        "GET http://h:99999/",
+        "GET https://h/",
+        "GET h:80",
+        "GET *",
+        "DELETE http://user@h/",
+    ] {
+        let seen = house.ask(strange);
+        assert_eq!((seen.status, seen.header("x-cache")), (400, Some("none")), "{strange}");
+    }
+    assert_eq!(house.ask("GET /").line(), "200 hit one");
+    assert_eq!(upstream.times(), 1);
+}
+
+/// Before itself, here by way of a hop that knows nothing of it; before another of its kind it may stand.
+#[test]
+fn a_proxy_that_is_its_own_upstream_says_so() {
+    let own: Arc<OnceLock<SocketAddr>> = Arc::default();
+    let back = Arc::clone(&own);
+    let hop = Upstream::new(move |head, _| {
+        let last = head.replacen("\r\n", "\r\nconnection: close\r\n", 1);
+        ask(*back.get().unwrap(), &last)
+    });
+    let house = House::before(hop.address);
+    own.set(house.address).unwrap();
+    for method in ["GET", "POST"] {
+        let seen = house.ask(&format!("{method} /|via: 1.1 edge-proxy, 1.1 edge-proxy-00000000"));
+        assert_eq!(seen.status, 508, "{}", seen.body);
+        assert!(seen.body.contains("leads back to this proxy"), "{}", seen.body);
+    }
+    assert_eq!(hop.times(), 2);
+    let behind = House::before(Upstream::always("200|=one").address);
+    assert_eq!(House::before(behind.address).ask("GET /").body, "one");
 }
 
 #[test]

@@ -318,7 +318,7 @@ fn the_age_and_the_date_are_those_of_the_answer() {
     let age: u64 = kept.header("age").unwrap().parse().unwrap();
     assert!((500..530).contains(&age), "{age}");
     assert_eq!(kept.header("date"), Some("Sun, 06 Nov 1994 08:49:37 GMT"));
-    assert_eq!(kept.header("via"), Some("1.1 edge-proxy"));
+    assert!(kept.header("via").unwrap().starts_with("1.1 edge-proxy-"), "{}", kept.head);
     assert_eq!(kept.header("content-length"), Some("3"));
     // Without a date it is the time when it came, and stays that.
     let house = House::before(Upstream::always("200|cache-control: max-age=1000|=one").address);

@@ -118,6 +118,18 @@ fn bad_settings_are_told_all_at_once() {
     ] {
         assert!(told.contains(part), "{part} is not in {told}");
     }
+    for upstream in [
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:0",
+        "http://127.0.0.1:http",
+        "http://user@127.0.0.1:80",
+        "http://h:80/path",
+        "http://:80",
+        "http://[h]:80",
+    ] {
+        let told = refused(Options::default().with("upstream", upstream));
+        assert!(told.contains(&format!("got \"{upstream}\"")), "{told}");
+    }
     let log =
         Options::default().with("upstream", "http://h:1").with("access_log", "/nowhere/at/all");
     let (_stopper, stop) = Stop::pair();
@@ -249,4 +261,26 @@ fn heads_that_do_not_end_hold_nobody_up() {
     assert!(!text.starts_with(b"HTTP/1.1 200 "));
     assert_eq!(house.ask("GET /").line(), "200 hit one");
     assert_eq!(upstream.times(), 1);
+}
+
+/// What is no head to hyper is answered by it, and nobody here knows.
+#[test]
+fn heads_that_are_none_and_those_with_too_many_fields() {
+    let fields =
+        |count: usize| (0..count).map(|number| format!("|x-{number}: 1")).collect::<String>();
+    // With its length.
+    let answers =
+        [answer(&format!("200{}|=one", fields(99))), answer(&format!("200{}", fields(100)))];
+    let upstream =
+        Upstream::new(move |head, _| answers[usize::from(head.contains("/more"))].clone());
+    let house = House::before(upstream.address);
+    // With `Host` and `Connection`.
+    assert_eq!(house.ask(&format!("GET /{}", fields(98))).line(), "200 miss one");
+    assert_eq!(house.ask("GET /more").status, 502);
+    for (short, status) in [(format!("GET /{}", fields(99)), 431), ("GET /|x : 1".to_owned(), 400)]
+    {
+        let seen = house.ask(&short);
+        assert_eq!((seen.status, seen.header("x-cache")), (status, None), "{short}");
+    }
+    assert_eq!(house.figure("proxy_answers_total{cache=\"none\"}"), 1);
 }

@@ -3,6 +3,8 @@
 //! `notation` knows sizes and durations, `reader` walks what was given and collects what is wrong,
 //! `stages` and `source` read what their names say.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use hyper::Uri;
@@ -68,6 +70,16 @@ pub enum Piece {
     Random(u64),
 }
 
+impl Piece {
+    /// Bytes that it comes to.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Random(size) => *size,
+        }
+    }
+}
+
 /// What is wrong with a recipe, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -110,7 +122,7 @@ pub fn read(text: &[u8], most_payload: u64) -> Result<Vec<Recipe>, Vec<Problem>>
     let value: Value = serde_json::from_slice(text)
         .map_err(|error| vec![Problem::of("$", format!("this is no JSON: {error}"))])?;
     let mut reader = Reader::new(most_payload);
-    let recipes = match &value {
+    let recipes: Vec<Recipe> = match &value {
         Value::Array(all) if all.len() > MOST_RECIPES => {
             reader.wrong("$", format!("there may be {MOST_RECIPES} recipes, not {}", all.len()));
             Vec::new()
@@ -121,7 +133,24 @@ pub fn read(text: &[u8], most_payload: u64) -> Result<Vec<Recipe>, Vec<Problem>>
         }
         one => recipe(&mut reader, "$", one).into_iter().collect(),
     };
+    tell_twice(&mut reader, &recipes);
     reader.finish().map(|()| recipes)
+}
+
+/// Of two recipes for one route the first would never be served.
+fn tell_twice(reader: &mut Reader, recipes: &[Recipe]) {
+    let mut places: HashMap<&str, &str> = HashMap::with_capacity(recipes.len());
+    for recipe in recipes {
+        match places.entry(&recipe.route) {
+            Entry::Occupied(first) => {
+                let reason = format!("{} has the route {} already", first.get(), recipe.route);
+                reader.wrong(format!("{}.route", recipe.at), reason);
+            }
+            Entry::Vacant(place) => {
+                place.insert(&recipe.at);
+            }
+        }
+    }
 }
 
 /// One recipe; `None` only if something of it is wrong.

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
+use proxying::authority;
 use serde_json::{Map, Value};
 
-use super::notation::{self, BAD_SIZE};
+use super::notation::{self, Bad};
 use super::reader::{Reader, given};
 use super::{EVERYWHERE, Piece, Source};
 
@@ -25,8 +26,7 @@ pub(super) fn read(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -
     let body = reader.text(at, fields, "body").map(|text| body(reader, at, text));
     let random = given(fields, "random_content").map(|value| {
         let at = format!("{at}.random_content");
-        let size = value.as_str().and_then(notation::size);
-        let size = bounded(reader, &at, size)?;
+        let size = bounded(reader, &at, notation::size_in(value))?;
         Some(Source::Pieces(vec![Piece::Random(size)]))
     });
     let keys = ["origin", "body", "random_content"];
@@ -38,7 +38,9 @@ pub(super) fn read(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -
 }
 
 fn origin(reader: &mut Reader, at: &str, text: &str) -> Option<Source> {
-    let uri = text.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
+    let is_host =
+        |uri: &Uri| uri.authority().is_some_and(|it| authority::split(it.as_str()).is_some());
+    let uri = text.parse::<Uri>().ok().filter(is_host);
     let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
     if uri.is_none() {
         reader.expected(
@@ -67,17 +69,13 @@ fn body(reader: &mut Reader, at: &str, text: &str) -> Option<Source> {
     if !is_well {
         return None;
     }
-    bounded(reader, &at, Some(length(&pieces)))?;
+    bounded(reader, &at, Ok(length(&pieces)))?;
     Some(Source::Pieces(pieces))
 }
 
 /// Bytes that pieces come to.
 fn length(pieces: &[Piece]) -> u64 {
-    let lengths = pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => text.len() as u64,
-        Piece::Random(size) => *size,
-    });
-    lengths.fold(0, u64::saturating_add)
+    pieces.iter().map(Piece::length).fold(0, u64::saturating_add)
 }
 
 /// Where a text has `<<…>>`, as the regular expression `<<(.+?)>>` finds them: something is inside,
@@ -103,22 +101,18 @@ fn tags(text: &str) -> Vec<Range<usize>> {
 }
 
 /// A size that a payload may have.
-fn bounded(reader: &mut Reader, at: &str, size: Option<u64>) -> Option<u64> {
+fn bounded(reader: &mut Reader, at: &str, size: Result<u64, Bad>) -> Option<u64> {
     match size {
-        Some(size) if size <= reader.most_payload => Some(size),
-        Some(_) => {
-            reader.wrong(at, too_large(reader.most_payload));
+        Ok(size) if size <= reader.most_payload => Some(size),
+        Ok(_) | Err(Bad::Large) => {
+            reader.wrong(at, format!("a payload may have {} bytes", reader.most_payload));
             None
         }
-        None => {
-            reader.wrong(at, BAD_SIZE);
+        Err(bad) => {
+            reader.wrong(at, bad.size());
             None
         }
     }
-}
-
-fn too_large(most: u64) -> String {
-    format!("a payload may have {most} bytes")
 }
 
 /// The headers that can be sent; all others are problems.

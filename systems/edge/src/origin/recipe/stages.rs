@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::delay::{Delay, LONGEST_NS, Shape};
 use super::super::timeline::{End, Fault, Outcome, Stage, Timeline};
-use super::notation::{self, BAD_SIZE, BAD_TIMING};
+use super::notation::{self, Bad};
 use super::reader::{Reader, given};
 
 /// Stages of a recipe.
@@ -18,15 +18,18 @@ const MOST_TIMES: usize = 10_000;
 /// What an outcome says, alone in its stage or among others.
 const OF_OUTCOME: [&str; 4] = ["status", "fault", "after", "bandwidth"];
 const MS: u64 = 1_000_000;
+/// What is told of a wait that nobody would wait for.
+const TOO_LONG: &str = "an answer waits an hour at most";
 
 /// The timeline; what is wrong of it is left out and told.
 pub(super) fn read(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -> Timeline {
-    let every_ns = given(fields, "loop").and_then(|value| {
-        let every = notation::duration(value).filter(|ms| *ms > 0);
-        if every.is_none() {
-            reader.wrong(format!("{at}.loop"), BAD_TIMING);
+    let every_ns = given(fields, "loop").and_then(|value| match notation::duration(value) {
+        Ok(ms) if ms > 0 => Some(ms * MS),
+        read => {
+            let reason = read.map_or_else(Bad::timing, |_| "a loop takes longer than no time");
+            reader.wrong(format!("{at}.loop"), reason);
+            None
         }
-        every.map(|ms| ms * MS)
     });
     let interpolate = reader.flag(at, fields, "interpolate");
     let at = format!("{at}.stages");
@@ -50,10 +53,8 @@ pub(super) fn read(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -
 fn stage(reader: &mut Reader, at: &str, value: &Value) -> Option<Stage> {
     let fields = reader.object(at, value, "a stage")?;
     reader.ignore(at, fields, &[&["at", "latency", "outcomes"][..], &OF_OUTCOME].concat());
-    let at_ms = given(fields, "at").and_then(notation::duration);
-    if at_ms.is_none() {
-        reader.wrong(format!("{at}.at"), BAD_TIMING);
-    }
+    let at_ms = given(fields, "at").map_or(Err(Bad::Form), notation::duration);
+    let at_ms = at_ms.map_err(|bad| reader.wrong(format!("{at}.at"), bad.timing())).ok();
     let delay = delay(reader, &format!("{at}.latency"), given(fields, "latency"));
     let outcomes = outcomes(reader, at, fields);
     Some(Stage { at_ns: at_ms? * MS, delay: delay?, outcomes: outcomes? })
@@ -108,7 +109,7 @@ fn outcome(
     }
     let fault = fault(reader, at, fields);
     let bytes_per_second = given(fields, "bandwidth").and_then(|value| {
-        let size = value.as_str().and_then(|text| notation::size(text.strip_suffix("/s")?));
+        let size = value.as_str().and_then(|text| notation::size(text.strip_suffix("/s")?).ok());
         let size = size.filter(|size| *size > 0);
         if size.is_none() {
             reader.expected(format!("{at}.bandwidth"), "a size a second such as 100kb/s", value);
@@ -120,11 +121,8 @@ fn outcome(
 
 fn fault(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -> Option<Fault> {
     let after_bytes = given(fields, "after").and_then(|value| {
-        let size = value.as_str().and_then(notation::size);
-        if size.is_none() {
-            reader.wrong(format!("{at}.after"), BAD_SIZE);
-        }
-        size
+        let size = notation::size_in(value);
+        size.map_err(|bad| reader.wrong(format!("{at}.after"), bad.size())).ok()
     });
     let Some(value) = given(fields, "fault") else {
         if given(fields, "after").is_some() {
@@ -151,15 +149,16 @@ fn delay(reader: &mut Reader, at: &str, value: Option<&Value>) -> Option<Delay> 
         Some(Value::String(text)) if text.contains("..") => {
             notation::range(text).map(|(low, high)| Delay::WholeMs(low, high))
         }
-        value => value.and_then(notation::duration).map(|ms| Delay::Fixed(ms * MS)),
+        value => value.map_or(Err(Bad::Form), notation::duration).map(|ms| Delay::Fixed(ms * MS)),
     };
-    let most = |delay: &Delay| delay.ends().is_none_or(|(_, high)| high <= LONGEST_NS);
+    let is_long = |delay: &Delay| delay.ends().is_some_and(|(_, high)| high > LONGEST_NS);
     match delay {
-        None => reader.wrong(at, BAD_TIMING),
-        Some(ref delay) if !most(delay) => reader.wrong(at, "an answer waits an hour at most"),
-        Some(_) => {}
+        Err(Bad::Form) => reader.wrong(at, Bad::Form.timing()),
+        Err(Bad::Large) => reader.wrong(at, TOO_LONG),
+        Ok(ref delay) if is_long(delay) => reader.wrong(at, TOO_LONG),
+        Ok(_) => {}
     }
-    delay
+    delay.ok()
 }
 
 fn distribution(reader: &mut Reader, at: &str, named: &Map<String, Value>) -> Option<Delay> {
@@ -172,7 +171,11 @@ fn distribution(reader: &mut Reader, at: &str, named: &Map<String, Value>) -> Op
     match name.as_str() {
         "uniform" => {
             let [from, to] = times(reader, &at, value, ["from", "to"])?;
-            Some(Delay::Uniform(from.min(to), from.max(to)))
+            if from > to {
+                reader.wrong(at, "it goes from the shorter time to the longer one");
+                return None;
+            }
+            Some(Delay::Uniform(from, to))
         }
         "normal" => Some(Delay::Normal(shape(reader, &at, value)?)),
         "log_normal" => {
@@ -218,11 +221,12 @@ fn empirical(reader: &mut Reader, at: &str, value: &Value) -> Option<Delay> {
 }
 
 fn time(reader: &mut Reader, at: &str, value: Option<&Value>) -> Option<u64> {
-    let ns = value.and_then(notation::duration).map(|ms| ms * MS);
+    let ns = value.map_or(Err(Bad::Form), notation::duration).map(|ms| ms * MS);
     match ns {
-        None => reader.wrong(at, BAD_TIMING),
-        Some(ns) if ns > LONGEST_NS => reader.wrong(at, "an answer waits an hour at most"),
-        Some(_) => {}
+        Err(Bad::Form) => reader.wrong(at, Bad::Form.timing()),
+        Err(Bad::Large) => reader.wrong(at, TOO_LONG),
+        Ok(ns) if ns > LONGEST_NS => reader.wrong(at, TOO_LONG),
+        Ok(_) => {}
     }
-    ns
+    ns.ok()
 }

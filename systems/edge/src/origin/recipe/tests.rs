@@ -113,6 +113,14 @@ fn several_recipes_are_an_array() {
 }
 
 #[test]
+fn a_route_stands_once_among_recipes_that_come_together() {
+    assert_eq!(
+        problems(r#"[{"body": "a"}, {"body": "b", "route": "/b"}, {"body": "c", "route": "/*"}]"#),
+        ["$[2].route: $[0] has the route /* already"]
+    );
+}
+
+#[test]
 fn waits_may_be_distributions() {
     let shape = Shape { mean_ns: 100e6, sd_ns: 10e6 };
     for (told, expect) in [
@@ -199,6 +207,13 @@ fn each_key_refuses_what_it_cannot_be() {
         (json!({"body": "<<1mb>>!"}), "$.body: a payload may have 1048576 bytes"),
         (json!({"origin": "news"}), "$.origin: expected an address"),
         (json!({"origin": "ftp://a/b"}), "$.origin: expected an address"),
+        (json!({"origin": "http://a:99999/b"}), "$.origin: expected an address"),
+        (json!({"origin": "http://a:0/b"}), "$.origin: expected an address"),
+        (json!({"origin": "http://user:word@a/b"}), "$.origin: expected an address"),
+        (
+            json!({"random_content": "99999999999999999999mb"}),
+            "$.random_content: a payload may have 1048576 bytes",
+        ),
     ] {
         let all = problems(&keys.to_string());
         assert!(all.len() == 1 && all[0].starts_with(told), "{all:?}");
@@ -206,7 +221,9 @@ fn each_key_refuses_what_it_cannot_be() {
     for (keys, told) in [
         (json!({"seed": -1}), "$.seed: expected a whole number"),
         (json!({"interpolate": 1}), "$.interpolate: expected true or false, got 1"),
-        (json!({"loop": 0}), "$.loop: Invalid timing"),
+        (json!({"loop": 0}), "$.loop: a loop takes longer than no time"),
+        (json!({"loop": 5}), "$.loop: Invalid timing"),
+        (json!({"loop": "99999999s"}), "$.loop: a time has a year at most"),
         (json!({"headers": []}), "$.headers: expected headers"),
         (json!({"headers": {"a b": "1"}}), "$.headers.a b: a header's name"),
         (json!({"headers": {"a": 1}}), "$.headers.a: expected a string that a header can hold"),
@@ -230,6 +247,17 @@ fn each_key_of_a_stage_refuses_what_it_cannot_be() {
         (json!({"latency": "100"}), ".latency: Invalid timing"),
         (json!({"latency": "2h"}), ".latency: Invalid timing"),
         (json!({"latency": "7200s"}), ".latency: an answer waits an hour"),
+        (json!({"latency": "99999999999999999999s"}), ".latency: an answer waits an hour"),
+        (json!({"latency": "1s..99999999s"}), ".latency: an answer waits an hour"),
+        (json!({"at": "99999999s"}), ".at: a time has a year at most"),
+        (
+            json!({"latency": {"uniform": {"from": "2s", "to": "1s"}}}),
+            ".latency.uniform: it goes from the shorter time",
+        ),
+        (
+            json!({"latency": {"empirical": ["99999999s"]}}),
+            ".latency.empirical[0]: an answer waits an hour",
+        ),
         (json!({"latency": {}}), ".latency: a distribution is an object"),
         (json!({"latency": {"pareto": {}}}), ".latency.pareto: it is none of uniform"),
         (json!({"latency": {"normal": 5}}), ".latency.normal: expected a distribution"),
@@ -249,6 +277,7 @@ fn each_key_of_a_stage_refuses_what_it_cannot_be() {
         (json!({"status": 1_000}), ".status: expected a status"),
         (json!({"fault": "melt"}), ".fault: expected one of reset, close, hang"),
         (json!({"fault": "reset", "after": 5}), ".after: Invalid size"),
+        (json!({"fault": "reset", "after": "99999999999999mb"}), ".after: there is no size"),
         (json!({"after": "5b"}), ".after: it says when the fault comes"),
         (json!({"bandwidth": "100kb"}), ".bandwidth: expected a size a second"),
         (json!({"bandwidth": "0b/s"}), ".bandwidth: expected a size a second"),
