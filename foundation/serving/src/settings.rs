@@ -132,7 +132,7 @@ impl<'a> Settings<'a> {
         let asked = self.asked.into_inner();
         let known: Vec<&'static str> = asked.iter().copied().collect();
         for key in self.given.keys().filter(|key| !asked.contains(key.as_str())) {
-            let near = near_miss(key, &known);
+            let near = last_words(key, &known).or_else(|| near_miss(key, &known));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             let kind = Kind::Unknown(known.clone());
             let what = format!("no setting of {scope}{near}");
@@ -163,6 +163,13 @@ impl<'a> Settings<'a> {
         }
         parsed
     }
+}
+
+/// The one known name that ends with these words, as that of a setting passed on to another process does.
+fn last_words(text: &str, known: &[&'static str]) -> Option<&'static str> {
+    let ends = |name: &&&str| name.strip_suffix(text).is_some_and(|first| first.ends_with('_'));
+    let mut ending = known.iter().filter(ends);
+    ending.next().filter(|_| !text.is_empty() && ending.next().is_none()).copied()
 }
 
 /// The known word that is most likely meant, if one is close: something of the text must be in it.
@@ -234,6 +241,21 @@ mod tests {
         let known = vec!["body", "many", "pieces", "service"];
         assert_eq!(kinds[5..], [Kind::Idle, Kind::Unknown(known)]);
         assert!(!error.to_string().contains('\n'));
+    }
+
+    #[test]
+    fn the_last_words_of_a_name_are_enough_if_no_other_ends_so() {
+        let known = ["other_slots", "producer_answer_room", "producer_slots", "room"];
+        assert_eq!(last_words("answer_room", &known), Some("producer_answer_room"));
+        assert_eq!(last_words("slots", &known), None, "of whom?");
+        assert_eq!(last_words("lots", &known), None, "no word");
+        assert_eq!(last_words("room", &known[2..]), None, "that is one itself");
+        assert_eq!(last_words("", &["producer_"]), None);
+        let options = Options::default().with("answer_room", "0");
+        let settings = Settings::new(&options.settings);
+        settings.size("producer_answer_room", 0);
+        let told = settings.finish("exchange").unwrap_err().to_string();
+        assert!(told.ends_with("; did you mean producer_answer_room?"), "{told}");
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+/// Bytes of a socket's path: those of `sun_path` without the zero at its end.
+pub(crate) const LONGEST_PATH: usize = 107;
+
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -17,9 +20,19 @@ pub enum Error {
     /// Settings that no channel can have.
     #[error("{0}")]
     Settings(String),
-    /// A producer answers at this path already, or something that is no socket stands there.
+    /// Somebody answers at this path already.
     #[error("{}: somebody has it already", .0.display())]
     InUse(PathBuf),
+    /// What stands at this path is nobody's socket, and stays.
+    #[error("{}: a file that is no socket is there", .0.display())]
+    NotASocket(PathBuf),
+    /// The kernel has no room for the path of this socket.
+    #[error(
+        "{}: a socket's path has at most {LONGEST_PATH} bytes, this one has {}",
+        .0.display(),
+        .0.as_os_str().len()
+    )]
+    LongPath(PathBuf),
     /// Whoever answers at the path speaks something else.
     #[error("this is no producer of a shared-memory channel")]
     NotAProducer,

@@ -17,7 +17,7 @@ use rustix::net::{
 };
 
 use crate::Error;
-use crate::error::while_doing;
+use crate::error::{LONGEST_PATH, while_doing};
 
 /// How many descriptors a welcome carries: requests, answers, the bell, the eventfd.
 pub(crate) const PASSED: usize = 4;
@@ -43,30 +43,44 @@ impl Drop for SocketFile {
 /// Listens at a path of the file system, not blocking; only its own user may open the file.
 ///
 /// For any Unix stream socket, whatever is spoken over it. A file that a dead process left is
-/// replaced. Errors: [`Error::InUse`], the system's.
+/// replaced. Errors: [`Error::InUse`], [`Error::NotASocket`], [`Error::LongPath`], the system's.
 pub fn listen(path: &Path) -> Result<(OwnedFd, SocketFile), Error> {
     let doing = "listening on the Unix socket";
+    let address = address(path)?;
     clear(path)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket(flags).map_err(while_doing(doing))?;
     // Before the file is there: between `bind` and a `chmod` of it, anybody could connect.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(while_doing(doing))?;
-    let address = SocketAddrUnix::new(path).map_err(while_doing(doing))?;
+    let at_path = |source: std::io::Error| {
+        let told = format!("{}: {source}", path.display());
+        while_doing(doing)(std::io::Error::new(source.kind(), told))
+    };
     match rustix::net::bind(&socket, &address) {
         Err(Errno::ADDRINUSE) => return Err(Error::InUse(path.to_owned())),
-        bound => bound.map_err(while_doing(doing))?,
+        bound => bound.map_err(|errno| at_path(errno.into()))?,
     }
     rustix::net::listen(&socket, BACKLOG).map_err(while_doing(doing))?;
-    let inode = std::fs::symlink_metadata(path).map_err(while_doing(doing))?.ino();
+    let inode = std::fs::symlink_metadata(path).map_err(at_path)?.ino();
     Ok((socket, SocketFile { path: path.to_owned(), inode }))
+}
+
+/// The address of a socket at this path.
+fn address(path: &Path) -> Result<SocketAddrUnix, Error> {
+    if path.as_os_str().len() > LONGEST_PATH {
+        return Err(Error::LongPath(path.to_owned()));
+    }
+    SocketAddrUnix::new(path).map_err(while_doing("reading the path of a socket"))
 }
 
 /// Removes a socket's file that nobody answers at.
 fn clear(path: &Path) -> Result<(), Error> {
     let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
-    let is_dead = there.file_type().is_socket()
-        && std::os::unix::net::UnixStream::connect(path)
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+    if !there.file_type().is_socket() {
+        return Err(Error::NotASocket(path.to_owned()));
+    }
+    let is_dead = std::os::unix::net::UnixStream::connect(path)
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
     if !is_dead {
         return Err(Error::InUse(path.to_owned()));
     }
@@ -80,8 +94,7 @@ pub(crate) fn connect(path: &Path, patience: Duration) -> Result<OwnedFd, Error>
     for side in [Timeout::Send, Timeout::Recv] {
         sockopt::set_socket_timeout(&socket, side, Some(patience)).map_err(while_doing(doing))?;
     }
-    let address = SocketAddrUnix::new(path).map_err(while_doing(doing))?;
-    rustix::net::connect(&socket, &address).map_err(while_doing(doing))?;
+    rustix::net::connect(&socket, &address(path)?).map_err(while_doing(doing))?;
     Ok(socket)
 }
 

@@ -20,5 +20,6 @@ pub mod producer;
 mod race;
 pub mod records;
 pub mod refusal;
+mod spin;
 pub mod way;
 pub mod ways;

@@ -66,9 +66,12 @@ impl From<Error> for Failure {
                 Self::new(FailureKind::LocalLimit, format!("{told}: {why}"))
             }
             Error::Deadline => Self::new(FailureKind::Timeout, told),
-            Error::NotAProducer | Error::Damaged(_) | Error::Settings(_) | Error::InUse(_) => {
-                Self::new(FailureKind::Malformed, told)
-            }
+            Error::NotAProducer
+            | Error::Damaged(_)
+            | Error::Settings(_)
+            | Error::InUse(_)
+            | Error::NotASocket(_)
+            | Error::LongPath(_) => Self::new(FailureKind::Malformed, told),
         }
     }
 }

@@ -121,7 +121,7 @@ impl Producer {
     /// each of the workers [runs](Worker::run) on a thread.
     ///
     /// A socket that a dead producer left at the path is replaced. Errors: [`Error::Settings`],
-    /// [`Error::InUse`], the system's.
+    /// [`Error::InUse`], [`Error::NotASocket`], [`Error::LongPath`], the system's.
     pub fn bind(path: impl AsRef<Path>, settings: Settings) -> Result<(Self, Vec<Worker>), Error> {
         let geometry = Geometry::new(settings.slots, settings.request_room, settings.answer_room)?;
         let limit = settings.limit()?;

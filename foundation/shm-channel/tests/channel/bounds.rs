@@ -171,9 +171,33 @@ fn a_path_has_one_producer_and_a_dead_ones_is_taken_over() {
     drop(std::os::unix::net::UnixListener::bind(folder.socket()).unwrap());
     let (second, _workers) = Producer::bind(folder.socket(), small()).unwrap();
     drop(second);
+}
+
+#[test]
+fn a_file_that_is_no_socket_stays_and_is_named() {
+    let folder = Folder::new("file");
     std::fs::write(folder.socket(), "a file of somebody's").unwrap();
-    assert!(matches!(Producer::bind(folder.socket(), small()), Err(Error::InUse(_))));
-    assert!(folder.socket().exists());
+    let refused = Producer::bind(folder.socket(), small()).unwrap_err();
+    let told = format!("{}: a file that is no socket is there", folder.socket().display());
+    assert_eq!(refused.to_string(), told);
+    assert_eq!(std::fs::read(folder.socket()).unwrap(), b"a file of somebody's");
+}
+
+#[test]
+fn a_path_that_cannot_be_had_is_named_once() {
+    let folder = Folder::new("long");
+    let room = 107 - folder.0.as_os_str().len() - 1;
+    let (longest, longer) = (folder.0.join("x".repeat(room)), folder.0.join("x".repeat(room + 1)));
+    let (_producer, _workers) = Producer::bind(&longest, small()).unwrap();
+    Client::connect(&longest, Duration::ZERO).unwrap();
+    let told =
+        format!("{}: a socket's path has at most 107 bytes, this one has 108", longer.display());
+    assert_eq!(Producer::bind(&longer, small()).unwrap_err().to_string(), told);
+    assert_eq!(Client::connect(&longer, Duration::ZERO).unwrap_err().to_string(), told);
+    let nowhere = folder.0.join("none").join("socket");
+    let told = Producer::bind(&nowhere, small()).unwrap_err().to_string();
+    let begin = format!("listening on the Unix socket: {}: No such file", nowhere.display());
+    assert!(told.starts_with(&begin), "{told}");
 }
 
 #[test]

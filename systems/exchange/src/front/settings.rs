@@ -13,7 +13,7 @@ use serving::settings::Settings;
 use super::desk::Manner;
 use super::keeper::{Places, Recipe};
 use crate::ask::USERS;
-use crate::{producer, race};
+use crate::{producer, race, spin};
 
 /// The producer's settings are the front's with this before their names.
 const PREFIX: &str = "producer_";
@@ -74,7 +74,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         source: source(&settings, race.is_some()),
         manner: manner(&settings),
         connections: settings.count("connections", 64, 1..=4_096) as usize,
-        spin: Duration::from_nanos(settings.time("spin", 20_000)),
+        spin: spin::read(&settings),
         race,
         threads: settings.count("threads", processors, 1..=1_024) as usize,
         limits: Limits::read(&settings),
@@ -186,6 +186,25 @@ mod tests {
         for key in PASSED {
             let told = problems(Options::default().with(key, json!([])));
             assert!(told.iter().all(|problem| !problem.contains("no setting of")), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_setting_of_the_producer_is_known_by_its_name_there() {
+        for (key, told) in [
+            (
+                "answer_room",
+                "answer_room: no setting of exchange; did you mean producer_answer_room?",
+            ),
+            ("max_shared", "max_shared: no setting of exchange; did you mean producer_max_shared?"),
+            ("spn", "spn: no setting of exchange; did you mean spin?"),
+        ] {
+            assert_eq!(problems(Options::default().with(key, "0")), [told]);
+        }
+        for key in ["spin", "producer_spin"] {
+            let told = problems(Options::default().with(key, "1h"));
+            let expected = format!("{key}: expected a time of at most 1s such as 20us, got 3600s");
+            assert_eq!(told, [expected]);
         }
     }
 

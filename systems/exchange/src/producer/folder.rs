@@ -1,48 +1,78 @@
 //! Where the sockets of a producer are: a folder that only its user can look into.
 
-use std::fs::DirBuilder;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File};
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use super::{SHM, UNIX};
+use crate::race;
 
 /// How many names of a fresh folder are tried.
 const TRIES: u32 = 1_000;
+/// What names of fresh folders begin with; the process's number and another one follow.
+const FRESH: &str = "exchange-";
 
 /// A folder; one that was made here is removed when dropped, if it is empty by then.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     is_made: bool,
+    /// Locked while its producer lives, whatever the name says; `None` where that cannot be done.
+    _held: Option<File>,
 }
 
 impl Folder {
     /// The folder that was given, made if there is none, or else a fresh one.
+    ///
+    /// Errors: the system's, with the path
     pub(super) fn open(given: Option<&Path>) -> Result<Self, Error> {
-        let Some(path) = given else { return Self::fresh() };
-        let path = path.to_owned();
-        match make(&path) {
-            Ok(()) => Ok(Self { path, is_made: true }),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => {
-                Ok(Self { path, is_made: false })
-            }
-            Err(error) => Err(error),
+        match given {
+            Some(path) => Self::given(path),
+            None => Self::fresh(&base()),
         }
     }
 
-    /// One that nobody else has: under the user's runtime folder where there is one.
-    fn fresh() -> Result<Self, Error> {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let base = runtime.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir);
-        for number in 0..TRIES {
-            let path = base.join(format!("exchange-{}-{number}", std::process::id()));
-            match make(&path) {
-                Ok(()) => return Ok(Self { path, is_made: true }),
-                // Somebody's, who had this process's number before: not ours to use.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+    fn given(path: &Path) -> Result<Self, Error> {
+        for _ in 0..TRIES {
+            let is_made = match make(path) {
+                Ok(()) => true,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => false,
+                Err(error) => return Err(at(path, &error)),
+            };
+            if let Some(folder) = Self::hold(path.to_owned(), is_made) {
+                return Ok(folder);
             }
         }
-        Err(ErrorKind::AlreadyExists.into())
+        Err(at(path, &ErrorKind::NotFound.into()))
+    }
+
+    /// One that nobody else has; what dead producers left beside it goes.
+    fn fresh(base: &Path) -> Result<Self, Error> {
+        sweep(base);
+        for number in 0..TRIES {
+            let path = base.join(format!("{FRESH}{}-{number}", std::process::id()));
+            match make(&path) {
+                Ok(()) => {
+                    if let Some(folder) = Self::hold(path, true) {
+                        return Ok(folder);
+                    }
+                }
+                // Somebody's, who had this process's number before: not ours to use.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(at(&path, &error)),
+            }
+        }
+        Err(at(base, &ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Locks it; `None` if somebody took it for a dead producer's meanwhile, and removed it.
+    fn hold(path: PathBuf, is_made: bool) -> Option<Self> {
+        // What cannot be locked is not taken for a dead one's, either.
+        let held = File::open(&path).ok().filter(|folder| folder.lock_shared().is_ok());
+        let folder = Self { path, is_made, _held: held };
+        folder.path.is_dir().then_some(folder)
     }
 
     /// A file in it.
@@ -51,22 +81,66 @@ impl Folder {
     }
 }
 
-fn make(path: &Path) -> Result<(), Error> {
-    DirBuilder::new().mode(0o700).create(path)
-}
-
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_made {
             // What others put there is theirs.
-            let _ = std::fs::remove_dir(&self.path);
+            let _ = fs::remove_dir(&self.path);
         }
+    }
+}
+
+fn make(path: &Path) -> Result<(), Error> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+fn at(path: &Path, error: &Error) -> Error {
+    Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Where fresh folders are: the user's runtime folder where there is one.
+fn base() -> PathBuf {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    runtime.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir)
+}
+
+/// Removes the folders of producers that were killed, and whoever would have removed them as well.
+fn sweep(base: &Path) {
+    let user = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let is_ours = || entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == user);
+        if is_fresh_name(&entry.file_name()) && is_ours() {
+            remove_dead(&entry.path());
+        }
+    }
+}
+
+fn is_fresh_name(name: &OsStr) -> bool {
+    let numbers = name.to_str().and_then(|name| name.strip_prefix(FRESH)?.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+/// Removes a producer's folder, unless somebody holds it or answers there. The number in its name does not matter: the
+/// producer may be one that was started again in another's place, and the number somebody else's by now.
+fn remove_dead(path: &Path) {
+    let Ok(folder) = File::open(path) else { return };
+    if folder.try_lock().is_err() {
+        return;
+    }
+    // Only a dead one's place can be taken; given up again at once, its file is gone.
+    let is_dead = |name: &&str| shm_channel::listen(&path.join(name)).is_ok();
+    if [UNIX, SHM].iter().all(is_dead) {
+        let _ = race::File::at(path.join(race::NAME)).remove();
+        // What others put there stays.
+        let _ = fs::remove_dir(path);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
 
     use super::*;
 
@@ -75,6 +149,8 @@ mod tests {
     fn folders_come_and_go() {
         a_fresh_folder_is_its_users_alone_and_goes();
         a_folder_that_was_there_stays_and_so_does_what_others_put_into_ours();
+        what_dead_producers_left_goes_with_the_next_fresh_folder_and_nothing_else();
+        what_cannot_be_made_is_named();
     }
 
     fn a_fresh_folder_is_its_users_alone_and_goes() {
@@ -93,15 +169,50 @@ mod tests {
         let given = outer.file("given");
         drop(Folder::open(Some(&given)).unwrap());
         assert!(!given.exists(), "it was made here");
-        std::fs::create_dir(&given).unwrap();
+        fs::create_dir(&given).unwrap();
         drop(Folder::open(Some(&given)).unwrap());
         assert!(given.exists(), "it was there");
-        std::fs::remove_dir(&given).unwrap();
-        std::fs::write(&given, "a file").unwrap();
-        assert!(Folder::open(Some(&given)).is_err());
+        fs::remove_dir(&given).unwrap();
+        fs::write(&given, "a file").unwrap();
+        let told = Folder::open(Some(&given)).unwrap_err().to_string();
+        assert!(told.starts_with(&format!("{}: File exists", given.display())), "{told}");
         let path = outer.path.clone();
         drop(outer);
         assert!(given.exists());
-        std::fs::remove_dir_all(path).unwrap();
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    fn what_dead_producers_left_goes_with_the_next_fresh_folder_and_nothing_else() {
+        let outer = Folder::open(None).unwrap();
+        let folder = |name: &str| {
+            let path = outer.file(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let (dead, empty) = (folder("exchange-1-0"), folder("exchange-2-17"));
+        drop([UNIX, SHM].map(|name| UnixListener::bind(dead.join(name)).unwrap()));
+        fs::write(dead.join(race::NAME), "what nobody read").unwrap();
+        let (answers, others) = (folder("exchange-3-0"), folder("exchange-4-0"));
+        let _listener = UnixListener::bind(answers.join(UNIX)).unwrap();
+        fs::write(others.join("file"), "somebody's").unwrap();
+        let (named, target) = (folder("exchange-test-5-0"), folder("exchange-6"));
+        symlink(&target, outer.file("exchange-7-0")).unwrap();
+        let mine = Folder::fresh(&outer.path).unwrap();
+        // Started again in the place of one that is dead.
+        let again = Folder::given(&folder("exchange-8-0")).unwrap();
+        let next = Folder::fresh(&outer.path).unwrap();
+        assert!(!dead.exists() && !empty.exists());
+        let stay = [answers.join(UNIX), others.join("file"), named, target];
+        assert!(stay.iter().all(|path| path.exists()), "{stay:?}");
+        assert!([&mine, &again, &next].iter().all(|folder| folder.path.is_dir()));
+        drop((mine, again, next));
+        drop(Folder::fresh(&outer.path).unwrap());
+        assert!(!outer.file("exchange-8-0").exists(), "its second producer is dead, too");
+        fs::remove_dir_all(&outer.path).unwrap();
+    }
+
+    fn what_cannot_be_made_is_named() {
+        let told = Folder::open(Some(Path::new("/proc/nope"))).unwrap_err().to_string();
+        assert!(told.starts_with("/proc/nope: "), "{told}");
     }
 }

@@ -50,6 +50,14 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     start::run(stop, prepare, async |house: House, stop| house.serve(stop, announce).await)
 }
 
+/// What the system said, of which its caller tells what was being done.
+fn of_the_channel(error: shm_channel::Error) -> std::io::Error {
+    match error {
+        shm_channel::Error::Io { source, .. } => source,
+        error => std::io::Error::other(error),
+    }
+}
+
 /// All that a producer has opened; its fields are closed in their order.
 struct House {
     registry: Registry,
@@ -76,11 +84,11 @@ impl House {
         let folder = Folder::open(configuration.folder.as_deref())
             .map_err(ServeError::while_doing("make the folder of the sockets"))?;
         let door = Door::open(&folder.file(UNIX))
-            .map_err(std::io::Error::other)
+            .map_err(of_the_channel)
             .map_err(ServeError::while_doing("listen on the Unix socket"))?;
         let settings = configuration.shm.clone();
         let shm = Served::start(&folder.file(SHM), settings, &shelf, &registry)
-            .map_err(std::io::Error::other)
+            .map_err(of_the_channel)
             .map_err(ServeError::while_doing("open the channel"))?;
         let race = configuration.file_race.then(|| File::at(folder.file(race::NAME)));
         let effective = configuration.effective();

@@ -11,7 +11,7 @@ use serving::settings::Settings;
 use shm_channel::Geometry;
 
 use crate::ask::{LONGEST, USERS};
-use crate::race;
+use crate::{race, spin};
 
 /// The settings of `exchange-producer`.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ fn shm(settings: &Settings<'_>, drain: Duration) -> shm_channel::Settings {
         clients: settings.count("clients", 128, 1..=u64::from(u32::MAX)) as u32,
         memory: settings.size("max_shared", 8 << 30),
         workers: settings.count("workers", 1, 1..=1_024) as usize,
-        spin: Duration::from_nanos(settings.time("spin", 20_000)),
+        spin: spin::read(settings),
         drain,
     };
     let shape = Geometry::new(shm.slots, shm.request_room, shm.answer_room);
@@ -123,6 +123,8 @@ mod tests {
         let problems = read(&bad).unwrap_err().problems;
         assert_eq!(problems.len(), 5, "{problems:?}");
         assert!(problems.iter().any(|one| one.to_string().starts_with("slots: expected a power")));
+        let problems = read(&Options::default().with("spin", "1h")).unwrap_err().problems;
+        assert_eq!((problems.len(), &*problems[0].key), (1, "spin"));
         let none = Options::default().with("max_shared", "1MiB");
         let problems = read(&none).unwrap_err().problems;
         assert_eq!((problems.len(), &*problems[0].key), (1, "max_shared"));

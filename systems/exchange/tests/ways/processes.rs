@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +20,17 @@ use super::{Folder, PATIENCE, bytes, eventually, fetch};
 
 const LISTEN: &str = "EXCHANGE_TEST_LISTEN";
 const FOLDER: &str = "EXCHANGE_TEST_FOLDER";
+/// Where fresh folders are.
+const RUNTIME: &str = "XDG_RUNTIME_DIR";
 
 /// The other process's part; without one, that it would be a producer like any other.
 #[test]
 fn the_other_process() {
-    let (Ok(listen), Ok(folder)) = (std::env::var(LISTEN), std::env::var(FOLDER)) else {
+    let Ok(listen) = std::env::var(LISTEN) else {
         return (exchange::producer::SYSTEM.check)(&Options::default()).unwrap();
     };
     let options = Options { listen: listen.parse().unwrap(), ..Options::default() };
+    let folder = std::env::var(FOLDER).unwrap_or_default();
     let options = options.with("folder", folder).with("threads", 2);
     // Nobody pulls it: this process is killed.
     let (_stopper, stop) = Stop::pair();
@@ -42,14 +46,16 @@ fn the_other_process() {
 struct Producer {
     child: Child,
     address: SocketAddr,
+    folder: PathBuf,
 }
 
 impl Producer {
-    fn start(listen: SocketAddr, folder: &Folder) -> Self {
+    /// With its sockets in this folder, or in a fresh one there.
+    fn start(listen: SocketAddr, (variable, folder): (&str, &Folder)) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["processes::the_other_process", "--exact", "--nocapture"])
             .env(LISTEN, listen.to_string())
-            .env(FOLDER, &folder.0)
+            .env(variable, &folder.0)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -57,7 +63,8 @@ impl Producer {
         let ready = lines.find_map(|line| serde_json::from_str::<Value>(&line.unwrap()).ok());
         let ready = ready.expect("the other process says that it is ready");
         let address = ready["listening"]["http"].as_str().unwrap().parse().unwrap();
-        Self { child, address }
+        let unix = Path::new(ready["listening"]["unix"].as_str().unwrap());
+        Self { child, address, folder: unix.parent().unwrap().to_owned() }
     }
 
     fn kill(&mut self) {
@@ -69,6 +76,23 @@ impl Producer {
 impl Drop for Producer {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Nothing runs in a process that is killed: what it leaves is for the next one.
+#[test]
+fn what_a_killed_producer_leaves_goes_when_the_next_one_starts() {
+    let base = Folder::new("fresh");
+    let start = || Producer::start(SocketAddr::from(([127, 0, 0, 1], 0)), (RUNTIME, &base));
+    let (living, mut killed) = (start(), start());
+    assert_ne!(living.folder, killed.folder);
+    killed.kill();
+    assert!(killed.folder.join("shm.socket").exists());
+    let next = start();
+    assert!(!killed.folder.exists());
+    for producer in [&living, &next] {
+        assert_eq!(producer.folder.parent(), Some(base.0.as_path()));
+        assert!(producer.folder.join("unix.socket").exists());
     }
 }
 
@@ -91,7 +115,7 @@ async fn each_way_tells_of_its_producers_death_and_goes_on_with_the_next() {
     let mut listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut ways = None;
     for round in 0..rounds {
-        let mut producer = Producer::start(listen, &folder);
+        let mut producer = Producer::start(listen, (FOLDER, &folder));
         listen = producer.address;
         let (http, unix, shm) = ways.get_or_insert_with(|| {
             (

@@ -247,11 +247,22 @@ fn what_cannot_be_had_is_told() {
     let here = folder.0.to_str().unwrap();
     let error = start(Options::default().with("folder", here));
     assert_eq!(error.exit_code(), 4, "{error}");
-    assert!(error.to_string().starts_with("cannot listen on the Unix socket"), "{error}");
+    let told = "cannot listen on the Unix socket: ";
+    let there = folder.file("unix.socket");
+    let what = format!("{told}{}: a file that is no socket is there", there.display());
+    assert_eq!(error.to_string(), what);
     assert_eq!(std::fs::read(folder.file("unix.socket")).unwrap(), b"somebody's");
     assert_eq!(start(Options::default().with("users", 0)).exit_code(), 2);
     let long = folder.file(&"x".repeat(200));
     let error = start(Options::default().with("folder", long.to_str().unwrap()));
     assert_eq!(error.exit_code(), 4, "{error}");
+    let there = long.join("unix.socket");
+    let bytes = there.as_os_str().len();
+    let limit = format!("a socket's path has at most 107 bytes, this one has {bytes}");
+    assert_eq!(error.to_string(), format!("{told}{}: {limit}", there.display()));
     assert!(!long.exists(), "what was made is gone again");
+    let error = start(Options::default().with("folder", "/proc/nope"));
+    assert_eq!(error.exit_code(), 4, "{error}");
+    let told = "cannot make the folder of the sockets: /proc/nope: ";
+    assert!(error.to_string().starts_with(told), "{error}");
 }

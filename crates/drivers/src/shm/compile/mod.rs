@@ -12,7 +12,7 @@ use plan::diagnostic::Diagnostic;
 use plan::document::Reader;
 use plan::rows::Rows;
 use plan::template::Template;
-use plan::units::{SIZE, parse_duration, parse_size};
+use plan::units::{parse_duration, parse_size};
 
 use super::channel::Wish;
 use super::operation::Operation;
@@ -21,8 +21,10 @@ use crate::table::{no_requests, template};
 
 /// The longest time for which a worker may leave everything else alone.
 const LONGEST_SPIN: Duration = Duration::from_millis(1);
-/// The largest room: more than any channel has.
-const LARGEST_ROOM: u64 = 1 << 42;
+/// The largest room: all slots of the largest channel, 1,024 with 4 GiB less 128 bytes each.
+const LARGEST_ROOM: u64 = (1 << 42) - (128 << 10);
+/// What a message says it expected where a room should stand.
+const ROOM: &str = "a size from 1B to 4398046380032B such as 1KiB";
 
 /// Compiles an operation of the plan.
 ///
@@ -61,8 +63,9 @@ fn read_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Option<Template> {
 
 /// `room`, `spin` and `times`: without them the room of one slot, no spinning, and no question.
 fn read_wish(reader: &mut Reader<'_>) -> Wish {
-    let room = reader.parsed("room", SIZE, |text| {
-        usize::try_from(parse_size(text).filter(|room| *room <= LARGEST_ROOM)?).ok()
+    let room = reader.parsed("room", ROOM, |text| {
+        let room = parse_size(text).filter(|room| (1..=LARGEST_ROOM).contains(room))?;
+        usize::try_from(room).ok()
     });
     let spin = reader.parsed("spin", "a duration of at most 1ms such as 20us", |text| {
         let spin = parse_duration(text).filter(|spin| *spin <= LONGEST_SPIN)?;

@@ -62,6 +62,28 @@ fn a_problem_is_shown_with_line_and_caret() {
     assert_eq!(seen, expected);
 }
 
+#[test]
+fn a_room_is_one_that_some_channel_has() {
+    let seen = problems("[shm]\nbody = \"x\"\nroom = \"0B\"\n");
+    let expected = "error: expected a size from 1B to 4398046380032B such as 1KiB, got \"0B\"
+ --> test.toml:3:9
+  |
+3 | room = \"0B\"
+  |         ^^ expected a size from 1B to 4398046380032B such as 1KiB";
+    assert_eq!(seen, expected);
+    assert!(ROOM.contains(&format!(" {LARGEST_ROOM}B ")));
+    let with = |room: u64| format!("shm = {{ body = \"x\", room = \"{room}B\" }}");
+    assert_eq!(compiled(&with(LARGEST_ROOM)).wish.room as u64, LARGEST_ROOM);
+    assert!(problems(&with(LARGEST_ROOM + 1)).contains("expected a size"));
+    // The channel itself says which is the largest.
+    let carries = |room: u64| {
+        (0..=12).map(|power| 1 << power).any(|slots: u32| {
+            shm_channel::Geometry::new(slots, 64, room.div_ceil(u64::from(slots))).is_ok()
+        })
+    };
+    assert!(carries(LARGEST_ROOM) && !carries(LARGEST_ROOM + 1));
+}
+
 #[track_caller]
 fn check(table: &str, message: &str) {
     let seen = problems(&format!("[shm]\n{table}\n"));
@@ -73,8 +95,8 @@ fn every_problem_points_at_its_place() {
     check("room = \"1KiB\"", "missing key `body`");
     check("body = 5", "expected text, got 5");
     check("body = \"{{nonsense}}\"", "nonsense");
-    check("body = \"x\"\nroom = 5", "a size such as 1KiB");
-    check("body = \"x\"\nroom = \"5000GB\"", "a size such as 1KiB");
+    check("body = \"x\"\nroom = 5", "a size from 1B to");
+    check("body = \"x\"\nroom = \"5000GB\"", "a size from 1B to");
     check("body = \"x\"\nspin = \"2ms\"", "a duration of at most 1ms such as 20us, got \"2ms\"");
     check("body = \"x\"\nchecksum = \"crc\"", "true or false");
     check("body = \"x\"\ntimes = \"both\"", "true or false");
