@@ -216,7 +216,7 @@ fn what_is_wrong_with_the_file_is_said_all_at_once() {
     for told in [
         "expected the path of a Unix socket",
         "missing key `body`",
-        "a size such as 1KiB",
+        "a size from 1B to 4398046380032B such as 1KiB",
         "a duration of at most 1ms such as 20us",
         "did you mean `checksum`?",
         "unknown key `status`",
