@@ -76,8 +76,13 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin"
-        | "proxy" => Tells::default(),
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" => {
+            Tells::default()
+        }
+        // What is behind it may tell of itself, too.
+        "proxy" => {
+            Tells { parts: edge::proxy::PARTS.to_vec(), other_parts: true, ..Tells::default() }
+        }
         "search-front" => {
             Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
         }
