@@ -34,3 +34,5 @@ mod store;
 mod tally;
 
 pub use server::SYSTEM;
+pub(crate) use server::{Premises, serve};
+pub(crate) use settings::{Configuration, read_among};
