@@ -3,8 +3,9 @@
 //!
 //! In reading order: the [`origin`] serves, waits and fails as recipes say; the [`proxy`] stands
 //! before it; [`cast`] sends messages that nobody waits for and keeps account of each, [`monitor`]
-//! receives and counts them.
+//! receives and counts them; [`assembly`] is all of it, each part in a process of its own.
 
+pub mod assembly;
 pub mod cast;
 pub mod monitor;
 pub mod origin;

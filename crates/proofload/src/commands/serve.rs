@@ -29,6 +29,7 @@ const TABLE: &[System] = &[
     exchange::front::SYSTEM,
     exchange::producer::SYSTEM,
     search::judge::SYSTEM,
+    edge::assembly::SYSTEM,
     edge::origin::SYSTEM,
     edge::proxy::SYSTEM,
     edge::monitor::SYSTEM,
@@ -70,7 +71,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "mail-crowd" => counts(&[]),
         "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
         "search-judge" => counts(&search::judge::COUNTS),
-        "monitor" => counts(&edge::monitor::ledger::COUNTS),
+        "monitor" | "edge" => counts(&edge::monitor::ledger::COUNTS),
         "search" => {
             let front = set.get("front").map_or("", String::as_str);
             let (parts, other_parts) = search::server::parts(front);
@@ -185,10 +186,14 @@ mod tests {
         ("exchange", &[EXCHANGE]),
         ("exchange-producer", &[EXCHANGE]),
         ("search-judge", &[include_str!("../../../../systems/search/README.md")]),
-        ("origin", &[include_str!("../../../../systems/edge/origin.md")]),
-        ("proxy", &[include_str!("../../../../systems/edge/proxy.md")]),
-        ("monitor", &[include_str!("../../../../systems/edge/README.md")]),
+        ("origin", &[ORIGIN]),
+        ("proxy", &[PROXY]),
+        ("monitor", &[EDGE]),
+        ("edge", &[EDGE, PROXY, ORIGIN]),
     ];
+    const EDGE: &str = include_str!("../../../../systems/edge/README.md");
+    const ORIGIN: &str = include_str!("../../../../systems/edge/origin.md");
+    const PROXY: &str = include_str!("../../../../systems/edge/proxy.md");
     const EXCHANGE: &str = include_str!("../../../../systems/exchange/README.md");
     const FRONTS: &str = include_str!("../../../../experiments/fronts/README.md");
 
@@ -229,8 +234,8 @@ mod tests {
                 _ => vec![known(system, &[])],
             };
             for key in lists.concat() {
-                let plain =
-                    ["front_", "producer_"].iter().find_map(|prefix| key.strip_prefix(*prefix));
+                let prefixes = ["front_", "producer_", "origin_", "monitor_"];
+                let plain = prefixes.iter().find_map(|prefix| key.strip_prefix(prefix));
                 let plain = plain.unwrap_or(key);
                 let is_described = |page: &&str| {
                     page.contains(&format!("`{key}`")) || page.contains(&format!("`{plain}`"))
@@ -256,6 +261,18 @@ mod tests {
         let by_way = known("exchange", &[]);
         for key in known("exchange-producer", &[]).iter().filter(|key| **key != "file_race") {
             assert!(by_way.contains(&&*format!("producer_{key}")), "producer_{key}");
+        }
+    }
+
+    #[test]
+    fn all_settings_of_the_parts_can_be_given_by_way_of_the_edge() {
+        let by_way = known("edge", &[]);
+        let missing = |system: &str, prefix: &str| {
+            let keys = known(system, &[]).into_iter().map(|key| format!("{prefix}{key}"));
+            keys.filter(|key| !by_way.contains(&&**key)).collect::<Vec<_>>()
+        };
+        for (system, prefix) in [("proxy", ""), ("origin", "origin_"), ("monitor", "monitor_")] {
+            assert_eq!(missing(system, prefix), [""; 0]);
         }
     }
 }

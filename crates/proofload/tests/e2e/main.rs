@@ -8,6 +8,7 @@ mod channel;
 mod comparing;
 mod duets;
 mod early_end;
+mod edge;
 mod exchange;
 mod faults;
 mod formats;

@@ -36,4 +36,6 @@ mod tally;
 mod times;
 
 pub use server::SYSTEM;
+pub(crate) use server::{Premises, serve};
+pub(crate) use settings::{Configuration, read_among};
 pub use times::PARTS;

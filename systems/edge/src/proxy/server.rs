@@ -13,6 +13,7 @@ use proxying::Socket;
 use serving::error::ServeError;
 use serving::limits::Limits;
 use serving::listener;
+use serving::metrics::Counter;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::start::{self, Announce, System};
@@ -22,8 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::desk::{Desk, Peer};
-use super::log;
-use super::settings;
+use super::log::{self, Log, Writer};
+use super::settings::{self, Configuration};
 use super::tally::{Place, Tally};
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
@@ -36,29 +37,66 @@ pub const SYSTEM: System =
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
-        let listener = listener::bind(options.listen)?;
+        let premises = Premises::take(options.listen, &configuration)?;
+        Ok((configuration.threads, (configuration, premises)))
+    };
+    start::run(stop, prepare, async |(configuration, premises), stop| {
+        let address = premises.address()?;
+        let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
+        serve(&configuration, premises, stop, || announce(&ready)).await
+    })
+}
+
+/// What a proxy has before it serves.
+#[derive(Debug)]
+pub(crate) struct Premises {
+    listener: StdListener,
+    tally: Tally,
+    log: Option<(Log, Writer)>,
+}
+
+impl Premises {
+    /// Listens here, and opens the access log; where requests go plays no part yet.
+    pub fn take(listen: SocketAddr, configuration: &Configuration) -> Result<Self, ServeError> {
+        let listener = listener::bind(listen)?;
         let tally = Tally::new();
         let log = log::open(&configuration.log, tally.lost_lines.clone());
         let log = log.map_err(ServeError::while_doing("open the access log"))?;
-        Ok((configuration.threads, (configuration, listener, tally, log)))
-    };
-    start::run(stop, prepare, async |(configuration, listener, tally, log), stop| {
-        let address = listener::address(&listener)?;
-        let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
-        let (log, writer) = log.unzip();
-        let tally = Arc::new(tally);
-        let desk = Arc::new(Desk::new(&configuration, Arc::clone(&tally), log));
-        announce(&ready);
-        let limits = configuration.limits;
-        let served = accept(listener, Arc::clone(&desk), limits, &tally, stop).await;
-        desk.finish(limits.drain()).await;
-        // The log is at its end once nobody can write to it.
-        drop(desk);
-        if let Some(writer) = writer {
-            writer.finish();
-        }
-        served.map_err(ServeError::while_doing("accept"))
-    })
+        Ok(Self { listener, tally, log })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Result<SocketAddr, ServeError> {
+        listener::address(&self.listener)
+    }
+
+    /// Counts how often a part beside the proxy was started again, among its own figures.
+    pub fn restarts(&self, part: &str) -> Counter {
+        self.tally.restarts(part)
+    }
+}
+
+/// Serves until stopped; what is cast about the last answers has gone out or is counted as dropped when this returns.
+pub(crate) async fn serve(
+    configuration: &Configuration,
+    premises: Premises,
+    stop: Stop,
+    announce: impl FnOnce(),
+) -> Result<(), ServeError> {
+    let Premises { listener, tally, log } = premises;
+    let (log, writer) = log.unzip();
+    let tally = Arc::new(tally);
+    let desk = Arc::new(Desk::new(configuration, Arc::clone(&tally), log));
+    announce();
+    let limits = configuration.limits;
+    let served = accept(listener, Arc::clone(&desk), limits, &tally, stop).await;
+    desk.finish(limits.drain()).await;
+    // The log is at its end once nobody can write to it.
+    drop(desk);
+    if let Some(writer) = writer {
+        writer.finish();
+    }
+    served.map_err(ServeError::while_doing("accept"))
 }
 
 /// Accepts until stopped, then finishes what is under way within the time for it. Beyond the most clients, one more is

@@ -47,7 +47,7 @@ pub(super) struct Caching {
 
 /// The configuration in force.
 #[derive(Debug, Clone)]
-pub(super) struct Configuration {
+pub(crate) struct Configuration {
     /// Where requests go.
     pub upstream: Upstream,
     pub bounds: Bounds,
@@ -56,13 +56,13 @@ pub(super) struct Configuration {
     pub threads: usize,
     /// Requests under way at most.
     pub in_flight: u64,
-    pub caching: Caching,
+    pub(super) caching: Caching,
     /// None if nothing is ever refused.
-    pub breaker: Option<breaker::Rules>,
+    pub(super) breaker: Option<breaker::Rules>,
     pub routes: Vec<String>,
-    pub log: Target,
+    pub(super) log: Target,
     /// None if nobody is told.
-    pub messages: Option<messages::Plan>,
+    pub(super) messages: Option<messages::Plan>,
 }
 
 /// Reads the settings.
@@ -70,30 +70,35 @@ pub(super) struct Configuration {
 /// Errors: every problem at once
 pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
-    let upstream = upstream(&settings);
-    let limits = limits(&settings);
+    let configuration = read_among(&settings);
+    settings.finish("proxy")?;
+    Ok(configuration)
+}
+
+/// The same where there are settings beside these, whose reader is told every problem.
+pub(crate) fn read_among(settings: &Settings<'_>) -> Configuration {
+    let upstream = upstream(settings);
+    let limits = limits(settings);
     let configuration = |upstream| Configuration {
         upstream,
-        bounds: bounds(&settings, &limits),
+        bounds: bounds(settings, &limits),
         limits,
         threads: settings.count("threads", 1, 1..=1024) as usize,
         in_flight: settings.count("in_flight", 4096, 1..=u64::MAX),
-        caching: caching(&settings),
-        breaker: breaker(&settings),
-        routes: routes(&settings),
+        caching: caching(settings),
+        breaker: breaker(settings),
+        routes: routes(settings),
         log: match settings.text("access_log", "off").as_str() {
             "off" => Target::Off,
             "stderr" => Target::Stderr,
             path => Target::File(path.to_owned()),
         },
-        messages: messages(&settings),
+        messages: messages(settings),
     };
     // Read all the same, so that all problems are told; it is not used.
     let stand_in =
         || Upstream::new("127.0.0.1", 1, NAME).expect("an address can stand in a header");
-    let configuration = configuration(upstream.unwrap_or_else(stand_in));
-    settings.finish("proxy")?;
-    Ok(configuration)
+    configuration(upstream.unwrap_or_else(stand_in))
 }
 
 fn limits(settings: &Settings<'_>) -> Limits {

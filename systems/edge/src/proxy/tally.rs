@@ -143,6 +143,12 @@ impl Tally {
         }
     }
 
+    /// Counts how often a part that is kept beside the proxy was started again.
+    pub fn restarts(&self, part: &str) -> Counter {
+        let help = "How often a part beside the proxy was started again.";
+        self.registry.labelled_counter("proxy_part_restarts_total", help, &[("part", part)])
+    }
+
     /// Counts an answer.
     pub fn answer(&self, how: How) {
         self.answers[how as usize].one();

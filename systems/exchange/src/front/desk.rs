@@ -7,13 +7,13 @@ use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use serving::http::{self, Answer, Handler};
+use serving::keeper::State;
 use serving::metrics::{Counter, Registry};
 use serving::timing::SERVER_TIMING;
 use serving::watch::Watch;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::fault::{self, Fault};
-use super::keeper::State;
 use super::question::{self, Nonces, Route};
 use super::times::Times;
 use crate::ask::{Ask, What};

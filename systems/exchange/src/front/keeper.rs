@@ -1,28 +1,18 @@
-//! The producer as a process of the front's: started with it, started again where it died, ended with it.
+//! The producer as a process of the front's: kept alive, always in the same folder, which goes with its keeper.
 //!
-//! It comes back where it was: at the address that the first one was given, and in the same folder. Whoever asks it meanwhile
-//! is told at once that nobody is there.
+//! Not here: how a part is kept ([`serving::keeper`]).
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use serving::child::Running;
-use serving::metrics::{Counter, Registry};
-use serving::stop::{Stop, Stopper};
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use serving::keeper::{self, Recipe};
+use serving::metrics::Registry;
 
-use crate::{producer, race};
+use crate::race;
 
-/// Pause before a producer that died is started again; doubled each time that this fails.
-const PAUSE: Duration = Duration::from_millis(100);
-/// Longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The producer's setting for where its sockets are.
 pub(super) const FOLDER: &str = "folder";
 
@@ -49,87 +39,19 @@ impl Places {
             _ => Err(io::Error::other(format!("its places are not in {ready}"))),
         }
     }
-}
 
-/// What is known of a producer.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    now: Mutex<Now>,
-    restarts: Counter,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Now {
-    /// `None` while it is away, or where it is nobody's of ours.
-    pid: Option<u32>,
-    /// How it ended last, or why it did not start again.
-    ended: Option<String>,
-}
-
-impl State {
-    /// Of a producer that runs elsewhere: nothing.
-    pub fn unknown() -> Arc<Self> {
-        Arc::default()
-    }
-
-    fn of(pid: u32, registry: &Registry) -> Arc<Self> {
-        let help = "How often the producer was started again.";
-        let restarts = registry.counter("exchange_front_producer_restarts_total", help);
-        Arc::new(Self { now: Mutex::new(Now { pid: Some(pid), ended: None }), restarts })
-    }
-
-    /// For whoever asks how it is.
-    pub fn told(&self) -> Value {
-        let Now { pid, ended } = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut told = json!({ "restarts": self.restarts.get() });
-        if let Some(pid) = pid {
-            told["pid"] = json!(pid);
-        }
-        if let Some(ended) = ended {
-            told["ended"] = json!(ended);
-        }
-        told
-    }
-
-    fn went(&self, why: &io::Error) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        *now = Now { pid: None, ended: Some(why.to_string()) };
-    }
-
-    fn came_back(&self, pid: u32) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).pid = Some(pid);
-        self.restarts.one();
-    }
-}
-
-/// How a producer is started.
-#[derive(Debug, Clone)]
-pub(super) struct Recipe {
-    /// A program that understands `serve exchange-producer`.
-    pub program: PathBuf,
-    /// The producer's settings by name.
-    pub settings: BTreeMap<String, Value>,
-}
-
-impl Recipe {
-    async fn start(&self, listen: SocketAddr) -> io::Result<(Running, Value)> {
-        Running::serve(&self.program, producer::SYSTEM.name, listen, &self.settings).await
+    fn folder(&self) -> PathBuf {
+        self.unix.parent().map(Path::to_owned).unwrap_or_default()
     }
 }
 
 /// A producer that is kept alive.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    /// What is known of it.
-    pub state: Arc<State>,
     /// Where it is, also when it comes back.
     pub places: Places,
-    /// The configuration in force that it told.
-    pub effective: Value,
-    /// The process that was started first.
-    pub pid: u32,
-    stopper: Stopper,
-    kept: JoinHandle<()>,
+    /// Its processes, one after the other.
+    pub kept: keeper::Keeper,
     _fresh: Option<Fresh>,
 }
 
@@ -137,71 +59,24 @@ impl Keeper {
     /// Starts a producer on loopback and waits until it answers.
     ///
     /// Errors: it does not start, or does not say where it is
-    pub async fn start(mut recipe: Recipe, registry: &Registry) -> io::Result<Self> {
-        let (running, ready) = recipe.start((Ipv4Addr::LOCALHOST, 0).into()).await?;
-        let places = Places::told(&ready)?;
-        let folder = places.unix.parent().map(Path::to_owned).unwrap_or_default();
-        // One that it made for itself is not its own when it comes back.
-        let fresh = match recipe.settings.insert(FOLDER.to_owned(), json!(folder)) {
-            Some(_) => None,
-            None => Some(Fresh::of(&places, folder)),
+    pub async fn start(recipe: Recipe, registry: &Registry) -> io::Result<Self> {
+        let help = "How often the producer was started again.";
+        let restarts = registry.counter("exchange_front_producer_restarts_total", help);
+        let is_given = recipe.settings.contains_key(FOLDER);
+        let lasting = |ready: &Value| {
+            let folder = Places::told(ready)?.folder();
+            Ok(BTreeMap::from([(FOLDER.to_owned(), json!(folder))]))
         };
-        let (stopper, stop) = Stop::pair();
-        let state = State::of(running.pid(), registry);
-        Ok(Self {
-            places: places.clone(),
-            effective: ready["effective"].clone(),
-            pid: running.pid(),
-            kept: tokio::spawn(keep(running, recipe, places, Arc::clone(&state), stop)),
-            state,
-            stopper,
-            _fresh: fresh,
-        })
+        let kept = keeper::Keeper::start(recipe, restarts, lasting).await?;
+        let places = Places::told(&kept.ready)?;
+        // One that it made for itself is not its own when it comes back.
+        let fresh = (!is_given).then(|| Fresh::of(&places));
+        Ok(Self { places, kept, _fresh: fresh })
     }
 
     /// Ends the producer, and waits for that.
     pub async fn stop(self) {
-        self.stopper.stop();
-        // A task that panicked has dropped its process, which ends it.
-        let _ = self.kept.await;
-    }
-}
-
-async fn keep(
-    mut running: Running,
-    recipe: Recipe,
-    places: Places,
-    state: Arc<State>,
-    mut stop: Stop,
-) {
-    loop {
-        tokio::select! {
-            () = stop.pulled() => return running.stop().await,
-            error = running.died() => state.went(&error),
-        }
-        running = tokio::select! {
-            () = stop.pulled() => return,
-            back = again(&recipe, &places, &state) => back,
-        };
-        state.came_back(running.pid());
-    }
-}
-
-/// Tries until it is back.
-async fn again(recipe: &Recipe, places: &Places, state: &State) -> Running {
-    let mut pause = PAUSE;
-    loop {
-        sleep(pause).await;
-        let started = recipe.start(places.http).await;
-        let same = started.and_then(|(running, ready)| match Places::told(&ready)? == *places {
-            true => Ok(running),
-            false => Err(io::Error::other(format!("it is elsewhere: {ready}"))),
-        });
-        match same {
-            Ok(running) => return running,
-            Err(error) => state.went(&error),
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        self.kept.stop().await;
     }
 }
 
@@ -213,7 +88,8 @@ struct Fresh {
 }
 
 impl Fresh {
-    fn of(places: &Places, folder: PathBuf) -> Self {
+    fn of(places: &Places) -> Self {
+        let folder = places.folder();
         let race = folder.join(race::NAME);
         Self { folder, files: [places.unix.clone(), places.shm.clone(), race] }
     }
@@ -232,10 +108,12 @@ impl Drop for Fresh {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
 
     use rustix::process::{Pid, Signal, kill_process};
 
     use super::*;
+    use crate::producer;
 
     /// A program that says this when it is told to serve a producer, and stays.
     struct Program(PathBuf);
@@ -253,7 +131,8 @@ mod tests {
         }
 
         fn recipe(&self) -> Recipe {
-            Recipe { program: self.0.clone(), settings: BTreeMap::new() }
+            let system = producer::SYSTEM.name;
+            Recipe { program: self.0.clone(), system, settings: BTreeMap::new() }
         }
 
         /// What it was told last.
@@ -283,26 +162,19 @@ mod tests {
         let program = Program::saying("kept", &ready(&folder));
         let keeper = Keeper::start(program.recipe(), &Registry::default()).await.unwrap();
         assert_eq!(program.said(), "serve\nexchange-producer\n--listen\n127.0.0.1:0\n");
-        assert_eq!(keeper.effective, json!({ "seed": 1 }));
-        assert_eq!(keeper.state.told(), json!({ "restarts": 0, "pid": keeper.pid }));
-        let pid = Pid::from_raw(i32::try_from(keeper.pid).unwrap()).unwrap();
+        let pid = Pid::from_raw(i32::try_from(keeper.kept.pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
         let restarted = async {
-            while keeper.state.restarts.get() == 0 {
+            while keeper.kept.state.told()["restarts"] != 1 {
                 tokio::task::yield_now().await;
             }
         };
         tokio::time::timeout(Duration::from_secs(30), restarted)
             .await
             .expect("it is started again");
-        let told = keeper.state.told();
-        assert_ne!(told["pid"], json!(keeper.pid));
-        assert!(told["ended"].as_str().unwrap().contains("signal: 9"), "{told}");
         let place = format!("127.0.0.1:9\n--set\nfolder={}\n", folder.display());
         assert!(program.said().ends_with(&place), "{}", program.said());
-        let again = told["pid"].as_u64().unwrap();
         keeper.stop().await;
-        assert!(!Path::new(&format!("/proc/{again}")).exists());
         assert!(!folder.exists());
     }
 
@@ -320,7 +192,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_says_something_else_is_not_taken_for_ready() {
-        for (name, line) in [("word", "hello"), ("empty", "{}")] {
+        for (name, line) in [("word", "hello"), ("half", r#"{"listening":{"http":"127.0.0.1:9"}}"#)]
+        {
             let program = Program::saying(name, line);
             assert!(Keeper::start(program.recipe(), &Registry::default()).await.is_err(), "{line}");
         }

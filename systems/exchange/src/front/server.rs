@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use serving::error::ServeError;
+use serving::keeper::State;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
@@ -15,7 +16,7 @@ use serving::start::{self, Announce, System};
 use serving::stop::Stop;
 
 use super::desk::{Desk, Ways};
-use super::keeper::{Keeper, Places, State};
+use super::keeper::{Keeper, Places};
 use super::settings::{self, Configuration, Source};
 use crate::race;
 use crate::ways::{Http, Shm, Unix};
@@ -67,7 +68,7 @@ impl Producer {
 
     fn state(&self) -> Arc<State> {
         match self {
-            Self::Own(keeper) => Arc::clone(&keeper.state),
+            Self::Own(keeper) => Arc::clone(&keeper.kept.state),
             Self::Elsewhere(_) => State::unknown(),
         }
     }
@@ -115,7 +116,7 @@ fn ready(
         .listening("unix", unix.display())
         .listening("shm", shm.display());
     if let Producer::Own(keeper) = producer {
-        ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.pid });
+        ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.kept.pid });
     }
     Ok(ready)
 }
@@ -136,7 +137,7 @@ fn effective(configuration: &Configuration, producer: &Producer, listener: &TcpL
         "backlog": listener::backlog(listener).ok(),
         "open_files": limits::open_files(),
         "producer": match producer {
-            Producer::Own(keeper) => keeper.effective.clone(),
+            Producer::Own(keeper) => keeper.kept.effective(),
             Producer::Elsewhere(_) => json!("elsewhere"),
         },
     })

@@ -1,17 +1,17 @@
 //! What a front is told, and what it makes of it.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use serving::error::{BadOption, BadOptions};
+use serde_json::json;
+use serving::error::BadOptions;
+use serving::keeper::Recipe;
 use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
 
 use super::desk::Manner;
-use super::keeper::{Places, Recipe};
+use super::keeper::Places;
 use crate::ask::USERS;
 use crate::{producer, race, spin};
 
@@ -103,12 +103,9 @@ fn race(settings: &Settings<'_>) -> Option<Duration> {
 }
 
 fn source(settings: &Settings<'_>, has_race: bool) -> Source {
-    let given = PASSED.iter().filter_map(|key| Some((*key, settings.value(key)?)));
-    let mut given: BTreeMap<String, Value> = given
-        .map(|(key, value)| (key.trim_start_matches(PREFIX).to_owned(), value.clone()))
-        .collect();
+    let mut recipe = Recipe::read(settings, PREFIX, PASSED, &producer::SYSTEM);
     if let Some(places) = elsewhere(settings) {
-        if !given.is_empty() {
+        if !recipe.settings.is_empty() {
             settings.wrong("producer_…", "only a producer that is started here has settings");
         }
         if has_race {
@@ -116,21 +113,10 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
         }
         return Source::Elsewhere(places);
     }
-    let options = Options { settings: given.clone(), ..Options::default() };
-    for problem in (producer::SYSTEM.check)(&options).err().into_iter().flat_map(|bad| bad.problems)
-    {
-        settings.refuse(BadOption { key: format!("{PREFIX}{}", problem.key), ..problem });
-    }
     if has_race {
-        given.insert(race::SETTING.to_owned(), json!(true));
+        recipe.settings.insert(race::SETTING.to_owned(), json!(true));
     }
-    match std::env::current_exe() {
-        Ok(program) => Source::Own(Recipe { program, settings: given }),
-        Err(error) => {
-            settings.refuse(format!("this program cannot be found: {error}"));
-            Source::Own(Recipe { program: "proofload".into(), settings: given })
-        }
-    }
+    Source::Own(recipe)
 }
 
 /// Where a producer is that runs already: all three places, or none.
@@ -155,6 +141,8 @@ fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn problems(options: Options) -> Vec<String> {

@@ -7,10 +7,10 @@ use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use serving::http::{Answer, Handler};
+use serving::keeper::State;
 use serving::metrics::Registry;
 
 use super::desk::{Desk, Manner, Ways};
-use super::keeper::State;
 use crate::ask::Ask;
 use crate::way::{Failure, Payload, Way};
 

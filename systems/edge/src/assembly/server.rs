@@ -1,0 +1,132 @@
+//! Puts an edge together: the parts first, then the proxy before them; and ends it the other way round.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde_json::{Value, json};
+use serving::error::ServeError;
+use serving::keeper::{Keeper, Recipe};
+use serving::options::Options;
+use serving::ready::{Process, Ready};
+use serving::start::{self, Announce, System};
+use serving::stop::Stop;
+
+use super::settings::{self, CASTS, Configuration};
+use crate::{monitor, origin, proxy};
+
+/// A proxy, an origin behind it unless `upstream` names one, and a monitor unless `cast_to` does.
+pub const SYSTEM: System =
+    System { name: "edge", check: |options| settings::read(options).map(drop), start };
+
+fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
+    let prepare = || {
+        let configuration = settings::read(options)?;
+        // Before anything is started: an address that is taken is the likeliest reason not to serve.
+        let premises = proxy::Premises::take(options.listen, &configuration.proxy)?;
+        Ok((configuration.proxy.threads, (configuration, premises)))
+    };
+    start::run(stop, prepare, async |(configuration, premises), stop| {
+        let parts = Parts::start(&configuration, &premises).await?;
+        let served = converse(&configuration, &parts, (premises, stop), announce).await;
+        // After the proxy, whose last answers and casts they still take.
+        parts.stop().await;
+        served
+    })
+}
+
+/// The parts that were started.
+struct Parts {
+    origin: Option<Keeper>,
+    monitor: Option<Keeper>,
+}
+
+impl Parts {
+    /// Starts those that there are to be. One that was started goes where the other cannot be.
+    async fn start(
+        configuration: &Configuration,
+        premises: &proxy::Premises,
+    ) -> Result<Self, ServeError> {
+        let origin = kept(configuration.origin.as_ref(), premises, nothing).await;
+        let origin = origin.map_err(ServeError::while_doing("start the origin"))?;
+        let monitor = kept(configuration.monitor.as_ref(), premises, place).await;
+        match monitor.map_err(ServeError::while_doing("start the monitor")) {
+            Ok(monitor) => Ok(Self { origin, monitor }),
+            Err(error) => {
+                Self { origin, monitor: None }.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Where something of a part listens; `None` if the part runs elsewhere.
+    fn listening<'a>(part: Option<&'a Keeper>, kind: &str) -> Result<Option<&'a str>, ServeError> {
+        let place = part.map(|part| part.listening(kind)).transpose();
+        place.map_err(ServeError::while_doing("find a part"))
+    }
+
+    /// Each that there is, by its name.
+    fn list(&self) -> impl Iterator<Item = (&'static str, &Keeper)> {
+        let named = [(origin::SYSTEM.name, &self.origin), (monitor::SYSTEM.name, &self.monitor)];
+        named.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)))
+    }
+
+    async fn stop(self) {
+        for part in [self.origin, self.monitor].into_iter().flatten() {
+            part.stop().await;
+        }
+    }
+}
+
+/// Starts a part, if it is to be one of ours.
+async fn kept(
+    part: Option<&Recipe>,
+    premises: &proxy::Premises,
+    lasting: fn(&Value) -> io::Result<Lasting>,
+) -> io::Result<Option<Keeper>> {
+    let Some(recipe) = part else { return Ok(None) };
+    let restarts = premises.restarts(recipe.system);
+    Keeper::start(recipe.clone(), restarts, lasting).await.map(Some)
+}
+
+/// Settings of whoever comes in the place of a part.
+type Lasting = BTreeMap<String, Value>;
+
+/// An origin comes back with the settings that it had, and with nothing that was added since.
+fn nothing(_: &Value) -> io::Result<Lasting> {
+    Ok(Lasting::new())
+}
+
+/// A monitor comes back where casters look for it.
+fn place(ready: &Value) -> io::Result<Lasting> {
+    Ok([(CASTS.to_owned(), ready["listening"]["casts"].clone())].into())
+}
+
+async fn converse(
+    configuration: &Configuration,
+    parts: &Parts,
+    (premises, stop): (proxy::Premises, Stop),
+    announce: Announce<'_>,
+) -> Result<(), ServeError> {
+    let origin = Parts::listening(parts.origin.as_ref(), "http")?;
+    let casts = Parts::listening(parts.monitor.as_ref(), "casts")?;
+    // Where there is no origin of ours, the settings name one.
+    let proxy = configuration.before(origin.unwrap_or_default(), casts)?;
+    let mut effective = proxy.effective();
+    let mut ready = Ready::new(SYSTEM.name, Value::Null).listening("http", premises.address()?);
+    // The first process is this one, which does the proxy's work.
+    proxy::SYSTEM.name.clone_into(&mut ready.processes[0].name);
+    for (name, part) in parts.list() {
+        effective[name] = part.effective();
+        let place = Parts::listening(Some(part), "http")?;
+        ready.listening.extend(place.map(|place| (name.to_owned(), place.to_owned())));
+        ready.processes.push(Process { name: name.to_owned(), pid: part.pid });
+    }
+    ready.listening.extend(casts.map(|casts| ("casts".to_owned(), casts.to_owned())));
+    for name in [origin::SYSTEM.name, monitor::SYSTEM.name] {
+        if effective[name].is_null() {
+            effective[name] = json!("elsewhere");
+        }
+    }
+    ready.effective = effective;
+    proxy::serve(&proxy, premises, stop, || announce(&ready)).await
+}
