@@ -11,7 +11,8 @@
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
 //! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), a part of it as a process of its own
 //! ([`child`]), which may be kept alive ([`keeper`]), what is told ([`ready`], [`metrics`],
-//! [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server over all of it ([`http`]),
+//! [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], as [`timing`] tells it,
+//! and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server over all of it ([`http`]),
 //! with paths as they were meant ([`percent`]).
 
 pub mod child;
@@ -31,4 +32,5 @@ pub mod settings;
 pub mod start;
 pub mod stop;
 pub mod timer;
+pub mod timing;
 pub mod watch;

@@ -71,14 +71,25 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "mail-crowd" => counts(&[]),
         "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
         "search-judge" => counts(&search::judge::COUNTS),
-        "monitor" | "edge" => counts(&edge::monitor::ledger::COUNTS),
+        "monitor" => counts(&edge::monitor::ledger::COUNTS),
+        "edge" => Tells {
+            counts: edge::monitor::ledger::COUNTS.to_vec(),
+            parts: edge::proxy::PARTS.to_vec(),
+            // Another upstream may tell of itself, too.
+            other_parts: set.contains_key("upstream"),
+        },
         "search" => {
             let front = set.get("front").map_or("", String::as_str);
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin"
-        | "proxy" => Tells::default(),
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" => {
+            Tells::default()
+        }
+        // What is behind it may tell of itself, too.
+        "proxy" => {
+            Tells { parts: edge::proxy::PARTS.to_vec(), other_parts: true, ..Tells::default() }
+        }
         "search-front" => {
             Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
         }

@@ -8,9 +8,11 @@
 //! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
-//! (causes and places), `level_adds` and `bound_apart` (of each `pair` of arms), `race`, `of_run` and `scaling` (what
-//! needs several trials), `design` (comparisons), `noise` (A/A pairs), `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
+//! (causes and places), `level_adds` and `level_in_part` (of what is `added`) and `bound_apart` (of each `pair` of
+//! arms), `race`, `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
+//! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
 
+mod added;
 mod alike;
 mod bound_apart;
 mod capacity;
@@ -23,6 +25,7 @@ mod generator;
 mod in_time;
 mod kernel;
 mod level_adds;
+mod level_in_part;
 mod load;
 pub(crate) mod noise;
 mod of_run;
@@ -156,6 +159,7 @@ pub const TABLE: &[Row] = &[
     scaling::CLIFF,
     parts::OUTSIDE,
     level_adds::LEVEL_ADDS,
+    level_in_part::LEVEL_IN_PART,
     work::ZERO_WORK,
     work::NOT_ARRIVED,
     of_run::MEMORY,

@@ -6,6 +6,7 @@ use stats::comparison::power::fewest_blocks;
 
 use super::bound_apart::{BOUND_APART, bound_apart};
 use super::level_adds::{LEVEL_ADDS, level_adds};
+use super::level_in_part::{LEVEL_IN_PART, level_in_part};
 use super::race::{RACE, race};
 use super::{Noticed, Row, course};
 use crate::number::{bytes, count};
@@ -27,11 +28,12 @@ pub struct Whole<'a> {
 type Look = fn(&Whole<'_>) -> Option<Noticed>;
 
 /// What looks at a whole run, with its row.
-const LOOKS: [(&Row, Look); 6] = [
+const LOOKS: [(&Row, Look); 7] = [
     (&MEMORY, memory),
     (&CONSTANT_FAILURES, constant_failures),
     (&RACE, race),
     (&LEVEL_ADDS, level_adds),
+    (&LEVEL_IN_PART, level_in_part),
     (&BOUND_APART, bound_apart),
     (&FEW_TRIALS, few_trials),
 ];

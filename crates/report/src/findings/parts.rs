@@ -134,7 +134,7 @@ impl<'a> Told<'a> {
     }
 
     /// The part without those inside it, of which each must be known: otherwise it is not the part itself that took it.
-    fn own(operation: &Operation, part: &'a str) -> Option<Self> {
+    pub(super) fn own(operation: &Operation, part: &'a str) -> Option<Self> {
         let spent = Spent::of(operation);
         let is_known = inside(operation, part).all(|name| spent.mean(name).is_some());
         Some(Self::new(part, spent.own(part).filter(|_| is_known)?, &spent))

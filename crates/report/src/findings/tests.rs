@@ -7,6 +7,7 @@ mod alike;
 mod causes;
 mod course;
 mod level_adds;
+mod level_in_part;
 mod parts;
 mod race;
 mod runs;

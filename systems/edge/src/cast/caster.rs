@@ -69,21 +69,23 @@ impl Caster {
         self.peers.iter().for_each(|(_, peer)| peer.cast(lane, now, payload));
     }
 
-    /// Casts to one peer after the other, and waits for room wherever a connection stands.
-    pub async fn cast_waiting(&self, payload: &[u8]) {
+    /// Casts to one peer after the other, waits for room wherever a connection stands, and says how long it waited.
+    pub async fn cast_waiting(&self, payload: &[u8]) -> Duration {
         let (lane, now) = (lane(), nonce::now_ns());
+        let mut waited = Duration::ZERO;
         for (_, peer) in &self.peers {
-            peer.cast_waiting(lane, now, payload).await;
+            waited += peer.cast_waiting(lane, now, payload).await;
         }
+        waited
     }
 
-    /// Casts in the way that was set: waits for room if it is `blocking`, and never otherwise.
-    pub async fn cast_as_set(&self, payload: &[u8]) {
+    /// Casts in the way that was set: waits for room if it is `blocking`, and never otherwise. Says how long it waited.
+    pub async fn cast_as_set(&self, payload: &[u8]) -> Duration {
         if self.is_blocking {
-            self.cast_waiting(payload).await;
-        } else {
-            self.cast(payload);
+            return self.cast_waiting(payload).await;
         }
+        self.cast(payload);
+        Duration::ZERO
     }
 
     /// What became of what was cast, by peer. `cast = taken + dropped + pending`; while threads cast, each of these is

@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -69,8 +70,9 @@ impl Peer {
         self.offer(lane, (sent_at, payload), Some(full));
     }
 
-    /// Casts; where a connection stands, waits for room.
-    pub async fn cast_waiting(&self, lane: usize, sent_at: u64, payload: &[u8]) {
+    /// Casts; where a connection stands, waits for room, and says how long it waited.
+    pub async fn cast_waiting(&self, lane: usize, sent_at: u64, payload: &[u8]) -> Duration {
+        let mut since = None;
         loop {
             // Heard from before the look at what it would tell of.
             let mut room = pin!(self.room.notified());
@@ -78,8 +80,10 @@ impl Peer {
             // Whoever is not there might be waited for without end.
             let full = (!self.is_connected()).then_some(Why::Disconnected);
             if self.offer(lane, (sent_at, payload), full) != Offer::NoRoom {
-                return;
+                return since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
             }
+            // The clock is read by those alone who wait.
+            since.get_or_insert_with(Instant::now);
             room.await;
         }
     }

@@ -16,6 +16,7 @@ use hyper::http::response;
 use hyper::{Method, Request, Response, StatusCode};
 use proxying::{Answer, Client, Proxy, UntilClose};
 use serving::metrics;
+use serving::timing::SERVER_TIMING;
 
 use super::asked::{self, Asked};
 use super::breaker::Outcome;
@@ -31,6 +32,7 @@ use super::routes::Routes;
 use super::settings::{Caching, Configuration};
 use super::store::{Store, Stored};
 use super::tally::{How, Place, Tally};
+use super::times::Times;
 
 /// Requests under it are the proxy's own.
 const OWN: &str = "/_proxy/";
@@ -47,6 +49,12 @@ impl Peer {
     pub fn new(address: IpAddr) -> Self {
         Self { address, client: Client::new(address, false) }
     }
+}
+
+/// A request of a client's, with how long it took so far.
+struct Turn<'p> {
+    peer: &'p Peer,
+    times: Times,
 }
 
 /// Where all requests are answered.
@@ -112,6 +120,7 @@ impl Desk {
         peer: &Peer,
         request: Request<Incoming>,
     ) -> Result<Response<Outgoing>, Infallible> {
+        let mut turn = Turn { peer, times: Times::begin() };
         if request.uri().path().starts_with(OWN) {
             return Ok(self.own(&request));
         }
@@ -121,24 +130,27 @@ impl Desk {
         let about = self.messages.as_ref().map(about);
         let place = Place::take(&self.tally.under_way, self.in_flight);
         let served = match &place {
-            Some(_) => self.serve(peer, request).await,
+            Some(_) => self.serve(&mut turn, request).await,
             None => self.shed(),
         };
         if let (Some(messages), Some(about)) = (&self.messages, about) {
-            messages.tell(&about, served.answer.status(), served.how).await;
+            // Before the head goes on, so that it tells of a wait.
+            turn.times.cast = messages.tell(&about, served.answer.status(), served.how).await;
         }
-        Ok(self.told(served, place, entry))
+        Ok(self.told(served, &turn.times, place, entry))
     }
 
     /// The one place that every answer passes, once and with its head known: here it is told what was answered.
     fn told(
         &self,
         served: Served,
+        times: &Times,
         place: Option<Place>,
         mut entry: Option<Box<Entry>>,
     ) -> Response<Outgoing> {
         let Served { mut answer, how } = served;
         answer.headers_mut().insert(X_CACHE, HeaderValue::from_static(how.name()));
+        times.tell(answer.headers_mut());
         self.tally.answer(how);
         if let Some(entry) = &mut entry {
             entry.answer = Some((answer.status(), how));
@@ -154,7 +166,7 @@ impl Desk {
         Served::words(answer)
     }
 
-    async fn serve(&self, peer: &Peer, request: Request<Incoming>) -> Served {
+    async fn serve(&self, turn: &mut Turn<'_>, request: Request<Incoming>) -> Served {
         if self.proxy.has_seen(request.headers()) {
             let text = "the request was here before: the upstream leads back to this proxy\n";
             return Served::words(words(StatusCode::LOOP_DETECTED, text));
@@ -167,12 +179,12 @@ impl Desk {
         }
         if is_sound && asked::is_cacheable(&parts, &body, &self.caching) {
             let number = || self.busted.fetch_add(1, Ordering::Relaxed);
-            return self.look_up(peer, Asked::new(parts, &self.caching, number)).await;
+            return self.look_up(turn, Asked::new(parts, &self.caching, number)).await;
         }
         let changes = !parts.method.is_safe();
         let key = changes.then(|| Key::of(&parts.uri, &parts.headers));
         let request = Request::from_parts(parts, Either::Left(body));
-        match self.send(peer, request).await {
+        match self.send(turn, request).await {
             Ok(answer) => {
                 let has_changed = answer.status().is_success() || answer.status().is_redirection();
                 if let Some(key) = key.filter(|_| has_changed) {
@@ -186,7 +198,7 @@ impl Desk {
     }
 
     /// From the cache if it is there and fresh, else from whoever asks the upstream for it already, else from the upstream.
-    async fn look_up(&self, peer: &Peer, asked: Asked) -> Served {
+    async fn look_up(&self, turn: &mut Turn<'_>, asked: Asked) -> Served {
         let until = tokio::time::Instant::now() + self.caching.collapse;
         let mut how = How::Hit;
         loop {
@@ -199,7 +211,7 @@ impl Desk {
                 return Served::words(words(StatusCode::GATEWAY_TIMEOUT, text));
             }
             if self.caching.collapse.is_zero() || asked.is_alone(found.as_deref()) {
-                return self.fetch(peer, &asked, found, None).await;
+                return self.fetch(turn, &asked, found, None).await;
             }
             let follower = match self.flights.board(&asked.key) {
                 Boarding::Follow(follower) => follower,
@@ -209,7 +221,7 @@ impl Desk {
                     if let Some(stored) = fresh(&asked, found.as_deref()) {
                         return self.stored(&asked, stored, How::Collapsed);
                     }
-                    return self.fetch(peer, &asked, found, Some(flight)).await;
+                    return self.fetch(turn, &asked, found, Some(flight)).await;
                 }
             };
             how = How::Collapsed;
@@ -219,7 +231,7 @@ impl Desk {
             // Nobody waits twice for what is stale as soon as it comes.
             let has_come = fresh(&asked, now_found.as_deref()).is_some() || is_same;
             if next == Next::Ask || !has_come {
-                return self.fetch(peer, &asked, now_found, None).await;
+                return self.fetch(turn, &asked, now_found, None).await;
             }
         }
     }
@@ -227,14 +239,14 @@ impl Desk {
     /// From the upstream; if it fails, from the cache all the same, as far as that may be.
     async fn fetch(
         &self,
-        peer: &Peer,
+        turn: &mut Turn<'_>,
         asked: &Asked,
         found: Option<Arc<Stored>>,
         flight: Option<Flight>,
     ) -> Served {
         let mut known = asked.known(found.as_deref());
         loop {
-            let answer = match self.send(peer, asked.request(known)).await {
+            let answer = match self.send(turn, asked.request(known)).await {
                 Ok(answer) if !policy::is_failure(answer.status()) => answer,
                 failed => {
                     land_empty(flight);
@@ -256,14 +268,16 @@ impl Desk {
     /// Asks the upstream, unless the route's breaker is open.
     async fn send(
         &self,
-        peer: &Peer,
+        turn: &mut Turn<'_>,
         request: Request<Sent>,
     ) -> Result<Response<Answer<Sent>>, Refusal> {
-        let ticket = self.routes.ask(request.uri().path(), Instant::now()).map_err(|wait| {
+        let begun = Instant::now();
+        let ticket = self.routes.ask(request.uri().path(), begun).map_err(|wait| {
             self.tally.broken_circuits.one();
             Refusal::Breaker(wait)
         })?;
-        let answer = self.proxy.forward(&peer.client, request).await;
+        let answer = self.proxy.forward(&turn.peer.client, request).await;
+        turn.times.upstream += begun.elapsed();
         if let Some(ticket) = ticket {
             ticket.tell(match &answer {
                 Ok(answer) if policy::is_failure(answer.status()) => Outcome::Failed,
@@ -385,6 +399,8 @@ impl Desk {
     /// A stored answer, or that the client has it.
     fn stored(&self, asked: &Asked, stored: &Stored, how: How) -> Served {
         let mut headers = stored.headers.clone();
+        // It tells where the time of another answer went.
+        headers.remove(SERVER_TIMING);
         headers.insert(AGE, stored.life.age(SystemTime::now()).into());
         let has_it = stored.status == StatusCode::OK
             && condition::has_it(&asked.parts.headers, &stored.headers);

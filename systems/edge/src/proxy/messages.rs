@@ -45,8 +45,9 @@ impl Messages {
         About(format!("\"method\":\"{method}\",\"path\":\"{}\"", escaped(uri.path())))
     }
 
-    /// Casts what was answered; waits for the monitor only where casts are told to block.
-    pub async fn tell(&self, about: &About, status: StatusCode, how: How) {
+    /// Casts what was answered; waits for the monitor only where casts are told to block, and says how long.
+    pub async fn tell(&self, about: &About, status: StatusCode, how: How) -> Duration {
+        let mut waited = Duration::ZERO;
         let mut message = Vec::with_capacity(self.bytes.max(256));
         for number in 0..self.each {
             message.clear();
@@ -59,8 +60,9 @@ impl Messages {
                 about.0
             );
             message.resize(self.bytes, b' ');
-            self.caster.cast_as_set(&message).await;
+            waited += self.caster.cast_as_set(&message).await;
         }
+        waited
     }
 
     /// What became of them, by monitor, in Prometheus's text format.

@@ -3,7 +3,7 @@
 //! What the cache does is RFC 9111 (freshness, validation, `Vary`, invalidation) and RFC 5861 (`stale-if-error`): see
 //! `policy` for what is stricter here. Equal requests at the same time are asked for once. A route whose upstream fails
 //! too often is left alone for a while. How messages are framed, pooled, bounded and refused is
-//! [`proxying`]'s; where an answer came from stands in its `x-cache`.
+//! [`proxying`]'s; where an answer came from stands in its `x-cache`, and where its time went in its `Server-Timing`.
 //!
 //! Paths under `/_proxy/` are the proxy's own (`healthz`, `metrics`) and are not passed on.
 //!
@@ -13,7 +13,8 @@
 //! In reading order: `settings`; the pure parts: what is said (`directives`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
 //! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
-//! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `messages` to a monitor); and the server.
+//! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
+//! monitor); and the server.
 
 mod asked;
 mod breaker;
@@ -32,7 +33,9 @@ mod server;
 mod settings;
 mod store;
 mod tally;
+mod times;
 
 pub use server::SYSTEM;
 pub(crate) use server::{Premises, serve};
 pub(crate) use settings::{Configuration, read_among};
+pub use times::PARTS;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
+mod blocked;
 mod circuit;
 mod collapse;
 mod endings;
@@ -11,3 +12,4 @@ mod messages;
 mod poison;
 mod rules;
 mod served;
+mod times;

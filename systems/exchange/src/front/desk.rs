@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use hyper::header::HeaderName;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use serving::http::{self, Answer, Handler};
 use serving::keeper::State;
 use serving::metrics::{Counter, Registry};
+use serving::timing::SERVER_TIMING;
 use serving::watch::Watch;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -19,8 +19,6 @@ use super::times::Times;
 use crate::ask::{Ask, What};
 use crate::way::{Failure, Payload, Way};
 
-/// W3C Server Timing.
-const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// The outcome of a request that went well.
 const ANSWERED: &str = "answered";
 /// How long a producer has to answer a question after its health.

@@ -1,9 +1,9 @@
 //! How long each part of an answer took, as the header `Server-Timing` tells it.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
+use serving::timing;
 
 /// The parts, as `Server-Timing` names them.
 pub const PARTS: [&str; 4] = ["exchange", "decode", "encode", "front"];
@@ -22,17 +22,11 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The value of `Server-Timing`, in milliseconds to the nanosecond (W3C Server Timing).
+    /// The value of `Server-Timing`.
     pub fn header(&self) -> HeaderValue {
         let Self { exchange, decode, encode, front } = *self;
-        let mut text = String::with_capacity(112);
-        for (name, time) in PARTS.into_iter().zip([exchange, decode, encode, front]) {
-            let separator = if text.is_empty() { "" } else { ", " };
-            let (whole, rest) = (time.as_millis(), time.as_nanos() % 1_000_000);
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{separator}{name};dur={whole}.{rest:06}");
-        }
-        HeaderValue::from_str(&text).expect("names, digits and points")
+        let [first, second, third, last] = PARTS;
+        timing::told([(first, exchange), (second, decode), (third, encode), (last, front)])
     }
 }
 

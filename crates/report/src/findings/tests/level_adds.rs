@@ -11,7 +11,10 @@ use crate::simulated::summary_of;
 const US: u64 = 1_000;
 
 /// Blocks of both paths at so many connections, of what each block holds.
-fn arms<const N: usize>(connections: u64, levels: [(&str, Vec<Simulated>); N]) -> Vec<Arm> {
+pub(super) fn arms<const N: usize>(
+    connections: u64,
+    levels: [(&str, Vec<Simulated>); N],
+) -> Vec<Arm> {
     let named = levels.map(|(level, made)| {
         let mut arm = summary_of(&made.iter().collect::<Vec<_>>()).arms.remove(0);
         arm.factors.insert("path".to_owned(), level.into());
@@ -25,7 +28,7 @@ fn found(arms: &[Arm]) -> Option<Finding> {
     told(arms, "level-adds-time-outside")
 }
 
-fn told(arms: &[Arm], code: &str) -> Option<Finding> {
+pub(super) fn told(arms: &[Arm], code: &str) -> Option<Finding> {
     among(arms, &[]).into_iter().find(|one| one.code == code)
 }
 
