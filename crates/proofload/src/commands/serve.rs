@@ -71,13 +71,15 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
         "search-judge" => counts(&search::judge::COUNTS),
         "monitor" => counts(&edge::monitor::ledger::COUNTS),
+        "origin" => counts(&edge::origin::tally::COUNTS),
         "search" => {
             let front = set.get("front").map_or("", String::as_str);
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin"
-        | "proxy" => Tells::default(),
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "proxy" => {
+            Tells::default()
+        }
         "search-front" => {
             Tells { parts: search::server::parts("").0, other_parts: true, ..Tells::default() }
         }
