@@ -73,19 +73,19 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "search-judge" => counts(&search::judge::COUNTS),
         "monitor" => counts(&edge::monitor::ledger::COUNTS),
         "edge" => Tells {
-            counts: edge::monitor::ledger::COUNTS.to_vec(),
+            // As the observer is called, so is the part that is asked.
+            counts: [&edge::monitor::ledger::COUNTS[..], &edge::origin::tally::COUNTS].concat(),
             parts: edge::proxy::PARTS.to_vec(),
             // Another upstream may tell of itself, too.
             other_parts: set.contains_key("upstream"),
         },
+        "origin" => counts(&edge::origin::tally::COUNTS),
         "search" => {
             let front = set.get("front").map_or("", String::as_str);
             let (parts, other_parts) = search::server::parts(front);
             Tells { parts, other_parts, ..Tells::default() }
         }
-        "registry" | "exchange-producer" | "search-embedder" | "search-index" | "origin" => {
-            Tells::default()
-        }
+        "registry" | "exchange-producer" | "search-embedder" | "search-index" => Tells::default(),
         // What is behind it may tell of itself, too.
         "proxy" => {
             Tells { parts: edge::proxy::PARTS.to_vec(), other_parts: true, ..Tells::default() }

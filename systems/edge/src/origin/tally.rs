@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value};
+use serving::observed::Observed;
 
 use super::timeline::End;
 
@@ -122,6 +123,25 @@ pub fn told(counts: &Counts) -> Value {
     told.into()
 }
 
+/// What an origin counts beside what every observer does.
+pub const COUNTS: [&str; 2] = ["errors", "unanswered"];
+
+/// Counts as an observer tells them: requests, of them those with a status of 500 or above, and those that got none.
+pub fn observed(counts: &Counts) -> Observed {
+    let sum = |is: fn(&Came) -> bool| -> u64 {
+        counts.iter().filter(|(came, _)| is(came)).map(|(_, count)| count).sum()
+    };
+    let values =
+        [sum(|came| matches!(came, Came::Status(500..))), sum(|came| matches!(came, Came::To(_)))];
+    let detail = COUNTS.iter().zip(values);
+    Observed {
+        counts: "requests",
+        received: sum(|_| true),
+        detail: detail.map(|(name, count)| ((*name).to_owned(), count.into())).collect(),
+        ..Observed::default()
+    }
+}
+
 /// Times of all workers.
 pub fn times(tallies: &[Tally]) -> Times {
     let mut all = Times::default();
@@ -173,6 +193,9 @@ mod tests {
             told(&together(&rows)),
             json!({"total_requests": 4, "200": 2, "406": 1, "reset": 1})
         );
+        let observed = observed(&together(&rows));
+        assert_eq!((observed.received, observed.detail["unanswered"].as_u64()), (4, Some(1)));
+        assert_eq!(observed.detail["errors"], 0);
         tallies.iter().for_each(Tally::clear);
         assert_eq!(told(&together(&by_route(&tallies))), json!({"total_requests": 0}));
         assert_eq!(times(&tallies).service.len(), 4);

@@ -26,7 +26,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::JoinSet;
 
 use super::admin;
-use super::room::{HTML, Room, Shared};
+use super::room::{HTML, JSON, Room, Shared};
 use super::served::Fate;
 use super::simulation::{Answer, simulate, told};
 use super::tally::{self, Came};
@@ -179,9 +179,12 @@ async fn answer(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Res
         return Ok(admin::administer(room, request).await);
     }
     let is_get = request.method() == Method::GET;
-    // Both are of ours, and leave the path to a recipe that names it.
-    if is_get && matches!(path, "/healthz" | "/metrics") && !room.view().world.has(path) {
-        return Ok(own(room, path));
+    // These are of ours, and leave the path to a recipe that names it.
+    if is_get
+        && let Some(own) = own(room, path)
+        && !room.view().world.has(path)
+    {
+        return Ok(own);
     }
     if !is_get && request.method() != Method::POST {
         room.tally().count(&room.nowhere, Came::Status(404), 0, 0);
@@ -198,13 +201,18 @@ async fn answer(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Res
     simulate(room, head.uri.path(), now_ns(), fate).await
 }
 
-fn own(room: &Room, path: &str) -> Answer {
-    let generation = room.shared.book.generation();
-    if path == "/healthz" {
-        return told(StatusCode::OK, "ok\n".to_owned(), HTML, generation);
-    }
-    let text = room.shared.registry.render() + &tally::render(&tally::times(&room.shared.tallies));
-    told(StatusCode::OK, text, PROMETHEUS, generation)
+/// What the origin says of itself at this path, if anything.
+fn own(room: &Room, path: &str) -> Option<Answer> {
+    let tallies = &room.shared.tallies;
+    let (text, content_type) = match path {
+        "/healthz" => ("ok\n".to_owned(), HTML),
+        "/metrics" => {
+            (room.shared.registry.render() + &tally::render(&tally::times(tallies)), PROMETHEUS)
+        }
+        "/observed" => (tally::observed(&tally::together(&tally::by_route(tallies))).body(), JSON),
+        _ => return None,
+    };
+    Some(told(StatusCode::OK, text, content_type, room.shared.book.generation()))
 }
 
 /// Reads a body to its end, for nothing but that the next request follows it.

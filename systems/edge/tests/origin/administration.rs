@@ -172,6 +172,8 @@ fn health_and_metrics_are_answered_unless_a_recipe_names_them() {
     let text = house.get("/metrics").text();
     assert!(text.contains("\norigin_service_time_seconds_count 1\n"), "{text}");
     assert!(text.contains("# TYPE http_connections gauge"), "{text}");
+    let observed = house.get("/observed").json();
+    assert_eq!((&observed["received"], &observed["detail"]["errors"]), (&1.into(), &0.into()));
     house.added(recipe("/metrics", "mine", 200));
     assert_eq!(house.get("/metrics").text(), "mine");
 }
