@@ -44,6 +44,7 @@ pub fn record() -> RunRecord {
         summary: summary(),
         plan: serde_json::json!({ "title": "Shop at 500 requests/s" }),
         trials: vec![trial],
+        arms: Vec::new(),
     }
 }
 

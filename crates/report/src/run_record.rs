@@ -3,6 +3,8 @@
 //! Read from the run folder, so that every page can be made again later. Larger files, which some
 //! formats pass through, stay there.
 
+mod arm;
+
 use std::collections::BTreeMap;
 
 use record::event::{Event, EventKind};
@@ -11,6 +13,8 @@ use record::hgrm::SpectrumLine;
 use record::summary::Summary;
 use record::{OperationWindow, RecordError, Window, WindowSpan};
 use stats::{COARSE, Histogram};
+
+pub use arm::{ArmTimes, Place, told};
 
 /// A run, as pages see it.
 #[derive(Debug, Clone)]
@@ -21,6 +25,8 @@ pub struct RunRecord {
     pub plan: serde_json::Value,
     /// In the order of execution.
     pub trials: Vec<TrialRecord>,
+    /// Of several arms, what operations took in each; in the order of the summary.
+    pub arms: Vec<ArmTimes>,
 }
 
 /// One trial over its time.
@@ -89,7 +95,11 @@ impl RunRecord {
             }
         }
         trials.sort_by_key(|trial| trial.index);
-        Ok(Self { summary, plan: reader.plan()?, trials })
+        // The trials of a search are of as many rates.
+        let together = summary.arms.len() > 1 && summary.capacity.is_none();
+        let arms = summary.arms.iter().filter(|_| together);
+        let arms = arms.filter_map(|arm| ArmTimes::read(reader, arm)).collect();
+        Ok(Self { summary, plan: reader.plan()?, trials, arms })
     }
 }
 

@@ -41,6 +41,47 @@ fn page(lab: &Lab) -> String {
     lab.read("run/report.html")
 }
 
+/// Two arms, of which one answers later.
+const ARMS: &str = r#"
+title = "Which answers later?"
+[factors]
+service = ["1ms", "5ms"]
+[system]
+serve = "truth"
+set = { mode = "constant", service = "{{factor.service}}" }
+[load]
+rate = "200/s"
+duration = "2s"
+warm_up = "0s"
+[[operation]]
+name = "get"
+http = { path = "/" }
+"#;
+
+/// What [`COUNT_PAINTED`] found.
+fn painted(dom: &str) -> Vec<u64> {
+    let counts = dom.split("data-painted=\"").skip(1);
+    counts.filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()
+}
+
+#[test]
+fn arms_are_lines_of_one_chart_with_their_names_and_a_table() {
+    let lab = Lab::new();
+    lab.write("arms.toml", ARMS);
+    lab.run(&["arms.toml"]);
+    let page = lab.read("run/report.html");
+    assert!(page.contains("id=\"percentiles-by-arm\""), "the table");
+    let counted = page.replacen("</body>", &format!("{COUNT_PAINTED}</body>"), 1);
+    let (dom, console) = chromium(&lab, &lab.write("counted.html", &counted));
+    assert_eq!(console, [""; 0]);
+    let (_, chart) = dom.split_once("id=\"arms\"").expect("the place of the chart");
+    let (chart, _) = chart.split_once("id=\"percentiles-by-arm\"").expect("its table after it");
+    assert!(chart.contains("Response time of all arms") && chart.contains("class=\"uplot"));
+    assert!(chart.contains("service=1ms") && chart.contains("service=5ms"), "{chart}");
+    assert!(painted(chart).iter().all(|&points| points > 1_000), "{:?}", painted(chart));
+    assert_eq!(painted(chart).len(), 1);
+}
+
 #[test]
 fn charts_are_drawn_and_the_console_stays_silent() {
     let lab = Lab::new();
@@ -50,11 +91,7 @@ fn charts_are_drawn_and_the_console_stays_silent() {
     let (dom, console) = chromium(&lab, &lab.write("counted.html", &counted));
     assert_eq!(console, [""; 0]);
     assert!(dom.matches("class=\"uplot").count() >= 2, "charts are missing");
-    let painted: Vec<u64> = dom
-        .split("data-painted=\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next()?.parse().ok())
-        .collect();
+    let painted = painted(&dom);
     assert!(painted.len() >= 2, "{painted:?}");
     // Axes and grid alone are some thousand points.
     assert!(painted.iter().all(|&points| points > 1_000), "an empty chart: {painted:?}");

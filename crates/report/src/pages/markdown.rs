@@ -25,7 +25,8 @@ pub fn render(summary: &Summary) -> String {
     }
     let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
     page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
-    for table in tables::comparison::comparisons(summary) {
+    let compared = tables::comparison::comparisons(summary).into_iter();
+    for table in compared.chain(tables::dose::tables(summary)) {
         push_table(&mut page, &table, 2);
     }
     let wholes = tables::capacity::all(summary).into_iter().chain(tables::scaling::all(summary));

@@ -47,7 +47,8 @@ mod tests {
     fn what_was_launched_before_does_not_move_the_calendar() {
         let summary = example::summary();
         let before = summary.arms[0].trials[0].phases;
-        let run = RunRecord { summary, plan: serde_json::Value::Null, trials: Vec::new() };
+        let plan = serde_json::Value::Null;
+        let run = RunRecord { summary, plan, trials: Vec::new(), arms: Vec::new() };
         let began = |kind, at_ns| {
             let events = vec![Event { at_ns, kind }];
             measure_start_ns(&run, &TrialRecord { index: 1, events, ..TrialRecord::default() })

@@ -4,7 +4,8 @@
   const all = data.trials;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const palette = () => ["--c1", "--c2", "--c3", "--c4", "--c5"].map(colour);
+  const COLOURS = 8;
+  const ink = (i) => colour("--c" + (1 + i % COLOURS));
   const plots = [];
 
   const digits = (value) => Number(value.toPrecision(3)).toString();
@@ -26,7 +27,7 @@
   const timeAxis = (scale) => scale.distr ? logAxis(time) : axis(time);
   const seconds = () => axis((v) => v + " s", { size: 34 });
   const line = (label, i, value, more) => Object.assign({
-    label, stroke: palette()[i % 5], width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : value(v),
+    label, stroke: ink(i), width: 1.75, points: { show: false }, value: (_, v) => v == null ? "–" : value(v),
   }, more);
 
   // A log axis where values spread widely, from 0 otherwise.
@@ -58,8 +59,9 @@
 
   function draw(node, options, data) {
     const width = () => Math.max(240, node.clientWidth - 36);
-    const plot = new uPlot(Object.assign({ width: width(), height: 250, legend, cursor: { drag: { x: true, y: false } } }, options), data, node);
-    const observer = new ResizeObserver(() => plot.setSize({ width: width(), height: 250 }));
+    const height = options.height || 250;
+    const plot = new uPlot(Object.assign({ width: width(), height, legend, cursor: { drag: { x: true, y: false } } }, options), data, node);
+    const observer = new ResizeObserver(() => plot.setSize({ width: width(), height }));
     observer.observe(node);
     plots.push({ plot, observer });
   }
@@ -71,6 +73,13 @@
     for (let off = 1; at != null && found == null && off < values.length; off++)
       found = values[at - off] ?? values[at + off];
     return found == null ? "–" : format(found);
+  };
+
+  // By the share of operations beyond: p50, and then each tenth of it.
+  const percentileAxis = (end) => {
+    const ticks = [2];
+    for (let beyond = 10; beyond <= end; beyond *= 10) ticks.push(beyond);
+    return axis(percentile, { size: 34, splits: () => ticks, filter: (_, splits) => splits });
   };
 
   function spectrum(home, trial) {
@@ -93,14 +102,58 @@
     const scale = timeScale(data.slice(1));
     draw(node, {
       scales: { x: { time: false, distr: 3, range: () => [1, end] }, y: scale },
-      axes: [
-        logAxis(percentile, { size: 34 }),
-        timeAxis(scale),
-      ],
+      axes: [percentileAxis(end), timeAxis(scale)],
       series: [{ label: "percentile", value: (_, x) => x == null ? "–" : percentile(x) }]
         .concat(trial.spectra.map((s, i) => line(s.operation, i, time, { spanGaps: true, value: atNearest(time) }))),
       hooks: { drawAxes: [shade] },
     }, data);
+  }
+
+  // More lines than this are chosen from the legend.
+  const LINES = 12;
+
+  function arms(home, chart) {
+    const node = card(home, chart.title, chart.about
+      + " Dashed: seen in these trials, and not to be claimed; a line ends with the operations that have a time."
+      + (chart.arms.length > LINES ? ` The first ${LINES} of ${chart.arms.length} are drawn; click names to choose others.` : ""));
+    const end = chart.x.at(-1);
+    // The last place of each line that may be claimed.
+    const claimed = chart.arms.map((arm) => chart.x.findLastIndex((x) => x <= arm.supported));
+    const linear = uPlot.paths.linear();
+    const solid = (last) => (u, i, from, to) => linear(u, i, from, Math.max(from, Math.min(to, last)));
+    const dashed = (u, i) => {
+      const [from, to] = u.series[0].idxs, { ctx, bbox } = u;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.globalAlpha = u.series[i].alpha;
+      ctx.strokeStyle = ink(i - 1);
+      ctx.lineWidth = u.series[i].width * devicePixelRatio;
+      ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+      const path = linear(u, i, Math.max(from, claimed[i - 1]), to);
+      if (path) ctx.stroke(path.stroke);
+      ctx.restore();
+    };
+    const scale = timeScale(chart.arms.map((arm) => arm.ms));
+    const named = (arm, i) => line(arm.arm, i, time,
+      { paths: solid(claimed[i]), show: i < LINES, width: i < COLOURS ? 1.75 : 1 });
+    draw(node, {
+      height: 340,
+      cursor: { drag: { x: true, y: false }, focus: { prox: 24 } },
+      focus: { alpha: 0.25 },
+      scales: { x: { time: false, distr: 3, range: () => [1, end] }, y: scale },
+      axes: [percentileAxis(end), timeAxis(scale)],
+      series: [{ label: "percentile", value: (_, x) => x == null ? "–" : percentile(x) }].concat(chart.arms.map(named)),
+      hooks: { drawSeries: [dashed] },
+    }, [chart.x].concat(chart.arms.map((arm) => arm.ms)));
+  }
+
+  function drawArms() {
+    const home = document.getElementById("arms");
+    if (!home) return;
+    home.replaceChildren();
+    data.arms.forEach((chart) => arms(home, chart));
   }
 
   // Stretches that findings speak of, shaded, each code named once.
@@ -157,7 +210,7 @@
       scales: { x: { time: false }, y: fromZero },
       axes: [seconds(), axis(rate)],
       series: [{ label: "at", value: (_, v) => v == null ? "–" : v + " s" }]
-        .concat(kinds.map((kind, i) => line(kind, i + 1, rate, { paths: bars, fill: palette()[(i + 1) % 5] }))),
+        .concat(kinds.map((kind, i) => line(kind, i + 1, rate, { paths: bars, fill: ink(i + 1) }))),
     }, [trial.t].concat(kinds.map((kind) => trial.failures[kind].map((v) => v || null))));
   }
 
@@ -201,7 +254,7 @@
   function against(home, chart) {
     const node = card(home, "Response time against " + chart.item,
       "By powers of two of the number that answers carried; facts about this sample.");
-    const dots = (label, i) => line(label, i, time, { points: { show: true, size: 7, fill: palette()[i] } });
+    const dots = (label, i) => line(label, i, time, { points: { show: true, size: 7, fill: ink(i) } });
     draw(node, {
       ...againstAxes(chart, timeScale([chart.p50, chart.p95])),
       series: [about, dots("p50", 0), dots("p95", 1),
@@ -213,7 +266,7 @@
     const node = card(home, "Response time against " + chart.item,
       "Over all arms, each point a trial, or a power of two of the number in it. Hollow: the trial is invalid.");
     const dots = (label, i, fill) => line(label, i, time,
-      { paths: () => null, points: { show: true, size: 8, fill: fill ? palette()[i] : undefined } });
+      { paths: () => null, points: { show: true, size: 8, fill: fill ? ink(i) : undefined } });
     const of = (values, valid) => values.map((v, i) => chart.valid[i] === valid ? v : null);
     const shown = [true, false].filter((valid) => chart.valid.includes(valid));
     const both = [["p50", 0], ["p95", 1]];
@@ -239,7 +292,7 @@
       "Each point a trial of the search. Shaded: where the capacity lies.");
     const scale = timeScale([c.p50, c.passed, c.other]);
     const dots = (label, i, fill) => line(label, i, time,
-      { paths: () => null, points: { show: true, size: 8, fill: fill ? palette()[i] : undefined } });
+      { paths: () => null, points: { show: true, size: 8, fill: fill ? ink(i) : undefined } });
     const between = (u) => {
       const end = u.scales.x.max;
       const from = u.valToPos(c.low ?? u.scales.x.min, "x", true), to = u.valToPos(c.high ?? end, "x", true);
@@ -277,6 +330,7 @@
 
   function drawAll() {
     plots.splice(0).forEach(({ plot, observer }) => { observer.disconnect(); plot.destroy(); });
+    drawArms();
     drawShifts();
     drawCurve();
     drawAgainst();

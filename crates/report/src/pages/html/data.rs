@@ -9,7 +9,7 @@ use record::summary::{
 };
 use serde::Serialize;
 
-use super::forest;
+use super::{forest, percentiles};
 use crate::number;
 use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 
@@ -17,6 +17,8 @@ use crate::run_record::{RunRecord, TrialRecord, WindowRow, WindowTimes};
 #[derive(Serialize)]
 struct Data {
     trials: Vec<Charts>,
+    /// Percentiles of all arms.
+    arms: Vec<percentiles::Chart>,
     /// Over all trials of several arms.
     against: Vec<Against>,
     shifts: Vec<ShiftChart>,
@@ -105,7 +107,8 @@ pub fn script(run: &RunRecord) -> String {
         .collect();
     let summary = &run.summary;
     let (against, curve) = (against_over_arms(summary), curve(summary));
-    let data = Data { trials, against, shifts: shifts(summary), curve };
+    let arms = percentiles::charts(run);
+    let data = Data { trials, arms, against, shifts: shifts(summary), curve };
     let json = serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned());
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

@@ -3,9 +3,12 @@
 //!
 //! The look is in `page.html`, `style.css` and `charts.js`, the data of the charts in `data`.
 
+mod axis;
 mod data;
+mod dose;
 mod forest;
 mod key;
+mod percentiles;
 mod scaling;
 
 use std::io::{self, Write};
@@ -38,6 +41,9 @@ struct Page<'a> {
     class: &'static str,
     key: Vec<key::Figure>,
     forest: Option<forest::Forest>,
+    doses: Vec<dose::Chart>,
+    dose_tables: Vec<Table>,
+    percentiles: Vec<Table>,
     comparisons: Vec<Table>,
     capacity: Vec<Table>,
     scalings: Vec<scaling::Chart>,
@@ -91,6 +97,9 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         class,
         key: key::figures(summary),
         forest: forest::plot(summary),
+        doses: dose::charts(summary),
+        dose_tables: tables::dose::tables(summary),
+        percentiles: tables::percentiles::by_arm(run),
         comparisons: tables::comparison::comparisons(summary),
         capacity: tables::capacity::all(summary),
         scalings: scaling::charts(summary),

@@ -7,6 +7,7 @@ use record::summary::{Scaling, Summary};
 use serde::Serialize;
 use stats::capacity::scalability::Model;
 
+use super::axis::{Tick, apart, rounded, step};
 use crate::number::rate;
 use crate::pages::tables;
 
@@ -36,13 +37,6 @@ struct Place {
     value: f64,
     least: f64,
     greatest: f64,
-    text: String,
-}
-
-/// A label.
-#[derive(Debug, Serialize)]
-struct Tick {
-    at: f64,
     text: String,
 }
 
@@ -89,8 +83,12 @@ fn chart(scaling: &Scaling) -> Chart {
             let model = Model { sigma: law.sigma, kappa: law.kappa, lambda: law.lambda };
             line(&axes, &model)
         }),
-        across: apart(ticks),
-        up: apart(steps(most).map(|value| Tick { at: axes.up(value), text: rate(value) })),
+        across: apart(ticks, APART, 0.0),
+        up: apart(
+            steps(most).map(|value| Tick { at: axes.up(value), text: rate(value) }),
+            APART,
+            0.0,
+        ),
     }
 }
 
@@ -105,25 +103,8 @@ fn line(axes: &Axes, model: &Model) -> String {
     path.trim_end().to_owned()
 }
 
-/// Whole multiples of 1, 2 or 5 times a power of ten, from 0, four or five of them.
+/// From 0, four or five of them.
 fn steps(most: f64) -> impl Iterator<Item = f64> {
-    let power = 10_f64.powf((most / 5.0).log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power);
-    let step = step.into_iter().find(|step| most / step <= 5.0).unwrap_or(most);
+    let step = step(most, 5.0);
     (0..=5).map(move |times| f64::from(times) * step).filter(move |value| *value <= most)
-}
-
-/// Without labels that would run into the one before.
-fn apart(ticks: impl Iterator<Item = Tick>) -> Vec<Tick> {
-    let mut kept: Vec<Tick> = Vec::new();
-    for tick in ticks {
-        if kept.last().is_none_or(|last| tick.at - last.at >= APART) {
-            kept.push(tick);
-        }
-    }
-    kept
-}
-
-fn rounded(place: f64) -> f64 {
-    (place * 100.0).round() / 100.0
 }

@@ -2,6 +2,7 @@ use record::summary::Validity;
 
 use super::*;
 use crate::example;
+use crate::run_record::ArmTimes;
 
 /// Start and end tags must match, leaving out what stands in scripts and styles.
 fn assert_well_formed(page: &str) {
@@ -112,6 +113,42 @@ fn comparisons_are_drawn_without_scripts() {
     assert_eq!(body.matches("class=\"dot\"").count(), 12 * 6);
     assert!(body.contains("<h4>messages: 40 against 0</h4>"));
     assert!(body.contains("<b>changed</b> ×1.36"), "{body}");
+}
+
+#[test]
+fn doses_are_drawn_and_told_without_scripts() {
+    let page = render(&example::designed()).unwrap();
+    let body = page.split("<script").next().unwrap();
+    assert_eq!(body.matches("<section class=\"sizes doses\">").count(), 1);
+    assert_eq!(body.matches("<i class=\"none\"").count(), 3, "a panel a metric");
+    assert_eq!(body.matches("<i class=\"point baseline\"").count(), 3);
+    assert_eq!(body.matches("<i class=\"point changed\"").count(), 2 + 3, "of p50 and p99");
+    assert!(
+        body.contains("p50 by messages: 0: baseline; 5: +2.00 % (−0.55 % – +4.45 %), equivalent; ")
+    );
+    assert!(body.contains("<section class=\"table\" id=\"dose\">"));
+    assert!(!render(&example::record()).unwrap().contains("<section class=\"sizes doses\">"));
+}
+
+#[test]
+fn arms_share_a_chart_of_their_percentiles() {
+    let mut run = example::designed();
+    assert!(!render(&run).unwrap().contains("id=\"arms\""), "no times are known");
+    let mut times = stats::Histogram::new(stats::FINE);
+    (1..=1_000).for_each(|ms| times.record(ms * 1_000_000));
+    let of = |arm: &record::summary::Arm| ArmTimes::of(&arm.name, true, &times, 0);
+    run.arms = run.summary.arms.iter().map(of).collect();
+    let page = render(&run).unwrap();
+    assert_well_formed(&page);
+    assert!(page.contains("<div class=\"charts\" id=\"arms\"></div>"));
+    assert!(page.contains("id=\"percentiles-by-arm\""));
+    let chart = &data_of(&run)["arms"][0];
+    let names: Vec<_> = chart["arms"].as_array().unwrap().iter().map(|arm| &arm["arm"]).collect();
+    assert_eq!(names, ["messages=0", "messages=5", "messages=10", "messages=20", "messages=40"]);
+    assert_eq!(
+        chart["arms"][4]["ms"].as_array().unwrap().len(),
+        chart["x"].as_array().unwrap().len()
+    );
 }
 
 fn data_of(run: &RunRecord) -> serde_json::Value {

@@ -130,7 +130,7 @@ fn differs(one: &Comparison) -> bool {
 }
 
 /// In the order of the summary: those of one factor, baseline and stratum together.
-fn grouped(comparisons: &[Comparison]) -> Vec<Vec<&Comparison>> {
+pub(super) fn grouped(comparisons: &[Comparison]) -> Vec<Vec<&Comparison>> {
     let mut groups: Vec<Vec<&Comparison>> = Vec::new();
     for one in comparisons {
         let same = |group: &&mut Vec<&Comparison>| {

@@ -1,17 +1,20 @@
 //! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
 //! the same ones.
 //!
-//! In reading order: [`comparison`] levels held against each other; [`capacity`] a search; [`scaling`] closed loads of
-//! different sizes; [`run`] tables of the whole run; [`accounting`] what became of everything, arm by arm, and
-//! [`observed`] what observers saw, [`parts`] and [`phases`] where the time went, [`work`] what it cost; [`trial`] tables
-//! of one trial; `times` what may be said of response and service time.
+//! In reading order: [`comparison`] levels held against each other, and [`dose`] those that are numbers in their order;
+//! [`percentiles`] of all arms; [`capacity`] a search; [`scaling`] closed loads of different sizes; [`run`] tables of the
+//! whole run; [`accounting`] what became of everything, arm by arm, and [`observed`] what observers saw, [`parts`] and
+//! [`phases`] where the time went, [`work`] what it cost; [`trial`] tables of one trial; `times` what may be said of
+//! response and service time.
 
 pub mod accounting;
 mod arms;
 pub mod capacity;
 pub mod comparison;
+pub mod dose;
 pub mod observed;
 pub mod parts;
+pub mod percentiles;
 pub mod phases;
 pub mod run;
 pub mod scaling;
