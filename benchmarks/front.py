@@ -56,6 +56,17 @@ def wait_for(port, who):
     sys.exit(f"error: {who} does not accept connections")
 
 
+def worker_of(master):
+    """nginx listens before it has its worker; those who look after a cache come later."""
+    children = pathlib.Path(f"/proc/{master.pid}/task/{master.pid}/children")
+    for _ in range(200):
+        if found := children.read_text().split():
+            return int(found[0])
+        time.sleep(0.02)
+    master.terminate()
+    sys.exit("error: nginx has no worker")
+
+
 class Nginx:
     """nginx with one worker on a processor: the upstream, or the proxy before it."""
 
@@ -73,8 +84,7 @@ class Nginx:
         self.child = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-p", folder],
                                       preexec_fn=self.bench.pinned(self.processor))
         wait_for(self.port, "nginx")
-        children = pathlib.Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children")
-        self.pid = int(children.read_text().split()[0])
+        self.pid = worker_of(self.child)
         return self
 
     def __exit__(self, *_):

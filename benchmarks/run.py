@@ -6,10 +6,10 @@ machine hits all of them; what is reported is the ratio pair by pair, as median 
 Results go to benchmarks/results/<date>/: README.md for people, results.json for programs.
 What concerns the registry stands in registry.py and is not pinned; mail beside Postfix stands in mail.py,
 the front beside nginx in front.py, the search service in search.py, not pinned either; the ways of the exchange in
-exchange.py, which pin themselves.
+exchange.py, which pin themselves; the edge beside nginx and h2load in edge.py.
 
-  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search|exchange]
-                 [--peer wrk]
+  benchmarks/run [--rounds 7] [--requests 400000] [--only cpu|schedule|memory|registry|mail|front|search|exchange|edge]
+                 [--peer wrk] [--part origin]
 """
 
 import argparse
@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 
+import edge
 import exchange
 import front
 import mail
@@ -233,6 +234,9 @@ def measure_memory(counts):
 
 
 def version(command, pattern=r"[\d.]+"):
+    # What a part does not need may not be there.
+    if not shutil.which(command[0]):
+        return "none"
     text = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     found = re.search(pattern, text)
     return found.group(0) if found else "?"
@@ -246,7 +250,7 @@ def machine():
         "commit": subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"],
                                  capture_output=True, text=True).stdout.strip(),
         "nginx": version([shutil.which("nginx") or "/usr/sbin/nginx", "-v"], r"nginx/[\d.]+"),
-        "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"]),
+        "wrk": version(["wrk", "-v"], r"wrk \S+"), "h2load": version(["h2load", "--version"], r"nghttp2/[\d.]+"),
         "ab": version(["ab", "-V"], r"Version [\d.]+"),
         "postfix": version([shutil.which("postconf") or "/usr/sbin/postconf", "-h", "mail_version"], r"[\d.]+\d"),
         "nats-server": version([shutil.which("nats-server") or "/usr/sbin/nats-server", "--version"], r"[\d.]+\d"),
@@ -283,6 +287,8 @@ def page(results):
         lines += search.page(results["search"])
     if "exchange" in results:
         lines += exchange.page(results["exchange"])
+    if "edge" in results:
+        lines += edge.page(results["edge"])
     return "\n".join(lines) + "\n"
 
 
@@ -296,8 +302,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--requests", type=int, default=400_000)
-    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail", "front", "search", "exchange"])
+    options.add_argument("--only", choices=["cpu", "schedule", "memory", "registry", "mail", "front", "search", "exchange", "edge"])
     options.add_argument("--peer", help="only this one, such as wrk or \"epoll loop\"")
+    options.add_argument("--part", choices=["origin", "proxy", "http2", "casts", "late"], help="only this one of the edge")
     options.add_argument("--out", type=pathlib.Path)
     asked = options.parse_args()
     if len(PROCESSORS) < 2:
@@ -319,6 +326,8 @@ def main():
         results["search"] = search.measure(sys.modules[__name__], asked.rounds)
     if asked.only in (None, "exchange"):
         results["exchange"] = exchange.measure(sys.modules[__name__], asked.rounds)
+    if asked.only in (None, "edge"):
+        results["edge"] = edge.measure(sys.modules[__name__], asked.rounds, asked.requests, asked.part)
     out = asked.out or HERE / "results" / results["date"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

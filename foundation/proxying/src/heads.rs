@@ -19,7 +19,7 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
 /// Fields of one connection alone, besides those that `Connection` names.
-const HOP_BY_HOP: [HeaderName; 9] = [
+static HOP_BY_HOP: [HeaderName; 9] = [
     KEEP_ALIVE,
     PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION,

@@ -40,7 +40,8 @@ impl Line {
         keep: Keep,
         exchange: &mut Exchange<C>,
     ) -> Result<Answer, Failure> {
-        let prepared = std::mem::replace(&mut self.prepared, Err("nothing was encoded".to_owned()));
+        // An empty text takes no memory.
+        let prepared = std::mem::replace(&mut self.prepared, Err(String::new()));
         let Prepared { head, body } = prepared.map_err(|why| Failure {
             kind: FailureKind::TooLarge,
             detail: format!("the request cannot be sent: {why}"),

@@ -171,8 +171,12 @@ impl<C: Clock, N: Network, D: Driver> Lane<C, N, D> {
         self.exchange.if_late = FailureKind::Timeout;
         let deadline = started_at.saturating_add(brief.timeline.timeout);
         room.watchdog.watch(self.number, &self.seat, deadline);
-        let performing = brief.driver.perform(operation, &mut line.stream, &mut self.exchange);
-        let ended = bounded(room, &self.seat, performing).await;
+        let ended = {
+            // Pinned where it is made: handed over by value it would be copied twice for each operation.
+            let performing =
+                pin!(brief.driver.perform(operation, &mut line.stream, &mut self.exchange));
+            bounded(room, &self.seat, performing).await
+        };
         let outcome = match (ended, self.exchange.settled) {
             (Bounded::Done(outcome), _) => outcome,
             (_, Some(outcome)) => {

@@ -12,7 +12,7 @@ use hyper::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue, VARY, V
 use hyper::http::request;
 
 /// Request headers that upstreams believe, that no proxy before this one is trusted to set, and that are in no key.
-pub(super) const UNKEYED: [HeaderName; 15] = [
+pub(super) static UNKEYED: [HeaderName; 15] = [
     HeaderName::from_static("x-forwarded-port"),
     HeaderName::from_static("x-forwarded-prefix"),
     HeaderName::from_static("x-forwarded-scheme"),
@@ -31,7 +31,7 @@ pub(super) const UNKEYED: [HeaderName; 15] = [
 ];
 
 /// Request headers that this proxy sets for the upstream: what a client says of them is not what the upstream saw.
-const SET_HERE: [HeaderName; 5] = [
+static SET_HERE: [HeaderName; 5] = [
     FORWARDED,
     VIA,
     HeaderName::from_static("x-forwarded-for"),
