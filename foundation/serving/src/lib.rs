@@ -12,7 +12,7 @@
 //! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), a part of it as a process of its own
 //! ([`child`]), what is told ([`ready`], [`metrics`],
 //! [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server over all of it ([`http`]),
-//! with paths as they were meant ([`percent`]).
+//! with paths as they were meant ([`percent`]), and who a server is over TLS ([`tls`]).
 
 pub mod child;
 pub mod error;
@@ -30,4 +30,5 @@ pub mod settings;
 pub mod start;
 pub mod stop;
 pub mod timer;
+pub mod tls;
 pub mod watch;
