@@ -2,10 +2,11 @@
 //! messages that services send about each request.
 //!
 //! In reading order: the [`origin`] serves, waits and fails as recipes say; the [`proxy`] stands
-//! before it; [`cast`] sends messages that nobody waits for and keeps account of each, [`monitor`]
+//! before it, both in the clear or over [`tls`]; [`cast`] sends messages that nobody waits for and keeps account of each, [`monitor`]
 //! receives and counts them.
 
 pub mod cast;
 pub mod monitor;
 pub mod origin;
 pub mod proxy;
+pub mod tls;

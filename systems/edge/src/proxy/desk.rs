@@ -44,8 +44,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub fn new(address: IpAddr) -> Self {
-        Self { address, client: Client::new(address, false) }
+    pub fn new(address: IpAddr, is_secure: bool) -> Self {
+        Self { address, client: Client::new(address, is_secure) }
     }
 }
 

@@ -2,12 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
+mod browser;
 mod circuit;
+mod clients;
 mod collapse;
 mod endings;
+mod floods;
 mod foreign;
+mod frames;
 mod house;
+mod http2;
 mod messages;
+#[path = "../shared/peers.rs"]
+mod peers;
 mod poison;
 mod rules;
 mod served;
+mod session;
