@@ -7,6 +7,8 @@ use hyper::header::HeaderValue;
 /// A client's address and protocol, rendered for the headers of each of its requests.
 #[derive(Debug, Clone)]
 pub struct Client {
+    /// What an address of what it speaks begins with.
+    pub(crate) scheme: &'static str,
     /// For `X-Forwarded-For`.
     pub(crate) address: HeaderValue,
     /// For `X-Forwarded-Proto`.
@@ -27,6 +29,7 @@ impl Client {
         };
         let value = |text: String| HeaderValue::try_from(text).expect("addresses are plain ASCII");
         Self {
+            scheme: protocol,
             address: value(address.to_string()),
             protocol: HeaderValue::from_static(protocol),
             forwarded: value(forwarded),

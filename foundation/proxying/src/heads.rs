@@ -11,6 +11,7 @@ use hyper::{Method, Request, StatusCode, Uri, Version};
 use crate::authority;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::multiplex;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -45,23 +46,40 @@ pub(crate) struct Middle {
     pub via: HeaderValue,
     /// `Via`, for what came in HTTP/1.0.
     pub via_old: HeaderValue,
+    /// `Via`, for what came by HTTP/2.
+    pub via_multiplexed: HeaderValue,
     /// Whether what a client says of others before it is passed on.
     pub trusts_clients: bool,
 }
 
-/// Refuses a request whose head can be understood in two ways or not at all, as [`forward`](crate::Proxy::forward) does;
-/// for whoever answers some requests without forwarding them.
+impl Middle {
+    /// `Via`, for what came so.
+    fn via(&self, version: Version) -> &HeaderValue {
+        match version {
+            Version::HTTP_10 => &self.via_old,
+            Version::HTTP_2 => &self.via_multiplexed,
+            _ => &self.via,
+        }
+    }
+}
+
+/// Refuses a client's request whose head can be understood in two ways or not at all, as
+/// [`forward`](crate::Proxy::forward) does; for whoever answers some requests without forwarding them.
 ///
 /// Errors: [`Failure::Refused`]
-pub fn check<B: Body>(request: &Request<B>) -> Result<(), Failure> {
+pub fn check<B: Body>(client: &Client, request: &Request<B>) -> Result<(), Failure> {
     let refused = |status, reason| Err(Failure::Refused(status, reason));
     let headers = request.headers();
     if *request.method() == Method::CONNECT {
         return refused(StatusCode::NOT_IMPLEMENTED, "tunnels are not offered");
     }
-    let is_new = request.version() == Version::HTTP_11;
-    let sound = host(headers, is_new)
-        .and_then(|()| target(request.method(), request.uri()))
+    let (uri, version) = (request.uri(), request.version());
+    let is_multiplexed = version == Version::HTTP_2;
+    let needs_host = version == Version::HTTP_11 || is_multiplexed && uri.authority().is_none();
+    let frames = if is_multiplexed { multiplex::check(request) } else { Ok(()) };
+    let sound = frames
+        .and_then(|()| host(headers, needs_host))
+        .and_then(|()| target(client, request.method(), uri))
         .and_then(|()| framing(headers));
     if let Err(reason) = sound {
         return refused(StatusCode::BAD_REQUEST, reason);
@@ -91,16 +109,18 @@ fn host(headers: &HeaderMap, needed: bool) -> Result<(), &'static str> {
     }
 }
 
-/// Refuses a target that is none of a path, an address of `http`, and the `*` of `OPTIONS` (RFC 9112 3.2).
-fn target(method: &Method, uri: &Uri) -> Result<(), &'static str> {
+/// Refuses a target that is none of a path, an address of what the client speaks, and the `*` of `OPTIONS` (RFC 9112 3.2).
+fn target(client: &Client, method: &Method, uri: &Uri) -> Result<(), &'static str> {
+    if uri.path() == "*" && *method != Method::OPTIONS {
+        return Err("OPTIONS alone is about *");
+    }
     match (uri.scheme_str(), uri.authority()) {
-        (None, None) if uri.path() == "*" && *method != Method::OPTIONS => {
-            Err("OPTIONS alone is about *")
-        }
         (None, None) => Ok(()),
-        (Some("http"), Some(host)) if authority::split(host.as_str()).is_some() => Ok(()),
-        (Some("http"), _) => {
-            Err("an address has a name or an address of a host, and after a colon a port")
+        (Some(scheme), Some(host)) if scheme == client.scheme => authority::split(host.as_str())
+            .map(drop)
+            .ok_or("an address has a name or an address of a host, and after a colon a port"),
+        _ if client.scheme == "https" => {
+            Err("a target is a path, or an address that begins with https://")
         }
         _ => Err("a target is a path, or an address that begins with http://"),
     }
@@ -121,7 +141,8 @@ fn framing(headers: &HeaderMap) -> Result<(), &'static str> {
 /// Makes of a head that [`check`] let pass what goes on of it, whoever the client is, as
 /// [`forward`](crate::Proxy::forward) does; for whoever judges a request by what the upstream will see of it. What
 /// belongs to the client's connection alone is off, and so are its twins (see [`drop_twins`]); the target has become a
-/// path, and `Host` who is meant, in small letters (RFC 9112 3.2.2).
+/// path, and `Host` who is meant, in small letters (RFC 9112 3.2.2). What came by HTTP/2 is as HTTP/1.1 says it, but for
+/// its version.
 pub fn settle(parts: &mut request::Parts) {
     let headers = &mut parts.headers;
     let is_chunked = headers.contains_key(TRANSFER_ENCODING);
@@ -134,6 +155,9 @@ pub fn settle(parts: &mut request::Parts) {
         let known = [CONTENT_LENGTH, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO];
         known.iter().chain(&HOP_BY_HOP).any(|known| known == name)
     });
+    if parts.version == Version::HTTP_2 {
+        multiplex::join_cookies(headers);
+    }
     let host = match parts.uri.authority() {
         Some(authority) => Some(authority.as_str().as_bytes()),
         None => headers.get(HOST).map(HeaderValue::as_bytes),
@@ -144,7 +168,7 @@ pub fn settle(parts: &mut request::Parts) {
     }
     if parts.uri.authority().is_some() {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-        let path = match path.starts_with('/') {
+        let path = match path.starts_with('/') || path == "*" {
             true => Uri::try_from(path),
             // There may be a query alone.
             false => Uri::try_from(format!("/{path}")),
@@ -168,7 +192,7 @@ pub fn drop_twins(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
 /// Makes a request's head that of the next hop; whether its body waits for `100 Continue`.
 pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Middle) -> bool {
     settle(parts);
-    let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };
+    let via = middle.via(parts.version);
     let expects = parts.headers.contains_key(EXPECT) && parts.version == Version::HTTP_11;
     let headers = &mut parts.headers;
     if !expects {
@@ -229,8 +253,7 @@ pub(crate) fn incoming(parts: &mut response::Parts, middle: &Middle) -> Result<(
         parts.extensions.insert(UntilClose);
     }
     drop_hop_by_hop(&mut parts.headers);
-    let via = if parts.version == Version::HTTP_10 { &middle.via_old } else { &middle.via };
-    append(&mut parts.headers, VIA, via);
+    append(&mut parts.headers, VIA, middle.via(parts.version));
     parts.version = Version::HTTP_11;
     Ok(())
 }

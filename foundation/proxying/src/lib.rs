@@ -1,7 +1,7 @@
 //! A reverse proxy's core: what comes in on one side goes out on the other, within bounds.
 //!
-//! The caller has the server side, on hyper, and hands each request with its streaming body to
-//! [`Proxy::forward`]; it gets an answer with a streaming body, or the [`Failure`] to answer with. Between the
+//! The caller has the server side, on hyper, of HTTP/1.1 or HTTP/2, and hands each request with its streaming body to
+//! [`Proxy::forward`], which asks the upstream over HTTP/1.1; it gets an answer with a streaming body, or the [`Failure`] to answer with. Between the
 //! two lie a pool of kept connections, a bounded queue before it, deadlines, and the rules of RFC 9110 for
 //! whoever stands in the middle.
 //!
@@ -19,7 +19,7 @@
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
 //!
 //! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`]), who asks ([`client`]) and what the
-//! middle does to heads (`heads`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
+//! middle does to heads (`heads`, and for what came by HTTP/2 `multiplex`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
 //! and a client's stream ([`socket`], `scan`).
 
 pub mod answer;
@@ -29,6 +29,7 @@ pub mod client;
 pub mod counts;
 pub mod failure;
 mod heads;
+mod multiplex;
 mod pool;
 pub mod proxy;
 mod scan;

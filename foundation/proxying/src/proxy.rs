@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{EXPECT, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, EXPECT, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request;
 use hyper::{Request, Response};
 use tokio::sync::oneshot;
@@ -41,6 +41,7 @@ impl Upstream {
             host: value(authority(host, port))?,
             via: value(format!("1.1 {via}"))?,
             via_old: value(format!("1.0 {via}"))?,
+            via_multiplexed: value(format!("2.0 {via}"))?,
             trusts_clients: false,
         };
         Some(Self { host: host.to_owned(), port, middle })
@@ -133,7 +134,7 @@ where
     ) -> Result<Response<Answer<B>>, Failure> {
         let begun = Instant::now();
         let deadline = begun + self.bounds.whole;
-        heads::check(&request)?;
+        heads::check(client, &request)?;
         let mut request = self.prepare(begun, client, request).await?;
         let place = self.pool.place(deadline).await?;
         let mut kept = self.pool.take();
@@ -191,6 +192,10 @@ where
             parts.headers.remove(EXPECT);
             Upload::Whole(taken)
         } else {
+            if !parts.headers.contains_key(CONTENT_LENGTH) {
+                // HTTP/2 has no word for it, and hyper would not expect a body of a GET.
+                parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+            }
             let place = self.pool.upload(begun + self.bounds.whole).await?;
             let gate = expects.then(|| gate(&mut parts));
             // What stood still meanwhile did so because of us.

@@ -2,11 +2,17 @@
 //!
 //! hyper takes the first of two equal lengths and prefers chunks to a length, as it may (RFC 9112 6.3), and tells
 //! nobody. Where machines stand in a row, what one of them tolerates another may read differently: such a request is
-//! refused. The scan follows requests and their bodies through the bytes as they come, and spoils the last byte of a
-//! head that it finds guilty, so that hyper answers 400 and closes.
+//! refused. The scan follows requests and their bodies through the bytes as they come, and spoils the colon of a field
+//! that says it a second time, so that hyper, which waits for the whole head, answers 400 and closes. What begins as HTTP/2 is left alone: its frames say
+//! once how long they are.
 
 /// The longest beginning of a line that is looked at.
 const LOOK: usize = 128;
+/// The fields that say where a message ends.
+const LENGTH: &[u8] = b"content-length";
+const CODING: &[u8] = b"transfer-encoding";
+/// What HTTP/2 begins with (RFC 9113 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// How far the bytes of one connection were followed.
 #[derive(Debug, Default)]
@@ -16,6 +22,10 @@ pub(crate) struct Scan {
     line: Vec<u8>,
     /// What the head said of its body.
     said: Said,
+    /// Bytes of [`PREFACE`] so far.
+    greeted: usize,
+    /// Whether the stream began with anything else.
+    is_plain: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -38,6 +48,8 @@ enum At {
     Trailers,
     /// After a head that was spoilt: whatever comes is not read.
     Spoilt,
+    /// After the preface of HTTP/2.
+    Frames,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +61,11 @@ enum After {
 impl Scan {
     /// Follows what came next; what must not be read as a request is spoilt.
     pub fn follow(&mut self, bytes: &mut [u8]) {
+        self.greet(bytes);
         let mut next = 0;
         while next < bytes.len() {
             match self.at {
-                At::Spoilt => return,
+                At::Spoilt | At::Frames => return,
                 At::Bytes(left, after) => {
                     let here = left.min((bytes.len() - next) as u64);
                     // At most as long as the slice.
@@ -65,6 +78,11 @@ impl Scan {
                 }
                 At::Head | At::ChunkSize | At::Trailers => {
                     let byte = bytes[next];
+                    if byte == b':' && self.is_said_again() {
+                        bytes[next] = 0;
+                        self.at = At::Spoilt;
+                        return;
+                    }
                     if byte != b'\n' {
                         if self.line.len() < LOOK {
                             self.line.push(byte);
@@ -81,6 +99,27 @@ impl Scan {
         }
     }
 
+    /// Looks whether the stream begins with the preface; the lines of which it consists are harmless.
+    fn greet(&mut self, bytes: &[u8]) {
+        if self.is_plain || self.at == At::Frames {
+            return;
+        }
+        let expected = &PREFACE[self.greeted..];
+        let here = expected.len().min(bytes.len());
+        self.is_plain = bytes[..here] != expected[..here];
+        self.greeted += here;
+        if !self.is_plain && self.greeted == PREFACE.len() {
+            self.at = At::Frames;
+        }
+    }
+
+    /// Whether the line so far is the name of a field that says where the message ends, and not the first such field.
+    fn is_said_again(&self) -> bool {
+        self.at == At::Head
+            && self.said.lengths + self.said.codings > 0
+            && (self.line.eq_ignore_ascii_case(LENGTH) || self.line.eq_ignore_ascii_case(CODING))
+    }
+
     fn end_line(&mut self) {
         let mut line = std::mem::take(&mut self.line);
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
@@ -90,7 +129,7 @@ impl Scan {
             At::Head => self.said.has_request_line = true,
             At::ChunkSize => self.at = chunk(text),
             At::Trailers if text.is_empty() => self.at = At::Head,
-            At::Trailers | At::Bytes(..) | At::Spoilt => {}
+            At::Trailers | At::Bytes(..) | At::Spoilt | At::Frames => {}
         }
         // Its room is used for the next one.
         line.clear();
@@ -114,12 +153,12 @@ impl Said {
     fn field(&mut self, line: &[u8]) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if name.eq_ignore_ascii_case(b"content-length") {
+        if name.eq_ignore_ascii_case(LENGTH) {
             self.lengths += 1;
             // What is no number hyper refuses.
             self.length =
                 std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+        } else if name.eq_ignore_ascii_case(CODING) {
             self.codings += 1;
         }
     }
@@ -158,6 +197,7 @@ mod tests {
         whole
     }
 
+    /// Each says it the second time in its last field.
     const GUILTY: [&str; 4] = [
         "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
         "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nX: y\r\ncontent-length: 4\r\n\r\n",
@@ -174,10 +214,15 @@ mod tests {
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n2\r\nok\r\n00\r\n\r\n",
     ];
 
+    fn spoilt(guilty: &str) -> String {
+        let (before, after) = guilty.rsplit_once(':').unwrap();
+        format!("{before}\0{after}")
+    }
+
     #[test]
     fn the_guilty_are_spoilt_wherever_they_stand() {
         for guilty in GUILTY {
-            let spoilt = format!("{}\0", &guilty[..guilty.len() - 1]);
+            let spoilt = spoilt(guilty);
             assert_eq!(followed(guilty), spoilt);
             for innocent in INNOCENT {
                 let stream = format!("{innocent}{guilty}rest");
@@ -190,6 +235,20 @@ mod tests {
     fn the_innocent_go_through_one_after_the_other() {
         let all = INNOCENT.concat();
         assert_eq!(followed(&all), all);
+    }
+
+    #[test]
+    fn what_begins_as_http_2_is_left_alone() {
+        let preface = std::str::from_utf8(PREFACE).unwrap();
+        for guilty in GUILTY {
+            let frames = format!("{preface}{guilty}");
+            assert_eq!(followed(&frames), frames);
+            // Nearly, or not from the beginning, is not so.
+            for near in [preface.replace("2.0", "2.1"), format!("\r\n{preface}")] {
+                let expected = format!("{near}{}", spoilt(guilty));
+                assert_eq!(followed(&format!("{near}{guilty}")), expected);
+            }
+        }
     }
 
     #[test]

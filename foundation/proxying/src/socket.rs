@@ -6,8 +6,11 @@
 //! - Closed with bytes on their way to it, the kernel would reset it, and an answer given before the request's end
 //!   might be lost: it takes in what comes for a while after its last word.
 //! - Requests that can be read in two ways are spoilt (see `scan`).
+//!
+//! It may be the kernel's, or whatever the caller speaks over it, such as TLS.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,8 +29,8 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// A stream and whether it ends with a reset.
 #[derive(Debug)]
-pub struct Socket {
-    stream: TcpStream,
+pub struct Socket<S: AsFd = TcpStream> {
+    stream: S,
     is_broken: Arc<AtomicBool>,
     scan: Scan,
     /// Set after the last word: how long to go on reading.
@@ -38,9 +41,9 @@ pub struct Socket {
 #[derive(Debug)]
 pub struct Breaker(Arc<AtomicBool>);
 
-impl Socket {
+impl<S: AsFd> Socket<S> {
     /// A stream and its breaker.
-    pub fn new(stream: TcpStream) -> (Self, Breaker) {
+    pub fn new(stream: S) -> (Self, Breaker) {
         let is_broken = Arc::new(AtomicBool::new(false));
         let breaker = Breaker(Arc::clone(&is_broken));
         (Self { stream, is_broken, scan: Scan::default(), linger: None }, breaker)
@@ -54,7 +57,7 @@ impl Breaker {
     }
 }
 
-impl Drop for Socket {
+impl<S: AsFd> Drop for Socket<S> {
     fn drop(&mut self) {
         if self.is_broken.load(Ordering::Relaxed) {
             // A stream that is gone already needs no reset.
@@ -63,7 +66,7 @@ impl Drop for Socket {
     }
 }
 
-impl AsyncRead for Socket {
+impl<S: AsFd + AsyncRead + Unpin> AsyncRead for Socket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -76,7 +79,7 @@ impl AsyncRead for Socket {
     }
 }
 
-impl AsyncWrite for Socket {
+impl<S: AsFd + AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -13,7 +13,7 @@
 //! ([`child`]), which may be kept alive ([`keeper`]), what is told ([`ready`], [`metrics`],
 //! [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], as [`timing`] tells it,
 //! and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server over all of it ([`http`]),
-//! with paths as they were meant ([`percent`]).
+//! with paths as they were meant ([`percent`]), and who a server is over TLS ([`tls`]).
 
 pub mod child;
 pub mod error;
@@ -33,4 +33,5 @@ pub mod start;
 pub mod stop;
 pub mod timer;
 pub mod timing;
+pub mod tls;
 pub mod watch;

@@ -3,16 +3,14 @@
 //! Renegotiation, which TLS 1.2 had, does not exist here: `rustls` has none. Tickets and early data are off, so that a
 //! handshake is always a whole one.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ProtocolVersion, ServerConfig, SupportedProtocolVersion, version};
+use rustls::{ProtocolVersion, SupportedProtocolVersion, version};
 use serde::Serialize;
 use serving::error::BadOption;
 use serving::settings::Settings;
+use serving::tls::Identity;
 use tokio_rustls::TlsAcceptor;
 
 /// Bytes that a connection's TLS holds, about: two records and the keys.
@@ -53,21 +51,12 @@ impl Tls {
             }
             return None;
         }
-        let (cert, key) = (settings.text("cert", ""), settings.text("key", ""));
+        let identity = Identity::read(settings);
         let min = settings.choice("min_tls", &["1.2", "1.3"], 0);
-        let files = match (cert.is_empty(), key.is_empty()) {
-            (true, true) => None,
-            (false, true) => Some((cert.clone(), cert)),
-            (false, false) => Some((cert, key)),
-            (true, false) => {
-                settings.wrong("key", "without `cert` it proves nothing");
-                return None;
-            }
-        };
-        let made = match files {
+        let made = identity.and_then(|identity| match identity {
             None => Self::self_signed(hostname, min == 1),
-            Some((cert, key)) => Self::from_files(&cert, &key, min == 1),
-        };
+            Some(identity) => Self::new(identity, min == 1),
+        });
         made.map_err(|problem| settings.refuse(problem)).ok()
     }
 
@@ -81,44 +70,27 @@ impl Tls {
         };
         let made = rcgen::generate_simple_self_signed(names).map_err(problem)?;
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-        Self::new(vec![made.cert.der().clone()], key, is_newest_only, "self-signed")
+        let identity = Identity::new(vec![made.cert.der().clone()], key, "self-signed");
+        Self::new(identity, is_newest_only)
     }
 
     /// With the chain and the key out of these PEM files, which may be the same one.
     ///
     /// Errors: of `cert` or `key`
     pub fn from_files(cert: &str, key: &str, is_newest_only: bool) -> Result<Self, BadOption> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(Path::new(cert))
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let chain = chain.map_err(|error| BadOption::of("cert", format!("{cert}: {error}")))?;
-        if chain.is_empty() {
-            return Err(BadOption::of("cert", format!("{cert}: it holds no certificate")));
-        }
-        let private = PrivateKeyDer::from_pem_file(Path::new(key))
-            .map_err(|error| BadOption::of("key", format!("{key}: {error}")))?;
-        Self::new(chain, private, is_newest_only, cert)
+        Self::new(Identity::from_files(cert, key)?, is_newest_only)
     }
 
-    fn new(
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-        is_newest_only: bool,
-        source: &str,
-    ) -> Result<Self, BadOption> {
+    fn new(identity: Identity, is_newest_only: bool) -> Result<Self, BadOption> {
         let both: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
-        let versions = if is_newest_only { &both[..1] } else { both };
-        let certificate = chain[0].clone();
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(versions)
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-            .map_err(|error| BadOption::of("cert", format!("{source}: {error}")))?;
-        config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
-        config.send_tls13_tickets = 0;
+        let certificate = identity.certificate();
         let effective = Effective {
             min_tls: if is_newest_only { "1.3" } else { "1.2" },
-            certificate: source.to_owned(),
+            certificate: identity.source().to_owned(),
         };
+        let mut config = identity.config(if is_newest_only { &both[..1] } else { both })?;
+        config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), effective, certificate })
     }
 

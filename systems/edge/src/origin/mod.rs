@@ -91,7 +91,7 @@ async fn work(
 }
 
 async fn share(configuration: Configuration) -> Result<Shared, ServeError> {
-    let Configuration { recipes, loader, bounds, limits, threads, .. } = configuration;
+    let Configuration { recipes, loader, bounds, limits, tls, threads, .. } = configuration;
     let stopped = |why: String| ServeError::Stopped {
         doing: "load the recipes",
         why,
@@ -106,5 +106,5 @@ async fn share(configuration: Configuration) -> Result<Shared, ServeError> {
     let registry = Registry::default();
     let open = registry.gauge("http_connections", "Open connections.");
     let tallies = (0..threads).map(|_| Tally::default()).collect();
-    Ok(Shared { book, tallies, beginning: loaded, bounds, loader, limits, registry, open })
+    Ok(Shared { book, tallies, beginning: loaded, bounds, loader, limits, tls, registry, open })
 }

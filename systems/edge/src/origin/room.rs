@@ -18,6 +18,7 @@ use super::book::{Book, Bounds, Loaded, Route, World};
 use super::draws::Draws;
 use super::fetch::Loader;
 use super::tally::{NOWHERE, Tally};
+use crate::tls::Tls;
 
 /// The header that says which swap brought the recipe of an answer.
 pub const GENERATION: HeaderName = HeaderName::from_static("x-origin-generation");
@@ -45,6 +46,8 @@ pub struct Shared {
     pub loader: Loader,
     /// Of connections and times.
     pub limits: Limits,
+    /// What clients speak over, if it is TLS.
+    pub tls: Option<Tls>,
     /// What `/metrics` tells beside times.
     pub registry: Registry,
     /// Connections of all workers.

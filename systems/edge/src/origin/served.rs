@@ -76,6 +76,11 @@ impl Served {
         Self { length: bytes.len() as u64, left: bytes, pace: None, end: None }
     }
 
+    /// The same without a byte of it, for whoever asked for the head alone.
+    pub fn silent(self) -> Self {
+        Self { left: Bytes::new(), pace: None, end: None, ..self }
+    }
+
     /// The same at so many bytes a second.
     pub fn held_back(self, bytes_per_second: u64, timer: &Timer) -> Self {
         let begun_ns = now_ns();

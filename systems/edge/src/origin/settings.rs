@@ -13,6 +13,7 @@ use super::fetch::Loader;
 use super::recipe::{self, Recipe};
 use super::trust::Trust;
 use super::welcome;
+use crate::tls::Tls;
 
 /// The settings of `origin`.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct Configuration {
     pub bounds: Bounds,
     /// Of connections and times.
     pub limits: Limits,
+    /// None where clients speak in the clear.
+    pub tls: Option<Tls>,
     /// Workers.
     pub threads: usize,
 }
@@ -54,6 +57,7 @@ pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
             payloads: most_together,
         },
         limits: Limits::read(&settings),
+        tls: Tls::read(&settings),
         threads: settings.count("threads", processors, 1..=1_024) as usize,
     };
     settings.finish("the origin")?;
@@ -100,6 +104,7 @@ impl Configuration {
             "max_payloads_bytes": self.bounds.payloads,
             "max_routes": self.bounds.routes,
             "limits": self.limits,
+            "cert": self.tls.as_ref().map(Tls::certificate),
             "threads": self.threads,
             "version": env!("CARGO_PKG_VERSION"),
         })
@@ -142,6 +147,8 @@ mod tests {
         );
         let told = sentences(&Options::default().with("ca", "/no/such/file.pem"));
         assert!(told[0].starts_with("ca: /no/such/file.pem: "), "{told:?}");
+        let told = sentences(&Options::default().with("cert", "/no/such/file.pem"));
+        assert!(told[0].starts_with("cert: /no/such/file.pem: "), "{told:?}");
         let told = sentences(&Options::default().with("recipe", "/no/such/file.json"));
         assert!(told[0].starts_with("recipe: cannot read /no/such/file.json: "), "{told:?}");
     }

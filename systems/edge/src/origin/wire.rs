@@ -2,27 +2,27 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
-use tokio::net::TcpStream;
 
 use super::served::Fate;
 use super::timeline::End;
+use crate::tls::Stream;
 
 /// A stream with its fate.
 #[derive(Debug)]
 pub struct Wire {
-    stream: TokioIo<TcpStream>,
+    stream: TokioIo<Stream>,
     fate: Fate,
 }
 
 impl Wire {
     /// A stream that meets this fate.
-    pub fn new(stream: TcpStream, fate: Fate) -> Self {
+    pub fn new(stream: Stream, fate: Fate) -> Self {
         Self { stream: TokioIo::new(stream), fate }
     }
 
@@ -61,8 +61,9 @@ impl Write for Wire {
 
     /// Called when nothing is left to be written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.meet()?;
-        Pin::new(&mut self.stream).poll_flush(context)
+        // Over TLS what was written may not be with the kernel yet.
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        Poll::Ready(self.meet())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

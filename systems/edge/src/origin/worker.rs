@@ -27,10 +27,11 @@ use tokio::task::JoinSet;
 
 use super::admin;
 use super::room::{HTML, JSON, Room, Shared};
-use super::served::Fate;
+use super::served::{Fate, Served};
 use super::simulation::{Answer, simulate, told};
 use super::tally::{self, Came};
 use super::wire::Wire;
+use crate::tls::Stream;
 
 /// hyper refuses smaller read buffers.
 const SMALLEST_BUFFER: usize = 8_192;
@@ -113,6 +114,11 @@ async fn converse(stream: TcpStream, seat: Seat, mut stop: Stop) {
     let _ = stream.set_nodelay(true);
     // An answer that nobody reads would keep its connection and its bytes for ever.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
+    let opened = tokio::select! {
+        opened = Stream::open(stream, room.shared.tls.as_ref(), limits.read_time()) => opened,
+        () = stop.pulled() => return,
+    };
+    let Ok(stream) = opened else { return };
     let fate = Fate::of_connection();
     let asked = Rc::new(Cell::new(false));
     let wire = Wire::new(stream, fate.clone());
@@ -145,7 +151,7 @@ async fn converse(stream: TcpStream, seat: Seat, mut stop: Stop) {
     }
 }
 
-/// HTTP/1.1, and HTTP/2 with prior knowledge.
+/// HTTP/1.1, and HTTP/2, as the first bytes say.
 fn builder(limits: &Limits) -> auto::Builder<OnThisThread> {
     let mut builder = auto::Builder::new(OnThisThread);
     builder
@@ -173,6 +179,13 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for OnThisThread {
 }
 
 async fn answer(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
+    // Over HTTP/1.1 hyper sees to it.
+    let is_silent = request.version() == Version::HTTP_2 && request.method() == Method::HEAD;
+    let answer = reply(room, request, fate).await?;
+    Ok(if is_silent { answer.map(Served::silent) } else { answer })
+}
+
+async fn reply(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
     let fate = if request.version() == Version::HTTP_2 { &Fate::Stream } else { fate };
     let path = request.uri().path();
     if admin::below(path).is_some() {

@@ -46,8 +46,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub fn new(address: IpAddr) -> Self {
-        Self { address, client: Client::new(address, false) }
+    pub fn new(address: IpAddr, is_secure: bool) -> Self {
+        Self { address, client: Client::new(address, is_secure) }
     }
 }
 
@@ -172,7 +172,7 @@ impl Desk {
             return Served::words(words(StatusCode::LOOP_DETECTED, text));
         }
         // Nothing stored answers what cannot be understood; the core refuses it as it is, and counts.
-        let is_sound = proxying::check(&request).is_ok();
+        let is_sound = proxying::check(&peer.client, &request).is_ok();
         let (mut parts, body) = request.into_parts();
         if is_sound {
             key::strip(&mut parts);

@@ -1,4 +1,4 @@
-//! The proxy: HTTP/1.1 in, pooled HTTP/1.1 out, and a cache between the two.
+//! The proxy: HTTP/1.1 and HTTP/2 in, in the clear or over TLS, pooled HTTP/1.1 out, and a cache between the two.
 //!
 //! What the cache does is RFC 9111 (freshness, validation, `Vary`, invalidation) and RFC 5861 (`stale-if-error`): see
 //! `policy` for what is stricter here. Equal requests at the same time are asked for once. A route whose upstream fails
@@ -7,18 +7,21 @@
 //!
 //! Paths under `/_proxy/` are the proxy's own (`healthz`, `metrics`) and are not passed on.
 //!
-//! Not here: TLS, HTTP/2, choosing among upstreams, storing on disk, ranges of what is stored (they go to the
+//! Not here: TLS or HTTP/2 to the upstream, choosing among upstreams, storing on disk, ranges of what is stored (they go to the
 //! upstream), conditions for writing.
 //!
 //! In reading order: `settings`; the pure parts: what is said (`directives`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
 //! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
 //! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
-//! monitor); and the server.
+//! monitor); the answer as it is given
+//! (`delivery`) in streams (`streams`) of a client's connection (`conversation`); and the server.
 
 mod asked;
 mod breaker;
 mod condition;
+mod conversation;
+mod delivery;
 mod desk;
 mod directives;
 mod flights;
@@ -32,6 +35,7 @@ mod routes;
 mod server;
 mod settings;
 mod store;
+mod streams;
 mod tally;
 mod times;
 

@@ -2,27 +2,22 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use proxying::Socket;
 use serving::error::ServeError;
-use serving::limits::Limits;
 use serving::listener;
 use serving::metrics::Counter;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::start::{self, Announce, System};
 use serving::stop::Stop;
-use socket2::SockRef;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Peer};
+use super::conversation::{Door, Guest, converse};
+use super::desk::Desk;
 use super::log::{self, Log, Writer};
 use super::settings::{self, Configuration};
 use super::tally::{Place, Tally};
@@ -89,7 +84,18 @@ pub(crate) async fn serve(
     let desk = Arc::new(Desk::new(configuration, Arc::clone(&tally), log));
     announce();
     let limits = configuration.limits;
-    let served = accept(listener, Arc::clone(&desk), limits, &tally, stop).await;
+    let (held, mut all_gone) = mpsc::channel(1);
+    let door = Door {
+        desk: Arc::clone(&desk),
+        tls: configuration.tls.clone(),
+        limits,
+        streams: configuration.streams,
+        tally,
+        held,
+    };
+    let served = accept(listener, Arc::new(door), stop).await;
+    // Streams are tasks of their own, which end with their connections.
+    all_gone.recv().await;
     desk.finish(limits.drain()).await;
     // The log is at its end once nobody can write to it.
     drop(desk);
@@ -101,14 +107,9 @@ pub(crate) async fn serve(
 
 /// Accepts until stopped, then finishes what is under way within the time for it. Beyond the most clients, one more is
 /// closed at once.
-async fn accept(
-    listener: StdListener,
-    desk: Arc<Desk>,
-    limits: Limits,
-    tally: &Tally,
-    mut stop: Stop,
-) -> io::Result<()> {
+async fn accept(listener: StdListener, door: Arc<Door>, mut stop: Stop) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
+    let (limits, tally) = (door.limits, &door.tally);
     let mut talks = JoinSet::new();
     loop {
         tokio::select! {
@@ -116,9 +117,9 @@ async fn accept(
             Some(_) = talks.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => match Place::take(&tally.clients, limits.max_connections) {
-                    Some(guest) => {
-                        let guest = Guest { stream, address, _place: guest };
-                        talks.spawn(converse(guest, Arc::clone(&desk), limits, stop.clone()));
+                    Some(place) => {
+                        let guest = Guest { stream, address, place };
+                        talks.spawn(converse(guest, Arc::clone(&door), stop.clone()));
                     }
                     None => tally.turned_away.one(),
                 },
@@ -132,39 +133,4 @@ async fn accept(
     // What is still under way after the bound is cut off.
     talks.shutdown().await;
     Ok(())
-}
-
-/// A client's connection among those that are open.
-struct Guest {
-    stream: TcpStream,
-    address: SocketAddr,
-    _place: Place,
-}
-
-/// One client, as long as it stays.
-async fn converse(guest: Guest, desk: Arc<Desk>, limits: Limits, mut stop: Stop) {
-    let Guest { stream, address, _place } = guest;
-    // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
-    let _ = stream.set_nodelay(true);
-    // An answer that nobody reads would keep its connection for ever.
-    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
-    let (socket, breaker) = Socket::new(stream);
-    let peer = Peer::new(address.ip());
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle())
-        .max_buf_size(limits.max_head_bytes as usize)
-        .serve_connection(TokioIo::new(socket), service_fn(|request| desk.answer(&peer, request)));
-    let mut connection = pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.pulled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    // A user of hyper's is the answer's body, which broke off.
-    if ended.is_err_and(|error| error.is_user()) {
-        breaker.break_off();
-    }
 }

@@ -15,6 +15,7 @@ use super::log::Target;
 use super::messages;
 use super::policy;
 use crate::cast::{self, Address};
+use crate::tls::Tls;
 
 /// What proxies are called in `Via`, each with a number of its own behind it.
 const NAME: &str = "edge-proxy";
@@ -51,8 +52,12 @@ pub(crate) struct Configuration {
     /// Where requests go.
     pub upstream: Upstream,
     pub bounds: Bounds,
-    /// What clients may take: connections, bytes of a head, time without a request, time to drain.
+    /// What clients may take: connections, bytes of a head, time without a request, to take an answer, to drain.
     pub limits: Limits,
+    /// None where clients speak in the clear.
+    pub tls: Option<Tls>,
+    /// Streams of a client's connection at a time.
+    pub streams: u32,
     pub threads: usize,
     /// Requests under way at most.
     pub in_flight: u64,
@@ -83,6 +88,8 @@ pub(crate) fn read_among(settings: &Settings<'_>) -> Configuration {
         upstream,
         bounds: bounds(settings, &limits),
         limits,
+        tls: Tls::read(&settings),
+        streams: settings.count("streams", 256, 1..=65_536) as u32,
         threads: settings.count("threads", 1, 1..=1024) as usize,
         in_flight: settings.count("in_flight", 4096, 1..=u64::MAX),
         caching: caching(settings),
@@ -107,6 +114,7 @@ fn limits(settings: &Settings<'_>) -> Limits {
         max_connections: settings.count("max_connections", default.max_connections, 1..=u64::MAX),
         max_head_bytes: settings.size("max_head", default.max_head_bytes).max(8 << 10),
         idle_ns: settings.positive_time("idle", default.idle_ns),
+        read_ns: settings.positive_time("read", default.read_ns),
         drain_ns: settings.time("drain", default.drain_ns),
         ..default
     }
@@ -277,7 +285,10 @@ impl Configuration {
             "whole_ns": nanoseconds(bounds.whole),
             "max_connections": limits.max_connections,
             "max_head_bytes": limits.max_head_bytes,
+            "streams": self.streams,
+            "cert": self.tls.as_ref().map(Tls::certificate),
             "idle_ns": limits.idle_ns,
+            "read_ns": limits.read_ns,
             "drain_ns": limits.drain_ns,
             "open_files": limits::open_files(),
             "version": env!("CARGO_PKG_VERSION"),

@@ -73,6 +73,8 @@ pub(super) struct Tally {
     pub shed: Counter,
     pub broken_circuits: Counter,
     pub turned_away: Counter,
+    pub failed_handshakes: Counter,
+    pub given_up_streams: Counter,
     pub lost_lines: Counter,
     pub clients: Gauge,
     pub under_way: Gauge,
@@ -132,6 +134,14 @@ impl Tally {
             turned_away: counter(
                 "proxy_turned_away_total",
                 "Connections closed at once because too many were open.",
+            ),
+            failed_handshakes: counter(
+                "proxy_tls_failures_total",
+                "Connections closed as their TLS handshake failed or took too long.",
+            ),
+            given_up_streams: counter(
+                "proxy_streams_given_up_total",
+                "Streams of HTTP/2 reset as their client took nothing of an answer.",
             ),
             lost_lines: counter("proxy_log_lost_total", "Lines that the access log has lost."),
             clients: gauge("proxy_clients", "Connections of clients open now."),

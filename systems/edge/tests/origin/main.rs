@@ -3,10 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
 mod administration;
+mod clients;
 mod faults;
 mod http2;
 mod language;
 mod limits;
+#[path = "../shared/peers.rs"]
+mod peers;
 mod swaps;
 
 use std::io::{Read, Write};

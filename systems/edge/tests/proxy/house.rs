@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use serving::error::ServeError;
 use serving::options::Options;
+use serving::start::System;
 use serving::stop::{Stop, Stopper};
 
 /// A test that waits longer than this waits for what does not come.
@@ -32,10 +33,15 @@ impl House {
         for (key, value) in settings {
             options = options.with(key, *value);
         }
+        Self::serve(&edge::proxy::SYSTEM, options)
+    }
+
+    /// Any system.
+    pub fn serve(system: &'static System, options: Options) -> Self {
         let (stopper, stop) = Stop::pair();
         let (sender, ready) = mpsc::channel();
         let served = thread::spawn(move || {
-            edge::proxy::SYSTEM.serve_until(&options, stop, |ready| {
+            system.serve_until(&options, stop, |ready| {
                 sender.send(serde_json::to_value(ready).unwrap()).unwrap();
             })
         });

@@ -3,13 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
 mod blocked;
+mod browser;
 mod circuit;
+mod clients;
 mod collapse;
 mod endings;
+mod floods;
 mod foreign;
+mod frames;
 mod house;
+mod http2;
 mod messages;
+#[path = "../shared/peers.rs"]
+mod peers;
 mod poison;
 mod rules;
 mod served;
 mod times;
+mod session;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::house::{House, Upstream, answer, ask, request};
 
 /// An upstream that repeats what it was asked, and says that it may be stored.
-fn mirror() -> Upstream {
+pub fn mirror() -> Upstream {
     Upstream::new(|head, _| {
         let body = head.replace("\r\n", "\n");
         let length = body.len();
@@ -17,33 +17,33 @@ fn mirror() -> Upstream {
     })
 }
 
+/// What upstreams believe of clients, and is in no key.
+pub const UNKEYED: [&str; 19] = [
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Forwarded-Port",
+    "X-Forwarded-Prefix",
+    "X-Forwarded-Scheme",
+    "X-Forwarded-Server",
+    "X-Forwarded-SSL",
+    "Forwarded",
+    "X-Host",
+    "X-HTTP-Host-Override",
+    "X-HTTP-Method",
+    "X-HTTP-Method-Override",
+    "X-Method-Override",
+    "X-Original-Host",
+    "X-Original-URL",
+    "X-Rewrite-URL",
+    "X-Real-IP",
+    "Front-End-Https",
+];
+
 #[test]
 fn headers_that_are_in_no_key_do_not_reach_the_upstream() {
     let house = House::before(mirror().address);
-    for (number, name) in [
-        "X-Forwarded-For",
-        "X-Forwarded-Host",
-        "X-Forwarded-Proto",
-        "X-Forwarded-Port",
-        "X-Forwarded-Prefix",
-        "X-Forwarded-Scheme",
-        "X-Forwarded-Server",
-        "X-Forwarded-SSL",
-        "Forwarded",
-        "X-Host",
-        "X-HTTP-Host-Override",
-        "X-HTTP-Method",
-        "X-HTTP-Method-Override",
-        "X-Method-Override",
-        "X-Original-Host",
-        "X-Original-URL",
-        "X-Rewrite-URL",
-        "X-Real-IP",
-        "Front-End-Https",
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (number, name) in UNKEYED.iter().enumerate() {
         let first = house.ask(&format!("GET /{number}|{name}: evil.example"));
         assert!(!first.body.contains("evil"), "{name}: {}", first.body);
         let second = house.ask(&format!("GET /{number}"));

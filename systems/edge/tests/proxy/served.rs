@@ -56,7 +56,9 @@ fn every_setting_is_read_back() {
         ("whole", "6s"),
         ("max_connections", "8"),
         ("max_head", "32KiB"),
+        ("streams", "10"),
         ("idle", "9s"),
+        ("read", "7s"),
         ("drain", "1s"),
     ];
     let upstream = Upstream::always("200|=one");
@@ -79,6 +81,7 @@ fn every_setting_is_read_back() {
             "connections": 10, "queue": 7, "queue_wait_ns": seconds(2), "upstream_idle_ns": seconds(3),
             "connect_ns": seconds(4), "first_byte_ns": seconds(5), "whole_ns": seconds(6),
             "max_connections": 8, "max_head_bytes": 32_768, "idle_ns": seconds(9), "drain_ns": seconds(1),
+            "streams": 10, "cert": null, "read_ns": seconds(7),
         })
     );
     assert_eq!(house.ready["system"], "proxy");
@@ -104,6 +107,8 @@ fn bad_settings_are_told_all_at_once() {
             .with("routes", "a,/b")
             .with("collapse", 5)
             .with("cast_messages", 10)
+            .with("streams", 0)
+            .with("key", "/nowhere/at/all")
             .with("colour", "red"),
     );
     for part in [
@@ -114,6 +119,8 @@ fn bad_settings_are_told_all_at_once() {
         "routes: expected prefixes",
         "collapse: expected a time such as 1ms",
         "cast_messages: goes with cast_to",
+        "streams: expected a whole number from 1 to 65536",
+        "key: without `cert` it proves nothing",
         "colour: no setting of proxy",
     ] {
         assert!(told.contains(part), "{part} is not in {told}");
