@@ -84,10 +84,35 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "exchange" => Tells { parts: exchange::front::PARTS.to_vec(), ..Tells::default() },
         _ => return None,
     };
-    Some(tells)
+    Some(Tells { listening: listening(system, set), processes: processes(system, set), ..tells })
 }
 
-/// Serves until SIGTERM or SIGINT.
+/// The addresses in its ready line.
+fn listening(system: &str, set: &BTreeMap<String, String>) -> Vec<&'static str> {
+    match system {
+        "truth" => vec!["http", "control"],
+        "mail" if set.contains_key("smtps") => vec!["http", "smtp", "smtps"],
+        "mail" => vec!["http", "smtp"],
+        "search" => vec!["http", "gateway"],
+        "exchange" => vec!["http", "producer", "unix", "shm"],
+        "exchange-producer" => vec!["http", "unix", "shm"],
+        "monitor" => vec!["http", "casts"],
+        _ => vec!["http"],
+    }
+}
+
+/// The processes in its ready line, beside its own.
+fn processes(system: &str, set: &BTreeMap<String, String>) -> Vec<&'static str> {
+    let given = |key: &str| set.get(key).is_some_and(|text| !text.is_empty());
+    match system {
+        "search" if given("front") && set["front"] != "direct" => vec!["front"],
+        // Where it is told of one that runs already, it starts none.
+        "exchange" if !["http", "unix", "shm"].into_iter().any(given) => vec!["producer"],
+        _ => Vec::new(),
+    }
+}
+
+/// Serves until SIGTERM, SIGINT or SIGHUP.
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let refused = |error: &ServeError| refused(&args.system, error);
     let options = Options::parse(Some(&args.listen), &args.set)

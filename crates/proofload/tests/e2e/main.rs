@@ -30,3 +30,4 @@ mod secrets;
 mod stalls;
 mod steadiness;
 mod systems;
+mod told;
