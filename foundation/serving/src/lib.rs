@@ -10,7 +10,7 @@
 //!
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
 //! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), a part of it as a process of its own
-//! ([`child`]), what is told ([`ready`], [`metrics`],
+//! ([`child`]) and what that leaves behind ([`orphans`]), what is told ([`ready`], [`metrics`],
 //! [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server over all of it ([`http`]),
 //! with paths as they were meant ([`percent`]).
 
@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod nonce;
 pub mod observed;
 pub mod options;
+pub mod orphans;
 pub mod percent;
 pub mod quantity;
 pub mod ready;

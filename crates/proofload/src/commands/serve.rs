@@ -7,6 +7,7 @@ use plan::diagnostic::near_miss;
 use plan::experiment::{BadSetting, Tells, Wrong};
 use serving::error::{BadOption, Kind, ServeError};
 use serving::options::Options;
+use serving::orphans;
 use serving::ready::Ready;
 use serving::start::System;
 
@@ -124,7 +125,10 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
             .hint(format!("{near}the bundled ones are: {}", NAMES.join(", "))));
     };
     take_name(system.name);
-    system.serve(&options, announce).map_err(|error| refused(&error))?;
+    orphans::adopt();
+    let served = system.serve(&options, announce);
+    orphans::end();
+    served.map_err(|error| refused(&error))?;
     Ok(Exit::Passed)
 }
 
