@@ -1,14 +1,14 @@
-//! Ctrl-C and SIGTERM become a wish to stop; the record stays whole.
+//! Ctrl-C, SIGTERM and the closing of the terminal become a wish to stop; the record stays whole.
 
 use std::io;
 use std::thread;
 
 use engine::StopSignal;
-use tokio::signal::unix::{SignalKind, signal};
+use serving::stop::Signals;
 
 use crate::message::Problem;
 
-/// Turns every SIGINT and SIGTERM from now on into one request of the signal returned.
+/// Turns each of these signals from now on into one request of the one returned.
 ///
 /// Errors: the handlers cannot be installed
 pub fn listen() -> Result<StopSignal, Problem> {
@@ -18,18 +18,16 @@ pub fn listen() -> Result<StopSignal, Problem> {
 fn install() -> io::Result<StopSignal> {
     let stop = StopSignal::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let (mut interrupts, mut terminations) = {
+    let mut signals = {
         let _inside = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+        Signals::listen()?
     };
     let wish = stop.clone();
     thread::Builder::new().name("signals".into()).spawn(move || {
         runtime.block_on(async move {
             loop {
-                tokio::select! {
-                    _ = interrupts.recv() => wish.request(),
-                    _ = terminations.recv() => wish.request(),
-                }
+                signals.next().await;
+                wish.request();
             }
         });
     })?;

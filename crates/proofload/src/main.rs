@@ -21,6 +21,7 @@ mod redaction;
 mod searching;
 mod trying;
 
+use std::io::{Write, stderr};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
     let exit = match outcome {
         Ok(Ok(exit)) => exit,
         Ok(Err(problem)) => {
-            eprintln!("{problem}");
+            // Where the terminal is gone there is nobody to tell.
+            let _ = writeln!(stderr(), "{problem}");
             problem.exit
         }
         Err(_) => Exit::Bug,

@@ -59,6 +59,8 @@ pub struct Summary {
 pub enum Judgement {
     /// Every criterion was met.
     Pass,
+    /// Nothing was asked: there was no criterion. Of a run alone.
+    Measured,
     /// A criterion was missed.
     Fail,
     /// The data cannot decide.

@@ -169,7 +169,10 @@ pub const GLOSSARY: &[Entry] = &[
         "look",
         "An instant at which an adaptive measure phase (`--adaptive`) may end, if its intervals are narrow enough by then.",
     ),
-    entry("verdict", "The answer of a run: pass, fail, inconclusive or invalid."),
+    entry(
+        "verdict",
+        "The answer of a run: pass, fail, inconclusive or invalid; measured where no criterion was set.",
+    ),
     entry(
         "grade",
         "What may be claimed of a quantile: supported (ten effective tail events or more), indicative (three to ten, or fewer than 16 windows), refused (fewer).",

@@ -168,12 +168,7 @@ fn facts(
     in_flight: InFlight,
 ) -> Trial {
     let arm = &plan.arms[planned.arm];
-    let open = matches!(arm.load.model, plan::load::Model::Open { .. });
     let length = phases.measure_to - phases.measure_from;
-    let users = match arm.load.model {
-        plan::load::Model::Users { users, .. } => Some(users),
-        _ => None,
-    };
     Trial {
         index: planned.index,
         block: planned.block,
@@ -182,19 +177,7 @@ fn facts(
         arm: arm.name.clone(),
         started_at: "2026-11-21T07:30:05Z".into(),
         window_ns: phases.window,
-        load: Load {
-            model: match users {
-                Some(_) => Model::Users,
-                None if open => Model::Open,
-                None => Model::Closed,
-            },
-            arrivals: open.then(|| "constant".into()),
-            offered_rate: None,
-            connections: arm.load.connections,
-            streams: None,
-            users,
-            workers: 1,
-        },
+        load: load(&arm.load),
         timeout_ns: 30 * SECOND,
         think_mean_ns: None,
         phases: Phases { measure_ns: length, ..Phases::default() },
@@ -220,6 +203,23 @@ fn facts(
         early_end: None,
         faults: Vec::new(),
         confidence: stats::quantile::CONFIDENCE,
+    }
+}
+
+fn load(planned: &plan::load::Load) -> Load {
+    let (model, users) = match planned.model {
+        plan::load::Model::Users { users, .. } => (Model::Users, Some(users)),
+        plan::load::Model::Open { .. } => (Model::Open, None),
+        plan::load::Model::Closed => (Model::Closed, None),
+    };
+    Load {
+        model,
+        arrivals: (model == Model::Open).then(|| "constant".into()),
+        offered_rate: None,
+        connections: planned.connections,
+        streams: None,
+        users,
+        workers: 1,
     }
 }
 

@@ -18,7 +18,7 @@
 //!
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
 //!
-//! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`]), who asks ([`client`]) and what the
+//! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`], [`upstream`]), who asks ([`client`]) and what the
 //! middle does to heads (`heads`, and for what came by HTTP/2 `multiplex`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
 //! and a client's stream ([`socket`], `scan`).
 
@@ -35,6 +35,7 @@ pub mod proxy;
 mod scan;
 pub mod socket;
 mod upload;
+pub mod upstream;
 mod wire;
 
 pub use answer::Answer;
@@ -43,5 +44,6 @@ pub use client::Client;
 pub use counts::Counts;
 pub use failure::Failure;
 pub use heads::{UntilClose, check, drop_twins, settle};
-pub use proxy::{Proxy, Upstream};
+pub use proxy::Proxy;
 pub use socket::Socket;
+pub use upstream::Upstream;

@@ -19,58 +19,10 @@ use crate::failure::Failure;
 use crate::heads::{self, Middle};
 use crate::pool::{Connection, Pool};
 use crate::upload::{self, Gate, Progress, Stream, Upload};
+use crate::upstream::Upstream;
 
 /// An upstream that says neither `100 Continue` nor its answer gets the body after this long.
 const EXPECTATION: Duration = Duration::from_secs(1);
-
-/// Where requests go, and how whoever sends them there is called.
-#[derive(Debug, Clone)]
-pub struct Upstream {
-    host: String,
-    port: u16,
-    middle: Middle,
-}
-
-impl Upstream {
-    /// An upstream by name or address (one of IPv6 without brackets) and port; `via` is the proxy's name, a token.
-    ///
-    /// Errors: `None` where one of the names cannot stand in a header
-    pub fn new(host: &str, port: u16, via: &str) -> Option<Self> {
-        let value = |text: String| HeaderValue::try_from(text).ok();
-        let middle = Middle {
-            host: value(authority(host, port))?,
-            via: value(format!("1.1 {via}"))?,
-            via_old: value(format!("1.0 {via}"))?,
-            via_multiplexed: value(format!("2.0 {via}"))?,
-            trusts_clients: false,
-        };
-        Some(Self { host: host.to_owned(), port, middle })
-    }
-
-    /// Whether `Forwarded` and its kin are believed and added to, or replaced, as at first.
-    pub fn trusting(mut self, trusts_clients: bool) -> Self {
-        self.middle.trusts_clients = trusts_clients;
-        self
-    }
-
-    /// Whether it is so.
-    pub fn trusts_clients(&self) -> bool {
-        self.middle.trusts_clients
-    }
-
-    /// Host and port as in a URL.
-    pub fn authority(&self) -> String {
-        authority(&self.host, self.port)
-    }
-}
-
-fn authority(host: &str, port: u16) -> String {
-    match (host.contains(':'), port) {
-        (true, port) => format!("[{host}]:{port}"),
-        (false, 80) => host.to_owned(),
-        (false, port) => format!("{host}:{port}"),
-    }
-}
 
 /// A proxy before one upstream. Clones share their connections; use it on one runtime.
 pub struct Proxy<B: Send + 'static = Incoming> {

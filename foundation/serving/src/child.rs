@@ -4,7 +4,7 @@
 //! of this process. For that it is started by a few lines of shell that leave a watcher behind in its process group: it
 //! waits on a pipe whose other end only this process has, and ends the group once that is gone.
 //!
-//! Not here: which part that is, and whether it is started again.
+//! Not here: which part that is, whether it is started again, and what it started that left its group (see `orphans`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpgid,
+};
 use serde_json::Value;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -155,7 +157,10 @@ impl Running {
     fn collect(&mut self) -> Option<ExitStatus> {
         let mut child = self.child.take()?;
         let _ = kill_process_group(self.group, Signal::KILL);
-        child.wait().ok()
+        let status = child.wait().ok();
+        // Its watcher, where orphans come to this process (see `orphans`).
+        while matches!(waitpgid(self.group, WaitOptions::empty()), Ok(Some(_))) {}
+        status
     }
 }
 

@@ -20,14 +20,14 @@ pub struct System {
     ///
     /// Errors: every problem at once
     pub check: fn(&Options) -> Result<(), BadOptions>,
-    /// Serves until this is pulled, or else until SIGTERM or SIGINT.
+    /// Serves until this is pulled, or else until a signal (see [`crate::stop::Signals`]).
     ///
     /// Errors: bad settings (exit code 2); what the environment refuses (4)
     pub start: fn(&Options, Option<Stop>, Announce<'_>) -> Result<(), ServeError>,
 }
 
 impl System {
-    /// Serves until SIGTERM or SIGINT; `announce` is given the ready line's contents.
+    /// Serves until a signal; `announce` is given the ready line's contents.
     ///
     /// Errors: as [`System::start`]
     pub fn serve(
@@ -51,7 +51,7 @@ impl System {
     }
 }
 
-/// Runs a system until its work is done, which is told when to stop: by this, or else by SIGTERM or SIGINT.
+/// Runs a system until its work is done, which is told when to stop: by this, or else by a signal.
 ///
 /// `prepare` is done before there is a runtime: it reads the settings and binds the listeners, and says how many threads
 /// the work wants. One thread does all of it by itself, and hands nothing to another.
@@ -68,7 +68,7 @@ pub fn run<P>(
     runtime.block_on(async { work(prepared, until(stop)?).await })
 }
 
-/// The stop that was given, or else the one that SIGTERM or SIGINT pulls; call it within a runtime that has its drivers on.
+/// The stop that was given, or else the one that signals pull; call it within a runtime that has its drivers on.
 ///
 /// Errors: the kernel refuses a signal handler
 pub fn until(stop: Option<Stop>) -> Result<Stop, ServeError> {

@@ -14,7 +14,7 @@ use crate::http1::answer::Failure;
 /// The failure that this error stands for.
 pub fn of(error: &Error, ending: &Ending) -> Failure {
     if ending.speaks_http1() {
-        let detail = "the peer answers in HTTP/1, and HTTP/2 was taken for granted".to_owned();
+        let detail = "the peer answers HTTP/1.1, not HTTP/2: ask it with `http`".to_owned();
         return Failure { kind: FailureKind::Malformed, detail };
     }
     let (kind, what) = match error.get_io() {

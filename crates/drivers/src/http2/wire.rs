@@ -1,7 +1,7 @@
 //! The engine's stream as the `h2` crate reads it, with a look at the first bytes that came.
 //!
 //! Where HTTP/2 is taken for granted, a server of HTTP/1.1 answers with an error of its own, which is no frame: to the
-//! crate it is one of absurd length.
+//! crate it is one of absurd length. Python's takes what it was sent for HTTP/0.9 and answers with a page alone.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,8 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::ending::Ending;
 
-/// What a server of HTTP/1 begins with.
-const HTTP1: &[u8] = b"HTTP/1.";
+/// What servers of HTTP/1 begin with. The first byte of HTTP/2 is that of a short frame's length, which is 0.
+const HTTP1: [&[u8]; 3] = [b"HTTP/1.", b"<!", b"<html"];
 
 /// A stream that was looked at once.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl AsyncRead for Wire {
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let came = &buffer.filled()[before..];
         if let Some(ending) = self.unread.take_if(|_| !came.is_empty())
-            && came.starts_with(HTTP1)
+            && HTTP1.iter().any(|begin| came.starts_with(begin))
         {
             ending.note_http1();
         }

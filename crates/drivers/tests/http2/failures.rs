@@ -148,8 +148,14 @@ fn a_peer_that_closes_is_noticed_by_the_idle_and_the_busy() {
 
 #[test]
 fn a_server_of_http1_is_told_as_one() {
-    let old = said(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n".to_vec());
-    check(old, FailureKind::Malformed, "the peer answers in HTTP/1", false);
+    // The second as Python's server does.
+    for old in [
+        "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n",
+        "<!DOCTYPE HTML>\n<html lang=\"en\">\n",
+    ] {
+        let told = "the peer answers HTTP/1.1, not HTTP/2: ask it with `http`";
+        check(said(old.as_bytes().to_vec()), FailureKind::Malformed, told, false);
+    }
     let garbage = said(b"220 mail.example ESMTP ready and waiting\r\n".to_vec());
     check(garbage, FailureKind::Malformed, "the peer broke a rule of the connection", false);
 }

@@ -65,12 +65,25 @@ impl Parts {
     pub fn name_of(&self, usage: &Usage, members: &BTreeMap<u32, Usage>) -> Option<&str> {
         let named = self.parts.iter().find(|part| part.is(usage));
         let named = named.or_else(|| {
-            let is_new = !self.there.contains(&usage.identity());
-            let vacant = |part: &&Part| is_new && part.is_followed_by(usage, members);
-            let mut heirs = self.parts.iter().filter(vacant);
+            let mut heirs = self.parts.iter().filter(|part| self.may_be(part, usage, members));
             heirs.next().filter(|_| heirs.next().is_none())
         });
         named.map(|part| part.name.as_str())
+    }
+
+    /// Whether a process may have come in the place of this part.
+    fn may_be(&self, part: &Part, usage: &Usage, members: &BTreeMap<u32, Usage>) -> bool {
+        !self.there.contains(&usage.identity()) && part.is_followed_by(usage, members)
+    }
+
+    /// Why it is certain of nobody that he has come in the place of a part.
+    fn unfollowed(&self, name: &str, members: &BTreeMap<u32, Usage>) -> String {
+        let part = self.parts.iter().find(|part| part.name == name);
+        let may_be = |one: &Usage| part.is_some_and(|part| self.may_be(part, one, members));
+        match members.values().any(|one| !one.ended && may_be(one)) {
+            true => "it has ended, and who has come may be in the place of another part".to_owned(),
+            false => "it has ended, and none has come in its place".to_owned(),
+        }
     }
 
     /// Whether there is a part of this name that could be hit.
@@ -117,7 +130,7 @@ impl Parts {
                     living().filter(|one| self.name_of(one, &members) == Some(name)).collect();
                 match heirs[..] {
                     [heir] => heir,
-                    [] => return Err("it has ended, and none has come in its place".to_owned()),
+                    [] => return Err(self.unfollowed(name, &members)),
                     _ => {
                         return Err(
                             "it has ended, and several may have come in its place".to_owned()

@@ -63,8 +63,8 @@ impl<C: Clock, N: Network, D: Driver> Trunk<C, N, D> {
     /// Nothing new is begun on it; `given_up` if that was not our plan. Gives whether that is news.
     pub(super) fn end(&self, given_up: bool) -> bool {
         let is_news = !self.ended.replace(true);
-        if is_news {
-            self.room.disconnected(given_up);
+        if is_news && given_up {
+            self.room.lost();
         }
         is_news
     }
@@ -80,8 +80,9 @@ impl<C: Clock, N: Network, D: Driver> Trunk<C, N, D> {
 }
 
 impl<C: Clock, N: Network, D: Driver> Drop for Trunk<C, N, D> {
+    /// Open until now: what was under way when it ended may have taken a while.
     fn drop(&mut self) {
-        self.end(false);
+        self.room.disconnected();
     }
 }
 

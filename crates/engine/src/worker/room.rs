@@ -226,10 +226,14 @@ impl<C: Clock, N: Network, D: Driver> Room<C, N, D> {
         facts.connections_max = facts.connections_max.max(self.connections.get());
     }
 
-    /// A connection is no more; `given_up` if that was not our plan.
-    pub(super) fn disconnected(&self, given_up: bool) {
+    /// A connection is no more.
+    pub(super) fn disconnected(&self) {
         self.connections.set(self.connections.get() - 1);
-        self.facts.borrow_mut().connections_lost += u64::from(given_up);
+    }
+
+    /// Nothing more is begun on a connection, which was not our plan.
+    pub(super) fn lost(&self) {
+        self.facts.borrow_mut().connections_lost += 1;
     }
 
     /// An idle connection went away.

@@ -50,13 +50,14 @@ impl<'a> Arms<'a> {
             .and_then(|table| process::system(table, self.world.known, problems));
         let observers = process::observers(&reader.tables("observer"), self.world.known, problems);
         let is_system = tables.get("system").is_some();
-        let started = Started::of(&services, is_system, &observers);
-        problems.extend(started.strangers(&tables));
         let known = self.world.known;
+        let bundled = (is_system, system.as_ref());
+        let started = Started::of(&services, bundled, &observers, known);
+        problems.extend(started.strangers(&tables));
         let (wrong, idle) = settings::judged(&tables, known, started.names(), system.as_mut());
         problems.extend(wrong);
         self.idle.extend(idle);
-        let faults = fault::read(&reader.tables("fault"), started.names(), &load, problems);
+        let faults = fault::read(&reader.tables("fault"), &started, &load, problems);
         let mut reading = Reading {
             world: self.world,
             factors: self.factors,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::placeholder::Started;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Table};
 use crate::fault::{Action, Fault, Whom};
@@ -10,10 +11,10 @@ use crate::units::format_duration;
 
 /// Reads the `[[fault]]` tables.
 ///
-/// Shape:  `started`: names of the processes that the arm starts
+/// Shape:  `started`: the processes that the arm starts
 pub(super) fn read(
     tables: &[&Table],
-    started: &[String],
+    started: &Started,
     load: &Load,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Fault> {
@@ -83,19 +84,40 @@ fn overlapping(faults: &[(Fault, Span)]) -> Vec<Diagnostic> {
     sorted.iter().enumerate().filter_map(told).collect()
 }
 
-fn whom(reader: &mut Reader<'_>, table: &Table, started: &[String]) -> Option<Whom> {
+/// A part that its process does not have, where that is known; only the process itself can say otherwise.
+fn missing_part(whom: &Whom, (text, span): (&str, Span), started: &Started) -> Option<Diagnostic> {
+    let Whom { process, part } = whom;
+    let (part, known) = (part.as_deref()?, started.parts(process)?);
+    let span = span.within(text, text.len() - part.len(), text.len());
+    match known {
+        _ if known.contains(&part) => None,
+        [] => {
+            let label = format!("hit `{process}` itself");
+            Some(Diagnostic::new(span, format!("`{process}` has no parts of its own"), label))
+        }
+        _ => {
+            let what = format!("part of `{process}`");
+            Some(Diagnostic::unknown(&what, part, span, known.iter().copied()))
+        }
+    }
+}
+
+fn whom(reader: &mut Reader<'_>, table: &Table, started: &Started) -> Option<Whom> {
     let Some((text, span)) = reader.string("process") else {
         if table.get("process").is_none() {
             reader.missing("process", "process = \"system\"");
         }
         return None;
     };
-    let whom = Whom::named(text, started);
-    if whom.is_none() {
-        // Which parts there are, only the process itself can say.
+    let names = started.names();
+    let whom = Whom::named(text, names);
+    if let Some(whom) = &whom {
+        let missing = missing_part(whom, (text, span), started);
+        missing.into_iter().for_each(|problem| reader.problem(problem));
+    } else {
         let process = text.split_once('.').map_or(text, |(process, _)| process);
-        let known = started.iter().map(String::as_str);
-        reader.problem(match started.iter().any(|known| known == process) {
+        let known = names.iter().map(String::as_str);
+        reader.problem(match names.iter().any(|known| known == process) {
             true => Diagnostic::new(
                 span,
                 format!("`{text}` names no part"),

@@ -1,11 +1,17 @@
 //! `{NAME}` in an address: what the launcher will fill in, held against what will be started.
 //!
-//! Not here: `{{…}}` (see `resolve` and the templates), and commands, where braces may be the
-//! program's own. In settings they may be, too, so that only a name which is nearly one of ours is refused there.
+//! In settings and commands braces may be the program's own: there only a name which is nearly one of ours is refused
+//! (in settings), and an address that somebody who is started will not have.
+//!
+//! Not here: `{{…}}` (see `resolve` and the templates).
 
+use std::collections::BTreeMap;
+
+use super::request::{Known, Tells};
+use super::told;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::document::{Entry, Node, Table, Value};
-use crate::process::{Observer, Service};
+use crate::document::{Node, Table, Value};
+use crate::process::{Observer, Service, System};
 
 /// Keys of a target in which the launcher fills placeholders.
 const FILLED: [&str; 3] = ["url", "connect_to", "unix_socket"];
@@ -13,14 +19,29 @@ const FILLED: [&str; 3] = ["url", "connect_to", "unix_socket"];
 /// The names that stand for addresses in one arm.
 pub(super) struct Started {
     names: Vec<String>,
+    /// What those tell of themselves of which that is known.
+    told: BTreeMap<String, Tells>,
 }
 
 impl Started {
-    pub(super) fn of(services: &[Service], system: bool, observers: &[Observer]) -> Self {
+    /// `system`: whether there is one, and what it is where that can be read.
+    pub(super) fn of(
+        services: &[Service],
+        (is_system, system): (bool, Option<&System>),
+        observers: &[Observer],
+        known: &dyn Known,
+    ) -> Self {
+        let own = is_system.then(|| "system".to_owned());
+        let of_system = system.and_then(|one| told::of_process(&one.start, &one.set, known));
+        let of_system = own.clone().zip(of_system);
+        let of_observers = observers.iter().filter_map(|one| {
+            let tells = told::of_process(one.start.as_ref()?, &one.set, known)?;
+            Some((one.name.clone(), tells))
+        });
+        let told = of_observers.chain(of_system).collect();
         let services = services.iter().map(|service| service.name.clone());
         let observers = observers.iter().map(|observer| observer.name.clone());
-        let system = system.then(|| "system".to_owned());
-        Self { names: services.chain(system).chain(observers).collect() }
+        Self { names: services.chain(own).chain(observers).collect(), told }
     }
 
     /// The names of all that is started.
@@ -28,8 +49,13 @@ impl Started {
         &self.names
     }
 
-    /// Placeholders of `[target]` and of the operations' own targets that nobody will fill, and those in settings that
-    /// nearly name what is started.
+    /// The parts of one of these, by their names, where they are known.
+    pub(super) fn parts(&self, process: &str) -> Option<&[&'static str]> {
+        self.told.get(process).map(|tells| tells.processes.as_slice())
+    }
+
+    /// Placeholders of `[target]` and of the operations' own targets that nobody will fill, and those in settings and
+    /// commands that nobody can have meant.
     pub(super) fn strangers(&self, root: &Table) -> Vec<Diagnostic> {
         let shared = root.get("target").map(|entry| &entry.node);
         let operations = match root.get("operation").map(|entry| &entry.node.value) {
@@ -41,12 +67,14 @@ impl Started {
             _ => None,
         });
         let targets = shared.into_iter().chain(own).flat_map(|target| self.of_target(target));
-        targets.chain(self.nearly(root)).collect()
+        targets.chain(self.of_processes(root)).collect()
     }
 
-    /// Placeholders in the settings of system and observers that are nearly a name of what is started.
-    fn nearly(&self, root: &Table) -> Vec<Diagnostic> {
-        let nodes = ["system", "observer"].into_iter().filter_map(|key| Some(&root.get(key)?.node));
+    /// Placeholders in settings that are nearly a name of what is started, and those in settings and commands for an
+    /// address that it will not have.
+    fn of_processes(&self, root: &Table) -> Vec<Diagnostic> {
+        let keys = ["service", "system", "observer"].into_iter();
+        let nodes = keys.filter_map(|key| Some(&root.get(key)?.node));
         let tables = nodes.flat_map(|node| match &node.value {
             Value::Array(nodes) => nodes.as_slice(),
             _ => std::slice::from_ref(node),
@@ -54,44 +82,60 @@ impl Started {
         let mut problems = Vec::new();
         for node in tables {
             let Value::Table(table) = &node.value else { continue };
+            if let Some(command) = table.get("command").map(|entry| &entry.node) {
+                problems.extend(self.lacking(command));
+            }
             let Some(Value::Table(set)) = table.get("set").map(|entry| &entry.node.value) else {
                 continue;
             };
-            for Entry { node, .. } in &set.entries {
-                problems.extend(self.of_text(node.as_str().unwrap_or(""), node.span));
+            for node in set.entries.iter().map(|entry| &entry.node) {
+                let mut strangers = self.unfilled(node);
+                strangers.retain(|problem| problem.label.starts_with("did you mean"));
+                problems.extend(strangers.into_iter().chain(self.lacking(node)));
             }
         }
-        problems.retain(|problem| problem.label.starts_with("did you mean"));
         problems
     }
 
     fn of_target(&self, target: &Node) -> Vec<Diagnostic> {
         match &target.value {
-            Value::String(text) => self.of_text(text, target.span),
+            Value::String(_) => self.of_text(target),
             Value::Table(table) => {
                 let filled = FILLED.iter().filter_map(|key| Some(&table.get(key)?.node));
-                filled
-                    .flat_map(|node| self.of_text(node.as_str().unwrap_or(""), node.span))
-                    .collect()
+                filled.flat_map(|node| self.of_text(node)).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn of_text(&self, text: &str, span: Span) -> Vec<Diagnostic> {
-        let mut problems = Vec::new();
-        // Those of two braces are somebody else's.
-        let masked = text.replace("{{", "  ");
-        for (start, _) in masked.match_indices('{') {
-            let Some(length) = masked[start..].find('}') else { continue };
-            let name = &text[start + 1..start + length];
+    fn of_text(&self, node: &Node) -> Vec<Diagnostic> {
+        self.unfilled(node).into_iter().chain(self.lacking(node)).collect()
+    }
+
+    /// Placeholders of which nobody has the name.
+    fn unfilled(&self, node: &Node) -> Vec<Diagnostic> {
+        let text = node.as_str().unwrap_or_default();
+        let unfilled = |(start, end): (usize, usize)| {
+            let name = &text[start + 1..end - 1];
             let owner = name.split_once('.').map_or(name, |(owner, _)| owner);
-            if !self.names.iter().any(|known| known == name || known == owner) {
-                let span = span.within(text, start, start + length + 1);
-                problems.push(self.stranger(name, span));
-            }
-        }
-        problems
+            let is_ours = self.names.iter().any(|known| known == name || known == owner);
+            (!is_ours).then(|| self.stranger(name, node.span.within(text, start, end)))
+        };
+        placeholders(text).into_iter().filter_map(unfilled).collect()
+    }
+
+    /// Placeholders for an address that a process which is started will not have.
+    fn lacking(&self, node: &Node) -> Vec<Diagnostic> {
+        let text = node.as_str().unwrap_or_default();
+        let lacking = |(start, end): (usize, usize)| {
+            let (owner, key) = text[start + 1..end - 1].rsplit_once('.')?;
+            let known = &self.told.get(owner)?.listening;
+            let span = node.span.within(text, end - 1 - key.len(), end - 1);
+            let what = format!("address of `{owner}`");
+            let problem = || Diagnostic::unknown(&what, key, span, known.iter().copied());
+            (!known.contains(&key)).then(problem)
+        };
+        placeholders(text).into_iter().filter_map(lacking).collect()
     }
 
     fn stranger(&self, name: &str, span: Span) -> Diagnostic {
@@ -107,4 +151,11 @@ impl Started {
         }
         problem.with_hint(format!("started here: {}", self.names.join(", ")))
     }
+}
+
+/// Where placeholders begin and end, with their braces; those of two braces are somebody else's.
+fn placeholders(text: &str) -> Vec<(usize, usize)> {
+    let masked = text.replace("{{", "  ");
+    let ends = |(start, _)| Some((start, start + masked[start..].find('}')? + 1));
+    masked.match_indices('{').filter_map(ends).collect()
 }

@@ -105,6 +105,10 @@ pub struct Tells {
     pub other_parts: bool,
     /// What it counts as an observer, beside what all of them count.
     pub counts: Vec<&'static str>,
+    /// The addresses in its ready line.
+    pub listening: Vec<&'static str>,
+    /// The processes there, beside its own.
+    pub processes: Vec<&'static str>,
 }
 
 /// What reading an experiment may refer to.

@@ -1,9 +1,13 @@
-//! Names of what only the run will tell: what observers count, and the parts of a target that say their times.
+//! Names of what only the run will tell: what observers count, and the parts of a target that say their times; and what
+//! bundled systems say beforehand of themselves. Addresses and processes are held against that where they are named (see
+//! `placeholder` and `fault`).
 //!
 //! A bundled system says which names it tells, so that another one is an error. Of all else nobody knows before the run,
 //! and a wrong name would leave it inconclusive: that is a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
 
 use super::expectation;
 use super::request::{Known, Tells};
@@ -61,7 +65,8 @@ fn counts(table: &Table, system: Option<&System>, known: &dyn Known) -> Option<V
 pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
     let mut asked: BTreeMap<&str, Asked> = BTreeMap::new();
     for arm in arms {
-        let tells = arm.system.as_ref().and_then(|system| of_system(system, known));
+        let started = arm.system.as_ref().map(|system| (&system.start, &system.set));
+        let tells = started.and_then(|(start, set)| of_process(start, set, known));
         for operation in &arm.operations {
             let tells = tells.as_ref().filter(|_| goes_to_system(operation, arm));
             for part in &operation.parts {
@@ -106,9 +111,14 @@ impl Asked {
     }
 }
 
-fn of_system(system: &System, known: &dyn Known) -> Option<Tells> {
-    let Start::Serve(name) = &system.start else { return None };
-    let set = system.set.iter().map(|(key, value)| (key.clone(), text(value)));
+/// What a process tells of itself that is started so, with these settings; `None` where nobody knows.
+pub(super) fn of_process(
+    start: &Start,
+    set: &BTreeMap<String, Json>,
+    known: &dyn Known,
+) -> Option<Tells> {
+    let Start::Serve(name) = start else { return None };
+    let set = set.iter().map(|(key, value)| (key.clone(), text(value)));
     known.tells(name, &set.collect())
 }
 

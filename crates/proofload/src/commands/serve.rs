@@ -7,6 +7,7 @@ use plan::diagnostic::near_miss;
 use plan::experiment::{BadSetting, Tells, Wrong};
 use serving::error::{BadOption, Kind, ServeError};
 use serving::options::Options;
+use serving::orphans;
 use serving::ready::Ready;
 use serving::start::System;
 
@@ -78,6 +79,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
             parts: edge::proxy::PARTS.to_vec(),
             // Another upstream may tell of itself, too.
             other_parts: set.contains_key("upstream"),
+            ..Tells::default()
         },
         "origin" => counts(&edge::origin::tally::COUNTS),
         "search" => {
@@ -96,10 +98,51 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "exchange" => Tells { parts: exchange::front::PARTS.to_vec(), ..Tells::default() },
         _ => return None,
     };
-    Some(tells)
+    Some(Tells { listening: listening(system, set), processes: processes(system, set), ..tells })
 }
 
-/// Serves until SIGTERM or SIGINT.
+/// The addresses in its ready line.
+fn listening(system: &str, set: &BTreeMap<String, String>) -> Vec<&'static str> {
+    match system {
+        "truth" => vec!["http", "control"],
+        "mail" if set.contains_key("smtps") => vec!["http", "smtp", "smtps"],
+        "mail" => vec!["http", "smtp"],
+        "search" => vec!["http", "gateway"],
+        "exchange" => vec!["http", "producer", "unix", "shm"],
+        "exchange-producer" => vec!["http", "unix", "shm"],
+        "monitor" => vec!["http", "casts"],
+        "edge" => {
+            let [origin, monitor] = parts_of_edge(set);
+            let names =
+                [(true, "http"), (origin, "origin"), (monitor, "monitor"), (monitor, "casts")];
+            names.into_iter().filter_map(|(is_there, name)| is_there.then_some(name)).collect()
+        }
+        _ => vec!["http"],
+    }
+}
+
+/// Whether an edge starts an origin and a monitor of its own.
+fn parts_of_edge(set: &BTreeMap<String, String>) -> [bool; 2] {
+    let origin = !set.contains_key("upstream");
+    [origin, !set.contains_key("cast_to") || set.contains_key("monitor_nats")]
+}
+
+/// The processes in its ready line, beside its own.
+fn processes(system: &str, set: &BTreeMap<String, String>) -> Vec<&'static str> {
+    let given = |key: &str| set.get(key).is_some_and(|text| !text.is_empty());
+    match system {
+        "search" if given("front") && set["front"] != "direct" => vec!["front"],
+        // Where it is told of one that runs already, it starts none.
+        "exchange" if !["http", "unix", "shm"].into_iter().any(given) => vec!["producer"],
+        "edge" => {
+            let parts = parts_of_edge(set).into_iter().zip(["origin", "monitor"]);
+            parts.filter_map(|(is_there, name)| is_there.then_some(name)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Serves until SIGTERM, SIGINT or SIGHUP.
 pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
     let refused = |error: &ServeError| refused(&args.system, error);
     let options = Options::parse(Some(&args.listen), &args.set)
@@ -111,7 +154,10 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
             .hint(format!("{near}the bundled ones are: {}", NAMES.join(", "))));
     };
     take_name(system.name);
-    system.serve(&options, announce).map_err(|error| refused(&error))?;
+    orphans::adopt();
+    let served = system.serve(&options, announce);
+    orphans::end();
+    served.map_err(|error| refused(&error))?;
     Ok(Exit::Passed)
 }
 

@@ -1,6 +1,7 @@
 //! HTTP/2 against a server of others: many streams on a connection, and a server that ends connections by itself.
 
 use crate::lab::nginx::nginx_listening;
+use crate::lab::server::python;
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
 /// A closed loop of 2 × 10 streams, so many operations long.
@@ -41,4 +42,16 @@ fn nginx_that_ends_its_connections_loses_nothing_unsaid() {
     assert!(trial.total.succeeded > 3_000, "{:?}", trial.total.failures);
     let kinds: Vec<&str> = trial.total.failures.keys().map(String::as_str).collect();
     assert!(kinds.is_empty() || kinds == ["going_away"], "{:?}", trial.total.failures);
+}
+
+/// Python's server takes what it is sent for HTTP/0.9, and answers with a page that has no head.
+#[test]
+fn a_server_of_http1_is_told_with_what_to_do() {
+    let lab = Lab::new();
+    let (_python, port) = python(&lab.path(""));
+    let file = lab.write("old.toml", &experiment(port, 1));
+    let ran = lab.proofload(&["check", file.to_str().expect("a path"), "--try"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let told = "the peer answers HTTP/1.1, not HTTP/2: ask it with `http`";
+    assert!(ran.stdout.contains(told), "{ran:?}");
 }

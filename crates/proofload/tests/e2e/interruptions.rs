@@ -18,7 +18,7 @@ fn begun(lab: &Lab, url: &str) -> Running {
 
 #[test]
 fn an_interrupt_leaves_a_whole_record_and_exits_3() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let lab = Lab::new();
         let (_truth, url) = truth(&["mode=none"]);
         let running = begun(&lab, &url);
@@ -38,6 +38,24 @@ fn an_interrupt_leaves_a_whole_record_and_exits_3() {
         );
         assert!(lab.read("run/report.html").contains("was stopped"));
     }
+}
+
+/// As under `nohup`, whose runs outlive the terminal.
+#[test]
+fn a_hangup_that_was_ignored_from_the_start_ends_nothing() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let script = format!(
+        "trap '' HUP; exec \"$PROOFLOAD\" run {url} --rate 500/s --duration 2s --warm-up 0s --out run"
+    );
+    let running = lab.start_in_shell(&script);
+    running.await_windows(&lab, 2);
+    running.signal(Signal::HUP);
+    let ran = running.finish();
+    let summary = lab.summary("run").expect("a summary");
+    crate::lab::assert_measured(&ran, &summary);
+    assert_eq!(finding(&summary, "interrupted"), None);
+    assert_eq!(only_trial(&summary).phases.measure_ns, 2_000_000_000, "it was carried out");
 }
 
 #[test]

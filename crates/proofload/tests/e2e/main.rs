@@ -32,3 +32,4 @@ mod secrets;
 mod stalls;
 mod steadiness;
 mod systems;
+mod told;

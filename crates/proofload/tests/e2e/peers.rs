@@ -2,10 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 
 use crate::lab::nginx::{nginx, nginx_listening};
-use crate::lab::server::Served;
+use crate::lab::server::python;
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
 const CLOSED: [&str; 6] = ["--requests", "2000", "--connections", "10", "--warm-up", "0s"];
@@ -118,19 +117,7 @@ fn an_untrusted_certificate_is_a_tls_failure() {
 fn python_http_server_speaks_http_1_0() {
     let lab = Lab::new();
     lab.write("index.html", "hello");
-    let mut child = Command::new("python3")
-        .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
-        .current_dir(lab.path(""))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("python3 starts");
-    let stdout = child.stdout.take().expect("its stdout");
-    let _served = Served { child };
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
-    // "Serving HTTP on 127.0.0.1 port 40123 (http://…) ..."
-    let port = line.split("port ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a port");
+    let (_python, port) = python(&lab.path(""));
     let url = format!("http://127.0.0.1:{port}/");
     let (ran, summary) =
         lab.run(&[&url, "--requests", "200", "--connections", "4", "--warm-up", "0s"]);

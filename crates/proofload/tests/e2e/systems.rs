@@ -12,7 +12,7 @@ use crate::lab::{Lab, PROOFLOAD, finding, only_trial};
 
 #[test]
 fn a_stopped_system_finishes_what_is_in_flight_and_exits_0() {
-    for signal in [Signal::TERM, Signal::INT] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let _lab = Lab::new();
         let mut truth = Truth::start(&["mode=slow_body", "over=500ms", "body=1000B"]);
         let mut stream = TcpStream::connect(&truth.http).expect("connects");

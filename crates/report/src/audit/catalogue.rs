@@ -57,7 +57,7 @@ pub const IN_OUR_RUNS: &[(&str, &str)] = &[
     ("R44", "bytes are those on the wire; `A12`"),
     ("R45", "`memory-tight`; the speed of the link is not known"),
     ("R46", "pages say nothing of what was not run"),
-    ("R47", "pages know four verdicts and no grades"),
+    ("R47", "pages know five verdicts and no grades"),
     ("R48", "sentences are made from the figures"),
     ("R49", "a cause is named only with its evidence, as likely"),
     ("R50", "labels are those of the plan; `A11`"),

@@ -20,7 +20,7 @@ pub fn result(summary: &Summary) -> StepResult {
         return StepResult::Fail;
     }
     match summary.verdict.result {
-        Judgement::Pass => StepResult::Pass,
+        Judgement::Pass | Judgement::Measured => StepResult::Pass,
         Judgement::Fail => StepResult::Fail,
         Judgement::Inconclusive => StepResult::Undecided,
         Judgement::Invalid => StepResult::Invalid,

@@ -181,7 +181,7 @@ pub(crate) fn failed_alone(about: &About<'_>, trials: &[u32], together: Judgemen
     let together = match together {
         Judgement::Pass => "meet it",
         Judgement::Fail => "do not meet it",
-        Judgement::Inconclusive | Judgement::Invalid => "do not decide it",
+        Judgement::Measured | Judgement::Inconclusive | Judgement::Invalid => "do not decide it",
     };
     let claim = format!(
         "{subject} {} {verb} {} by {}; all trials of the arm together {together}",

@@ -90,14 +90,19 @@ impl Format {
 ///
 /// A search for capacity has found an interval or not; it passes nothing.
 ///
-/// A run without criteria that went well is `pass` in JSON (it exits 0), but on a page it is not
-/// called so: nothing was judged.
 pub fn verdict_word(summary: &Summary) -> &'static str {
     match summary.verdict.result {
         Judgement::Pass if summary.capacity.is_some() => "bracketed",
         _ if summary.capacity.is_some() => "not bracketed",
-        Judgement::Pass if summary.criteria.is_empty() => "measured",
-        result => tables::run::judgement(result),
+        _ => tables::run::judgement(result(summary)),
+    }
+}
+
+/// The result as it is shown: summaries of before say `pass` of a run without criteria.
+fn result(summary: &Summary) -> Judgement {
+    match summary.verdict.result {
+        Judgement::Pass if summary.criteria.is_empty() => Judgement::Measured,
+        result => result,
     }
 }
 

@@ -82,10 +82,9 @@ fn head(page: &mut String, summary: &Summary, colour: Colour) {
     if summary.rehearsal {
         page.push_str("REHEARSAL: shortened, can never pass\n");
     }
-    let result = summary.verdict.result;
     let word = super::verdict_word(summary).to_uppercase();
-    let paint = match result {
-        Judgement::Pass if summary.criteria.is_empty() => "1",
+    let paint = match super::result(summary) {
+        Judgement::Measured => "1",
         Judgement::Pass => "1;32",
         Judgement::Fail => "1;31",
         Judgement::Inconclusive | Judgement::Invalid => "1;33",

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use proxying::{Bounds, Upstream, authority};
+use proxying::{Bounds, Upstream};
 use serde_json::{Value, json};
 use serving::error::BadOptions;
 use serving::limits::{self, Limits};
@@ -225,12 +225,9 @@ fn routes(settings: &Settings<'_>) -> Vec<String> {
 /// `http://HOST:PORT`, with nothing behind it.
 fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
     let text = settings.text("upstream", "");
-    let named = text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
-    let upstream = named.and_then(authority::split).and_then(|(host, port)| {
-        // Random, so that whoever stands before another one of these is not taken for it.
-        let number = RandomState::new().hash_one(()) as u32;
-        Upstream::new(host, port.unwrap_or(80), &format!("{NAME}-{number:08x}"))
-    });
+    // Random, so that whoever stands before another one of these is not taken for it.
+    let number = RandomState::new().hash_one(()) as u32;
+    let upstream = Upstream::at(&text, &format!("{NAME}-{number:08x}"));
     if upstream.is_none() {
         let expected = "expected where requests go, such as http://127.0.0.1:8080";
         settings.wrong("upstream", format!("{expected}, got \"{text}\""));

@@ -19,5 +19,5 @@ mod peers;
 mod poison;
 mod rules;
 mod served;
-mod times;
 mod session;
+mod times;

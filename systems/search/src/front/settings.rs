@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hyper::http::uri::Authority;
 use proxying::{Bounds, Upstream};
 use serde_json::{Value, json};
 use serving::error::{BadOption, BadOptions};
@@ -108,13 +107,7 @@ fn nanoseconds(time: Duration) -> u64 {
 fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
     let text = settings.text("upstream", "");
     let trusts_clients = settings.flag("trust_forwarded", false);
-    let authority = text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
-    let upstream = authority.and_then(|authority| {
-        let authority: Authority = authority.parse().ok()?;
-        let host = authority.host().trim_matches(['[', ']']);
-        let is_plain = !authority.as_str().contains('@') && !host.is_empty();
-        Upstream::new(host, authority.port_u16().unwrap_or(80), NAME).filter(|_| is_plain)
-    });
+    let upstream = Upstream::at(&text, NAME);
     if upstream.is_none() {
         let expected = "expected where requests go, such as http://127.0.0.1:8080";
         settings.wrong("upstream", format!("{expected}, got \"{text}\""));

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use serving::error::ServeError;
@@ -59,6 +59,15 @@ impl House {
         let text = ask(self.address, "GET /_front/metrics HTTP/1.0\r\n\r\n");
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+    }
+
+    /// Waits until a figure is this.
+    pub fn until(&self, name: &str, wanted: u64) {
+        let end = Instant::now() + PATIENCE;
+        while self.figure(name) != wanted {
+            assert!(Instant::now() < end, "{name} is {}, not {wanted}", self.figure(name));
+            thread::yield_now();
+        }
     }
 }
 

@@ -147,6 +147,37 @@ fn a_part_that_is_gone_is_not_hit() {
     await_that("its end is seen", || processes.strike(&step("part", Action::Kill)) == gone);
 }
 
+/// Of two parts that are alike both have gone, and one process has come.
+#[test]
+fn who_may_be_another_part_is_not_hit_and_that_is_said() {
+    let folder = Folder::new();
+    let begun = r#"
+mkfifo "$0"
+sleep 1000 & a=$!
+sleep 1000 & b=$!
+for part in $a $b; do while [ "$(cat /proc/$part/comm)" != sleep ]; do :; done; done
+printf '{"ready":true,"processes":[{"name":"a","pid":%d},{"name":"b","pid":%d}]}\n' $a $b
+wait $a; wait $b; read -r go < "$0"; sleep 1000 & wait
+"#;
+    let go = folder.0.join("go");
+    let command = [&shell(begun)[..], &[go.display().to_string()]].concat();
+    let mut processes = started(&folder, Service { command, ..service("two", "") });
+    let parts = processes.pids().remove(0).1;
+    for part in parts.into_iter().filter(|pid| *pid != leader(&processes)) {
+        kill(part);
+        await_that("it ends", || !lives(part));
+    }
+    let told = |end: &str| Err(format!("it has ended, and {end}"));
+    let none = told("none has come in its place");
+    assert_eq!(processes.strike(&step("a", Action::Kill)), none);
+    fs::write(&go, "go\n").unwrap();
+    await_that("one comes", || sleeper(&processes).is_some());
+    for part in ["a", "b"] {
+        let other = told("who has come may be in the place of another part");
+        assert_eq!(processes.strike(&step(part, Action::Kill)), other);
+    }
+}
+
 #[test]
 fn what_was_started_again_says_its_parts_anew() {
     let folder = Folder::new();

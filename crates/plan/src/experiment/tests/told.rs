@@ -27,9 +27,18 @@ impl Known for Knowing {
         let other_parts = set.get("front").is_some_and(|front| front.contains("{upstream}"));
         match system {
             "search" => {
-                Some(Tells { parts: vec!["gateway", "front"], other_parts, ..Tells::default() })
+                let processes = match set.get("front").map(String::as_str) {
+                    Some("front") => vec!["front"],
+                    _ => Vec::new(),
+                };
+                let (parts, counts) = (vec!["gateway", "front"], Vec::new());
+                let listening = vec!["http", "gateway"];
+                Some(Tells { parts, other_parts, counts, listening, processes })
             }
-            "judge" => Some(Tells { counts: vec!["recall"], ..Tells::default() }),
+            "judge" => {
+                let listening = vec!["http"];
+                Some(Tells { counts: vec!["recall"], listening, ..Tells::default() })
+            }
             _ => None,
         }
     }
@@ -106,6 +115,51 @@ fn of_parts_of_another_target_nobody_knows() {
     let one = warned(&fronted.replace(", front_cost = \"1ms\"", "")).expect("a warning");
     assert!(one.contains("`edge`") && !one.contains("`gateway`"), "{one}");
     assert!(checked(&told).is_err(), "without such a front it is known");
+}
+
+#[test]
+fn an_address_that_a_system_does_not_have_is_refused_wherever_it_stands() {
+    let judge = "[[observer]]\nname = \"judge\"\nserve = \"judge\"\n";
+    let set = |text: &str| FILE.replace(judge, &format!("{judge}set = {{ a = \"{text}\" }}\n"));
+    for well in ["http://{system.gateway}", "{system}", "{judge.http}", "{system.gateway} {it.x}"] {
+        assert_eq!(warned(&set(well)), None, "{well}");
+    }
+    let target = |text: &str| format!("{FILE}target = \"http://{text}\"\n");
+    let service = "[[service]]\nname = \"it\"\ncommand = \"it {port} {system.gatway}\"\n";
+    for file in [
+        set("http://{system.gatway}/x"),
+        target("{system.gatway}"),
+        FILE.replace("[load]", &format!("{service}[load]")),
+    ] {
+        let refused = checked(&file).unwrap_err();
+        assert!(refused.contains("error: unknown address of `system` `gatway`"), "{refused}");
+        assert!(refused.contains("^^^^^^ did you mean `gateway`?"), "{refused}");
+        assert!(refused.contains("known here: http, gateway"), "{refused}");
+        assert_eq!(refused.matches("error: ").count(), 1, "{refused}");
+    }
+    // Of a command nobody knows.
+    let set = "set = { front = \"{{factor.path}}\", front_cost = \"1ms\" }\n";
+    let theirs = FILE.replace("serve = \"search\"", "command = \"it {port}\"").replace(set, "");
+    let theirs = theirs.replace("path = \"/\"", "path = \"/{{factor.path}}\"");
+    let asked = format!("{theirs}target = \"http://{{system.any}}\"\n");
+    checked(&asked).unwrap_or_else(|problems| panic!("{problems}"));
+}
+
+#[test]
+fn a_part_that_a_system_does_not_have_cannot_be_hit() {
+    let hit = |part: &str| {
+        let fault =
+            format!("[[fault]]\nprocess = \"system.{part}\"\nat = \"0s\"\naction = \"kill\"\n");
+        FILE.replace("[load]", &format!("{fault}[load]"))
+    };
+    let front = |file: String| file.replace("[\"direct\", \"front\"]", "[\"front\"]");
+    assert!(checked(&front(hit("front"))).is_ok());
+    let refused = checked(&front(hit("frnt"))).unwrap_err();
+    assert!(refused.contains("error: unknown part of `system` `frnt`"), "{refused}");
+    assert!(refused.contains("^^^^ did you mean `front`?"), "{refused}");
+    let refused = checked(&hit("front")).unwrap_err();
+    assert!(refused.contains("error: `system` has no parts of its own"), "in one arm:\n{refused}");
+    assert!(refused.contains("^^^^^ hit `system` itself"), "{refused}");
 }
 
 #[test]

@@ -86,9 +86,20 @@ impl Lab {
 
     /// A shell that sets limits before it becomes the binary (`$PROOFLOAD`).
     pub fn shell(&self, script: &str) -> Ran {
+        Ran::from(self.in_shell(script).output().expect("a shell"))
+    }
+
+    /// The same, not waited for.
+    pub fn start_in_shell(&self, script: &str) -> Running {
+        let mut command = self.in_shell(script);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Running::new(child.expect("a shell"))
+    }
+
+    fn in_shell(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).env("PROOFLOAD", PROOFLOAD);
-        Ran::from(self.prepare(command).output().expect("a shell"))
+        self.prepare(command)
     }
 
     fn prepare(&self, mut command: Command) -> Command {

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -70,6 +71,24 @@ pub fn bundled_at(address: &str, system: &str, settings: &[&str]) -> (Served, Va
     BufReader::new(stdout).read_line(&mut line).expect("its ready line");
     let ready = serde_json::from_str(&line).expect("a ready line in JSON");
     (served, ready)
+}
+
+/// Python's own server of files, of this folder, and its port.
+pub fn python(folder: &Path) -> (Served, u16) {
+    let mut child = Command::new("python3")
+        .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("python3 starts");
+    let stdout = child.stdout.take().expect("its stdout");
+    let served = Served { child };
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
+    // "Serving HTTP on 127.0.0.1 port 40123 (http://…) ..."
+    let port = line.split("port ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a port");
+    (served, port.parse().expect("a number"))
 }
 
 /// The truth system with these settings, and its URL.

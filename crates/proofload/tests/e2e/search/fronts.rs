@@ -1,18 +1,24 @@
 //! The service behind a front that it starts itself.
 
 use std::net::TcpStream;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::asking::{address, ask, json_of};
-use crate::lab::Lab;
 use crate::lab::process::pid;
 use crate::lab::server::{Served, bundled};
+use crate::lab::{Lab, PROOFLOAD};
 
 /// A service behind the front of ours, its ready line, and the front's process.
 fn fronted() -> (Served, Value, Pid) {
-    let (served, ready) = bundled("search", &["workers=200", "front=front"]);
+    behind("front")
+}
+
+/// The same behind another front.
+fn behind(front: &str) -> (Served, Value, Pid) {
+    let (served, ready) = bundled("search", &["workers=200", &format!("front={front}")]);
     let processes = ready["processes"].as_array().expect("its processes");
     let front = processes.iter().find(|process| process["name"] == "front").expect("a front");
     let front = front["pid"].as_i64().and_then(|pid| Pid::from_raw(pid as i32));
@@ -49,4 +55,32 @@ fn the_death_of_the_front_is_the_end_of_the_service() {
     kill_process(front, Signal::KILL).expect("signals");
     assert_eq!(served.child.wait().expect("it ends").code(), Some(4));
     assert!(TcpStream::connect(address(&ready, "gateway")).is_err());
+}
+
+/// A front that starts something in a session of its own, which ignores SIGTERM.
+#[test]
+fn what_a_front_leaves_behind_ends_with_the_service() {
+    let lab = Lab::new();
+    for (signal, code) in [(Signal::TERM, 0), (Signal::KILL, 4)] {
+        let left = lab.path(&format!("left-{code}"));
+        let script = lab.write(
+            "front.sh",
+            &format!(
+                "setsid sh -c 'trap \"\" TERM; echo $$ > {left}; exec sleep 1000' &\n\
+                 while [ ! -s {left} ]; do :; done\n\
+                 exec {PROOFLOAD} serve search-front --listen 127.0.0.1:$1 --set upstream=http://$2\n",
+                left = left.display(),
+            ),
+        );
+        let front = format!("sh {} {{front_port}} {{upstream}}", script.display());
+        let (mut served, _ready, front) = behind(&front);
+        let pid_of_left = std::fs::read_to_string(&left).expect("it was started");
+        let there = Path::new("/proc").join(pid_of_left.trim());
+        assert!(there.exists());
+        // The front alone is killed, and the service as such asked to end.
+        let whom = if signal == Signal::KILL { front } else { pid(&served.child) };
+        kill_process(whom, signal).expect("signals");
+        assert_eq!(served.child.wait().expect("it ends").code(), Some(code));
+        assert!(!there.exists(), "it has outlived the service");
+    }
 }

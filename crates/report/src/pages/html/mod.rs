@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, HtmlEscape};
 use record::folder::Folder;
-use record::summary::{Judgement, Summary};
+use record::summary::Summary;
 use serde::Serialize;
 
 use super::tables::{self, Table};
@@ -86,15 +86,10 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
     environment.add_template("page.html", PAGE)?;
     environment.add_filter("code", code);
     let summary = &run.summary;
-    let result = summary.verdict.result;
-    let class = match result {
-        Judgement::Pass if summary.criteria.is_empty() => "measured",
-        other => tables::run::judgement(other),
-    };
     let page = Page {
         summary,
         word: super::verdict_word(summary),
-        class,
+        class: tables::run::judgement(super::result(summary)),
         key: key::figures(summary),
         forest: forest::plot(summary),
         doses: dose::charts(summary),

@@ -11,6 +11,7 @@ use crate::number;
 pub fn judgement(result: Judgement) -> &'static str {
     match result {
         Judgement::Pass => "pass",
+        Judgement::Measured => "measured",
         Judgement::Fail => "fail",
         Judgement::Inconclusive => "inconclusive",
         Judgement::Invalid => "invalid",

@@ -1,0 +1,47 @@
+//! What a part leaves behind when it ends: processes that it started and that left its group.
+//!
+//! They come to this process in place of the machine's first one, so that whoever looks after this process finds them
+//! below it, and they end with it at the latest.
+//!
+//! Not here: the parts themselves, which are ended with their groups (see `child`). Both functions are for a process that
+//! does nothing but serve: what they do, they do to all that is below it.
+
+use std::fs;
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
+};
+
+/// From now on whatever loses its parent below this process comes to it.
+pub fn adopt() {
+    // Where the kernel refuses, they go to the first process, as they would have done.
+    let _ = set_child_subreaper(Some(getpid()));
+}
+
+/// Ends all that is still below this process; to be called when nothing is served any more.
+pub fn end() {
+    // What one of them has started comes here when it is gone.
+    loop {
+        let left = children();
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            // It may have ended by itself, and is collected all the same.
+            let _ = kill_process(pid, Signal::KILL);
+            let _ = waitpid(Some(pid), WaitOptions::empty());
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().to_string();
+    let is_own = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Behind the name, which stands in parentheses and may have any in it: the state, and the parent.
+        stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(&*own)
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(is_own).filter_map(Pid::from_raw).collect()
+}
