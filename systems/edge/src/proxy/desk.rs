@@ -172,7 +172,7 @@ impl Desk {
             return Served::words(words(StatusCode::LOOP_DETECTED, text));
         }
         // Nothing stored answers what cannot be understood; the core refuses it as it is, and counts.
-        let is_sound = proxying::check(&peer.client, &request).is_ok();
+        let is_sound = proxying::check(&turn.peer.client, &request).is_ok();
         let (mut parts, body) = request.into_parts();
         if is_sound {
             key::strip(&mut parts);

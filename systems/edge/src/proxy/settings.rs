@@ -88,7 +88,7 @@ pub(crate) fn read_among(settings: &Settings<'_>) -> Configuration {
         upstream,
         bounds: bounds(settings, &limits),
         limits,
-        tls: Tls::read(&settings),
+        tls: Tls::read(settings),
         streams: settings.count("streams", 256, 1..=65_536) as u32,
         threads: settings.count("threads", 1, 1..=1024) as usize,
         in_flight: settings.count("in_flight", 4096, 1..=u64::MAX),
