@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::lab::process::pid;
 use crate::lab::server::{Served, bundled, bundled_at, free_port};
-use crate::lab::{Lab, assert_accounting, assert_measured, finding, only_trial};
+use crate::lab::{Lab, PROOFLOAD, assert_accounting, assert_measured, finding, only_trial};
 use crate::search::asking::{address, ask, json_of, try_ask};
 
 const WAYS: [&str; 3] = ["api", "uds", "shm"];
@@ -412,7 +412,16 @@ fn assert_right_at_the_end(lab: &Lab) {
 fn a_part_that_there_is_not_is_told_before_anything_is_sent() {
     let lab = Lab::new();
     let fault = "[[fault]]\nprocess = \"system.produser\"\nat = \"1s\"\naction = \"kill\"\n";
-    lab.write("kill.toml", &struck(fault));
+    lab.write("bundled.toml", &struck(fault));
+    let ran = lab.proofload(&["run", "bundled.toml", "--out", "run"]);
+    assert_eq!(ran.code, 2, "a bundled system says beforehand what it has: {}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean `producer`?"), "{}", ran.stderr);
+    // Of any other nobody knows until it is there.
+    let bundled = "serve = \"exchange\"\nset = { reencode = false }\n";
+    let another = format!("command = \"'{PROOFLOAD}' serve exchange\"\nready = \"line\"\n");
+    let file = struck(fault).replace(bundled, &another);
+    assert!(file.contains(&another), "{file}");
+    lab.write("kill.toml", &file);
     let ran = lab.proofload(&["run", "kill.toml", "--out", "run"]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     for text in [
