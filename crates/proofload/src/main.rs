@@ -82,10 +82,12 @@ fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
     if panic.location().is_some_and(|at| reads_files(at.file())) {
-        eprintln!("note: a file could not be read: {message}{place}");
+        let _ = writeln!(stderr(), "note: a file could not be read: {message}{place}");
         return;
     }
-    eprintln!(
+    // Whoever closed the terminal must not turn a panic into an abort.
+    let _ = writeln!(
+        stderr(),
         "error: a bug in proofload {}: {message}{place}\n  hint: please report it with the command \
          line and, if there is one, the run folder",
         env!("CARGO_PKG_VERSION")

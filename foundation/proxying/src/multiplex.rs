@@ -4,7 +4,7 @@
 //! whoever reads the frames; here is what is left.
 
 use hyper::Request;
-use hyper::header::{COOKIE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderValue};
 
 /// Refuses what only HTTP/2 can say, and must not.
 pub(crate) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
@@ -12,6 +12,10 @@ pub(crate) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
     let target = uri.path_and_query().map_or("", |target| target.as_str());
     if !target.starts_with('/') && target != "*" {
         return Err("a path begins with a slash");
+    }
+    // Whoever reads the frames takes it for nothing; over HTTP/1.1 it is no length.
+    if headers.get(CONTENT_LENGTH).is_some_and(HeaderValue::is_empty) {
+        return Err("a length is a number");
     }
     if headers.values().any(is_padded) {
         return Err("a value neither begins nor ends with a blank");
@@ -76,6 +80,12 @@ mod tests {
         for padded in [" a", "a ", "\ta", " "] {
             assert!(checked("/", &[("x", padded)]).is_err(), "{padded:?}");
         }
+    }
+
+    #[test]
+    fn a_length_is_a_number() {
+        assert_eq!(checked("/", &[("content-length", "0")]), Ok(()));
+        assert!(checked("/", &[("content-length", "")]).is_err());
     }
 
     #[test]

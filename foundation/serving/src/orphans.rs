@@ -3,8 +3,8 @@
 //! They come to this process in place of the machine's first one, so that whoever looks after this process finds them
 //! below it, and they end with it at the latest.
 //!
-//! Not here: the parts themselves, which are ended with their groups (see `child`). Both functions are for a process that
-//! does nothing but serve: what they do, they do to all that is below it.
+//! Not here: the parts themselves, which are ended with their groups (see `child`). It is for a process that
+//! does nothing but serve: what came to be below it since is ended, whoever started it.
 
 use std::fs;
 
@@ -12,17 +12,33 @@ use rustix::process::{
     Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
 };
 
-/// From now on whatever loses its parent below this process comes to it.
-pub fn adopt() {
-    // Where the kernel refuses, they go to the first process, as they would have done.
-    let _ = set_child_subreaper(Some(getpid()));
+/// What there is below this process beside those that it had before. When this is dropped, also by a panic, all of it is
+/// ended.
+#[must_use]
+#[derive(Debug)]
+pub struct Below {
+    /// Whoever became this process by `exec` may have started some; they are not ours.
+    before: Vec<Pid>,
 }
 
-/// Ends all that is still below this process; to be called when nothing is served any more.
-pub fn end() {
+/// From now on whatever loses its parent below this process comes to it. To be kept until nothing is served any more.
+pub fn adopt() -> Below {
+    // Where the kernel refuses, they go to the first process, as they would have done.
+    let _ = set_child_subreaper(Some(getpid()));
+    Below { before: children() }
+}
+
+impl Drop for Below {
+    fn drop(&mut self) {
+        end(&self.before);
+    }
+}
+
+fn end(before: &[Pid]) {
     // What one of them has started comes here when it is gone.
     loop {
-        let left = children();
+        let mut left = children();
+        left.retain(|pid| !before.contains(pid));
         if left.is_empty() {
             return;
         }

@@ -154,10 +154,8 @@ pub fn serve(args: &ServeArgs) -> Result<Exit, Problem> {
             .hint(format!("{near}the bundled ones are: {}", NAMES.join(", "))));
     };
     take_name(system.name);
-    orphans::adopt();
-    let served = system.serve(&options, announce);
-    orphans::end();
-    served.map_err(|error| refused(&error))?;
+    let _below = orphans::adopt();
+    system.serve(&options, announce).map_err(|error| refused(&error))?;
     Ok(Exit::Passed)
 }
 
