@@ -68,33 +68,18 @@ http2 = {{ path = "/" }}
 """
 
 
-class Nginx:
-    """nginx with one worker on a processor, and files in memory."""
+class Nginx(front.Nginx):
+    """The same with files in memory."""
+
+    frame, place = FRAME, "/dev/shm" if os.path.isdir("/dev/shm") else None
 
     def __init__(self, bench, processor, inside, files=None, **more):
-        self.bench, self.processor, self.inside, self.files, self.more = bench, processor, inside, files or {}, more
+        super().__init__(bench, processor, inside, **more)
+        self.files = files or {}
 
-    def __enter__(self):
-        self.dir = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        self.port = self.bench.free_port()
-        folder = pathlib.Path(self.dir.name)
-        folder.chmod(0o755)
-        for name, content in self.files.items():
-            (folder / name).write_bytes(content)
-        more = {name: text.replace("{dir}", str(folder)) if isinstance(text, str) else text
+    def filled(self, folder):
+        return {name: text.replace("{dir}", str(folder)) if isinstance(text, str) else text
                 for name, text in self.more.items()}
-        inside = self.inside.format(dir=folder, port=self.port, **more)
-        (folder / "nginx.conf").write_text(FRAME.format(dir=folder, inside=inside))
-        self.child = subprocess.Popen([front.NGINX, "-c", folder / "nginx.conf", "-p", folder],
-                                      preexec_fn=self.bench.pinned(self.processor))
-        front.wait_for(self.port, "nginx")
-        self.pid = front.worker_of(self.child)
-        return self
-
-    def __exit__(self, *_):
-        self.child.terminate()
-        self.child.wait()
-        self.dir.cleanup()
 
 
 class Ours:

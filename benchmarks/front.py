@@ -70,22 +70,28 @@ def worker_of(master):
 class Nginx:
     """nginx with one worker on a processor: the upstream, or the proxy before it."""
 
+    frame, files, place = FRAME, {"large": b"x" * (100 << 10)}, None
+
     def __init__(self, bench, processor, inside, **more):
         self.bench, self.processor, self.inside, self.more = bench, processor, inside, more
 
     def __enter__(self):
-        self.dir = tempfile.TemporaryDirectory()
+        self.dir = tempfile.TemporaryDirectory(dir=self.place)
         self.port = self.bench.free_port()
         folder = pathlib.Path(self.dir.name)
         folder.chmod(0o755)
-        (folder / "large").write_bytes(b"x" * (100 << 10))
-        inside = self.inside.format(dir=folder, port=self.port, **self.more)
-        (folder / "nginx.conf").write_text(FRAME.format(dir=folder, inside=inside))
+        for name, content in self.files.items():
+            (folder / name).write_bytes(content)
+        inside = self.inside.format(dir=folder, port=self.port, **self.filled(folder))
+        (folder / "nginx.conf").write_text(self.frame.format(dir=folder, inside=inside))
         self.child = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-p", folder],
                                       preexec_fn=self.bench.pinned(self.processor))
         wait_for(self.port, "nginx")
         self.pid = worker_of(self.child)
         return self
+
+    def filled(self, folder):
+        return self.more
 
     def __exit__(self, *_):
         self.child.terminate()
