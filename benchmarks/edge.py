@@ -21,7 +21,7 @@ CONNECTIONS = (16, 64)
 # Of HTTP/2: connections, and requests under way on each.
 LINES, STREAMS = 5, 10
 FIXED_RATE, FIXED_SECONDS = 10_000, 10
-LATE_RATE, LATE_SECONDS = 500, 10
+LATE_RATE, LATE_SECONDS, LATE_WAIT = 500, 10, 0.005
 # A word of a configuration of nginx may have 4,096 bytes.
 WORD = 3_000
 
@@ -265,11 +265,30 @@ def measure_casts(bench, rounds):
     return seen
 
 
+SLEEPER = """
+import json, sys, time
+wait, count = float(sys.argv[1]), int(sys.argv[2])
+def late():
+    begun = time.monotonic_ns()
+    time.sleep(wait)
+    return (time.monotonic_ns() - begun) / 1e3 - wait * 1e6
+seen = sorted(late() for _ in range(count))
+print(json.dumps({f"p{100 * q:g}_us": seen[int(q * count)] for q in (0.5, 0.99, 0.999)}))
+"""
+
+
+def slept(bench):
+    """How late a process wakes that does nothing but sleep, as long and as many seconds on the same processor."""
+    command = [sys.executable, "-c", SLEEPER, str(LATE_WAIT), str(int(LATE_SECONDS / LATE_WAIT))]
+    return json.loads(subprocess.check_output(command, preexec_fn=bench.pinned(bench.SERVER)))
+
+
 def measure_late(bench, rounds):
-    """How late answers are given that wait 5 ms, by the origin's own word."""
+    """How late answers are given that wait 5 ms, by the origin's own word, and how late the machine wakes anybody."""
     seen = []
     for _ in range(rounds):
-        with Ours(bench, "origin", recipe=recipe("10kb", "5ms")) as origin, tempfile.TemporaryDirectory() as scratch:
+        alone = slept(bench)
+        with Ours(bench, "origin", recipe=recipe("10kb", f"{LATE_WAIT * 1e3:g}ms")) as origin, tempfile.TemporaryDirectory() as scratch:
             bench.run_counted([
                 bench.PROOFLOAD, "run", f"http://127.0.0.1:{origin.port}/", "--rate", f"{LATE_RATE}/s", "--arrivals",
                 "constant", "--duration", f"{LATE_SECONDS}s", "--warm-up", "0s", "--workers", "1", "--out",
@@ -279,7 +298,8 @@ def measure_late(bench, rounds):
         late = dict(re.findall(r'origin_late_seconds\{quantile="([\d.]+)"\} (\S+)', text))
         count = int(re.search(r"origin_late_seconds_count (\d+)", text).group(1))
         assert count == LATE_RATE * LATE_SECONDS, count
-        seen.append({"answers": count, **{f"p{float(at) * 100:g}_us": float(late[at]) * 1e6 for at in ("0.5", "0.99", "0.999")}})
+        ours = {f"p{float(at) * 100:g}_us": float(late[at]) * 1e6 for at in ("0.5", "0.99", "0.999")}
+        seen.append({"answers": count, "ours": ours, "sleep": alone})
         print(f"  edge, late: {seen[-1]}", file=sys.stderr)
     return seen
 
@@ -337,7 +357,11 @@ def page(results):
         lines += [f"| {one['received']:,} | {one['rate']:,} | {one['dropped']:,} |" for one in results["casts"]]
     if "late" in results:
         lines += ["", "## Edge: how late the origin answers", "",
-                  f"Waits of 5 ms, {LATE_RATE}/s at a constant rate for {LATE_SECONDS} s, each run; by `origin_late_seconds`.", "",
-                  "| answers | p50 µs | p99 µs | p99.9 µs |", "|---:|---:|---:|---:|"]
-        lines += [f"| {one['answers']:,} | {one['p50_us']:.1f} | {one['p99_us']:.1f} | {one['p99.9_us']:.1f} |" for one in results["late"]]
+                  f"Waits of {LATE_WAIT * 1e3:g} ms, {LATE_RATE}/s at a constant rate for {LATE_SECONDS} s, each run; by "
+                  "`origin_late_seconds`. *Sleep*: before it, a process that only sleeps as long, again and again, on the same "
+                  "processor (`clock_nanosleep` with the kernel's slack of 50 µs): how late this machine wakes anybody.", "",
+                  "| answers | p50 µs | p99 µs | p99.9 µs | sleep: p50 µs | p99 µs | p99.9 µs |", "|---:|---:|---:|---:|---:|---:|---:|"]
+        for one in results["late"]:
+            times = [f"{side[at]:.1f}" for side in (one["ours"], one["sleep"]) for at in ("p50_us", "p99_us", "p99.9_us")]
+            lines.append(f"| {one['answers']:,} | {' | '.join(times)} |")
     return lines

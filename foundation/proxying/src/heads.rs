@@ -180,12 +180,16 @@ pub fn settle(parts: &mut request::Parts) {
 /// Takes off fields that many upstreams take for those that are meant: whoever hands fields on as variables, as CGI does
 /// and most of what came after it, makes one of `a_b` and `a-b`.
 pub fn drop_twins(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
-    let is_twin = |name: &&HeaderName| {
+    drop_fields(headers, |name| {
         name.as_str().contains('_') && is_meant(&name.as_str().replace('_', "-"))
-    };
-    let twins: Vec<HeaderName> = headers.keys().filter(is_twin).cloned().collect();
-    for twin in twins {
-        headers.remove(twin);
+    });
+}
+
+/// Takes off each field of these names, in one look at those that are there: a head has fewer than there are names.
+pub fn drop_fields(headers: &mut HeaderMap, is_meant: impl Fn(&HeaderName) -> bool) {
+    let found: Vec<HeaderName> = headers.keys().filter(|name| is_meant(name)).cloned().collect();
+    for name in found {
+        headers.remove(name);
     }
 }
 
@@ -276,9 +280,7 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
             headers.remove(name);
         }
     }
-    for name in &HOP_BY_HOP {
-        headers.remove(name);
-    }
+    drop_fields(headers, |name| HOP_BY_HOP.contains(name));
 }
 
 /// What `Connection` names, but for what frames and routes the message, which no sender can take back.

@@ -1,9 +1,9 @@
 //! A reverse proxy's core: what comes in on one side goes out on the other, within bounds.
 //!
 //! The caller has the server side, on hyper, of HTTP/1.1 or HTTP/2, and hands each request with its streaming body to
-//! [`Proxy::forward`], which asks the upstream over HTTP/1.1; it gets an answer with a streaming body, or the [`Failure`] to answer with. Between the
-//! two lie a pool of kept connections, a bounded queue before it, deadlines, and the rules of RFC 9110 for
-//! whoever stands in the middle.
+//! [`Proxy::forward`], which asks the upstream over HTTP/1.1; it gets an answer with a streaming body, or the
+//! [`Failure`] to answer with. Between the two lie a pool of kept connections, a bounded queue before it, deadlines, and
+//! the rules of RFC 9110 for whoever stands in the middle.
 //!
 //! What is promised:
 //!
@@ -18,9 +18,10 @@
 //!
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
 //!
-//! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`], [`upstream`]), who asks ([`client`]) and what the
-//! middle does to heads (`heads`, and for what came by HTTP/2 `multiplex`); one connection (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]);
-//! and a client's stream ([`socket`], `scan`).
+//! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`], [`upstream`]), who asks
+//! ([`client`]) and what the middle does to heads (`heads`, and for what came by HTTP/2 `multiplex`); one connection
+//! (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]); and a client's stream
+//! ([`socket`], `scan`).
 
 pub mod answer;
 pub mod authority;
@@ -43,7 +44,7 @@ pub use bounds::Bounds;
 pub use client::Client;
 pub use counts::Counts;
 pub use failure::Failure;
-pub use heads::{UntilClose, check, drop_twins, settle};
+pub use heads::{UntilClose, check, drop_fields, drop_twins, settle};
 pub use proxy::Proxy;
 pub use socket::Socket;
 pub use upstream::Upstream;

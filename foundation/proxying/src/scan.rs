@@ -3,8 +3,8 @@
 //! hyper takes the first of two equal lengths and prefers chunks to a length, as it may (RFC 9112 6.3), and tells
 //! nobody. Where machines stand in a row, what one of them tolerates another may read differently: such a request is
 //! refused. The scan follows requests and their bodies through the bytes as they come, and spoils the colon of a field
-//! that says it a second time, so that hyper, which waits for the whole head, answers 400 and closes. What begins as HTTP/2 is left alone: its frames say
-//! once how long they are.
+//! that says it a second time, so that hyper, which waits for the whole head, answers 400 and closes. What begins as
+//! HTTP/2 is left alone: its frames say once how long they are.
 
 /// The longest beginning of a line that is looked at.
 const LOOK: usize = 128;

@@ -1,7 +1,7 @@
 //! A part of a system that is kept: started with it, started again where it died, ended with it.
 //!
-//! It comes back where it was, at the addresses that the first one was given. Whoever asks it meanwhile is told at once that
-//! nobody is there.
+//! It comes back where it was, at the addresses that the first one was given. Whoever asks it meanwhile is told at once
+//! that nobody is there.
 //!
 //! Not here: how one child is held ([`crate::child`]), and what a part leaves behind when it is killed.
 

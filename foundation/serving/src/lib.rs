@@ -10,10 +10,10 @@
 //!
 //! In reading order: what was asked for ([`options`], [`settings`], [`quantity`], [`error`]), what
 //! is kept to ([`limits`], [`listener`], [`stop`]), how it begins ([`start`]), a part of it as a process of its own
-//! ([`child`]), which may be kept alive ([`keeper`]), and what that leaves behind ([`orphans`]), what is told ([`ready`], [`metrics`],
-//! [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], as [`timing`] tells it,
-//! and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server over all of it ([`http`]),
-//! with paths as they were meant ([`percent`]), and who a server is over TLS ([`tls`]).
+//! ([`child`]), which may be kept alive ([`keeper`]), and what that leaves behind ([`orphans`]), what is told
+//! ([`ready`], [`metrics`], [`observed`], after the [`nonce`] of what arrived, how long parts took by a [`watch`], as
+//! [`timing`] tells it, and what is waited for to less than a millisecond by a [`timer`]), and a plain HTTP/1.1 server
+//! over all of it ([`http`]), with paths as they were meant ([`percent`]), and who a server is over TLS ([`tls`]).
 
 pub mod child;
 pub mod error;

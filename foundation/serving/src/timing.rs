@@ -17,7 +17,9 @@ pub fn told<const N: usize>(parts: [(&str, Duration); N]) -> HeaderValue {
     let mut text = String::with_capacity(28 * N);
     for (name, time) in parts {
         let separator = if text.is_empty() { "" } else { ", " };
-        let (whole, rest) = (time.as_millis(), time.as_nanos() % 1_000_000);
+        // In words of the machine: this is done for every answer.
+        let (of_second, rest) = (time.subsec_millis(), time.subsec_nanos() % 1_000_000);
+        let whole = time.as_secs() * 1_000 + u64::from(of_second);
         // Writing to a string cannot fail.
         let _ = write!(text, "{separator}{name};dur={whole}.{rest:06}");
     }

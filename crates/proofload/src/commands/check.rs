@@ -1,5 +1,7 @@
 //! `proofload check`: the whole plan, and with `--try` each operation once.
 
+use std::io::{Write, stderr};
+
 use plan::diagnostic::Colour;
 
 use crate::cli::CheckArgs;
@@ -13,7 +15,8 @@ use crate::{interrupt, output, redaction};
 pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     let experiment = load_file(&args.experiment, &args.plan)?.experiment;
     if let Some(warned) = experiment.warned(Colour::Off) {
-        eprintln!("{warned}\n");
+        // There may be no terminal left to tell.
+        let _ = writeln!(stderr(), "{warned}\n");
     }
     let plan = experiment.plan;
     output::print(&plan.describe())?;

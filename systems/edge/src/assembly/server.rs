@@ -70,10 +70,14 @@ impl Parts {
         named.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)))
     }
 
+    /// Both at a time: whoever started this process gives it a few seconds for all of its end.
     async fn stop(self) {
-        for part in [self.origin, self.monitor].into_iter().flatten() {
-            part.stop().await;
-        }
+        let end = async |part: Option<Keeper>| {
+            if let Some(part) = part {
+                part.stop().await;
+            }
+        };
+        tokio::join!(end(self.origin), end(self.monitor));
     }
 }
 

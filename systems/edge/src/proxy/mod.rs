@@ -2,20 +2,20 @@
 //!
 //! What the cache does is RFC 9111 (freshness, validation, `Vary`, invalidation) and RFC 5861 (`stale-if-error`): see
 //! `policy` for what is stricter here. Equal requests at the same time are asked for once. A route whose upstream fails
-//! too often is left alone for a while. How messages are framed, pooled, bounded and refused is
-//! [`proxying`]'s; where an answer came from stands in its `x-cache`, and where its time went in its `Server-Timing`.
+//! too often is left alone for a while. How messages are framed, pooled, bounded and refused is [`proxying`]'s; where an
+//! answer came from stands in its `x-cache`, and where its time went in its `Server-Timing`.
 //!
 //! Paths under `/_proxy/` are the proxy's own (`healthz`, `metrics`) and are not passed on.
 //!
-//! Not here: TLS or HTTP/2 to the upstream, choosing among upstreams, storing on disk, ranges of what is stored (they go to the
-//! upstream), conditions for writing.
+//! Not here: TLS or HTTP/2 to the upstream, choosing among upstreams, storing on disk, ranges of what is stored (they go
+//! to the upstream), conditions for writing.
 //!
 //! In reading order: `settings`; the pure parts: what is said (`directives`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
 //! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
 //! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
-//! monitor); the answer as it is given
-//! (`delivery`) in streams (`streams`) of a client's connection (`conversation`); and the server.
+//! monitor); the answer as it is given (`delivery`) in streams (`streams`) of a client's connection (`conversation`); and
+//! the server.
 
 mod asked;
 mod breaker;

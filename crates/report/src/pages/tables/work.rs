@@ -1,6 +1,6 @@
 //! What an operation cost the processes under test: one table for all arms.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::summary::{Arm, Summary, Trial};
 
@@ -9,7 +9,7 @@ use super::arms::Arms;
 use crate::number;
 
 /// Processor time of each process for each operation that ended, over all trials that count, where there is more than
-/// one arm and processes were watched.
+/// one arm and processes were watched. Who did nothing in any arm, such as a watcher of others, is not in it.
 pub fn by_arm(summary: &Summary) -> Option<Table> {
     if summary.arms.len() < 2 || summary.capacity.is_some() {
         return None;
@@ -19,11 +19,14 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
                 the trials with the least and the most. What a process does besides operations is in it.";
     let mut table = Table::new("work-by-arm", "Work by arm", &columns).note(note);
     let names = Arms::head(summary, &mut table, 0);
-    for arm in &summary.arms {
-        for (process, work) in processes(arm) {
+    let all: Vec<_> = summary.arms.iter().map(|arm| (arm, processes(arm))).collect();
+    let works = all.iter().flat_map(|(_, found)| found).filter(|(_, work)| work.sum().0 > 0);
+    let worked: BTreeSet<&str> = works.map(|(name, _)| *name).collect();
+    for (arm, found) in &all {
+        for (process, work) in found.iter().filter(|(name, _)| worked.contains(*name)) {
             table.row([
                 names.cell(&arm.name),
-                process.to_owned(),
+                (*process).to_owned(),
                 number::duration(work.mean()),
                 work.range(),
                 number::count(work.trials.len() as u64),
@@ -60,9 +63,14 @@ struct Work {
 }
 
 impl Work {
+    /// Processor time and operations of all trials.
+    fn sum(&self) -> (u64, u64) {
+        self.trials.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
     fn mean(&self) -> u64 {
-        let sum = |of: fn(&(u64, u64)) -> u64| self.trials.iter().map(of).sum::<u64>();
-        sum(|one| one.0) / sum(|one| one.1).max(1)
+        let (cpu_ns, ended) = self.sum();
+        cpu_ns / ended.max(1)
     }
 
     fn range(&self) -> String {
@@ -119,6 +127,23 @@ mod tests {
         assert_eq!(table.rows[1], ["path=front", "front", "100 µs", "–", "1"], "two of one name");
         assert_eq!(table.rows[2], ["path=front", "search", "200 µs", "–", "1"]);
         assert_eq!(table.rows.len(), 3);
+    }
+
+    #[test]
+    fn who_works_in_one_arm_stands_in_all_and_who_works_in_none_stands_nowhere() {
+        let idle: &[&[(&str, u64)]] = &[&[("proxy", 100), ("monitor", 0), ("cat", 0)]];
+        let busy: &[&[(&str, u64)]] = &[&[("proxy", 100), ("monitor", 1), ("cat", 0)]];
+        let table = by_arm(&run(vec![arm("messages=0", idle), arm("messages=10", busy)])).unwrap();
+        let told = |row: &Vec<String>| row[..3].join(" ");
+        assert_eq!(
+            table.rows.iter().map(told).collect::<Vec<_>>(),
+            [
+                "messages=0 monitor 0 ns",
+                "messages=0 proxy 100 µs",
+                "messages=10 monitor 1.00 µs",
+                "messages=10 proxy 100 µs"
+            ]
+        );
     }
 
     #[test]

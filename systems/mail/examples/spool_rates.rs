@@ -1,7 +1,7 @@
 //! How many messages a second a maildir takes, by how many are sent at a time, beside what its disk takes bare in the
 //! same run: files that are written and synced one after the other.
 //!
-//! `cargo run --release -p mail --example store_rates -- FOLDER`, a folder on the disk that is in question. Figures of
+//! `cargo run --release -p mail --example spool_rates -- FOLDER`, a folder on the disk that is in question. Figures of
 //! one machine and one moment; the ratios carry further.
 
 #![expect(clippy::unwrap_used, reason = "a failed measurement is a panic")]
