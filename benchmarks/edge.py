@@ -67,6 +67,18 @@ name = "one"
 http2 = {{ path = "/" }}
 """
 
+# Sleeps so long, so many times, and says how late it woke.
+SLEEPER = """
+import json, sys, time
+wait, count = float(sys.argv[1]), int(sys.argv[2])
+def late():
+    begun = time.monotonic_ns()
+    time.sleep(wait)
+    return (time.monotonic_ns() - begun) / 1e3 - wait * 1e6
+seen = sorted(late() for _ in range(count))
+print(json.dumps({f"p{100 * q:g}_us": seen[int(q * count)] for q in (0.5, 0.99, 0.999)}))
+"""
+
 
 class Nginx(front.Nginx):
     """The same with files in memory."""
@@ -263,18 +275,6 @@ def measure_casts(bench, rounds):
         seen.append({"received": int(received), "rate": int(rate), "dropped": int(dropped)})
         print(f"  edge, casts: {int(rate):,}/s", file=sys.stderr)
     return seen
-
-
-SLEEPER = """
-import json, sys, time
-wait, count = float(sys.argv[1]), int(sys.argv[2])
-def late():
-    begun = time.monotonic_ns()
-    time.sleep(wait)
-    return (time.monotonic_ns() - begun) / 1e3 - wait * 1e6
-seen = sorted(late() for _ in range(count))
-print(json.dumps({f"p{100 * q:g}_us": seen[int(q * count)] for q in (0.5, 0.99, 0.999)}))
-"""
 
 
 def slept(bench):
