@@ -32,14 +32,30 @@ pub struct Seen {
     pub tests: usize,
 }
 
-/// How many blocks would decide: enough to see a difference of the margin four times in five, and enough
-/// to decide if they went on as the ones before. `None` beyond 10,000.
+impl Seen {
+    /// The end of the 95 % interval that is next to 0; at most 0 if it holds 0, and of one block.
+    fn least(&self) -> f64 {
+        match self.blocks {
+            0 | 1 => 0.0,
+            blocks => self.mean.abs() - self.half(1.0 - ALPHA / 2.0, blocks as u64),
+        }
+    }
+
+    /// Half the width of an interval of so many blocks with this spread.
+    fn half(&self, level: f64, blocks: u64) -> f64 {
+        student_quantile(blocks as f64 - 1.0, level) * self.spread / (blocks as f64).sqrt()
+    }
+}
+
+/// How many blocks would decide: enough to see a difference of the margin four times in five, or of what
+/// their interval has beyond it, and enough to decide if they went on as the ones before. `None` beyond
+/// 10,000.
 ///
 /// Source: (z₀.₉₇₅ + z₀.₈₀)²·(s/Δ)² + 2, which is 7.85·(s/Δ)² + 2 for one test
 pub fn blocks_needed(seen: &Seen, margin: f64) -> Option<u64> {
     let level = 1.0 - ALPHA / 2.0 / seen.tests.max(1) as f64;
     let sum = normal_quantile(level) + normal_quantile(POWER);
-    let by_power = (sum * seen.spread / margin).powi(2) + 2.0;
+    let by_power = (sum * seen.spread / margin.max(seen.least())).powi(2) + 2.0;
     let from = by_power.ceil().max(seen.blocks as f64 + 1.0);
     if from > MOST as f64 {
         return None;
@@ -70,9 +86,7 @@ pub fn fewest_trials(tests: usize) -> u64 {
 
 /// Whether so many blocks with this mean and spread come to an answer.
 fn decides(seen: &Seen, margin: f64, blocks: u64) -> bool {
-    let half = |level: f64| {
-        student_quantile(blocks as f64 - 1.0, level) * seen.spread / (blocks as f64).sqrt()
-    };
+    let half = |level: f64| seen.half(level, blocks);
     let level = 1.0 - ALPHA / 2.0 / seen.tests.max(1) as f64;
     let mean = seen.mean.abs();
     let may = blocks >= fewest_blocks(seen.tests);
@@ -112,6 +126,18 @@ mod tests {
         let needed = blocks_needed(&between, 1.0).unwrap();
         assert!(needed > 12 && decides(&between, 1.0, needed), "{needed}");
         assert!(!decides(&between, 1.0, needed - 1));
+    }
+
+    /// Six blocks of twelve tests cannot show even what is far beyond the margin; nine can.
+    #[test]
+    fn what_is_far_beyond_the_margin_takes_no_more_blocks_than_can_show_anything() {
+        let far = Seen { mean: -4.5, spread: 0.1, blocks: 6, tests: 12 };
+        assert_eq!(blocks_needed(&far, 0.05), Some(fewest_blocks(12)));
+        // Beyond it as well, but not for sure: 0.1 - 2.571·0.2/√6 < 0.
+        let unsure = Seen { mean: -0.1, spread: 0.2, ..far };
+        let around = Seen { mean: 0.0, ..unsure };
+        assert!(blocks_needed(&unsure, 0.05).unwrap() > 100);
+        assert_eq!(blocks_needed(&unsure, 0.05), blocks_needed(&around, 0.05));
     }
 
     #[test]

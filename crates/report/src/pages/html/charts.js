@@ -240,15 +240,25 @@
   // A range is drawn in its middle, and read by its ends: from a power of two to below the next.
   const isRange = (v) => !Number.isInteger(v);
   const beginning = (v) => isRange(v) ? 2 ** Math.floor(Math.log2(v)) : v;
-  const number = (v) => v < 1 ? "0" : digits(v);
+  const number = (v) => v < 1 ? "0" : v < 1e5 ? String(v) : v < 1e6 ? digits(v / 1e3) + " k" : digits(v / 1e6) + " M";
+  // Names that would stand in each other are left out, the last one stays.
+  const apart = (u, splits) => {
+    let next = Infinity;
+    return splits.toReversed().map((v) => {
+      const at = u.valToPos(v, "x");
+      if (next - at < 44) return null;
+      next = at;
+      return v;
+    }).toReversed();
+  };
   const againstAxes = (chart, scale) => {
     const ticks = [...new Set(chart.x.map(beginning))];
     return {
       scales: { x: { time: false, distr: 3, range: () => [chart.x[0] / 1.5, chart.x.at(-1) * 1.5] }, y: scale },
-      axes: [axis(number, { size: 34, splits: () => ticks, filter: (_, splits) => splits }), timeAxis(scale)],
+      axes: [axis(number, { size: 34, splits: () => ticks, filter: apart }), timeAxis(scale)],
     };
   };
-  const range = (v) => number(beginning(v)) + (isRange(v) && v > 1 ? " to below " + digits(2 * beginning(v)) : "");
+  const range = (v) => number(beginning(v)) + (isRange(v) && v > 1 ? " to below " + number(2 * beginning(v)) : "");
   const about = { label: "number", value: (_, v) => v == null ? "–" : range(v) };
 
   function against(home, chart) {

@@ -41,7 +41,7 @@ struct Group {
     lines: Vec<Line>,
 }
 
-/// One comparison. Places in per cent of the axis.
+/// One comparison.
 #[derive(Debug, Serialize)]
 struct Line {
     metric: String,
@@ -49,6 +49,13 @@ struct Line {
     text: String,
     /// From the baseline to the candidate.
     sides: String,
+    /// None of a difference of shares, which has no place among ratios.
+    marks: Option<Marks>,
+}
+
+/// What is drawn of a ratio. Places in per cent of the axis.
+#[derive(Debug, Serialize)]
+struct Marks {
     ratio: f64,
     low: f64,
     high: f64,
@@ -61,16 +68,17 @@ struct Axis {
     end: f64,
 }
 
-/// The forest plot of a run's comparisons; none where nothing was compared.
+/// The forest plot of a run's comparisons; none where no ratio was seen.
 pub fn plot(summary: &Summary) -> Option<Forest> {
-    let drawn: Vec<&Comparison> =
-        summary.comparisons.iter().filter(|one| one.ratio.is_some()).collect();
+    let seen = summary.comparisons.iter();
+    let seen = seen.filter(|one| one.ratio.is_some() || one.difference.is_some());
+    let drawn: Vec<&Comparison> = seen.clone().filter(|one| one.ratio.is_some()).collect();
     if drawn.is_empty() {
         return None;
     }
     let axis = Axis::of(&drawn);
     let mut groups: Vec<Group> = Vec::new();
-    for one in drawn {
+    for one in seen {
         let title = title(one);
         let line = axis.line(one);
         match groups.iter_mut().find(|group| group.title == title) {
@@ -116,25 +124,37 @@ impl Axis {
     }
 
     fn line(&self, one: &Comparison) -> Line {
-        let ratio = one.ratio.unwrap_or(1.0);
-        let [low, high] = [one.low, one.high].map(|end| end.unwrap_or(ratio));
-        let text = match (one.low, one.high) {
-            (Some(low), Some(high)) => format!("{} ({low:.2} – {high:.2})", times(ratio)),
-            _ => times(ratio),
-        };
         let [baseline, candidate] = comparison::sides(one);
-        let blocks = one.points.iter().filter_map(|point| point.ratio);
         Line {
             metric: one.metric.clone(),
             word: word(one.result),
-            text,
+            text: text(one),
             sides: format!("{baseline} → {candidate}"),
+            marks: one.ratio.map(|ratio| self.marks(one, ratio)),
+        }
+    }
+
+    fn marks(&self, one: &Comparison, ratio: f64) -> Marks {
+        let [low, high] = [one.low, one.high].map(|end| self.place(end.unwrap_or(ratio)));
+        let blocks = one.points.iter().filter_map(|point| point.ratio);
+        Marks {
             ratio: self.place(ratio),
-            low: self.place(low),
-            high: self.place(high),
+            low,
+            high,
             margin: (self.place(1.0 / (1.0 + one.margin)), self.place(1.0 + one.margin)),
             points: blocks.map(|ratio| self.place(ratio)).collect(),
         }
+    }
+}
+
+/// What was seen, with its interval.
+fn text(one: &Comparison) -> String {
+    match (one.ratio, one.low, one.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            format!("{} ({low:.2} – {high:.2})", times(ratio))
+        }
+        (Some(ratio), ..) => times(ratio),
+        (None, ..) => format!("{} ({})", comparison::seen(one), comparison::interval(one)),
     }
 }
 

@@ -115,6 +115,22 @@ fn comparisons_are_drawn_without_scripts() {
     assert!(body.contains("<b>changed</b> ×1.36"), "{body}");
 }
 
+/// An axis of ratios has no place for it.
+#[test]
+fn a_difference_of_shares_is_told_among_the_ratios() {
+    let mut run = example::designed();
+    let one = &mut run.summary.comparisons[0];
+    (one.metric, one.ratio, one.low, one.high) = ("failed".into(), None, None, None);
+    one.difference =
+        Some(record::summary::Shares { observed: 0.067, low: Some(0.059), high: Some(0.075) });
+    let page = render(&run).unwrap();
+    assert_well_formed(&page);
+    let body = page.split("<script").next().unwrap();
+    assert_eq!(body.matches("class=\"line ").count(), 12 + 1);
+    assert_eq!(body.matches("class=\"dot\"").count(), 11 * 6);
+    assert!(body.contains("</b> +6.700 pp (+5.900 pp – +7.500 pp)<small>"), "{body}");
+}
+
 #[test]
 fn doses_are_drawn_and_told_without_scripts() {
     let page = render(&example::designed()).unwrap();
