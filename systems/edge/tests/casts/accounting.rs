@@ -69,7 +69,7 @@ async fn threads_and_casters_and_monitors_agree() {
 
 #[tokio::test]
 async fn what_was_cast_before_the_monitor_came_is_kept_as_far_as_there_is_room() {
-    let former = Monitor::start();
+    let former = Monitor::at("127.7.0.1:0");
     let address = former.casts();
     former.stop();
     let caster = Caster::new(&Settings { room_messages: 10, ..towards(&[&address]) });
@@ -84,7 +84,7 @@ async fn what_was_cast_before_the_monitor_came_is_kept_as_far_as_there_is_room()
 
 #[tokio::test]
 async fn a_monitor_that_is_started_again_counts_what_comes_from_then_on() {
-    let former = Monitor::start();
+    let former = Monitor::at("127.7.0.2:0");
     let address = former.casts();
     let caster = Caster::new(&Settings { room_messages: 10, ..towards(&[&address]) });
     within(caster.connected()).await;

@@ -48,7 +48,8 @@ impl Monitor {
         Self { ready, stopper, thread }
     }
 
-    /// One where another has been.
+    /// One that listens for casts here. At an address that no other test has, the port stays free when it is gone, so that
+    /// another may be where it has been.
     fn at(casts: &str) -> Self {
         Self::with(Options::default().with("casts", casts))
     }

@@ -22,6 +22,13 @@ use record::summary::{Summary, Trial};
 /// The binary under test.
 pub const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
 
+/// The binary; a SIGHUP ends it, also where the tests were started by `nohup` and it would be ignored.
+fn proofload() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", PROOFLOAD]);
+    command
+}
+
 /// Held shared by every test and alone by those that compare times.
 static BENCH: RwLock<()> = RwLock::new(());
 
@@ -79,7 +86,7 @@ impl Lab {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROOFLOAD);
+        let mut command = proofload();
         command.args(arguments);
         self.prepare(command)
     }

@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::Value;
 
-use super::PROOFLOAD;
+use super::proofload;
 
 /// A child that is ended with the test.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub fn bundled(system: &str, settings: &[&str]) -> (Served, Value) {
 
 /// The same at an address, such as that of one that was killed.
 pub fn bundled_at(address: &str, system: &str, settings: &[&str]) -> (Served, Value) {
-    let mut command = Command::new(PROOFLOAD);
+    let mut command = proofload();
     command.args(["serve", system, "--listen", address]);
     settings.iter().for_each(|setting| {
         command.args(["--set", setting]);
