@@ -274,6 +274,7 @@ fn arm(operations: u64) -> Arm {
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: Some(1),
+            busy_poll: false,
         },
         operations: vec![planned("http = { method = \"POST\", path = \"/a\", body = \"end\" }")],
         services: Vec::new(),

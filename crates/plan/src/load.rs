@@ -29,6 +29,9 @@ pub struct Load {
     pub steady_state: SteadyState,
     /// Generator threads, if the experiment fixes them.
     pub workers: Option<u32>,
+    /// Whether they poll for what comes next in place of sleeping until it does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub busy_poll: bool,
 }
 
 /// What starts an operation.

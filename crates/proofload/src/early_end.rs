@@ -159,6 +159,7 @@ mod tests {
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,
+            busy_poll: false,
         };
         let arm = Arm {
             name: "all".to_owned(),

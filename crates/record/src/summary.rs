@@ -410,6 +410,10 @@ pub struct Generator {
     pub cpu_ns: u64,
     /// Of the busiest worker: CPU time over wall time.
     pub cpu_ratio: f64,
+    /// Of the worker that did so most: time of polling with nothing to do, which `cpu_ns` and `cpu_ratio` are without,
+    /// over wall time; none where workers sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polled_ratio: Option<f64>,
     /// How late operations were released.
     pub dispatch_lag: Distribution,
     /// Parts of the response time of operations at or beyond its p99.

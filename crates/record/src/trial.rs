@@ -161,8 +161,11 @@ pub struct PoolFacts {
 pub struct GeneratorFacts {
     /// How long it looked: the measure phase, as exactly as it could tell its ends.
     pub watched_ns: u64,
-    /// Per worker: CPU time in the measure phase.
+    /// Per worker: CPU time in the measure phase, without that of `worker_polled_ns`.
     pub worker_cpu_ns: Vec<u64>,
+    /// Per worker: time in which it polled and found nothing to do; zeros where workers sleep.
+    #[serde(default)]
+    pub worker_polled_ns: Vec<u64>,
     /// Per worker: time waiting for a processor.
     pub worker_run_queue_ns: Vec<u64>,
     /// Per worker: switches that it did not ask for.

@@ -51,6 +51,7 @@ impl Trying {
                 reuse: self.reuse,
                 steady_state: SteadyState::Reported,
                 workers: Some(1),
+                busy_poll: false,
             },
             operations: self.operations.clone(),
             services: Vec::new(),

@@ -12,7 +12,7 @@ use super::facts::Died;
 use super::setup::{Ready, Setup, briefs};
 use super::threads::{Harvest, Threads, timing};
 use super::watch::{Blows, Check, Fall, Watch};
-use super::{ConductError, Output, facts, observers};
+use super::{ConductError, Output, facts, observers, polling};
 use crate::clock::monotonic;
 use crate::driver::Driver;
 use crate::placement::{self, Aside};
@@ -58,7 +58,8 @@ pub fn run_together<D: Driver>(
     let mut processes = started.collect::<Result<Vec<_>, _>>()?;
     let ready = setups.iter().zip(&processes).map(|(setup, own)| prepare(setup, own));
     let ready = ready.collect::<Result<Vec<_>, _>>()?;
-    let timing = timing()?;
+    let (busy_poll, refused) = polling::wanted(&setups[0].arm.load, &placement);
+    let timing = timing(busy_poll)?;
     let briefs = briefs(setups, ready, placement.workers.len(), monotonic() + LEAD);
     let listener: Listener<'_> = RefCell::new(&mut *on);
     let mut desks: Vec<Desk<'_>> = briefs.iter().map(|brief| Desk::new(brief, &listener)).collect();
@@ -69,13 +70,15 @@ pub fn run_together<D: Driver>(
         desk.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
     }
     let stops = setups[0].stops();
-    let threads = Threads::start(&briefs, &placement.workers, &stops)?;
+    let threads = Threads::start(&briefs, (&placement.workers, busy_poll), &stops)?;
     let (fell, check, own) = (None, Check::Ahead, &mut processes[..]);
     let blows = setups.iter().map(|setup| Blows::new(&setup.arm.faults)).collect();
     let mut watch = Watch { processes: own, stops, timing, placement, fell, check, blows };
     watch.conduct(briefs[0].timeline, &mut desks, &threads);
     let Watch { fell, check, blows, .. } = watch;
-    let seen = Seen { fell, check, blows, harvest: threads.join() };
+    let mut harvest = threads.join();
+    harvest.notes.extend(refused);
+    let seen = Seen { fell, check, blows, harvest };
     let sides = setups.iter().zip(&briefs).zip(&processes);
     let trials = sides.zip(&mut desks).map(|(((setup, brief), own), desk)| {
         let trial = seen.trial(setup, brief, (own, desk.ended_early()));

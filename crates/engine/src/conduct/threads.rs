@@ -9,19 +9,21 @@ use std::task::Poll;
 use std::thread::{self, JoinHandle};
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::task::spawn_local;
 
+use super::polling::poll_on;
 use crate::clock::{Clock, Real, monotonic};
 use crate::driver::Driver;
 use crate::placement;
-use crate::selfcheck::{Timing, current_task};
+use crate::selfcheck::{Polled, Timing, WorkerThread, current_task};
 use crate::transport::Kernel;
 use crate::worker::{Brief, Message, Report, Stops, work};
 
 /// The workers of trials that go on.
 pub(super) struct Threads {
     running: Vec<JoinHandle<Ended>>,
-    /// Kernel ids, by worker.
-    pub(super) ids: Vec<u32>,
+    /// By worker.
+    pub(super) workers: Vec<WorkerThread>,
     /// What the workers say; disconnected when all have ended.
     pub(super) said: Receiver<(usize, Message)>,
     sides: usize,
@@ -48,19 +50,19 @@ pub(super) struct Harvest {
 }
 
 impl Threads {
-    /// Starts them, each on its processor, for all of these trials.
+    /// Starts them, each on its processor, for all of these trials, and polling if they shall.
     ///
     /// Errors: what the operating system says when there is no thread to be had; those that were
     /// started stop
     pub(super) fn start<D: Driver>(
         briefs: &[Arc<Brief<D>>],
-        cores: &[usize],
+        (cores, busy_poll): (&[usize], bool),
         stops: &Stops,
     ) -> io::Result<Self> {
         let (messages, said) = channel();
         let (introduce, introduced) = channel();
-        let (running, ids, holds) = (Vec::new(), Vec::new(), Vec::new());
-        let mut threads = Self { running, ids, said, sides: briefs.len(), holds };
+        let (running, workers, holds) = (Vec::new(), Vec::new(), Vec::new());
+        let mut threads = Self { running, workers, said, sides: briefs.len(), holds };
         for (worker, &core) in cores.iter().enumerate() {
             let (hold, held) = channel::<()>();
             let (briefs, ends) = (briefs.to_vec(), (stops.clone(), messages.clone()));
@@ -68,8 +70,11 @@ impl Threads {
             let body = move || {
                 let note = placement::pin(&[core]).err();
                 // Nobody listens when another thread could not be started.
-                let _ = introduce.send((worker, current_task()));
-                let run = AssertUnwindSafe(|| run(briefs, worker, ends));
+                let polled = Polled::default();
+                let thread = WorkerThread { id: current_task(), polled: polled.clone() };
+                let _ = introduce.send((worker, thread));
+                let polls = busy_poll.then_some(polled);
+                let run = AssertUnwindSafe(|| run(briefs, (worker, polls), ends));
                 let reports =
                     catch_unwind(run).unwrap_or_else(|_| Err(format!("worker {worker} panicked")));
                 if reports.is_err() {
@@ -84,9 +89,9 @@ impl Threads {
             threads.running.push(thread.inspect_err(|_| stops.conduct.request())?);
             threads.holds.push(hold);
         }
-        let mut ids: Vec<(usize, u32)> = introduced.iter().take(cores.len()).collect();
-        ids.sort_unstable();
-        threads.ids = ids.into_iter().map(|(_, id)| id).collect();
+        let mut workers: Vec<_> = introduced.iter().take(cores.len()).collect();
+        workers.sort_unstable_by_key(|&(worker, _)| worker);
+        threads.workers = workers.into_iter().map(|(_, thread)| thread).collect();
         Ok(threads)
     }
 
@@ -110,25 +115,26 @@ impl Threads {
     }
 }
 
-/// Measures clock and timer as a worker has them.
+/// Measures clock and timer as a worker has them, one that polls or one that sleeps.
 ///
 /// Errors: what the operating system says when there is no timer to be had
-pub(super) fn timing() -> io::Result<Timing> {
+pub(super) fn timing(busy_poll: bool) -> io::Result<Timing> {
     let runtime = runtime()?;
-    let clock = runtime.block_on(async { Real::start() })?;
+    let polls = busy_poll.then(Polled::default);
+    let clock = runtime.block_on(async { start(polls) })?;
     Ok(Timing::measure(monotonic, |at| runtime.block_on(clock.sleep_until(at))))
 }
 
 /// The whole of a worker: its shifts in all trials, as one task on one clock.
 fn run<D: Driver>(
     briefs: Vec<Arc<Brief<D>>>,
-    worker: usize,
+    (worker, polls): (usize, Option<Polled>),
     ends: (Stops, Sender<(usize, Message)>),
 ) -> Result<Vec<Report>, String> {
     let lacks = |what, error: io::Error| format!("worker {worker} has no {what}: {error}");
     let runtime = runtime().map_err(|error| lacks("runtime", error))?;
     runtime.block_on(async move {
-        let clock = Real::start().map_err(|error| lacks("timer", error))?;
+        let clock = start(polls).map_err(|error| lacks("timer", error))?;
         let shift = |brief| {
             let (means, ends) = ((clock.clone(), Kernel), ends.clone());
             async move {
@@ -139,6 +145,14 @@ fn run<D: Driver>(
         };
         all(briefs.into_iter().map(shift).collect()).await.into_iter().collect()
     })
+}
+
+/// The clock, and beside it what polls, if it shall.
+fn start(polls: Option<Polled>) -> io::Result<Real> {
+    if let Some(polled) = polls {
+        spawn_local(poll_on(polled));
+    }
+    Real::start()
 }
 
 /// Awaits all of them within one task.

@@ -14,7 +14,7 @@ use super::facts::Died;
 use super::threads::Threads;
 use crate::clock::monotonic;
 use crate::process::{Death, Processes};
-use crate::selfcheck::{SelfCheck, Timing};
+use crate::selfcheck::{SelfCheck, Timing, WorkerThread};
 use crate::worker::{Stops, Timeline};
 
 /// Between looks at processes, processors and the user's wish, in nanoseconds.
@@ -114,7 +114,7 @@ impl Watch<'_> {
         let mut tick = timeline.start + ahead % TICK;
         loop {
             let now = monotonic();
-            self.keep_phases(timeline, desks, (now, &threads.ids));
+            self.keep_phases(timeline, desks, (now, &threads.workers));
             if desks.iter().any(|desk| desk.ended_early().is_some()) {
                 self.end_measure(now);
             }
@@ -136,7 +136,7 @@ impl Watch<'_> {
             }
         }
         let now = monotonic();
-        self.keep_phases(timeline, desks, (now, &threads.ids));
+        self.keep_phases(timeline, desks, (now, &threads.workers));
         self.end_measure(now);
         self.look(desks, now);
         desks.iter_mut().for_each(|desk| desk.drain(now));
@@ -146,12 +146,12 @@ impl Watch<'_> {
         &mut self,
         timeline: Timeline,
         desks: &mut [Desk<'_>],
-        (now, ids): (u64, &[u32]),
+        (now, workers): (u64, &[WorkerThread]),
     ) {
         desks.iter_mut().for_each(|desk| desk.enter_phases(now));
         if now >= timeline.measure_from && matches!(self.check, Check::Ahead) {
             self.processes.iter_mut().for_each(Processes::begin_measure);
-            let check = SelfCheck::begin(now, ids, self.timing, self.placement.clone());
+            let check = SelfCheck::begin(now, workers, self.timing, self.placement.clone());
             self.check = Check::Running(check);
         }
         if now >= timeline.measure_to {

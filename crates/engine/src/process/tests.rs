@@ -64,6 +64,7 @@ fn arm(services: Vec<Service>) -> Arm {
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,
+            busy_poll: false,
         },
         operations: Vec::new(),
         services,

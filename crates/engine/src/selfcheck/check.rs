@@ -9,6 +9,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::counters::{self, Counters};
 use super::host::{ProcessorTime, pressure_us};
+use super::polled::Polled;
 use super::tasks::Task;
 use super::throttling::Throttling;
 use super::{Timing, open_files, status_field, time_wait_sockets};
@@ -30,10 +31,25 @@ pub struct SelfCheck {
     time_wait_max: Option<u64>,
 }
 
+/// Where a worker's thread is found.
+#[derive(Debug, Clone)]
+pub struct WorkerThread {
+    /// The kernel's id of it, see [`super::current_task`].
+    pub id: u32,
+    /// What it counts itself.
+    pub polled: Polled,
+}
+
+impl WorkerThread {
+    fn read(&self) -> Option<Task> {
+        Task::read(self.id).map(|task| Task { polled_ns: self.polled.ns(), ..task })
+    }
+}
+
 /// A worker's thread: a last reading is kept, since nothing can be read once it has ended.
 #[derive(Debug)]
 struct Worker {
-    id: u32,
+    thread: WorkerThread,
     begin: Option<Task>,
     last: Option<Task>,
 }
@@ -62,12 +78,12 @@ impl Reading {
 impl SelfCheck {
     /// The measure phase begins at this instant, in nanoseconds of the trial's clock.
     ///
-    /// Shape:  one thread id a worker (see [`super::current_task`]), in the order of the workers
-    pub fn begin(now: u64, workers: &[u32], timing: Timing, placement: Placement) -> Self {
+    /// Shape:  one thread a worker, in the order of the workers
+    pub fn begin(now: u64, workers: &[WorkerThread], timing: Timing, placement: Placement) -> Self {
         let throttling = Throttling::find();
-        let worker = |&id: &u32| {
-            let begin = Task::read(id);
-            Worker { id, begin, last: begin }
+        let worker = |thread: &WorkerThread| {
+            let begin = thread.read();
+            Worker { thread: thread.clone(), begin, last: begin }
         };
         Self {
             began_at: now,
@@ -84,7 +100,7 @@ impl SelfCheck {
     /// Each second: peaks, and the workers as long as they live.
     pub fn sample(&mut self) {
         for worker in &mut self.workers {
-            worker.last = Task::read(worker.id).or(worker.last);
+            worker.last = worker.thread.read().or(worker.last);
         }
         self.open_files_max = self.open_files_max.max(open_files());
         self.time_wait_max = self.time_wait_max.max(time_wait_sockets());
@@ -101,7 +117,8 @@ impl SelfCheck {
         let tasks: Vec<Task> = self.workers.iter().map(Worker::used).collect();
         let facts = GeneratorFacts {
             watched_ns: wall_ns,
-            worker_cpu_ns: tasks.iter().map(|task| task.cpu_ns).collect(),
+            worker_cpu_ns: tasks.iter().map(Task::worked_ns).collect(),
+            worker_polled_ns: tasks.iter().map(|task| task.polled_ns).collect(),
             worker_run_queue_ns: tasks.iter().map(|task| task.run_queue_ns).collect(),
             worker_involuntary_switches: tasks
                 .iter()
@@ -171,11 +188,16 @@ mod tests {
     use super::*;
     use crate::selfcheck::current_task;
 
+    fn watched(id: u32) -> WorkerThread {
+        WorkerThread { id, polled: Polled::default() }
+    }
+
     #[test]
     fn a_busy_worker_is_seen() {
         let timing = Timing { timer_grain_ns: 5, clock_read_ns: 6 };
         let placement = Placement { workers: vec![0], systems: vec![0] };
-        let mut check = SelfCheck::begin(1_000, &[current_task()], timing, placement.clone());
+        let mut check =
+            SelfCheck::begin(1_000, &[watched(current_task())], timing, placement.clone());
         let open_before = check.open_files_max;
         let file = fs::File::open("/proc/self/status").unwrap();
         check.sample();
@@ -194,6 +216,16 @@ mod tests {
     }
 
     #[test]
+    fn polling_is_no_work() {
+        let own = watched(current_task());
+        let placement = Placement::default();
+        let check = SelfCheck::begin(0, std::slice::from_ref(&own), Timing::default(), placement);
+        own.polled.add(u64::MAX / 2);
+        let (facts, _) = check.end(1);
+        assert_eq!((facts.worker_polled_ns[0], facts.worker_cpu_ns[0]), (u64::MAX / 2, 0));
+    }
+
+    #[test]
     fn a_worker_that_has_ended_keeps_its_last_reading() {
         let (to_worker, orders) = std::sync::mpsc::channel::<()>();
         let (to_us, ids) = std::sync::mpsc::channel();
@@ -202,7 +234,8 @@ mod tests {
             let _ = orders.recv();
         });
         let id = ids.recv().unwrap();
-        let mut check = SelfCheck::begin(0, &[id], Timing::default(), Placement::default());
+        let mut check =
+            SelfCheck::begin(0, &[watched(id)], Timing::default(), Placement::default());
         check.sample();
         let last = check.workers[0].last;
         drop(to_worker);
@@ -214,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_worker_that_cannot_be_read_is_a_note() {
-        let check = SelfCheck::begin(0, &[u32::MAX], Timing::default(), Placement::default());
+        let check =
+            SelfCheck::begin(0, &[watched(u32::MAX)], Timing::default(), Placement::default());
         let (facts, _) = check.end(1);
         assert_eq!(facts.worker_cpu_ns, [0]);
         assert!(facts.notes.contains(&"CPU time of 1 workers could not be read".to_owned()));

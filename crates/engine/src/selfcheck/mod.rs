@@ -10,15 +10,18 @@ mod counters;
 mod files;
 mod host;
 mod machine;
+mod polled;
 mod status;
 mod tasks;
 mod throttling;
 mod timing;
 
-pub use check::SelfCheck;
+pub use check::{SelfCheck, WorkerThread};
 pub use machine::machine;
+pub use polled::Polled;
 pub use tasks::current_task;
 pub use timing::Timing;
 
 pub(crate) use files::{open_files, time_wait_sockets};
+pub(crate) use polled::Turns;
 pub(crate) use status::field as status_field;

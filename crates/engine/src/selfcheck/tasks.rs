@@ -11,6 +11,8 @@ pub(super) struct Task {
     pub cpu_ns: u64,
     pub run_queue_ns: u64,
     pub involuntary_switches: u64,
+    /// Of what only the thread itself knows.
+    pub polled_ns: u64,
 }
 
 /// The kernel's id of the current thread, which a worker hands to the self-check.
@@ -32,7 +34,12 @@ impl Task {
             return None;
         };
         let involuntary_switches = field(status, "nonvoluntary_ctxt_switches").unwrap_or(0);
-        Some(Self { cpu_ns, run_queue_ns, involuntary_switches })
+        Some(Self { cpu_ns, run_queue_ns, involuntary_switches, polled_ns: 0 })
+    }
+
+    /// Time on a processor without what it only polled in.
+    pub fn worked_ns(&self) -> u64 {
+        self.cpu_ns.saturating_sub(self.polled_ns)
     }
 
     /// What was added since an earlier reading.
@@ -43,6 +50,7 @@ impl Task {
             involuntary_switches: self
                 .involuntary_switches
                 .saturating_sub(earlier.involuntary_switches),
+            polled_ns: self.polled_ns.saturating_sub(earlier.polled_ns),
         }
     }
 }
@@ -55,7 +63,8 @@ mod tests {
     fn a_thread_is_read_from_its_two_files() {
         let status = "voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t3\n";
         let task = Task::parse("2633831 1200 41\n", status).unwrap();
-        let expect = Task { cpu_ns: 2_633_831, run_queue_ns: 1_200, involuntary_switches: 3 };
+        let expect =
+            Task { cpu_ns: 2_633_831, run_queue_ns: 1_200, involuntary_switches: 3, polled_ns: 0 };
         assert_eq!(task, expect);
         assert_eq!(task.since(task), Task::default());
         assert_eq!(Task::parse("2633831\n", status), None);

@@ -55,12 +55,13 @@ fn of_arm(arm: &Arm) -> Vec<Refusal> {
 /// Both arms meet the halves of one process, and share the generator.
 fn unlike(arms: &[Arm]) -> Option<Refusal> {
     let [first, second] = arms else { return None };
-    let shared = |load: &Load| (load.model.clone(), load.stop, load.warm_up, load.workers);
+    let threads = |load: &Load| (load.workers, load.busy_poll);
+    let shared = |load: &Load| (load.model.clone(), load.stop, load.warm_up, threads(load));
     let differ = shared(&first.load) != shared(&second.load);
     differ.then(|| {
         (
             "the arms of a duet share the arrivals, and theirs are not the same".to_owned(),
-            "rate, arrivals, duration, warm-up or workers differ",
+            "rate, arrivals, duration, warm-up, workers or `busy_poll` differ",
             "let the factor change the system, its settings or the requests, or leave `duet` out",
         )
     })

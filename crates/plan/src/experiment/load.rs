@@ -76,6 +76,7 @@ pub(super) fn read(table: &Table, inputs: &dyn Inputs, problems: &mut Vec<Diagno
         },
         steady_state: steady_state(&mut reader),
         workers: reader.count("workers", 1, 1024).map(|count| count as u32),
+        busy_poll: reader.boolean("busy_poll").unwrap_or(false),
         model,
     };
     problems.extend(reader.finish());

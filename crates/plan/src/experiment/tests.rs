@@ -203,6 +203,7 @@ fn every_load_model_is_understood() {
     let rest =
         load("timeout = \"2s\"\nnew_connections = true\nworkers = 3\nsteady_state = \"reported\"");
     assert_eq!((rest.timeout, rest.workers), (2 * second, Some(3)));
+    assert!(!rest.busy_poll && load("busy_poll = true").busy_poll);
     assert_eq!((rest.reuse, rest.steady_state), (Reuse::NewPerOperation, SteadyState::Reported));
 }
 

@@ -146,6 +146,41 @@ pub const RUN_QUEUE: Row = Row {
     },
 };
 
+/// Cause: a sleep that took longer than it was to.
+pub const ASLEEP: Row = Row {
+    code: "generator-asleep",
+    severity: Severity::Warning,
+    clearest: Some("dispatch_lag_max_ns"),
+    title: "a worker was woken late",
+    explain: "Operations were late, each by less than 50 ms, while the busiest worker used less than half of \
+              its core and did not wait for it: it slept until the next operation was due, and was woken late. \
+              Processors of a virtual machine and those that sleep deeply take up to some milliseconds to wake. \
+              With `busy_poll = true` under `[load]` workers poll in place of sleeping, so that their \
+              processors stay awake, at the price of all of their time.",
+    check: |case| {
+        let generator = &case.trial.generator;
+        let longest = generator.dispatch_lag.max_ns;
+        let slept = generator.polled_ratio.is_none()
+            && generator.cpu_ratio < 0.5
+            && generator.run_queue_ratio <= 0.01
+            && generator.throttled_ns == 0
+            && longest < 50_000_000;
+        if !slept || validity::lateness(case.trial, case.facts).is_none() {
+            return None;
+        }
+        let claim = format!(
+            "likely cause: workers that slept were woken late, by up to {}; the busiest used {} of its core",
+            duration(longest),
+            percent(generator.cpu_ratio)
+        );
+        Some(
+            Noticed::new(claim, "set `busy_poll = true` under [load], so that workers never sleep")
+                .with("dispatch_lag_max_ns", longest)
+                .with("cpu_ratio", generator.cpu_ratio),
+        )
+    },
+};
+
 /// Cause: the hypervisor.
 pub const STEAL: Row = Row {
     code: "generator-steal",

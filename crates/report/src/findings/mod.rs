@@ -130,6 +130,7 @@ pub const TABLE: &[Row] = &[
     generator::CROWDED_ROW,
     generator::CPU,
     generator::RUN_QUEUE,
+    generator::ASLEEP,
     generator::STEAL,
     generator::THROTTLED,
     load::THINK_TIME_CEILING,

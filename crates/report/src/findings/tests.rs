@@ -82,6 +82,29 @@ fn a_scarce_resource_without_an_effect_is_no_finding() {
 }
 
 #[test]
+fn a_worker_that_slept_and_was_woken_late_is_told_from_one_that_was_stopped() {
+    let late = |lag: u64, change: fn(&mut Simulated)| {
+        let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
+        let one = |index| One {
+            lag: if index % 20 == 0 { lag } else { 10_000 },
+            ..One::answered(2 * MS)
+        };
+        let mut made = simulate(&file(load, &[]), 1_000, 10_000, one);
+        change(&mut made);
+        let summary = made.summary();
+        assert!(has(&summary, "late-generator"));
+        has(&summary, "generator-asleep")
+    };
+    assert!(late(8 * MS, |_| ()));
+    assert!(!late(400 * MS, |_| ()), "no timer is so late");
+    assert!(!late(8 * MS, |made| made.trial.generator.worker_cpu_ns = vec![6_000 * MS]));
+    assert!(!late(8 * MS, |made| made.trial.generator.worker_run_queue_ns = vec![200 * MS]));
+    assert!(!late(8 * MS, |made| made.trial.generator.throttled_ns = MS));
+    assert!(!late(8 * MS, |made| made.trial.generator.worker_polled_ns = vec![9_000 * MS]));
+    assert!(!has(&open(|_| ()), "generator-asleep"));
+}
+
+#[test]
 fn a_busy_worker_of_a_closed_loop_bounds_the_throughput() {
     let made = |cpu: u64| {
         let load = "connections = 2\nduration = \"10s\"";

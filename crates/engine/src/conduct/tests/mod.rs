@@ -65,6 +65,7 @@ impl Trying {
             reuse: Reuse::KeepAlive,
             steady_state: SteadyState::Reported,
             workers: None,
+            busy_poll: false,
         };
         Self {
             clock: Virtual::new(),

@@ -37,7 +37,7 @@ pub(super) fn echo_server(answer: Option<u8>) -> String {
 
 fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
     let mut arm = trying.arm(url);
-    arm.load.workers = Some(2);
+    arm.load.workers = arm.load.workers.or(Some(2));
     let setup = Setup {
         driver: Arc::new(Echo),
         arm: &arm,
@@ -81,6 +81,26 @@ fn a_second_of_open_load_over_sockets_is_counted_in_full() {
         .map(|kind| if let EventKind::WindowClosed(counts) = kind { counts.planned } else { 0 })
         .sum();
     assert_eq!(in_windows, 500);
+}
+
+#[test]
+fn workers_that_poll_count_it_apart_or_say_why_they_do_not() {
+    let mut trying = Trying::constant(100.0, 1);
+    trying.load.busy_poll = true;
+    for workers in [1, 64] {
+        trying.load.workers = Some(workers);
+        let (trial, _) = run(&trying, echo_server(None));
+        assert_eq!(trial.totals.total().succeeded, 100);
+        let seen = &trial.generator;
+        let placement = &seen.placement;
+        let apart = placement.workers.iter().all(|core| !placement.systems.contains(core));
+        let says_why = seen.notes.iter().any(|note| note.contains("`busy_poll` is not followed"));
+        assert_eq!(says_why, !apart, "{seen:?}");
+        let polled: u64 = seen.worker_polled_ns.iter().sum();
+        // A hundred echoes are some milliseconds of work, and the second has a thousand.
+        let worked: u64 = seen.worker_cpu_ns.iter().sum();
+        assert!(if apart { polled > worked } else { polled == 0 }, "{seen:?}");
+    }
 }
 
 #[test]

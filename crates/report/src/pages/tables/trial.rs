@@ -333,6 +333,9 @@ fn generator(trial: &Trial) -> Table {
     }
     line("parts of the slowest hundredth", tail(generator));
     line("cpu", cpu(generator, &trial.total));
+    if let Some(ratio) = generator.polled_ratio {
+        line("polled with nothing to do", number::percent(ratio));
+    }
     line("waited for a processor", number::percent(generator.run_queue_ratio));
     line("taken by the hypervisor", number::percent(generator.steal_ratio));
     line("throttled", number::duration(generator.throttled_ns));
