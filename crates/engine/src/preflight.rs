@@ -51,6 +51,8 @@ pub struct Demand {
     pub is_local: bool,
     /// Generator threads.
     pub workers: u64,
+    /// Whether they are to poll.
+    pub busy_poll: bool,
     /// Memory of the recorders and of what is made of them, in bytes; see [`Demand::recording`].
     pub recorder_bytes: u64,
 }
@@ -105,6 +107,7 @@ impl Demand {
             new_connections,
             is_local,
             workers: workers as u64,
+            busy_poll: load.busy_poll,
             recorder_bytes: 0,
         }
     }
@@ -126,6 +129,7 @@ impl Demand {
             new_connections: self.new_connections + other.new_connections,
             is_local: self.is_local && other.is_local,
             workers: self.workers.max(other.workers),
+            busy_poll: self.busy_poll || other.busy_poll,
             recorder_bytes: self.recorder_bytes + other.recorder_bytes,
         }
     }
@@ -179,6 +183,7 @@ pub fn judge(demand: &Demand, limits: &Limits) -> Vec<Problem> {
         ports(demand, limits),
         memory(demand, limits),
         processors(demand, limits),
+        polling(demand, limits),
     ];
     let mut problems: Vec<Problem> = found.into_iter().flatten().collect();
     problems.sort_by_key(|problem| problem.severity);
@@ -255,6 +260,20 @@ fn processors(demand: &Demand, limits: &Limits) -> Option<Problem> {
     })
 }
 
+fn polling(demand: &Demand, limits: &Limits) -> Option<Problem> {
+    (demand.busy_poll && demand.workers >= limits.cores).then(|| Problem {
+        severity: Severity::Warning,
+        claim: format!(
+            "`busy_poll` is not followed: beside the workers ({}) none of the processors ({}) is left",
+            demand.workers, limits.cores
+        ),
+        hint: Some(match limits.cores {
+            0 | 1 => "leave `busy_poll` out on a machine of one processor".to_owned(),
+            cores => format!("use `--workers {}` or fewer", cores - 1),
+        }),
+    })
+}
+
 fn raise_files(soft: u64, hard: u64) -> rustix::io::Result<()> {
     let maximum = (hard != u64::MAX).then_some(hard);
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
@@ -311,6 +330,7 @@ mod tests {
         new_connections: 0.0,
         is_local: false,
         workers: 3,
+        busy_poll: false,
         recorder_bytes: 0,
     };
 
@@ -389,6 +409,20 @@ mod tests {
     fn workers_should_not_share_processors() {
         check(Demand { workers: 5, ..DEMAND }, LIMITS, Some((Severity::Warning, "5 workers")));
         check(Demand { workers: 4, ..DEMAND }, LIMITS, None);
+    }
+
+    #[test]
+    fn workers_that_poll_leave_a_processor_to_the_others() {
+        let polling = Demand { busy_poll: true, ..DEMAND };
+        check(polling, LIMITS, None);
+        let all = Demand { workers: 4, ..polling };
+        check(all, LIMITS, Some((Severity::Warning, "the workers (4) none of the processors (4)")));
+        let single = (Demand { workers: 1, ..polling }, Limits { cores: 1, ..LIMITS });
+        check(
+            single.0,
+            single.1,
+            Some((Severity::Warning, "the workers (1) none of the processors (1)")),
+        );
     }
 
     #[test]

@@ -204,7 +204,9 @@ fn load(load: &Load) -> Vec<String> {
         Reuse::NewPerOperation => "a new one for each operation",
     };
     let timeout = format_duration(load.timeout);
-    vec![first, format!("warm-up {warm_up}, time-out {timeout}, {}, {reuse}", connections(load))]
+    let polls = if load.busy_poll { ", workers poll" } else { "" };
+    let connections = connections(load);
+    vec![first, format!("warm-up {warm_up}, time-out {timeout}, {connections}, {reuse}{polls}")]
 }
 
 fn connections(load: &Load) -> String {

@@ -13,7 +13,8 @@ const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
 /// Ends that leave a report: passed, missed a criterion, could not decide.
 const REPORTED: &[i32] = &[0, 1, 3];
 
-/// Experiments that are rehearsed at a time: they spend most of their time waiting for the next arrival.
+/// Experiments that are rehearsed at a time: all but those whose workers poll spend most of their time
+/// waiting for the next arrival.
 const ABREAST: usize = 3;
 
 #[test]

@@ -170,7 +170,7 @@ pub struct GeneratorFacts {
     pub worker_run_queue_ns: Vec<u64>,
     /// Per worker: switches that it did not ask for.
     pub worker_involuntary_switches: Vec<u64>,
-    /// CPU time of the whole generator process in the measure phase, user and system.
+    /// CPU time of the whole generator process in the measure phase, user and system, with what workers polled.
     pub process_cpu_ns: u64,
     /// Greatest resident memory of the generator.
     pub rss_peak_bytes: u64,

@@ -17,7 +17,7 @@ use crate::selfcheck::{Polled, Turns};
 pub(super) fn wanted(load: &Load, placement: &Placement) -> (bool, Option<String>) {
     let shared = placement.workers.iter().any(|core| placement.systems.contains(core));
     let refused = load.busy_poll && shared;
-    let note = "`busy_poll` is not followed: the workers share processors with the systems";
+    let note = "`busy_poll` is not followed: the workers leave no processor to anybody else";
     (load.busy_poll && !shared, refused.then(|| note.to_owned()))
 }
 
@@ -59,6 +59,6 @@ mod tests {
         assert_eq!(wanted(&load(false), &apart), (false, None));
         assert_eq!(wanted(&load(false), &together), (false, None));
         let (polls, note) = wanted(&load(true), &together);
-        assert!(!polls && note.unwrap().contains("share processors"));
+        assert!(!polls && note.unwrap().contains("leave no processor"));
     }
 }

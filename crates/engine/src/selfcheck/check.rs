@@ -220,6 +220,8 @@ mod tests {
         let own = watched(current_task());
         let placement = Placement::default();
         let check = SelfCheck::begin(0, std::slice::from_ref(&own), Timing::default(), placement);
+        let begin = check.workers[0].begin.unwrap().cpu_ns;
+        while Task::read(current_task()).unwrap().cpu_ns < begin + 1_000_000 {}
         own.polled.add(u64::MAX / 2);
         let (facts, _) = check.end(1);
         assert_eq!((facts.worker_polled_ns[0], facts.worker_cpu_ns[0]), (u64::MAX / 2, 0));

@@ -21,14 +21,19 @@ impl Polled {
 
 /// Tells polling from work by the length of turns: nobody says what a turn did.
 ///
-/// The shortest turn so far is one that found nothing. One that takes up to twice as long found nothing either; of a
-/// longer one only as much as the shortest is polling, and the rest is work.
+/// The shortest turn so far is one that found nothing. One that takes up to four times as long found nothing either, on
+/// a processor that has become slower; a longer one is work. So work of less than that is taken for polling. Looks take
+/// 0.5 to 0.8 µs where this was measured, and a turn with an answer 20 µs and more. On a processor that has become
+/// slower than that, polling is taken for work, and a worker seems busier than it is.
 #[derive(Debug)]
 pub(crate) struct Turns {
     shortest: u64,
 }
 
 impl Turns {
+    /// Lengths of the shortest turn up to which one is polling.
+    const SLACK: u64 = 4;
+
     pub(crate) fn new() -> Self {
         Self { shortest: u64::MAX }
     }
@@ -36,7 +41,7 @@ impl Turns {
     /// How much of a turn of so many nanoseconds was polling.
     pub(crate) fn polling_in(&mut self, turn: u64) -> u64 {
         self.shortest = self.shortest.min(turn);
-        if turn <= self.shortest.saturating_mul(2) { turn } else { self.shortest }
+        if turn <= self.shortest.saturating_mul(Self::SLACK) { turn } else { 0 }
     }
 }
 
@@ -45,13 +50,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_turns_are_work_but_for_one_look() {
+    fn long_turns_are_work() {
         let (polled, mut turns) = (Polled::default(), Turns::new());
         let read = polled.clone();
-        for turn in [600, 500, 700, 1_000, 1_001, 90_000, 500] {
+        for turn in [600, 500, 700, 2_000, 2_001, 90_000, 500] {
             polled.add(turns.polling_in(turn));
         }
-        // 600 + 500 + 700 + 1,000 found nothing; 500 of 1,001, 500 of 90,000; and 500.
-        assert_eq!(read.ns(), 2_800 + 500 + 500 + 500);
+        assert_eq!(read.ns(), 600 + 500 + 700 + 2_000 + 500);
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct Task {
     pub cpu_ns: u64,
     pub run_queue_ns: u64,
     pub involuntary_switches: u64,
-    /// Of what only the thread itself knows.
+    /// Of what the kernel takes for work, polling that found nothing: only the thread itself knows.
     pub polled_ns: u64,
 }
 

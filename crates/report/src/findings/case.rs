@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::load::{Model, Think};
 use plan::operation::Operation;
 use plan::target::Target;
-use record::summary::Trial;
+use record::summary::{Placement, Trial};
 use record::{EarlyEnd, FaultDone, PoolFacts, Role};
 use serde_json::Value;
 
@@ -66,6 +66,8 @@ pub struct Facts {
     pub target_is_local: bool,
     /// Processors left to processes that we start.
     pub system_cores: usize,
+    /// Whether the workers' processors are theirs alone, as far as we place anything.
+    pub workers_alone: bool,
     /// Settings asked of the system under test.
     pub declared: BTreeMap<String, Value>,
     /// What the fine histograms give away.
@@ -102,12 +104,17 @@ impl Facts {
             steady: Steady::default(),
             target_is_local: arm.targets.iter().all(is_local),
             system_cores: trial.generator.placement.systems.len(),
+            workers_alone: workers_alone(&trial.generator.placement),
             declared: arm.system.iter().flat_map(|system| system.set.clone()).collect(),
             shape: Shape::default(),
             over_time: OverTime::default(),
             contradictions: Vec::new(),
         }
     }
+}
+
+fn workers_alone(placement: &Placement) -> bool {
+    !placement.workers.iter().any(|core| placement.systems.contains(core))
 }
 
 /// Below this no lag can move a result that people act on.

@@ -1,4 +1,4 @@
-use record::summary::{Model, Summary, Validity};
+use record::summary::{Model, Placement, Summary, Validity};
 
 use super::*;
 use crate::simulated::{One, Simulated, file, simulate};
@@ -100,7 +100,11 @@ fn a_worker_that_slept_and_was_woken_late_is_told_from_one_that_was_stopped() {
     assert!(!late(8 * MS, |made| made.trial.generator.worker_cpu_ns = vec![6_000 * MS]));
     assert!(!late(8 * MS, |made| made.trial.generator.worker_run_queue_ns = vec![200 * MS]));
     assert!(!late(8 * MS, |made| made.trial.generator.throttled_ns = MS));
+    assert!(!late(8 * MS, |made| made.trial.generator.steal_ratio = 0.02));
     assert!(!late(8 * MS, |made| made.trial.generator.worker_polled_ns = vec![9_000 * MS]));
+    assert!(!late(8 * MS, |made| {
+        made.trial.generator.placement = Placement { workers: vec![0, 1], systems: vec![0, 1] };
+    }));
     assert!(!has(&open(|_| ()), "generator-asleep"));
 }
 
