@@ -232,6 +232,7 @@ fn was_crowded(summary: &Summary) -> bool {
 
 /// Three clean runs of 2 s; 20 of 5 s under `PROOFLOAD_PROOF=1`. In a run whose processors others had, the generator may
 /// blame itself and nobody else; such a run is not clean and is made again, at most twice as often as clean ones are wanted.
+/// Workers poll: those that sleep are woken late on some machines, which no counter of the kernel shows and a finding names.
 #[test]
 fn clean_runs_give_no_finding_at_warning_or_above() {
     let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
@@ -243,7 +244,8 @@ fn clean_runs_give_no_finding_at_warning_or_above() {
     for run in 0..3 * wanted {
         let name = format!("run-{run}");
         let load = ["run", &url, "--rate", "1000/s", "--duration", duration, "--warm-up", "1s"];
-        let ran = lab.proofload(&[&load[..], &["--out", &name, "--quiet"]].concat());
+        let rest = ["--set", "load.busy_poll=true", "--out", &name, "--quiet"];
+        let ran = lab.proofload(&[&load[..], &rest].concat());
         let summary = lab.summary(&name).unwrap_or_else(|| panic!("no summary: {ran:?}"));
         let crowded = was_crowded(&summary);
         let itself = |one: &Finding| one.code.contains("generator") && crowded;
