@@ -8,6 +8,7 @@ mod capacity;
 mod comparison;
 mod counted;
 mod part;
+mod placement;
 mod scaling;
 mod system;
 
@@ -21,6 +22,7 @@ pub use capacity::*;
 pub use comparison::{Change, Comparison, Point, Shares, Shift, Sides};
 pub use counted::CountsFor;
 pub use part::Part;
+pub use placement::Placement;
 pub use scaling::{Scaling, ScalingPoint};
 pub use system::{Expectation, Observer, Process, System};
 
@@ -116,15 +118,6 @@ pub struct Machine {
     pub clock_source: String,
     /// Which processors workers and systems were pinned to.
     pub placement: Placement,
-}
-
-/// Processors given to each side.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Placement {
-    /// One processor a worker.
-    pub workers: Vec<usize>,
-    /// Processors left to processes that we start.
-    pub systems: Vec<usize>,
 }
 
 /// Whether a trial may be used.

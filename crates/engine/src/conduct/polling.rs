@@ -15,10 +15,10 @@ use crate::selfcheck::{Polled, Turns};
 ///
 /// Polling would take from a system the processor that both share.
 pub(super) fn wanted(load: &Load, placement: &Placement) -> (bool, Option<String>) {
-    let shared = placement.workers.iter().any(|core| placement.systems.contains(core));
-    let refused = load.busy_poll && shared;
+    let alone = placement.workers_alone();
+    let refused = load.busy_poll && !alone;
     let note = "`busy_poll` is not followed: the workers leave no processor to anybody else";
-    (load.busy_poll && !shared, refused.then(|| note.to_owned()))
+    (load.busy_poll && alone, refused.then(|| note.to_owned()))
 }
 
 /// Keeps the runtime from sleeping for as long as it is there: whoever yields is woken after a look at what is ready,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::load::{Model, Think};
 use plan::operation::Operation;
 use plan::target::Target;
-use record::summary::{Placement, Trial};
+use record::summary::Trial;
 use record::{EarlyEnd, FaultDone, PoolFacts, Role};
 use serde_json::Value;
 
@@ -104,17 +104,13 @@ impl Facts {
             steady: Steady::default(),
             target_is_local: arm.targets.iter().all(is_local),
             system_cores: trial.generator.placement.systems.len(),
-            workers_alone: workers_alone(&trial.generator.placement),
+            workers_alone: trial.generator.placement.workers_alone(),
             declared: arm.system.iter().flat_map(|system| system.set.clone()).collect(),
             shape: Shape::default(),
             over_time: OverTime::default(),
             contradictions: Vec::new(),
         }
     }
-}
-
-fn workers_alone(placement: &Placement) -> bool {
-    !placement.workers.iter().any(|core| placement.systems.contains(core))
 }
 
 /// Below this no lag can move a result that people act on.
