@@ -1,12 +1,12 @@
 //! Bad input and bad surroundings: said before anything is sent, with what to do.
 
 use crate::lab::Lab;
-use crate::lab::server::{nobody, truth};
+use crate::lab::server::{NOBODY, truth};
 
 #[test]
 fn nobody_listens() {
     let lab = Lab::new();
-    let url = format!("http://{}/", nobody());
+    let url = format!("http://{NOBODY}/");
     let ran = lab.proofload(&["run", &url, "--rate", "10/s", "--duration", "60s", "--quiet"]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);

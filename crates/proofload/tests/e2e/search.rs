@@ -124,7 +124,7 @@ fn bad_settings_are_told_at_once() {
     for key in ["workers:", "embedder:", "ef:", "x:"] {
         assert!(ran.stderr.contains(key), "{key} in {}", ran.stderr);
     }
-    let nobody = format!("index=http://{}", crate::lab::server::nobody());
+    let nobody = format!("index=http://{}", crate::lab::server::NOBODY);
     let ran = lab.proofload(&["serve", "search", "--set", &nobody]);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.stderr.contains("reach the index"), "{}", ran.stderr);

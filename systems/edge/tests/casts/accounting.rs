@@ -1,8 +1,21 @@
 //! Both sides agree on every message, however many threads, casters and monitors there are, and whoever comes late.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::net::TcpSocket;
+
 use super::*;
+
+/// A place that is kept from others, and where nobody listens until a monitor comes.
+fn kept(place: &str) -> (TcpSocket, String) {
+    let place: SocketAddr = place.parse().unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_reuseaddr(true).unwrap();
+    socket.bind(place).unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    (socket, address)
+}
 
 #[tokio::test]
 async fn what_has_room_is_received_and_the_rest_is_dropped_for_its_reason() {
@@ -69,9 +82,7 @@ async fn threads_and_casters_and_monitors_agree() {
 
 #[tokio::test]
 async fn what_was_cast_before_the_monitor_came_is_kept_as_far_as_there_is_room() {
-    let former = Monitor::at("127.7.0.1:0");
-    let address = former.casts();
-    former.stop();
+    let (_place, address) = kept("127.7.0.1:0");
     let caster = Caster::new(&Settings { room_messages: 10, ..towards(&[&address]) });
     (0..25).for_each(|_| caster.cast(b"early"));
     let monitor = Monitor::at(&address);
@@ -121,10 +132,7 @@ async fn the_end_waits_for_what_is_under_way_and_drops_what_comes_after() {
 
 #[tokio::test]
 async fn an_end_without_a_monitor_drops_what_waits() {
-    let former = Monitor::start();
-    let address = former.casts();
-    former.stop();
-    let caster = Caster::new(&towards(&[&address]));
+    let caster = Caster::new(&towards(&["127.0.0.1:1"]));
     (0..7).for_each(|_| caster.cast(b"message"));
     let account = within(caster.finish(Duration::ZERO)).await.remove(0);
     assert_eq!((account.taken, dropped(&account, Why::Unsent), account.pending), (0, 7, 0));

@@ -5,6 +5,9 @@ use std::process::{Child, Command, Stdio};
 
 use super::*;
 
+/// No other test is at this address, so that a port stays free until the server comes back.
+const HOST: &str = "127.7.0.4";
+
 /// A real nats-server, ended and reaped with its owner. It stores nothing.
 struct Server {
     child: Child,
@@ -17,7 +20,7 @@ impl Server {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new("nats-server")
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-            .args(["-a", "127.0.0.1", "-p", &port])
+            .args(["-a", HOST, "-p", &port])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -28,7 +31,7 @@ impl Server {
         thread::spawn(move || {
             let mut port = None;
             for line in log.lines().map_while(Result::ok) {
-                if let Some(at) = line.split("client connections on 127.0.0.1:").nth(1) {
+                if let Some(at) = line.split(&format!("client connections on {HOST}:")).nth(1) {
                     port = at.trim().parse().ok();
                 }
                 if line.contains("Server is ready") {
@@ -41,7 +44,7 @@ impl Server {
     }
 
     fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        format!("nats://{HOST}:{}", self.port)
     }
 }
 

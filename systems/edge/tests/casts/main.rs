@@ -11,9 +11,9 @@ mod wire;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use edge::cast::account::{Account, Why};
 use edge::cast::{Address, Caster, PeerAccount, Settings};
@@ -39,19 +39,35 @@ impl Monitor {
     }
 
     fn with(options: Options) -> Self {
+        Self::try_with(options).unwrap()
+    }
+
+    /// One that listens for casts here. At an address that no other test has, the port stays free when it is gone, so that
+    /// another may be where it has been.
+    ///
+    /// A process that another test begins holds what is open here until it has become another program, the former listener
+    /// as well: for that moment, the place is taken.
+    fn at(casts: &str) -> Self {
+        let began = Instant::now();
+        loop {
+            match Self::try_with(Options::default().with("casts", casts)) {
+                Err(ServeError::Listen { .. }) if began.elapsed() < PATIENCE => thread::yield_now(),
+                started => return started.unwrap(),
+            }
+        }
+    }
+
+    fn try_with(options: Options) -> Result<Self, ServeError> {
         let (stopper, stop) = Stop::pair();
         let (tell, told) = mpsc::channel();
         let thread = thread::spawn(move || {
             monitor::SYSTEM.serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
         });
-        let ready = serde_json::from_str(&told.recv_timeout(PATIENCE).unwrap()).unwrap();
-        Self { ready, stopper, thread }
-    }
-
-    /// One that listens for casts here. At an address that no other test has, the port stays free when it is gone, so that
-    /// another may be where it has been.
-    fn at(casts: &str) -> Self {
-        Self::with(Options::default().with("casts", casts))
+        match told.recv_timeout(PATIENCE) {
+            Ok(ready) => Ok(Self { ready: serde_json::from_str(&ready).unwrap(), stopper, thread }),
+            Err(RecvTimeoutError::Disconnected) => Err(thread.join().unwrap().unwrap_err()),
+            Err(RecvTimeoutError::Timeout) => panic!("neither ready nor over in time"),
+        }
     }
 
     fn casts(&self) -> String {

@@ -76,7 +76,7 @@ impl Drop for Process {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_monitor_that_is_killed_leaves_nothing_uncounted() {
-    let mut process = Process::start("127.0.0.1:0");
+    let mut process = Process::start("127.7.0.3:0");
     let casts = process.address("casts");
     let settings = Settings { room_bytes: 100_000, window_bytes: 100_000, ..towards(&[&casts]) };
     let caster = Arc::new(Caster::new(&settings));

@@ -133,7 +133,7 @@ fn all_problems_are_told_and_none_of_several_recipes_is_taken() {
 #[test]
 fn an_origin_that_cannot_be_had_is_refused() {
     let house = House::with(recipe("/*", "old", 200));
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = ([127, 0, 0, 1], 1).into();
     let (missing, _) =
         upstream(vec![b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_vec()]);
     let (short, _) = upstream(vec![b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx".to_vec()]);

@@ -23,11 +23,11 @@ const SHORT: Duration = Duration::from_millis(20);
 #[tokio::test]
 async fn nobody_there_is_unreachable() {
     let folder = Folder::new("nobody");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = ([127, 0, 0, 1], 1).into();
     let ask = bytes(1_024, 1);
     let path = folder.file("socket");
     let failures = [
-        Http::new(free, 1).fetch(&ask, PATIENCE).await.unwrap_err(),
+        Http::new(nobody, 1).fetch(&ask, PATIENCE).await.unwrap_err(),
         Unix::new(&path, 1).fetch(&ask, PATIENCE).await.unwrap_err(),
         Shm::new(&path, Duration::ZERO).fetch(&ask, PATIENCE).await.unwrap_err(),
     ];
