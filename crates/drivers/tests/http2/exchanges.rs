@@ -181,6 +181,26 @@ fn a_tiny_window_of_the_peer_only_takes_longer() {
     assert_eq!(exchange.bytes_sent, 10_000);
 }
 
+/// An answer counts though its peer takes no more of the request (RFC 9113 section 8.1).
+#[test]
+fn an_answer_before_the_whole_request_counts_as_what_it_says() {
+    let serve = |_, stream| {
+        serve_plain(stream, |(_, mut respond): Asked| async move {
+            let head = Response::builder().status(413).body(()).unwrap();
+            let mut send = respond.send_response(head, false).unwrap();
+            send.send_data(Bytes::from_static(b"too long"), true).unwrap();
+            // The request is dropped unread: once the answer is out, the stream is reset with `NO_ERROR`.
+        })
+    };
+    // More than the 65,535 bytes that a peer takes before it has said anything.
+    let body = "0123456789".repeat(20_000);
+    let long = operation(&format!("http2 = {{ body = \"{body}\" }}\nexpect = {{ status = 413 }}"));
+    let (outcome, exchange) = beside(serve, async |mut client| client.perform(&long).await);
+    assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
+    assert_eq!((exchange.status, exchange.bytes_received), (413, 8));
+    assert!(exchange.reusable, "the connection is none the worse");
+}
+
 #[test]
 fn trailers_and_answers_without_a_body_end_an_operation() {
     let serve = |_, stream| {

@@ -48,7 +48,8 @@ impl Session {
             let has_body = !body.is_empty();
             let (answer, mut sender) = sender.send_request(request, is_whole && !has_body)?;
             if has_body {
-                sender.send_data(body, is_whole)?;
+                // Whoever has answered already takes no body: its answer says what became of the request.
+                let _ = sender.send_data(body, is_whole);
             }
             Ok(Begun { answer, sender })
         })
