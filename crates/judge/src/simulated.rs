@@ -100,7 +100,7 @@ fn plan(file: &str, options: &Options) -> Plan {
     let world = World { inputs: &Nowhere, known: &Http };
     plan::experiment::load("t.toml", file, world, &options)
         .map_err(|refused| refused.problems)
-        .unwrap()
+        .expect("a file that holds")
         .plan
 }
 
@@ -251,7 +251,7 @@ fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {
         Ok(())
     };
     let spans = SPANS.map(Into::into);
-    summariser.add(Input { trial, spans: &spans, windows: &show }).unwrap();
+    summariser.add(Input { trial, spans: &spans, windows: &show }).expect("windows in memory");
 }
 
 fn provenance() -> Run {
