@@ -133,12 +133,12 @@ fn spared(summary: &Summary) -> Option<String> {
         spared.map(|trial| (trial.index, trial.block)).unzip();
     trials.sort_unstable();
     let text = format!(
-        "the generator was late in {}, without which {} judged, as `spare` allows",
+        "the generator was late in {}; {}, as `spare` permits",
         number::trials(&trials)?,
         if blocks.len() == 1 {
-            "one block is".to_owned()
+            "its block is judged without it".to_owned()
         } else {
-            format!("{} blocks are", blocks.len())
+            format!("their {} blocks are judged without them", blocks.len())
         }
     );
     Some(text)

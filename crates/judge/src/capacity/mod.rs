@@ -21,7 +21,7 @@ use record::summary::{
 use stats::capacity::scalability::Point;
 use stats::capacity::search::{self, Bracket, Ending, Purpose, Search, Step};
 
-use crate::findings::{self, INTERRUPTED, NOT_EXECUTED};
+use crate::findings::{self, INTERRUPTED, NOT_EXECUTED, Subject};
 use crate::scaling;
 
 pub use step::result;
@@ -89,7 +89,8 @@ pub fn arm_name(per_second: f64) -> String {
 pub fn summary(run: Run, course: &Course<'_>) -> Summary {
     let capacity = capacity(course);
     let mut findings = kept(course, &capacity);
-    findings.extend(findings::of_capacity(&capacity));
+    findings.extend(findings::findings(Subject::Search(&capacity)));
+    findings.extend(findings::capacity::stopped(&capacity));
     if let Some(Cut::NotExecuted { trial, why }) = course.cut {
         findings.push(findings::course::search_ended(trial, why));
     }

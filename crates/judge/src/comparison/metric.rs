@@ -99,7 +99,7 @@ impl Metric {
 
 /// The distribution that a time is read from. In an open load it is the response time, in whose quantiles
 /// failures count as slower than all others; elsewhere it is the service time.
-pub(super) fn times<'a>(metric: Metric, trial: &Trial, one: &'a Operation) -> &'a Distribution {
+pub(crate) fn times<'a>(metric: Metric, trial: &Trial, one: &'a Operation) -> &'a Distribution {
     match metric.source(trial.load.model) {
         "outcome_time" => &one.outcome_time,
         "response_time" => &one.response_time,

@@ -1,26 +1,18 @@
-//! What blocks show beside the comparison itself: that it is undecided, that more does not mean more, and
-//! that the machine repeats worse than it measures.
+//! What blocks show beside the comparison itself: that it is undecided, that more does not mean more,
+//! and that trials differ more than their own intervals predict.
 
 use std::collections::BTreeSet;
 
 use plan::plan::Plan;
-use record::summary::{Arm, Change, Comparison, Finding, Trial};
+use record::summary::{Arm, Comparison, Finding, Trial};
 use stats::comparison::correction::holm;
 use stats::comparison::decision::ALPHA;
 use stats::comparison::paired;
-use stats::deviation;
 
 use super::blocks::{Block, Blocks};
-use super::metric::Metric;
 use super::question::{Question, questions};
 use crate::findings::design::{self, Level};
-
-/// Trials of an arm from which their spread is known well enough to be spoken of.
-const TRIALS: usize = 6;
-/// How much larger than predicted the spread must be.
-const WORSE: f64 = 2.0;
-/// Half the width of a 95 % interval, in standard errors.
-const HALF_WIDTH: f64 = 1.959_964;
+use crate::findings::{Subject, findings};
 
 /// Findings about the comparisons of a run; a rehearsal has none. Of what mostly `crowded` trials (by number) show nothing
 /// is said.
@@ -33,11 +25,9 @@ pub fn of(
     if plan.rehearsal || comparisons.is_empty() {
         return Vec::new();
     }
-    let undecided = comparisons.iter().filter(|one| one.result == Change::Undecided);
-    let mut findings: Vec<Finding> = undecided.map(design::undecided).collect();
-    findings.extend(doses(plan, arms, crowded));
-    findings.extend(arms.iter().filter_map(repeats_worse));
-    findings
+    let undecided = comparisons.iter().flat_map(|one| findings(Subject::Comparison(one)));
+    let repeats = arms.iter().flat_map(|arm| findings(Subject::Arm(arm)));
+    undecided.chain(doses(plan, arms, crowded)).chain(repeats).collect()
 }
 
 /// One finding for each factor of numbers, stratum and metric whose effect goes up and down again.
@@ -96,26 +86,4 @@ fn dose_order(
     let dose = |place: usize| [doses[place].0, doses[place + 1].0];
     let level = Level { factor: first.factor, operation: first.operation, metric: first.name };
     Some(design::dose_order(&level, dose(up), dose(down)))
-}
-
-/// Compares how the medians of an arm's trials differ with what their own intervals predict.
-fn repeats_worse(arm: &Arm) -> Option<Finding> {
-    let usable: Vec<&Trial> = arm.counted().filter(|trial| trial.is_usable()).collect();
-    let mut logarithms = Vec::new();
-    let mut squares = 0.0;
-    for trial in &usable {
-        let metric = Metric::Quantile(0.5);
-        let times = super::metric::times(metric, trial, &trial.total);
-        let entry = times.quantiles.iter().find(|entry| entry.q == 0.5)?;
-        let (observed, low, high) = (entry.observed_ns?, entry.low_ns?, entry.high_ns?);
-        if low == 0 {
-            return None;
-        }
-        logarithms.push((observed as f64).ln());
-        squares += ((high as f64 / low as f64).ln() / (2.0 * HALF_WIDTH)).powi(2);
-    }
-    let predicted = (squares / usable.len().max(1) as f64).sqrt();
-    let seen = deviation(&logarithms)?;
-    let worse = usable.len() >= TRIALS && predicted > 0.0 && seen > WORSE * predicted;
-    worse.then(|| design::repeats_worse(&arm.name, usable.len(), seen, predicted))
 }

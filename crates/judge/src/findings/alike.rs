@@ -4,7 +4,7 @@
 use record::summary::{Arm, Finding, Summary};
 use serde_json::Value;
 
-use super::{design, row};
+use super::{design, noise, row};
 
 /// A ratio of new over old: it is as clear up as down.
 pub(super) const CHANGE: &str = "_ratio";
@@ -41,7 +41,7 @@ pub fn alike(findings: &[Finding]) -> Vec<Alike<'_>> {
 
 fn is_like(one: &Finding, other: &Finding) -> bool {
     let of_trials = one.trial.is_some() && other.trial.is_some();
-    let of_arms = one.code == design::REPEATS_WORSE.code;
+    let of_arms = one.code == noise::REPEATS_WORSE.code;
     one.code == other.code && (of_trials || of_arms || is_empty(one) && is_empty(other))
 }
 

@@ -1,10 +1,10 @@
-//! The finding that arms are held against each other of which the generator limits one, or both.
+//! The finding that the generator limits one of two compared arms, or both.
 
 use record::summary::{Model, Severity, Trial};
 
 use super::of_run::Whole;
 use super::pair::Pair;
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use plan::number::percent;
 
 /// Of its core a worker uses as much where it is the limit.
@@ -15,14 +15,14 @@ pub const BOUND_APART: Row = Row {
     code: "compared-while-generator-bound",
     severity: Severity::Warning,
     clearest: None,
-    title: "arms are compared of which the generator limits one",
+    title: "the generator limits an arm of a comparison",
     explain: "Two arms of a closed load differ in one level alone, and in most trials of one of them a worker of the \
               generator was busy more than 90 % of the time: its throughput is that of the generator and a lower bound \
               of the target's, and its service times hold the wait for the generator. Where the other arm left the \
               worker time, the difference is not that of the targets: with the slower arm it is larger than shown. Where \
               both arms are limited so, that they do alike shows nothing. Add workers on cores of their own, or offer \
               both a rate that they hold and compare times.",
-    check: |_| None,
+    check: Check::Run(bound_apart),
 };
 
 /// The pair of arms with the busiest worker.
@@ -57,7 +57,7 @@ pub(super) fn bound_apart(&Whole { arms, .. }: &Whole<'_>) -> Option<Noticed> {
     Some(noticed)
 }
 
-/// A pair of which the generator limits one arm, which stands first, or both.
+/// A pair with a generator-bound arm, which stands first.
 struct Bound<'a> {
     pair: Pair<'a>,
     levels: [String; 2],

@@ -3,9 +3,8 @@
 use plan::units::format_rate as offered;
 use record::summary::{Capacity, CapacityEnding, Finding, Severity, Stairs};
 
-use super::course::of_run;
 use super::load::INTERRUPTED_ROW;
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use plan::number::{duration, duration_or};
 
 /// The target never came back.
@@ -16,10 +15,10 @@ pub const METASTABLE: Row = Row {
     title: "the target did not recover from an overload",
     explain: "After a step above its capacity the load went down in steps again, and response times never came \
               back to what they were at the same rates on the way up. Something keeps the overload alive without \
-              the load that caused it: retries, an emptied cache, a queue of work that nobody waits for any more. \
+              the load that caused it: retries, an emptied cache, queued work whose clients have given up. \
               Restarting, or shedding load, is then the only way out. (Bronson et al., Metastable failures in \
               distributed systems, 2021.)",
-    check: |_| None,
+    check: Check::Search(|capacity| metastable(capacity.stairs.as_ref()?)),
 };
 
 /// Up and down are not the same.
@@ -31,7 +30,7 @@ pub const HYSTERESIS: Row = Row {
     explain: "At two rates or more that are well below the capacity, the 99th percentile of response time was \
               different on the way down from what it was on the way up, by a quarter at least and by more than \
               windows vary. The capacity that a search from below finds does not hold after an overload.",
-    check: |_| None,
+    check: Check::Search(|capacity| hysteresis(capacity.stairs.as_ref()?)),
 };
 
 /// The generator cannot make it.
@@ -43,7 +42,7 @@ pub const GENERATOR_LIMITED: Row = Row {
     explain: "Three trials in a row were spoiled by the generator at the same rate, so that nothing can be said of \
               the target there. Its capacity is the low end or more. Give the generator more cores, or cores of \
               its own.",
-    check: |_| None,
+    check: Check::Search(generator_limited),
 };
 
 /// A higher rate passed where a lower one did not.
@@ -55,20 +54,8 @@ pub const DISORDER: Row = Row {
     explain: "A rate above one that was not shown to hold passed. Near the capacity that is chance; farther away it \
               is noise of the machine, or a target that is slow at certain rates only. The smallest rate that does \
               not pass ends the interval, so that the answer is on the safe side.",
-    check: |_| None,
+    check: Check::Search(disorder),
 };
-
-/// What is noticed about the search as a whole.
-pub(crate) fn of_capacity(capacity: &Capacity) -> Vec<Finding> {
-    let noticed = [
-        (METASTABLE, capacity.stairs.as_ref().and_then(metastable)),
-        (HYSTERESIS, capacity.stairs.as_ref().and_then(hysteresis)),
-        (GENERATOR_LIMITED, generator_limited(capacity)),
-        (DISORDER, disorder(capacity)),
-        (INTERRUPTED_ROW, stopped(capacity)),
-    ];
-    noticed.into_iter().filter_map(|(row, noticed)| Some(of_run(&row, noticed?))).collect()
-}
 
 fn metastable(stairs: &Stairs) -> Option<Noticed> {
     let highest = stairs.steps.last()?.rate;
@@ -77,7 +64,7 @@ fn metastable(stairs: &Stairs) -> Option<Noticed> {
         offered(highest),
         duration(stairs.step_ns * (stairs.steps.len() as u64 - 1))
     );
-    let advice = "look for retries, emptied caches and work that nobody waits for any more";
+    let advice = "look for retries, emptied caches and queued work whose clients have given up";
     (!stairs.recovered)
         .then(|| Noticed::new(claim, advice).with("rate", highest).with("trial", stairs.trial))
 }
@@ -117,7 +104,8 @@ fn disorder(capacity: &Capacity) -> Option<Noticed> {
     })
 }
 
-fn stopped(capacity: &Capacity) -> Option<Noticed> {
+/// The finding that its user stopped the search.
+pub(crate) fn stopped(capacity: &Capacity) -> Option<Finding> {
     let made = capacity.steps.len();
     let claim = match made {
         0 => "the search was stopped before anything was measured".to_owned(),
@@ -128,5 +116,5 @@ fn stopped(capacity: &Capacity) -> Option<Noticed> {
         |low| format!("search again, from the rate that held: `--from {}`", offered(low)),
     );
     (capacity.ending == CapacityEnding::Stopped)
-        .then(|| Noticed::new(claim, again).with("trials", made))
+        .then(|| INTERRUPTED_ROW.found(Noticed::new(claim, again).with("trials", made)))
 }

@@ -6,7 +6,7 @@ use plan::plan::{Plan, TrialPlan};
 use record::EndReason;
 use record::summary::{Finding, Judgement, Severity};
 
-use super::{Noticed, Row, course};
+use super::{Check, Noticed, Row};
 use crate::criteria::gave_up;
 use crate::verdict::in_arm;
 use plan::number::{count, duration};
@@ -22,7 +22,7 @@ pub const UNDECIDED: Row = Row {
               steady state, though one is required; or the criterion asks for times or rates of a closed load that \
               waited for its processor; or the run was not carried out to its end; or nothing \
               was measured that the criterion speaks of. An undecided criterion is not a pass.",
-    check: |_| None,
+    check: Check::Reported,
 };
 
 /// Windows that do not meet a criterion.
@@ -35,7 +35,7 @@ pub const MISSED_WINDOWS: Row = Row {
               meet it. This is a fact about the sample: no window is long enough for an interval of its own, \
               and the more windows a run has the likelier one of them is beyond the bound. Look in the \
               chart over time at what happened there.",
-    check: |_| None,
+    check: Check::Reported,
 };
 
 /// Trials that fail by themselves.
@@ -47,7 +47,7 @@ pub const FAILED_ALONE: Row = Row {
     explain: "A criterion is judged on all usable trials of an arm together. Some of them, judged by \
               themselves, miss it while others do not: trials differ by more than chance within one, \
               or one of them met something that the others did not.",
-    check: |_| None,
+    check: Check::Reported,
 };
 
 /// A run that gave up.
@@ -62,7 +62,7 @@ pub const FAIL_FAST: Row = Row {
               That criterion fails, unless it asks for times or rates of a closed load \
               that waited for its processor. Everything else is known from a shorter run than planned, and later \
               trials were not executed.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let early = case.facts.early_end.as_ref().filter(|early| gave_up(Some(early)))?;
         let measured = case.trial.phases.measure_ns;
         let claim = format!("the run was given up after {}: {}", duration(measured), early.why);
@@ -71,14 +71,14 @@ pub const FAIL_FAST: Row = Row {
                 .with("measure_ns", measured)
                 .with("criteria", early.criteria.clone()),
         )
-    },
+    }),
 };
 
 /// The finding that the run gave up with a trial whose measure phase was not cut short.
 pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Finding {
     let claim = format!("the run was given up after trial {}: {why}", trial.index);
     let advice = "see what failed; without --fail-fast the plan is carried out";
-    course::of_trial(&FAIL_FAST, plan, trial, Noticed::new(claim, advice))
+    FAIL_FAST.found(Noticed::new(claim, advice).planned_as(plan, trial))
 }
 
 /// The length of a measure phase that was decided on the way.
@@ -90,7 +90,7 @@ pub const ADAPTIVE: Row = Row {
     explain: "With `--adaptive`, a measure phase is looked at several times and ends once its intervals are \
               narrow enough. Looking six times is six chances to err, so each interval is one of 99.17 %: \
               together they hold with the 95 % that the page states.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let early = case.facts.early_end.as_ref();
         let measured = case.trial.phases.measure_ns;
         let adaptive = case.facts.confidence > stats::quantile::CONFIDENCE;
@@ -111,7 +111,7 @@ pub const ADAPTIVE: Row = Row {
             None => return None,
         };
         Some(Noticed::new(claim, advice).with("measure_ns", measured))
-    },
+    }),
 };
 
 /// Which criterion a finding is about.
@@ -129,16 +129,7 @@ impl About<'_> {
     }
 
     fn found(&self, row: &Row, noticed: Noticed) -> Finding {
-        Finding {
-            code: row.code.to_owned(),
-            severity: row.severity,
-            arm: Some(self.arm.to_owned()),
-            trial: None,
-            operation: Some(self.operation.to_owned()),
-            claim: noticed.claim,
-            evidence: noticed.evidence,
-            advice: noticed.advice,
-        }
+        row.found(noticed.in_arm(self.arm).about(self.operation))
     }
 }
 

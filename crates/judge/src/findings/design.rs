@@ -1,12 +1,12 @@
 //! Findings about the design of a run: what its blocks cannot decide, and what they show beside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::summary::{Comparison, Finding, Severity};
+use record::summary::{Change, Comparison, Finding, Severity};
 use serde_json::Value;
 
-use super::{Noticed, Row};
-use plan::number::{change, percent};
+use super::{Check, Noticed, Row, Whole};
+use plan::number::change;
 
 /// A comparison that the blocks do not answer.
 pub const UNDECIDED_COMPARISON: Row = Row {
@@ -18,7 +18,7 @@ pub const UNDECIDED_COMPARISON: Row = Row {
               not a sign that they are equal: differences smaller than the one named here are seen less \
               often than four times in five. The number of blocks that would decide is reckoned from the \
               spread of these ones.",
-    check: |_| None,
+    check: Check::Comparison(undecided),
 };
 
 /// The effect of a dose goes up and down.
@@ -32,7 +32,7 @@ pub const DOSE_ORDER: Row = Row {
               Either the factor really has a turning point, or something other than it differs between \
               the arms: look for the latter before claiming the former. Where most blocks of a step hold a trial of a \
               closed load that waited for its processor, nothing is said.",
-    check: |_| None,
+    check: Check::Reported,
 };
 
 /// Both trials of each block were executed at the same time.
@@ -47,20 +47,7 @@ pub const DUET: Row = Row {
               are those of a shared machine, also where a criterion is judged on them, and an arm that takes \
               processor time, memory or disk from the other slows that one, too, so that a ratio may \
               be closer to 1 than it would be of arms apart.",
-    check: |_| None,
-};
-
-/// Trials differ more than they should.
-pub const REPEATS_WORSE: Row = Row {
-    code: "repeats-worse",
-    severity: Severity::Info,
-    clearest: Some("deviation_seen"),
-    title: "this machine repeats worse than it measures",
-    explain: "Medians of the same arm differ from trial to trial more than twice as much as the interval \
-              within each trial predicts. Memory layout, placement of threads and neighbours change \
-              between trials and not within one. More or longer operations in a trial do not help \
-              against that; more blocks do.",
-    check: |_| None,
+    check: Check::Run(duet),
 };
 
 /// What a finding about a dose is about.
@@ -71,8 +58,10 @@ pub(crate) struct Level<'a> {
     pub metric: &'a str,
 }
 
-/// The finding that a comparison is undecided.
-pub(crate) fn undecided(one: &Comparison) -> Finding {
+fn undecided(one: &Comparison) -> Option<Noticed> {
+    if one.result != Change::Undecided {
+        return None;
+    }
     let what = format!(
         "{} of {}={} against {}{}",
         one.metric,
@@ -103,7 +92,7 @@ pub(crate) fn undecided(one: &Comparison) -> Finding {
     if let Some(blocks) = one.needs_blocks {
         noticed = noticed.with("needs_blocks", blocks);
     }
-    found(&UNDECIDED_COMPARISON, None, Some(&one.operation), noticed)
+    Some(noticed.about(&one.operation))
 }
 
 /// The finding that an effect is not in the order of its doses. Steps go from one dose to the next.
@@ -117,43 +106,16 @@ pub(crate) fn dose_order(level: &Level<'_>, up: [f64; 2], down: [f64; 2]) -> Fin
     let noticed = Noticed::new(claim, "look for what else differs between these arms")
         .with("rises_to", up[1])
         .with("falls_to", down[1]);
-    found(&DOSE_ORDER, None, Some(operation), noticed)
+    DOSE_ORDER.found(noticed.about(operation))
 }
 
-/// The finding that so many blocks were duets.
-pub(crate) fn duet(blocks: usize) -> Finding {
+fn duet(whole: &Whole<'_>) -> Option<Noticed> {
+    let trials = whole.arms.iter().flat_map(|arm| &arm.trials).filter(|trial| trial.duet);
+    let blocks: BTreeSet<u32> = trials.map(|trial| trial.block).collect();
     let claim = "duet: both arms shared the machine; absolute times are those of a shared machine, the ratio \
                  is what is compared";
     let advice = "look at the comparisons; for times of one arm alone, run it without `duet`";
-    found(&DUET, None, None, Noticed::new(claim, advice).with("blocks", blocks))
-}
-
-/// The finding that trials of an arm differ more than their intervals say. Deviations are relative.
-pub(crate) fn repeats_worse(arm: &str, trials: usize, seen: f64, predicted: f64) -> Finding {
-    let claim = format!(
-        "this machine repeats worse than it measures: medians of {trials} trials of {arm} differ by {} \
-         (standard deviation), their own intervals predict {}",
-        percent(seen),
-        percent(predicted)
-    );
-    let noticed = Noticed::new(claim, "spend time on more blocks rather than on longer trials")
-        .with("trials", trials)
-        .with("deviation_seen", seen)
-        .with("deviation_predicted", predicted);
-    found(&REPEATS_WORSE, Some(arm), None, noticed)
-}
-
-fn found(row: &Row, arm: Option<&str>, operation: Option<&str>, noticed: Noticed) -> Finding {
-    Finding {
-        code: row.code.to_owned(),
-        severity: row.severity,
-        arm: arm.map(str::to_owned),
-        trial: None,
-        operation: operation.map(str::to_owned),
-        claim: noticed.claim,
-        evidence: noticed.evidence,
-        advice: noticed.advice,
-    }
+    (!blocks.is_empty()).then(|| Noticed::new(claim, advice).with("blocks", blocks.len()))
 }
 
 /// A level as it stands in names of arms.

@@ -2,7 +2,7 @@
 
 use record::summary::{Distribution, Model, Severity};
 
-use super::{Case, Noticed, Row};
+use super::{Case, Check, Noticed, Row};
 use crate::lanes::lanes;
 use plan::number::{count, duration, percent, percentile, rate, significant};
 
@@ -21,37 +21,37 @@ pub const BIMODAL: Row = Row {
               the run. Two things are measured as one: hits and misses of \
               a cache, two replicas, two code paths. A median or mean of both describes neither; split the \
               operation, or compare shares as well as times.",
-    check: |case| {
-        if case.facts.shape.comb.is_some() || is_spoiled(case) {
-            return None;
-        }
-        let operations = case.facts.shape.operations.iter().enumerate();
-        let mut found = operations.filter_map(|(place, one)| Some((place, one, one.modes?)));
-        let nearest = noticeable(case);
-        let (_, operation, modes) = found.find(|(place, _, modes)| {
-            modes.high_ns - modes.low_ns >= nearest && case.facts.over_time.is_spread(*place)
-        })?;
-        let claim = format!(
-            "{} is served in one of two ways: {} in about {}, {} in about {}",
-            operation.name,
-            percent(1.0 - modes.high_share),
-            duration(modes.low_ns),
-            percent(modes.high_share),
-            duration(modes.high_ns)
-        );
-        let noticed = Noticed::new(
-            claim,
-            "find what tells the two apart, and measure them as two operations",
-        )
-        .about(&operation.name)
-        .with("low_ns", modes.low_ns)
-        .with("high_ns", modes.high_ns)
-        .with("valley_ns", modes.valley_ns)
-        .with("high_share", modes.high_share)
-        .with("clearness", modes.clearness());
-        Some(noticed)
-    },
+    check: Check::Trial(bimodal),
 };
+
+fn bimodal(case: &Case<'_>) -> Option<Noticed> {
+    if case.facts.shape.comb.is_some() || is_spoiled(case) {
+        return None;
+    }
+    let operations = case.facts.shape.operations.iter().enumerate();
+    let mut found = operations.filter_map(|(place, one)| Some((place, one, one.modes?)));
+    let nearest = noticeable(case);
+    let (_, operation, modes) = found.find(|(place, _, modes)| {
+        modes.high_ns - modes.low_ns >= nearest && case.facts.over_time.is_spread(*place)
+    })?;
+    let claim = format!(
+        "{} is served in one of two ways: {} in about {}, {} in about {}",
+        operation.name,
+        percent(1.0 - modes.high_share),
+        duration(modes.low_ns),
+        percent(modes.high_share),
+        duration(modes.high_ns)
+    );
+    let noticed =
+        Noticed::new(claim, "find what tells the two apart, and measure them as two operations")
+            .about(&operation.name)
+            .with("low_ns", modes.low_ns)
+            .with("high_ns", modes.high_ns)
+            .with("valley_ns", modes.valley_ns)
+            .with("high_share", modes.high_share)
+            .with("clearness", modes.clearness());
+    Some(noticed)
+}
 
 /// The mean is elsewhere.
 pub const MEAN: Row = Row {
@@ -63,12 +63,12 @@ pub const MEAN: Row = Row {
               very slow operations make it, or there are several modes. Neither the median nor the mean \
               describes such a distribution alone; read its upper percentiles and where in time they come \
               from.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let (times, name) = main_times(case);
         let median = at(times, 0.5)?;
         let far =
             times.mean_ns > median.saturating_mul(3) && times.mean_ns - median > noticeable(case);
-        if !far || is_spoiled(case) || (BIMODAL.check)(case).is_some() {
+        if !far || is_spoiled(case) || bimodal(case).is_some() {
             return None;
         }
         let claim = format!(
@@ -81,7 +81,7 @@ pub const MEAN: Row = Row {
             .with("mean_ns", times.mean_ns)
             .with("median_ns", median);
         Some(noticed)
-    },
+    }),
 };
 
 /// A tail that nobody queued for.
@@ -94,7 +94,7 @@ pub const ALONE: Row = Row {
               milliseconds longer. They cannot have waited for each other: whatever makes them slow is in what each \
               one goes through by itself (pauses, timers, background work, caches), and explaining the tail at more \
               connections by queueing alone would contradict this.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let trial = case.trial;
         let alone = match trial.load.model {
             Model::Closed => lanes(&trial.load) == 1,
@@ -116,7 +116,7 @@ pub const ALONE: Row = Row {
         );
         let advice = "look for pauses and background work in the target; queueing is not the cause";
         Some(Noticed::new(claim, advice).with("p99_ns", p99).with("median_ns", median))
-    },
+    }),
 };
 
 /// Percentiles of survivors.
@@ -128,7 +128,7 @@ pub const SURVIVORS: Row = Row {
     explain: "Operations that failed, were abandoned or never begun have no response time, and they are so many \
               that a percentile would be another if they counted as slower than all others (rule R21): the \
               response time is that of the survivors. Read `outcome_time`, on which criteria are judged.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let total = &case.trial.total;
         let without = total.planned.saturating_sub(total.succeeded);
         let moved = total
@@ -151,7 +151,7 @@ pub const SURVIVORS: Row = Row {
             .with("survivors_ns", survivors)
             .with("without_time", without);
         Some(noticed)
-    },
+    }),
 };
 
 /// Failures counted as work.
@@ -163,7 +163,7 @@ pub const GOODPUT: Row = Row {
     explain: "In a closed load a failure ends an operation like an answer does, and mostly sooner, so that \
               failing makes the load go faster (rules R22 and R23). More than one in a hundred completed \
               operations failed: compare goodput, never the completed rate.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let rates = &case.trial.rates;
         let bad = rates.completed - rates.goodput;
         if case.trial.load.model == Model::Open || bad <= 0.01 * rates.completed {
@@ -179,7 +179,7 @@ pub const GOODPUT: Row = Row {
             .with("completed_rate", rates.completed)
             .with("goodput_rate", rates.goodput);
         Some(noticed)
-    },
+    }),
 };
 
 /// A few operations hold up a closed loop.
@@ -192,7 +192,7 @@ pub const STRAGGLERS: Row = Row {
               N over that time. Much less was done, and the slowest operation took a tenth of the run or more (rule \
               R14): a few were waiting for stragglers, which set the duration of the run, and the throughput says \
               more about those than about the rest.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let trial = case.trial;
         let (actors, think) = match trial.load.model {
             Model::Closed => (lanes(&trial.load), 0),
@@ -226,7 +226,7 @@ pub const STRAGGLERS: Row = Row {
                 .with("completed_rate", seen)
                 .with("slowest_ns", times.max_ns);
         Some(noticed)
-    },
+    }),
 };
 
 /// What the load is about.

@@ -3,7 +3,7 @@
 use record::summary::{Generator, Model, Severity};
 
 use super::bound_apart::BUSY;
-use super::{AUDIT_CONTRADICTION, CROWDED, Case, Noticed, Row};
+use super::{AUDIT_CONTRADICTION, CROWDED, Case, Check, Noticed, Row};
 use crate::summarize::validity;
 use plan::number::{duration, percent};
 
@@ -16,7 +16,7 @@ pub const AUDIT: Row = Row {
     explain: "Every summary is checked with rules A1 to A18 before it is shown: sums, orders, bounds \
               between mean and quantiles, Little's law. A contradiction in a report of this \
               instrument is a bug of this instrument. Do not use the numbers; please report it.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let first = case.facts.contradictions.first()?;
         let claim = format!("numbers of this report contradict each other: {first}");
         let all = case.facts.contradictions.clone();
@@ -24,7 +24,7 @@ pub const AUDIT: Row = Row {
             Noticed::new(claim, "report this as a bug of proofload, with the run folder")
                 .with("rules", all),
         )
-    },
+    }),
 };
 
 /// Lateness that moves the result.
@@ -38,7 +38,7 @@ pub const LATE: Row = Row {
               p99 is above 1 ms), or more than 1 % of operations were released later than the median \
               response time (at least 1 ms). The trial says nothing about the target. Dispatch lag is \
               always the generator's fault: give it a free core, or a lower rate.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let why = validity::lateness(case.trial, case.facts)?;
         let lag = &case.trial.generator.dispatch_lag;
         let noticed = Noticed::new(why, "give the generator a core of its own, or lower the rate")
@@ -46,7 +46,7 @@ pub const LATE: Row = Row {
             .with("late_ratio", case.facts.late_ratio)
             .with("dispatch_lag_max_ns", lag.max_ns);
         Some(noticed)
-    },
+    }),
 };
 
 /// A busy worker in a closed loop.
@@ -59,7 +59,7 @@ pub const BOUND: Row = Row {
               more than 90 % of the time limits the throughput itself. That is no fault, but the \
               throughput is then a lower bound: the target may do more. Add workers or connections, or \
               offer a rate (open load) and look at the response time.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let ratio = case.trial.generator.cpu_ratio;
         if case.trial.load.model == Model::Open || ratio <= BUSY {
             return None;
@@ -72,7 +72,7 @@ pub const BOUND: Row = Row {
             Noticed::new(claim, "add workers with `--workers`, on cores of their own")
                 .with("cpu_ratio", ratio),
         )
-    },
+    }),
 };
 
 /// Waiting of a closed loop, which nothing else shows.
@@ -90,7 +90,7 @@ pub const CROWDED_ROW: Row = Row {
               (`dose-order`, `no-scaling`, `scaling-cliff`, the law) says nothing of such ones. Stop what else runs \
               on this machine, give the workers processors of their own, or offer a rate, where dispatch lag shows what \
               the crowd did. Users who think are not held up by a wait that is shorter than their thinking.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let why = validity::crowding(case.trial, case.facts)?;
         let generator = &case.trial.generator;
         let claim = format!("{why}: throughput and times are those of a crowded machine");
@@ -101,7 +101,7 @@ pub const CROWDED_ROW: Row = Row {
             .with("run_queue_ratio", generator.run_queue_ratio)
             .with("steal_ratio", generator.steal_ratio);
         Some(noticed)
-    },
+    }),
 };
 
 /// Cause: worker CPU.
@@ -113,7 +113,7 @@ pub const CPU: Row = Row {
     explain: "A worker of the generator used more than 90 % of its core while the plan was not kept. \
               A busy worker alone is no fault; here it is the likely cause of the lateness or of the \
               missed operations. Add workers, or lower the rate.",
-    check: |case| {
+    check: Check::Trial(|case| {
         cause(case, case.trial.generator.cpu_ratio > 0.9, |generator| {
             let claim = format!(
                 "likely cause: the busiest worker used {} of its core",
@@ -122,7 +122,7 @@ pub const CPU: Row = Row {
             Noticed::new(claim, "add workers with `--workers`, or lower the rate")
                 .with("cpu_ratio", generator.cpu_ratio)
         })
-    },
+    }),
 };
 
 /// Cause: other threads on the worker's core.
@@ -134,7 +134,7 @@ pub const RUN_QUEUE: Row = Row {
     explain: "A worker was ready to run and had to wait, because something else ran on its core, for \
               more than 1 % of the time, while the plan was not kept. Stop what else runs on this \
               machine, or give the workers other cores.",
-    check: |case| {
+    check: Check::Trial(|case| {
         cause(case, case.trial.generator.run_queue_ratio > 0.01, |generator| {
             let claim = format!(
                 "likely cause: a worker waited for a processor during {} of the measure phase",
@@ -143,7 +143,7 @@ pub const RUN_QUEUE: Row = Row {
             Noticed::new(claim, "stop other work on this machine, or use fewer workers")
                 .with("run_queue_ratio", generator.run_queue_ratio)
         })
-    },
+    }),
 };
 
 /// Cause: a sleep that took longer than it was to.
@@ -157,7 +157,7 @@ pub const ASLEEP: Row = Row {
               Processors of a virtual machine and those that sleep deeply take up to some milliseconds to wake. \
               With `busy_poll = true` under `[load]` workers poll in place of sleeping, so that their \
               processors stay awake, at the price of all of their time.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let generator = &case.trial.generator;
         let longest = generator.dispatch_lag.max_ns;
         // Half: a busier worker sleeps too seldom to be late for it. 50 ms: the longest such wake seen is 11 ms, and
@@ -185,7 +185,7 @@ pub const ASLEEP: Row = Row {
             .with("dispatch_lag_max_ns", longest)
             .with("cpu_ratio", generator.cpu_ratio),
         )
-    },
+    }),
 };
 
 /// Cause: the hypervisor.
@@ -197,7 +197,7 @@ pub const STEAL: Row = Row {
     explain: "The hypervisor gave more than 1 % of processor time to other guests while the plan was \
               not kept. Nothing inside this machine can prevent it; use a machine with processors of \
               its own, or repeat the run.",
-    check: |case| {
+    check: Check::Trial(|case| {
         cause(case, case.trial.generator.steal_ratio > 0.01, |generator| {
             let claim = format!(
                 "likely cause: the hypervisor took away {} of processor time",
@@ -206,7 +206,7 @@ pub const STEAL: Row = Row {
             Noticed::new(claim, "repeat the run, or use a machine with processors of its own")
                 .with("steal_ratio", generator.steal_ratio)
         })
-    },
+    }),
 };
 
 /// Cause: the control group.
@@ -218,7 +218,7 @@ pub const THROTTLED: Row = Row {
     explain: "The control group of the generator used up its CPU quota and was stopped for a while, \
               while the plan was not kept. Throttling shows as pauses in multiples of 100 ms. Raise the \
               quota of the container.",
-    check: |case| {
+    check: Check::Trial(|case| {
         cause(case, case.trial.generator.throttled_ns > 0, |generator| {
             let claim = format!(
                 "likely cause: the control group was throttled for {}",
@@ -227,7 +227,7 @@ pub const THROTTLED: Row = Row {
             Noticed::new(claim, "raise the CPU quota of the container")
                 .with("throttled_ns", generator.throttled_ns)
         })
-    },
+    }),
 };
 
 /// A resource is named only where an effect asks for a cause.

@@ -4,7 +4,7 @@ use record::summary::Severity;
 use stats::signature;
 
 use super::over_time::Burst;
-use super::{Case, Noticed, Row};
+use super::{Case, Check, Noticed, Row};
 use plan::number::{count, duration, percent};
 
 /// Stalls at regular distances.
@@ -17,7 +17,7 @@ pub const PERIODIC: Row = Row {
               distances, so regular that fewer than one in a thousand series of chance would do as well. \
               Something stops the target on a timetable: a checkpoint, a flush, a collection of garbage, a \
               cron job, a health check. Tails of such a run depend on how many of its periods it holds.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let stalls = case.facts.over_time.stalls()?;
         // What the generator did to itself is told elsewhere.
         if case.trial.generator.tail_share.dispatch_lag > 0.5 {
@@ -40,7 +40,7 @@ pub const PERIODIC: Row = Row {
             .with("first_at_ns", stalls.first * window)
             .with("chance", stalls.period.chance);
         Some(noticed)
-    },
+    }),
 };
 
 /// Failures close together.
@@ -53,7 +53,7 @@ pub const BURST: Row = Row {
               close together that chance puts them so in fewer than one run of a hundred. They have one cause \
               at one time, so that their share of the run says little: a longer run would \
               show a smaller one. The place in time is what to look up in the target's log.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let burst = concentrated(case)?;
         if burst.at_end {
             return None;
@@ -72,7 +72,7 @@ pub const BURST: Row = Row {
             .with("bad", burst.bad)
             .with("due_share", burst.due_share);
         Some(noticed)
-    },
+    }),
 };
 
 /// Failures at the end.
@@ -85,7 +85,7 @@ pub const AT_THE_END: Row = Row {
               Where they were abandoned, the end of the run cut them off, and they say nothing about the \
               target but that it was not done; where they failed, the target broke down at the end, and a \
               longer run would show more of it.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let burst = concentrated(case)?;
         if !burst.at_end {
             return None;
@@ -109,7 +109,7 @@ pub const AT_THE_END: Row = Row {
             .with("abandoned", abandoned)
             .with("in_flight_mean", case.trial.in_flight.mean);
         Some(noticed)
-    },
+    }),
 };
 
 /// Four fifths of what did not succeed, within a fifth of the load, and closer together than chance puts them in one

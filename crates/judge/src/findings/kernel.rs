@@ -3,7 +3,7 @@
 
 use record::summary::Severity;
 
-use super::{Case, Noticed, Row};
+use super::{Case, Check, Noticed, Row};
 use plan::number::{count, duration, percent};
 
 /// A connection that took so long was not made at the first attempt, on any network that loads are
@@ -24,7 +24,7 @@ pub const ACCEPT_QUEUE: Row = Row {
               shows as a first request that takes 0.2, 0.6, 1.4 or 3 s. Raise the backlog of `listen` \
               and `net.core.somaxconn`, accept faster, or keep connections alive. The counter is that \
               of this machine, so it names the target only if that runs here.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let overflows = case.counter("ListenOverflows");
         let suffered = connecting_suffered(case) || !case.facts.shape.request_retries.is_empty();
         if overflows == 0 || !suffered {
@@ -43,7 +43,7 @@ pub const ACCEPT_QUEUE: Row = Row {
             .with("ListenDrops", drops)
             .with("connect_max_ns", connect_max(case));
         Some(noticed)
-    },
+    }),
 };
 
 /// The queue of half-open connections was full.
@@ -56,7 +56,7 @@ pub const SYN_QUEUE: Row = Row {
               dropped requests (TCPReqQFullDrop) or answered them by SYN cookies \
               (TCPReqQFullDoCookies), which cost options of the connection. Raise the listener's backlog \
               and `net.ipv4.tcp_max_syn_backlog`, or open connections more slowly.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let dropped = case.counter("TCPReqQFullDrop");
         let cookies = case.counter("TCPReqQFullDoCookies");
         if dropped + cookies == 0 || !connecting_suffered(case) {
@@ -75,7 +75,7 @@ pub const SYN_QUEUE: Row = Row {
             .with("TCPReqQFullDrop", dropped)
             .with("TCPReqQFullDoCookies", cookies);
         Some(noticed)
-    },
+    }),
 };
 
 /// A listener dropped connections for another reason.
@@ -87,21 +87,21 @@ pub const LISTEN_DROPS: Row = Row {
     explain: "The kernel dropped connection requests although the accept queue was not full (ListenDrops \
               beyond ListenOverflows and full queues of half-open connections): mostly for want of \
               memory. Look at the memory of the machine and at `net.ipv4.tcp_mem`.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let explained = case.counter("ListenOverflows") + case.counter("TCPReqQFullDrop");
         let others = case.counter("ListenDrops").saturating_sub(explained);
         if others == 0 || !connecting_suffered(case) {
             return None;
         }
         let claim = format!(
-            "{} dropped {} connection requests for want of something else than room in its queues{}",
+            "{} dropped {} connection requests although its queues had room{}",
             case.listener(),
             count(others),
             longest_connect(case)
         );
         let advice = "look at the machine's memory and at `net.ipv4.tcp_mem`";
         Some(Noticed::new(claim, advice).with("ListenDrops", case.counter("ListenDrops")))
-    },
+    }),
 };
 
 /// Segments were lost.
@@ -116,7 +116,7 @@ pub const RETRANSMISSIONS: Row = Row {
               too slow to take them; that part of the tail may belong to the way and not to the target's \
               work. Counters are those of everybody on this machine, and of a distant target only our half \
               is seen.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let (again, sent) = (case.counter("RetransSegs"), case.counter("OutSegs"));
         let share = again as f64 / sent.max(1) as f64;
         let slowest = case.trial.total.service_time.max_ns.max(connect_max(case));
@@ -141,7 +141,7 @@ pub const RETRANSMISSIONS: Row = Row {
             .with("TCPLossProbes", probes)
             .with("TCPLostRetransmit", lost);
         Some(noticed)
-    },
+    }),
 };
 
 /// Connections were reset.
@@ -155,7 +155,7 @@ pub const RESETS: Row = Row {
               unread data in it, TCPAbortOnData when data comes for a connection already closed or \
               closed with a linger of 0. A server that answers before it has read the request, or \
               closes idle connections just as a request comes, does so.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let resets = case.failures(&["reset"]);
         if resets == 0 {
             return None;
@@ -178,7 +178,7 @@ pub const RESETS: Row = Row {
             .with("EstabResets", case.counter("EstabResets"))
             .with("OutRsts", case.counter("OutRsts"));
         Some(noticed)
-    },
+    }),
 };
 
 /// The kernel gave connections up.
@@ -190,7 +190,7 @@ pub const ABORTS: Row = Row {
     explain: "The kernel of this machine ended connections by itself while operations failed: because \
               their retransmissions were never answered (TCPAbortOnTimeout: the peer or the way was \
               gone), or for want of memory (TCPAbortOnMemory). Neither is an answer of the target.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let (timer, memory) = (case.counter("TCPAbortOnTimeout"), case.counter("TCPAbortOnMemory"));
         let kinds = ["timeout", "connect_timeout", "reset", "closed", "unreachable"];
         let failed = case.failures(&kinds);
@@ -198,8 +198,8 @@ pub const ABORTS: Row = Row {
             return None;
         }
         let claim = format!(
-            "the kernel gave up {} connections that nobody answered and {} for want of memory, while {} \
-             operations failed",
+            "the kernel gave up {} connections without an answer and {} for lack of memory; {} operations \
+             failed",
             count(timer),
             count(memory),
             count(failed)
@@ -212,7 +212,7 @@ pub const ABORTS: Row = Row {
             .with("TCPAbortOnTimeout", timer)
             .with("TCPAbortOnMemory", memory);
         Some(noticed)
-    },
+    }),
 };
 
 /// A receiver was too slow.
@@ -225,7 +225,7 @@ pub const RECEIVE_DROPS: Row = Row {
               (TCPBacklogDrop, TCPRcvQDrop, TCPZeroWindowDrop), and some operations took as long as it \
               takes to send them again. The receiver may be the target or the generator: see the \
               generator's CPU.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let names = ["TCPBacklogDrop", "TCPRcvQDrop", "TCPZeroWindowDrop"];
         let drops: u64 = names.iter().map(|name| case.counter(name)).sum();
         let slowest = case.trial.total.service_time.max_ns;
@@ -233,8 +233,8 @@ pub const RECEIVE_DROPS: Row = Row {
             return None;
         }
         let claim = format!(
-            "sockets of this machine dropped {} segments that nobody read in time; the slowest operation \
-             took {}",
+            "sockets of this machine dropped {} segments that were not read in time; the slowest \
+             operation took {}",
             count(drops),
             duration(slowest)
         );
@@ -243,7 +243,7 @@ pub const RECEIVE_DROPS: Row = Row {
             noticed = noticed.with(name, case.counter(name));
         }
         Some(noticed)
-    },
+    }),
 };
 
 impl Case<'_> {

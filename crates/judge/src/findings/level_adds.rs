@@ -6,7 +6,7 @@ use super::added::{Added, Addition, TOLD_FROM, Which, beside, largest};
 use super::of_run::Whole;
 use super::pair::Pair;
 use super::parts::{Told, time};
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use plan::number::percent;
 
 /// A level adds time outside of a part.
@@ -22,7 +22,7 @@ pub const LEVEL_ADDS: Row = Row {
               loopback and the instrument make at all. The part itself is told with either level, so that a part which \
               only waits for a processor is seen as well. Levels are held against the baseline of the comparison of \
               their factor, or else against its first level.",
-    check: |_| None,
+    check: Check::Run(level_adds),
 };
 
 /// The pair of arms in which one level adds most outside of the part that both tell, with what the same level adds

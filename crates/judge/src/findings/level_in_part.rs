@@ -6,7 +6,7 @@ use super::added::{Added, Addition, TOLD_FROM, Which, beside, largest};
 use super::of_run::Whole;
 use super::pair::Pair;
 use super::parts::time;
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use plan::number::percent;
 
 /// Share of what is added that the part takes, from which it is told.
@@ -26,7 +26,7 @@ pub const LEVEL_IN_PART: Row = Row {
               the part took of it begin above half of either; with fewer, both are more than loopback and the instrument \
               make at all. Levels are held against the baseline of the comparison of their factor, or else against its \
               first level.",
-    check: |_| None,
+    check: Check::Run(level_in_part),
 };
 
 /// The pair of arms in which one level adds most of what one part takes, with what the same level adds elsewhere.

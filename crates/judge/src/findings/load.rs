@@ -3,7 +3,7 @@
 use record::Role;
 use record::summary::{Model, Severity, Trial};
 
-use super::{Case, Facts, INTERRUPTED, Noticed, ROLE, Row};
+use super::{Case, Check, Facts, INTERRUPTED, Noticed, ROLE, Row};
 use crate::lanes::lanes;
 use plan::number::{count, duration, percent, rate, significant};
 
@@ -17,7 +17,7 @@ pub const OVERLOAD: Row = Row {
               a fifth more) was outstanding. Operations beyond that cap were not begun: they are \
               counted as missed, and as slower than all others. From this point on the load is no \
               longer open, and every criterion fails. Lower the rate.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let accounting = &case.trial.accounting;
         if accounting.missed == 0 || case.facts.interrupted || case.facts.died.is_some() {
             return None;
@@ -34,7 +34,7 @@ pub const OVERLOAD: Row = Row {
             .with("missed", accounting.missed)
             .with("in_flight_max", case.trial.in_flight.max);
         Some(noticed)
-    },
+    }),
 };
 
 /// A process under test ended.
@@ -48,7 +48,7 @@ pub const PROCESS_DIED: Row = Row {
               the plan ends on purpose (`[[fault]]`) is none of these. What was measured after that is not about a working target, so the trial \
               is invalid. A search for capacity takes the end of the system itself for a failure at \
               that rate; the end of anything else says nothing about the target.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let why = case.facts.died.as_deref()?;
         let Facts { died_as, died_at_ns, last_words, .. } = case.facts;
         let when = died_at_ns.map_or_else(String::new, noticed_at);
@@ -60,7 +60,7 @@ pub const PROCESS_DIED: Row = Row {
             .with("noticed_at_ns", *died_at_ns)
             .with("last_words", last_words.clone());
         Some(noticed)
-    },
+    }),
 };
 
 /// Lines of a process's last words that stand in a sentence; all that are known are evidence.
@@ -91,7 +91,7 @@ pub const INTERRUPTED_ROW: Row = Row {
     explain: "Somebody stopped the run. Operations in flight were waited for, and everything measured \
               until then is in the record, but the plan was not carried out: the verdict is at best \
               inconclusive.",
-    check: |case| {
+    check: Check::Trial(|case| {
         if !case.facts.interrupted {
             return None;
         }
@@ -102,7 +102,7 @@ pub const INTERRUPTED_ROW: Row = Row {
             count(accounting.started)
         );
         Some(Noticed::new(claim, "run it again to its end").with("started", accounting.started))
-    },
+    }),
 };
 
 /// Throughput is the users' think time.
@@ -115,7 +115,7 @@ pub const THINK_TIME_CEILING: Row = Row {
               whatever the target could do. Where Z is nine tenths of the cycle or more, the \
               throughput says how patient the users are and next to nothing about the target (rule \
               R13). To learn what the target bears, offer a rate, or use more users.",
-    check: think_time_ceiling,
+    check: Check::Trial(think_time_ceiling),
 };
 
 /// Waiting for connections.
@@ -128,7 +128,7 @@ pub const POOL_LIMITED: Row = Row {
               (queue wait, part of response time). More than one in a thousand waited: while the pool \
               is exhausted the target sees a closed loop. Allow more connections, or read the result \
               as that of a client with this pool.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let pool = &case.facts.pool;
         let share = waited_share(case.trial, case.facts)?;
         let first = pool
@@ -146,7 +146,7 @@ pub const POOL_LIMITED: Row = Row {
                 .with("waited", pool.waited)
                 .with("saturated_ns", pool.saturated_ns);
         Some(noticed)
-    },
+    }),
 };
 
 /// Nearly nothing in flight.
@@ -158,7 +158,7 @@ pub const IDLE: Row = Row {
     explain: "On average less than half an operation was in flight, so the target was idle most of \
               the time and requests hardly met each other (rule R15). The response times are those of \
               an idle system; they say nothing about behaviour under load.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let mean = case.trial.in_flight.mean;
         if case.trial.accounting.started == 0 || mean >= 0.5 {
             return None;
@@ -170,7 +170,7 @@ pub const IDLE: Row = Row {
         Some(
             Noticed::new(claim, "raise the rate to see it under load").with("in_flight_mean", mean),
         )
-    },
+    }),
 };
 
 /// Too short to show what happens rarely.
@@ -182,7 +182,7 @@ pub const SHORT: Row = Row {
     explain: "The measure phase is shorter than 30 s, or than a hundred times the slowest answer (rule \
               R41). Rare or periodic events, such as garbage collection, checkpoints and cron jobs, \
               are seen by luck or not at all.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let measured = case.trial.phases.measure_ns;
         let slowest = case.trial.total.response_time.max_ns;
         let wanted = slowest.saturating_mul(100).max(30_000_000_000);
@@ -196,7 +196,7 @@ pub const SHORT: Row = Row {
         );
         let advice = format!("measure for {} or longer", duration(wanted));
         Some(Noticed::new(claim, advice).with("measure_ns", measured).with("wanted_ns", wanted))
-    },
+    }),
 };
 
 /// Share of operations of an open load that waited for a connection, if it is worth a word.

@@ -1,11 +1,11 @@
-//! What the analysis notices about a trial: one table, one row a finding.
+//! What the analysis notices about a trial, an arm or a run: one table, one row a finding.
 //!
 //! Effects decide, resources explain: a row about a resource speaks only where lag, missed
 //! operations or a failed plan show that something was wrong, or where nothing could show it, as in a closed loop.
 //! Not here: whether a trial may be used
 //! (see [`crate::summarize`]) and how findings look (see `pages`).
 //!
-//! In reading order: [`case`] is what rows look at, with [`shape`] and [`over_time`], which keep what histograms
+//! In reading order: `check` asks the rows; [`case`] is what those about a trial look at, with [`shape`] and [`over_time`], which keep what histograms
 //! and windows give away. The rows stand in `generator` and `load` (ourselves and what was offered), `target`,
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
 //! (causes and places), `level_adds` and `level_in_part` (of what is `added`) and `bound_apart` (of each `pair` of
@@ -15,8 +15,9 @@
 mod added;
 mod alike;
 mod bound_apart;
-mod capacity;
+pub(crate) mod capacity;
 pub mod case;
+mod check;
 pub(crate) mod course;
 pub(crate) mod criterion;
 pub(crate) mod design;
@@ -43,17 +44,18 @@ mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plan::plan::{Plan, TrialPlan};
 use record::summary::{Finding, Severity};
 use serde_json::Value;
 
 pub use alike::{Alike, alike};
-pub(crate) use capacity::of_capacity;
 pub use case::{Case, Facts};
+use check::Check;
+pub(crate) use check::{Subject, findings};
 pub use design::{place, plain};
 pub(crate) use load::waited_share;
-pub(crate) use of_run::{Whole, of_run};
+pub(crate) use of_run::Whole;
 pub use over_time::OverTime;
-pub(crate) use scaling::of_scaling;
 pub use shape::Shape;
 pub(crate) use steady::departure;
 
@@ -92,12 +94,14 @@ pub struct Row {
     /// What it means, for `proofload explain`.
     pub explain: &'static str,
     /// Looks for it.
-    check: fn(&Case<'_>) -> Option<Noticed>,
+    check: Check,
 }
 
 /// What a row noticed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noticed {
+    arm: Option<String>,
+    trial: Option<u32>,
     operation: Option<String>,
     claim: String,
     evidence: BTreeMap<String, Value>,
@@ -186,17 +190,9 @@ pub const TABLE: &[Row] = &[
     criterion::FAILED_ALONE,
     criterion::ADAPTIVE,
     noise::NOISE,
-    design::REPEATS_WORSE,
+    noise::REPEATS_WORSE,
     design::DUET,
 ];
-
-/// Everything that the table notices about one trial, in the order of the table.
-pub fn of_trial(case: &Case<'_>) -> Vec<Finding> {
-    TABLE
-        .iter()
-        .filter_map(|row| (row.check)(case).map(|noticed| row.found(case, noticed)))
-        .collect()
-}
 
 /// The trials of closed loads that waited for their processor, by number.
 pub(crate) fn crowded(findings: &[Finding]) -> BTreeSet<u32> {
@@ -210,24 +206,23 @@ pub fn row(code: &str) -> Option<&'static Row> {
 
 /// The finding that the run ended before its last trial, which only its user can bring about.
 pub(crate) fn not_carried_out(executed: usize, planned: usize) -> Option<Finding> {
-    let row = load::INTERRUPTED_ROW;
     let noticed = Noticed::new(
         format!("the run was stopped: {executed} of {planned} planned trials were executed"),
         "go on with `proofload run --resume` and the run's folder",
     )
     .with("executed", executed)
     .with("planned", planned);
-    (executed < planned).then(|| course::of_run(&row, noticed))
+    (executed < planned).then(|| load::INTERRUPTED_ROW.found(noticed))
 }
 
 impl Row {
-    fn found(&self, case: &Case<'_>, noticed: Noticed) -> Finding {
+    fn found(&self, noticed: Noticed) -> Finding {
         self.assert_clear(&noticed.evidence);
         Finding {
             code: self.code.to_owned(),
             severity: self.severity,
-            arm: Some(case.arm.to_owned()),
-            trial: Some(case.trial.index),
+            arm: noticed.arm,
+            trial: noticed.trial,
             operation: noticed.operation,
             claim: noticed.claim,
             evidence: noticed.evidence,
@@ -245,11 +240,30 @@ impl Row {
 impl Noticed {
     fn new(claim: impl Into<String>, advice: impl Into<String>) -> Self {
         Self {
+            arm: None,
+            trial: None,
             operation: None,
             claim: claim.into(),
             evidence: BTreeMap::new(),
             advice: advice.into(),
         }
+    }
+
+    /// It is about one arm.
+    fn in_arm(mut self, arm: &str) -> Self {
+        self.arm = Some(arm.to_owned());
+        self
+    }
+
+    /// It is about one trial.
+    fn in_trial(self, arm: &str, trial: u32) -> Self {
+        Self { trial: Some(trial), ..self.in_arm(arm) }
+    }
+
+    /// It is about this trial of the plan, carried out or not.
+    fn planned_as(self, plan: &Plan, trial: &TrialPlan) -> Self {
+        let arm = plan.arms.get(trial.arm).map(|arm| arm.name.clone());
+        Self { arm, trial: Some(trial.index), ..self }
     }
 
     /// It is about one operation of the mix.

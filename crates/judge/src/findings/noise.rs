@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use plan::comparison::Comparison;
 use record::folder::names;
-use record::summary::{Arm, CountsFor, Finding, Severity, Trial};
+use record::summary::{Arm, CountsFor, Severity, Trial};
 use stats::deviation;
 
-use super::{Noticed, Row, course};
-use crate::comparison::metric::Metric;
+use super::{Check, Noticed, Row, Whole};
+use crate::comparison::metric::{self, Metric};
 use plan::number::percent;
 
 /// A/A pairs were executed.
@@ -21,11 +20,31 @@ pub const NOISE: Row = Row {
               alone. Stated is the standard deviation of the log-ratio within a pair, as a percentage: \
               pairs of different arms vary at least as much, so a difference of that size in one block \
               means nothing. These trials are used for nothing else.",
-    check: |_| None,
+    check: Check::Run(of_pairs),
 };
 
+/// Trials differ more than they should.
+pub const REPEATS_WORSE: Row = Row {
+    code: "repeats-worse",
+    severity: Severity::Info,
+    clearest: Some("deviation_seen"),
+    title: "trials on this machine differ more than their own intervals predict",
+    explain: "Medians of the same arm differ from trial to trial more than twice as much as the interval \
+              within each trial predicts. Memory layout, placement of threads and neighbours change \
+              between trials and not within one. More or longer operations in a trial do not help \
+              against that; more blocks do.",
+    check: Check::Arm(repeats_worse),
+};
+
+/// Trials of an arm from which their spread is known well enough to be spoken of.
+const TRIALS: usize = 6;
+/// How much larger than predicted the spread must be.
+const WORSE: f64 = 2.0;
+/// Half the width of a 95 % interval, in standard errors.
+const HALF_WIDTH: f64 = 1.959_964;
+
 /// The finding of the pairs, in what is compared; none without two usable ones.
-pub(crate) fn of_pairs(comparisons: &[Comparison], arms: &[Arm]) -> Option<Finding> {
+fn of_pairs(&Whole { comparisons, arms, .. }: &Whole<'_>) -> Option<Noticed> {
     // All of them are of one arm, the baseline.
     let (arm, pairs) =
         arms.iter().map(|arm| (arm, pairs(arm))).find(|(_, pairs)| !pairs.is_empty())?;
@@ -59,8 +78,43 @@ pub(crate) fn of_pairs(comparisons: &[Comparison], arms: &[Arm]) -> Option<Findi
         parts.join(", "),
         pairs.len()
     );
-    let found = course::of_run(&NOISE, noticed);
-    (!parts.is_empty()).then(|| Finding { arm: Some(arm.name.clone()), ..found })
+    (!parts.is_empty()).then(|| noticed.in_arm(&arm.name))
+}
+
+/// Compares how the medians of an arm's trials differ with what their own intervals predict.
+fn repeats_worse(arm: &Arm) -> Option<Noticed> {
+    let usable: Vec<&Trial> = arm.counted().filter(|trial| trial.is_usable()).collect();
+    let mut logarithms = Vec::new();
+    let mut squares = 0.0;
+    for trial in &usable {
+        let metric = Metric::Quantile(0.5);
+        let times = metric::times(metric, trial, &trial.total);
+        let entry = times.quantiles.iter().find(|entry| entry.q == 0.5)?;
+        let (observed, low, high) = (entry.observed_ns?, entry.low_ns?, entry.high_ns?);
+        if low == 0 {
+            return None;
+        }
+        logarithms.push((observed as f64).ln());
+        squares += ((high as f64 / low as f64).ln() / (2.0 * HALF_WIDTH)).powi(2);
+    }
+    let predicted = (squares / usable.len().max(1) as f64).sqrt();
+    let seen = deviation(&logarithms)?;
+    let worse = usable.len() >= TRIALS && predicted > 0.0 && seen > WORSE * predicted;
+    let claim = format!(
+        "trials on this machine differ more than their own intervals predict: medians of {} trials of {} by {} \
+         (standard deviation), where {} is predicted",
+        usable.len(),
+        arm.name,
+        percent(seen),
+        percent(predicted)
+    );
+    let advice = "spend time on more blocks rather than on longer trials";
+    worse.then(|| {
+        Noticed::new(claim, advice)
+            .with("trials", usable.len())
+            .with("deviation_seen", seen)
+            .with("deviation_predicted", predicted)
+    })
 }
 
 /// Both trials of each A/A block, in the order of their execution.
@@ -74,13 +128,14 @@ fn pairs(arm: &Arm) -> Vec<[&Trial; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::Validity;
+    use plan::comparison::Comparison;
+    use record::summary::{Machine, Validity};
 
     use super::*;
     use crate::example;
 
     /// Pairs whose second trial is faster and slower by turns, by these factors.
-    fn found(factors: &[f64], spoil: bool) -> Option<Finding> {
+    fn found(factors: &[f64], spoil: bool) -> Option<Noticed> {
         let mut arm = example::summary().arms[0].clone();
         let known = Trial { counts_for: CountsFor::Noise, ..arm.trials[0].clone() };
         arm.trials.clear();
@@ -102,7 +157,8 @@ mod tests {
             metrics: vec!["mean".into()],
             margins: Default::default(),
         };
-        of_pairs(&[compared], &[arm])
+        let (comparisons, arms) = (&[compared], &[arm]);
+        of_pairs(&Whole { comparisons, arms, machine: &Machine::default(), questions: 1 })
     }
 
     #[test]

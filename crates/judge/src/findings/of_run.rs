@@ -1,14 +1,10 @@
 //! Findings that need several trials, or the machine of the run.
 
 use plan::comparison::Comparison;
-use record::summary::{Arm, Finding, Machine, Severity, Trial};
+use record::summary::{Arm, Machine, Severity, Trial};
 use stats::comparison::power::fewest_blocks;
 
-use super::bound_apart::{BOUND_APART, bound_apart};
-use super::level_adds::{LEVEL_ADDS, level_adds};
-use super::level_in_part::{LEVEL_IN_PART, level_in_part};
-use super::race::{RACE, race};
-use super::{Noticed, Row, course};
+use super::{Check, Noticed, Row};
 use plan::number::{bytes, count};
 
 /// What is looked at.
@@ -18,29 +14,10 @@ pub struct Whole<'a> {
     pub arms: &'a [Arm],
     /// Where they were executed.
     pub machine: &'a Machine,
-    /// What the plan compares,
+    /// What the plan compares.
     pub comparisons: &'a [Comparison],
-    /// and how many questions these are, of each level and metric one.
+    /// How many questions these are: one for each level and metric.
     pub questions: usize,
-}
-
-/// A finding about a whole run.
-type Look = fn(&Whole<'_>) -> Option<Noticed>;
-
-/// What looks at a whole run, with its row.
-const LOOKS: [(&Row, Look); 7] = [
-    (&MEMORY, memory),
-    (&CONSTANT_FAILURES, constant_failures),
-    (&RACE, race),
-    (&LEVEL_ADDS, level_adds),
-    (&LEVEL_IN_PART, level_in_part),
-    (&BOUND_APART, bound_apart),
-    (&FEW_TRIALS, few_trials),
-];
-
-/// Everything that the table notices about all trials together.
-pub fn of_run(whole: &Whole<'_>) -> Vec<Finding> {
-    LOOKS.iter().filter_map(|(row, look)| Some(course::of_run(row, look(whole)?))).collect()
 }
 
 /// Memory nearly full.
@@ -52,7 +29,7 @@ pub const MEMORY: Row = Row {
     explain: "The processes under test held four fifths of the machine's memory or more at a time (rule R45). What \
               was cached may have been evicted and what was idle swapped out, which no other machine will repeat. \
               Use less data, or a larger machine.",
-    check: |_| None,
+    check: Check::Run(memory),
 };
 
 /// The same number of failures whatever the load.
@@ -65,7 +42,7 @@ pub const CONSTANT_FAILURES: Row = Row {
               that come with load would grow with it: these have a cause of their own in each trial, such as a \
               limit of connections or a start that is not ready. Look for a setting of that size, plus or minus \
               one.",
-    check: |_| None,
+    check: Check::Run(constant_failures),
 };
 
 /// Few trials.
@@ -78,7 +55,7 @@ pub const FEW_TRIALS: Row = Row {
               p-value of so few, corrected for all comparisons of the run, is above 5 %, however large the difference. \
               Two trials of the same thing differ, too. `proofload check` refuses comparisons with fewer blocks than \
               that; without comparisons it is what one would need.",
-    check: |_| None,
+    check: Check::Run(few_trials),
 };
 
 fn counted(arms: &[Arm]) -> impl Iterator<Item = &Trial> {

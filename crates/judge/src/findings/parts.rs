@@ -7,7 +7,7 @@
 use record::summary::{Operation, Severity, Trial};
 
 use super::under_test::busy;
-use super::{Case, Noticed, Row};
+use super::{Case, Check, Noticed, Row};
 use crate::parts::Spent;
 use crate::summarize::validity;
 use plan::number::{duration, percent};
@@ -26,7 +26,7 @@ pub const OUTSIDE: Row = Row {
               the part began its clock or after it stopped it: in the part's own queue for threads or connections, in a \
               proxy if one stands before it, on the way. Making the parts faster cannot help much. Let what lies \
               between tell its own time, or measure around it. Nothing is said where the generator itself was late: then it is the first suspect.",
-    check: |case| {
+    check: Check::Trial(|case| {
         if is_late(case) {
             return None;
         }
@@ -59,7 +59,7 @@ pub const OUTSIDE: Row = Row {
             .with("outside_ns", told.outside())
             .with("outside_ratio", share);
         Some(noticed)
-    },
+    }),
 };
 
 /// Whether lateness of the generator explains what passed outside of the parts: it reads answers late as well.
@@ -76,7 +76,7 @@ pub const IN_ONE: Row = Row {
     title: "one part takes most of the time",
     explain: "One of the parts that the experiment names in `server_timing` says that it took half of the mean service \
               time or more, without what the parts inside it took. That is where the time is.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let operations = case.trial.operations.iter();
         let own = operations.flat_map(|one| {
             one.parts.iter().filter_map(move |part| Some((one, Told::own(one, &part.name)?)))
@@ -110,7 +110,7 @@ pub const IN_ONE: Row = Row {
             .with("own_mean_ns", told.time)
             .with("service_mean_ns", told.service);
         Some(noticed)
-    },
+    }),
 };
 
 /// Mean time of a part beside the mean service time, in nanoseconds.

@@ -6,7 +6,7 @@ use stats::race::{Dose, Race};
 
 use super::of_run::Whole;
 use super::pair::load;
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use crate::verdict::in_arm;
 use plan::number::{duration, percent, rate};
 
@@ -34,7 +34,7 @@ pub const RACE: Row = Row {
               is not the cause. Failures of any kind are told where arms with different planned rates fit one window and \
               no constant share. What fits a race need not be one: look for a place that two operations share, a file, \
               a key, a buffer.",
-    check: |_| None,
+    check: Check::Run(race),
 };
 
 /// Wrong content first, then failures of any kind that grow.
@@ -105,7 +105,7 @@ impl<'a> Seen<'a> {
             }
             _ => (
                 self.misfit(),
-                "look for another cause than operations that meet: such a race has one window at all rates",
+                "look for a cause other than colliding requests: such a race has one window at all rates",
             ),
         };
         let fastest = self.doses.last()?.rate;

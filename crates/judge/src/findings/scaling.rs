@@ -1,9 +1,9 @@
 //! Findings about closed loads of different sizes.
 
-use record::summary::{Finding, Scaling, ScalingPoint, Severity};
+use record::summary::{Scaling, ScalingPoint, Severity};
 
 use super::design::plain;
-use super::{Noticed, Row, course};
+use super::{Check, Noticed, Row};
 use plan::number::{duration, percent, rate, significant};
 
 /// More work under way, hardly more done.
@@ -18,7 +18,7 @@ pub const NO_SCALING: Row = Row {
               everything waits, and no capacity: that is the greatest rate at which a criterion on time still holds \
               (`proofload capacity`). Nothing is said where the generator waited for its processor at one of the two \
               sizes (`closed-load-crowded`).",
-    check: |_| None,
+    check: Check::Scaling(no_scaling),
 };
 
 /// More work under way, less done.
@@ -31,14 +31,8 @@ pub const CLIFF: Row = Row {
               than a smaller one, in each of its trials. Something costs more the more of them there are: locks, \
               switching, caches that no longer hold, retries. Bound the number that is let in. Nothing is \
               said where the generator waited for its processor at one of the two sizes (`closed-load-crowded`).",
-    check: |_| None,
+    check: Check::Scaling(cliff),
 };
-
-/// Everything that the table notices about one of them.
-pub fn of_scaling(scaling: &Scaling) -> Vec<Finding> {
-    let looked = [(&NO_SCALING, no_scaling(scaling)), (&CLIFF, cliff(scaling))];
-    looked.into_iter().filter_map(|(row, noticed)| Some(course::of_run(row, noticed?))).collect()
-}
 
 fn no_scaling(scaling: &Scaling) -> Option<Noticed> {
     /// Of what is full, so much is done from some size on.
@@ -126,6 +120,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::findings::{Subject, findings};
 
     fn scaling(points: &[(u32, [f64; 2])]) -> Scaling {
         let point = |&(concurrency, trials): &(u32, [f64; 2])| {
@@ -151,7 +146,7 @@ mod tests {
     }
 
     fn told(points: &[(u32, [f64; 2])]) -> Vec<(String, String)> {
-        let found = of_scaling(&scaling(points));
+        let found = findings(Subject::Scaling(&scaling(points)));
         found.into_iter().map(|finding| (finding.code, finding.claim)).collect()
     }
 
@@ -178,7 +173,7 @@ mod tests {
             let points = [(1, [100.0; 2]), (8, [700.0, 720.0]), (16, last)];
             told(&points).into_iter().map(|(code, _)| code).collect::<Vec<_>>()
         };
-        assert_eq!(codes([500.0, 520.0]), ["no-scaling", "scaling-cliff"]);
+        assert_eq!(codes([500.0, 520.0]), ["scaling-cliff", "no-scaling"]);
         assert_eq!(codes([300.0, 705.0]), ["no-scaling"], "one trial says otherwise");
         assert_eq!(codes([1_000.0; 2]), Vec::<String>::new());
     }
@@ -190,7 +185,7 @@ mod tests {
         let codes = |crowded: usize| {
             let mut scaling = scaling(&points);
             scaling.points[crowded].crowded = true;
-            of_scaling(&scaling).into_iter().map(|one| one.code).collect::<Vec<_>>()
+            findings(Subject::Scaling(&scaling)).into_iter().map(|one| one.code).collect::<Vec<_>>()
         };
         assert_eq!(told(&points).len(), 2);
         assert_eq!(codes(0), ["scaling-cliff"]);
@@ -202,6 +197,6 @@ mod tests {
     fn a_busy_generator_says_nothing_about_the_target() {
         let mut scaling = scaling(&[(1, [400.0; 2]), (10, [300.0; 2])]);
         scaling.points[1].generator_bound = true;
-        assert_eq!(of_scaling(&scaling), []);
+        assert_eq!(findings(Subject::Scaling(&scaling)), []);
     }
 }

@@ -6,7 +6,7 @@ use record::summary::Severity;
 use stats::signature::Cluster;
 
 use super::under_test::{busy, work_of_each};
-use super::{Case, Noticed, Row};
+use super::{Case, Check, Noticed, Row};
 use plan::number::{count, duration, percent, significant};
 
 /// SYN sent again.
@@ -19,7 +19,7 @@ pub const SYN_RETRANSMISSION: Row = Row {
               4, 5, 7, 11, 19, 35, 67 s where `tcp_syn_linear_timeouts` is 4, and 1, 3, 7, 15, 31, 63 s on \
               older kernels; the counter TCPSynRetrans rose with them. The first attempts were lost or \
               dropped: by a full accept queue (see accept-queue-overflow), a firewall, or the network.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let clusters = &case.facts.shape.syn_retries;
         let resent = case.counter("TCPSynRetrans");
         let seen: u64 = total(clusters);
@@ -35,7 +35,7 @@ pub const SYN_RETRANSMISSION: Row = Row {
         let advice =
             "find where first attempts are dropped: a full accept queue, a firewall, the network";
         Some(evidence(Noticed::new(claim, advice), clusters).with("TCPSynRetrans", resent))
-    },
+    }),
 };
 
 /// The accept queue was full after the handshake.
@@ -48,7 +48,7 @@ pub const REQUEST_RETRIES: Row = Row {
               (ListenOverflows): the client took the connection for open and sent its request, the server's \
               kernel dropped it, and it was sent again after 200 ms, then after twice that, and so on. \
               Raise the listener's backlog, or accept faster.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let clusters = &case.facts.shape.request_retries;
         let overflows = case.counter("ListenOverflows");
         if clusters.is_empty() || overflows == 0 {
@@ -62,7 +62,7 @@ pub const REQUEST_RETRIES: Row = Row {
         );
         let advice = "raise the backlog of the listener and `net.core.somaxconn`, or accept faster";
         Some(evidence(Noticed::new(claim, advice), clusters).with("ListenOverflows", overflows))
-    },
+    }),
 };
 
 /// 200 ms.
@@ -74,7 +74,7 @@ pub const RETRANSMISSION_TIMEOUT: Row = Row {
     explain: "Service times gather just above 200 ms, the least time after which Linux sends a segment again, \
               and the counter TCPTimeouts rose with them: segments were lost, and nothing but the timer \
               noticed. That time belongs to the way, not to the target's work.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let cluster = case.facts.shape.retransmission?;
         let timeouts = case.counter("TCPTimeouts");
         if timeouts * 2 < cluster.count || case.counter("ListenOverflows") > 0 {
@@ -87,7 +87,7 @@ pub const RETRANSMISSION_TIMEOUT: Row = Row {
         );
         let advice = "look for loss on the way to the target; none is expected within one machine";
         Some(evidence(Noticed::new(claim, advice), &[cluster]).with("TCPTimeouts", timeouts))
-    },
+    }),
 };
 
 /// 40 ms.
@@ -102,7 +102,7 @@ pub const DELAYED_ACK: Row = Row {
               the later ones kept by Nagle's algorithm until the first is acknowledged. A server that sends its \
               head at once and takes 40 ms for the rest looks the same. Set TCP_NODELAY in the server, or write \
               each answer at once: if the cluster vanishes, that was it.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let cluster = case.facts.shape.delayed_ack?;
         // The client's acknowledgement is the one that is waited for, so the counter is here wherever the target is.
         let held = case.counter("DelayedACKs");
@@ -119,7 +119,7 @@ pub const DELAYED_ACK: Row = Row {
         let advice = "set TCP_NODELAY in the server, or let it write each answer at once";
         let noticed = evidence(Noticed::new(claim, advice), &[cluster]);
         Some(noticed.with("share", share).with("DelayedACKs", held))
-    },
+    }),
 };
 
 /// 100 ms.
@@ -131,7 +131,7 @@ pub const QUOTA: Row = Row {
     explain: "Response times gather just above multiples of 100 ms, the period of CPU quotas, and the control \
               group of this process was throttled meanwhile. What runs in the group stands still until the \
               next period. Raise the quota.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let throttled = case.trial.generator.throttled_ns;
         let clusters = &case.facts.shape.quota;
         if throttled == 0 || clusters.is_empty() {
@@ -145,7 +145,7 @@ pub const QUOTA: Row = Row {
         );
         let noticed = Noticed::new(claim, "raise the CPU quota of the container");
         Some(evidence(noticed, clusters).with("throttled_ns", throttled))
-    },
+    }),
 };
 
 /// Steps.
@@ -160,7 +160,7 @@ pub const COMB: Row = Row {
               exactly so long without a processor. Operations that wait for each other's work come in steps as well: \
               where processor time accounts for them, nothing is said. Of targets that the instrument did not start \
               it does not know.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let comb = case.facts.shape.comb?;
         if work_of_each(case) * 2.0 >= comb.step_ns as f64 || busy(case).is_some() {
             return None;
@@ -182,7 +182,7 @@ pub const COMB: Row = Row {
             .with("teeth", comb.teeth)
             .with("share", comb.share);
         Some(noticed)
-    },
+    }),
 };
 
 /// 5, 10, 30 s.
@@ -195,7 +195,7 @@ pub const TIME_OUTS: Row = Row {
               are time-outs that programs and resolvers like (a resolver asks the next server after 5 s). \
               Something behind the target may have been waited for in vain before the answer was given all the \
               same. The time is all the evidence: work that takes so long looks the same.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let clusters = &case.facts.shape.time_outs;
         if clusters.is_empty() {
             return None;
@@ -210,7 +210,7 @@ pub const TIME_OUTS: Row = Row {
         let advice =
             "look for a time-out of that length in the target, its clients and its resolver";
         Some(evidence(Noticed::new(claim, advice), clusters))
-    },
+    }),
 };
 
 fn median(case: &Case<'_>) -> u64 {

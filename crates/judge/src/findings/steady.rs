@@ -4,7 +4,7 @@ use record::summary::{Model, Severity, Trial};
 use stats::steady::{Alarm, Measure};
 
 use super::alike::CHANGE;
-use super::{Case, Facts, Noticed, Row};
+use super::{Case, Check, Facts, Noticed, Row};
 use crate::summarize::Steady;
 use plan::number::{count, duration, percent, significant};
 
@@ -18,7 +18,9 @@ pub const GROWING_BACKLOG: Row = Row {
               whose interval (99.9 %) leaves a level course out. More was offered than the target finished: the rate \
               is above what it can do, or it becomes slower all the time. Response times then depend on how long \
               the run was and are no property of the target.",
-    check: |case| noticed(case, |alarm| matches!(alarm, Alarm::GrowingBacklog { .. })),
+    check: Check::Trial(|case| {
+        noticed(case, |alarm| matches!(alarm, Alarm::GrowingBacklog { .. }))
+    }),
 };
 
 /// The start was not over.
@@ -31,7 +33,9 @@ pub const WARM_UP_TOO_SHORT: Row = Row {
               points, confirmed by a difference of 5 standard errors): caches, connections or a compiler were \
               still warming up, and their times are among those reported. Totals cannot be cut after the run, so \
               repeat it with a longer warm-up. `--warm-up auto` is 5 s, with this test to say if that was too little.",
-    check: |case| noticed(case, |alarm| matches!(alarm, Alarm::WarmUpTooShort { .. })),
+    check: Check::Trial(|case| {
+        noticed(case, |alarm| matches!(alarm, Alarm::WarmUpTooShort { .. }))
+    }),
 };
 
 /// A slow change.
@@ -43,7 +47,7 @@ pub const DRIFT: Row = Row {
     explain: "The median or the 95th percentile of the windows followed a slope (Theil–Sen) of more than 5 % over the \
               measure phase, with an interval (block bootstrap, 99.9 %) that leaves 0 out. A leak, a growing store, \
               throttling or a machine that slows down: the numbers depend on how long the run was.",
-    check: |case| noticed(case, |alarm| matches!(alarm, Alarm::Drift { .. })),
+    check: Check::Trial(|case| noticed(case, |alarm| matches!(alarm, Alarm::Drift { .. }))),
 };
 
 /// A step.
@@ -55,7 +59,7 @@ pub const LEVEL_SHIFT: Row = Row {
     explain: "The windows fall into stretches with different levels (ED-PELT change points): more than 5 % in the median \
               or 10 % in the 95th percentile, by 5 standard errors. Something changed during the run, so that its \
               numbers mix two states of the target or of the machine. Look at what happened at that instant.",
-    check: |case| noticed(case, |alarm| matches!(alarm, Alarm::LevelShift { .. })),
+    check: Check::Trial(|case| noticed(case, |alarm| matches!(alarm, Alarm::LevelShift { .. }))),
 };
 
 /// Parts that differ in another way.
@@ -68,7 +72,7 @@ pub const UNEVEN: Row = Row {
               than the 95th percentile, or lost, by more than windows within a part do (p < 0.0001) and by enough to \
               matter (5 % in the median, 10 % in the 95th percentile, 0.1 % of operations lost), without a drift \
               or a step to explain it. The numbers describe a mixture of states.",
-    check: |case| noticed(case, |alarm| matches!(alarm, Alarm::Uneven { .. })),
+    check: Check::Trial(|case| noticed(case, |alarm| matches!(alarm, Alarm::Uneven { .. }))),
 };
 
 /// A departure from a steady state, as a sentence without an end.

@@ -2,7 +2,7 @@
 
 use record::summary::{Operation, Severity};
 
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use plan::number::{count, percent};
 
 /// Operations failed or were given up.
@@ -14,7 +14,7 @@ pub const FAILURES: Row = Row {
     explain: "Some operations failed, or had no answer when the run ended. They are not in the response \
               time, which is that of the succeeded ones; `outcome_time` counts them as slower than all \
               others. Criteria are judged on all of them.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let total = &case.trial.total;
         let bad = total.failed + total.abandoned;
         if bad == 0 {
@@ -32,7 +32,7 @@ pub const FAILURES: Row = Row {
             .with("failed", total.failed)
             .with("abandoned", total.abandoned);
         Some(noticed)
-    },
+    }),
 };
 
 /// Nothing but the status was looked at.
@@ -44,14 +44,14 @@ pub const STATUS_ONLY: Row = Row {
     explain: "Answers were judged by their status alone (rule R27). An empty or wrong page with the right \
               status counts as succeeded, so this run cannot say that answers were correct. An `expect` \
               on body, header or a JSON path closes the gap.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let names = &case.facts.status_only;
         if names.is_empty() {
             return None;
         }
         let claim = format!("only the status of answers was checked ({})", names.join(", "));
         Some(Noticed::new(claim, "add an `expect` on the body").with("operations", names.clone()))
-    },
+    }),
 };
 
 fn kinds(operation: &Operation) -> String {

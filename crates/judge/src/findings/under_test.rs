@@ -6,7 +6,7 @@ use plan::units;
 use record::summary::{Process, Severity};
 use serde_json::Value;
 
-use super::{Case, Noticed, Row};
+use super::{Case, Check, Noticed, Row};
 use plan::number::{duration, percent, significant};
 
 /// A process had no processor time left.
@@ -18,7 +18,7 @@ pub const CPU_BOUND: Row = Row {
     explain: "A process under test used a whole core, or all the cores that it may use, during the measure phase. \
               That is what limits it: more of the same load can only wait longer. A process at one core that may \
               use several does its work on one thread.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let (busiest, used) = busy(case)?;
         let cores = case.facts.system_cores.max(1) as f64;
         let on_one = is_on_one(used);
@@ -34,7 +34,7 @@ pub const CPU_BOUND: Row = Row {
             false => "profile it, or give it more cores",
         };
         Some(Noticed::new(claim, advice).with("cores_used", used).with("cores", cores))
-    },
+    }),
 };
 
 /// Whether so many cores are one, so that the work is done by one thread.
@@ -71,7 +71,7 @@ pub const PLANNED_FAULTS: Row = Row {
               or frozen, and perhaps started again. Failures from then on are what was asked for; the figures hold \
               for a service with these faults and for no other. The charts over time show when it failed and when \
               it was back.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let faults = &case.facts.faults;
         let told = faults.iter().map(|done| {
             let at = duration(done.at_ns.max(0).cast_unsigned());
@@ -87,7 +87,7 @@ pub const PLANNED_FAULTS: Row = Row {
         };
         let noticed = Noticed::new(claim, advice).with("done", faults.len() - failed);
         (!faults.is_empty()).then(|| noticed.with("not_done", failed))
-    },
+    }),
 };
 
 /// A setting that did not take.
@@ -99,7 +99,7 @@ pub const NOT_EFFECTIVE: Row = Row {
     explain: "The experiment asks the system under test for a value, and the system says that another one is in \
               force (rule R42): a limit of the kernel capped it, or it was not understood. What was measured is \
               not what the experiment says. A 0 or \"auto\" leaves the choice to the system. Lift the limit, or ask for the value that is in force.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let systems = case.trial.systems.iter();
         let effective = systems.flat_map(|system| &system.effective);
         let differs = |(key, seen): &(&String, &Value)| {
@@ -114,7 +114,7 @@ pub const NOT_EFFECTIVE: Row = Row {
             .with("declared", asked.clone())
             .with("effective", seen.clone());
         Some(noticed)
-    },
+    }),
 };
 
 /// Somebody else's target on our processors.
@@ -127,7 +127,7 @@ pub const SHARED_MACHINE: Row = Row {
               generator's processors (rule R52), and a worker had to wait for its own during more than a hundredth \
               of the time. Each slows the other. Let the experiment start the target (`[system]`), which gives \
               it processors of its own and accounts for its CPU time, or use two machines.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let waited = case.trial.generator.run_queue_ratio;
         if !case.facts.target_is_local || !case.trial.systems.is_empty() || waited <= 0.01 {
             return None;
@@ -139,7 +139,7 @@ pub const SHARED_MACHINE: Row = Row {
         );
         let advice = "start the target by `[system]`, so that it gets processors of its own";
         Some(Noticed::new(claim, advice).with("run_queue_ratio", waited))
-    },
+    }),
 };
 
 /// A value with what it is a value of.

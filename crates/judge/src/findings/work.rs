@@ -3,7 +3,7 @@
 use record::summary::{Expectation, Item, ItemRange, Severity};
 use stats::trend::{self, Line, Point};
 
-use super::{Noticed, Row};
+use super::{Check, Noticed, Row};
 use plan::number::{count, duration, percent, significant};
 
 /// Fewer answers say nothing.
@@ -18,7 +18,7 @@ pub const ZERO_WORK: Row = Row {
     explain: "Every item that the experiment declares of an operation was 0 in all its answers, or in none of them \
               (rule R26): messages to no receivers, searches without hits, answers from an empty store. Their \
               times are those of doing nothing. Fill the target before the load, or correct the item's path.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let operations = case.trial.operations.iter();
         let operation = operations
             .filter(|one| one.succeeded >= FEWEST && !one.items.is_empty())
@@ -37,7 +37,7 @@ pub const ZERO_WORK: Row = Row {
             .with("succeeded", operation.succeeded)
             .with("carried", carried);
         Some(noticed)
-    },
+    }),
 };
 
 /// The same few requests over and over.
@@ -50,7 +50,7 @@ pub const FEW_REQUESTS: Row = Row {
               as often (rule R26): after its first round whatever remembers answers remembers all of them. Such times \
               are those of a warm cache, and of as little data as those rows touch. Take as many rows as there are in \
               use, or say that the cache is what is measured.",
-    check: |case| {
+    check: Check::Trial(|case| {
         const ROUNDS: u64 = 100;
         let few = case.facts.few_requests.iter();
         let mut sent = few.filter_map(|(name, rows)| {
@@ -69,7 +69,7 @@ pub const FEW_REQUESTS: Row = Row {
             .with("distinct", rows)
             .with("planned", operation.planned);
         Some(noticed)
-    },
+    }),
 };
 
 /// What operations were made for did not happen.
@@ -82,7 +82,7 @@ pub const NOT_ARRIVED: Row = Row {
               that of the operations that did not succeed, by more than a tenth of a point (rule R24). The success \
               of an operation is then not that of its purpose: ask for the observer's count in its `expect`. An \
               expectation that holds says that the loss is meant, and silences this.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let total = &case.trial.total;
         let unsuccessful = 1.0 - total.succeeded as f64 / total.planned.max(1) as f64;
         let meant = |expect: &Expectation| expect.holds;
@@ -109,7 +109,7 @@ pub const NOT_ARRIVED: Row = Row {
             .with("lost", observer.lost)
             .with("received", observer.received);
         Some(noticed)
-    },
+    }),
 };
 
 /// Response time against an item.
@@ -123,12 +123,12 @@ pub const GROWS: Row = Row {
               a fixed part and a cost for each, or a power of the item, whichever fits better. Times of such an \
               operation mean something only together with how much it carried; see the table of response time \
               against the item.",
-    check: |case| {
+    check: Check::Trial(|case| {
         let operations = case.trial.operations.iter();
         let items = operations.flat_map(|one| one.items.iter().map(move |item| (one, item)));
         let mut growing = items.filter_map(|(one, (name, item))| growth(&one.name, name, item));
         growing.next()
-    },
+    }),
 };
 
 /// Answers that carried it.

@@ -30,7 +30,7 @@ pub(crate) use trial::outcome_values;
 use crate::comparison::{self, Deciles};
 use crate::consistency::Context;
 use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, OverTime, Shape, Whole, course, design, noise};
+use crate::findings::{Case, Facts, OverTime, Shape, Subject, Whole, course};
 use crate::{consistency, criteria, findings, scaling, verdict};
 
 /// Shows the windows of a trial, in any order; a number may come several times, each time with what the
@@ -107,7 +107,7 @@ impl<'p> Summariser<'p> {
         self.findings.push(course::repeated(self.plan, trial, why));
     }
 
-    /// The run was gone on with, and so many trials are from before that.
+    /// The run was resumed; so many trials are from before that.
     pub fn resumed(&mut self, kept: usize) {
         self.findings.push(course::resumed(kept, self.executed()));
     }
@@ -174,7 +174,7 @@ impl<'p> Summariser<'p> {
         facts.contradictions =
             broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
         let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
-        self.findings.extend(findings::of_trial(&case));
+        self.findings.extend(findings::findings(Subject::Trial(&case)));
         let is_spared =
             is_judged && validity::is_late_alone(&trial, &facts) && self.spares(input.trial.block);
         trial.counts_for = if is_spared { CountsFor::Spared } else { counts_for };
@@ -207,17 +207,15 @@ impl<'p> Summariser<'p> {
         if !told {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
         }
-        findings.extend(noise::of_pairs(&self.plan.comparisons, &self.arms));
-        findings.extend(duet(&self.arms));
-        findings.extend(findings::of_run(&Whole {
+        findings.extend(findings::findings(Subject::Run(&Whole {
             arms: &self.arms,
             machine: &run.machine,
             comparisons: &self.plan.comparisons,
             questions: comparison::questions(self.plan).len(),
-        }));
+        })));
         let crowded = findings::crowded(&findings);
         let scalings = scaling::of(&self.arms, self.plan.seed, &crowded);
-        findings.extend(scalings.iter().flat_map(findings::of_scaling));
+        findings.extend(scalings.iter().flat_map(|one| findings::findings(Subject::Scaling(one))));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
         findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons, &crowded));
@@ -237,13 +235,6 @@ impl<'p> Summariser<'p> {
         summary.verdict = verdict::of(&summary);
         summary
     }
-}
-
-/// That blocks were duets, if some were.
-fn duet(arms: &[Arm]) -> Option<Finding> {
-    let trials = arms.iter().flat_map(|arm| &arm.trials).filter(|trial| trial.duet);
-    let blocks: BTreeSet<u32> = trials.map(|trial| trial.block).collect();
-    (!blocks.is_empty()).then(|| design::duet(blocks.len()))
 }
 
 /// Item names stand in the plan only.

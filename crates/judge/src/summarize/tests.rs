@@ -203,7 +203,7 @@ fn as_many_blocks_as_the_plan_spares_are_judged_without_a_late_trial() {
     assert_eq!(counts.filter(|(_, counts)| *counts == CountsFor::Judgement).count(), 2);
     assert_eq!((spared.criteria[0].result, exit_code(&spared)), (Judgement::Pass, 0));
     let told =
-        "the generator was late in trial 2, without which one block is judged, as `spare` allows";
+        "the generator was late in trial 2; its block is judged without it, as `spare` permits";
     assert!(spared.verdict.reasons.iter().any(|one| one == told), "{:?}", spared.verdict);
     assert!(codes(&spared).contains(&"late-generator"), "what happened stays told");
     assert!(!codes(&spared).contains(&"interrupted"), "it was carried out");

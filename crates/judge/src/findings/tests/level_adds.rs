@@ -5,7 +5,7 @@ use record::summary::{Arm, Finding, Machine};
 
 use super::parts::behind_a_front;
 use super::*;
-use crate::findings::{Whole, of_run};
+use crate::findings::{Subject, Whole, findings};
 use crate::simulated::summary_of;
 
 const US: u64 = 1_000;
@@ -34,7 +34,7 @@ pub(super) fn told(arms: &[Arm], code: &str) -> Option<Finding> {
 
 fn among(arms: &[Arm], comparisons: &[Comparison]) -> Vec<Finding> {
     let machine = &Machine::default();
-    of_run(&Whole { arms, machine, comparisons, questions: comparisons.len() })
+    findings(Subject::Run(&Whole { arms, machine, comparisons, questions: comparisons.len() }))
 }
 
 fn added(arms: &[Arm]) -> Option<String> {

@@ -3,7 +3,7 @@
 use record::summary::{Arm, Finding, Machine};
 
 use crate::example;
-use crate::findings::{Whole, of_run};
+use crate::findings::{Subject, Whole, findings};
 
 /// Arms with one trial each: level of `rate`, operations a second, answers to `home`, of which so many were wrong.
 fn arms(levels: &[(f64, u64, u64)]) -> Vec<Arm> {
@@ -27,7 +27,7 @@ fn arms(levels: &[(f64, u64, u64)]) -> Vec<Arm> {
 
 fn found(arms: &[Arm]) -> Option<Finding> {
     let machine = &Machine::default();
-    let found = of_run(&Whole { arms, machine, comparisons: &[], questions: 0 });
+    let found = findings(Subject::Run(&Whole { arms, machine, comparisons: &[], questions: 0 }));
     found.into_iter().find(|one| one.code == "race-window")
 }
 

@@ -2,12 +2,12 @@
 
 use record::summary::{Arm, CountsFor, Finding, Machine, Trial};
 
-use super::super::of_run::Whole;
 use crate::example;
+use crate::findings::{Subject, Whole, findings};
 
 /// What is found in these arms, which nothing compares.
 fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
-    super::super::of_run::of_run(&Whole { arms, machine, comparisons: &[], questions: 0 })
+    findings(Subject::Run(&Whole { arms, machine, comparisons: &[], questions: 0 }))
 }
 
 /// Arms with one trial each: rate, operations begun, failed.
@@ -81,7 +81,7 @@ fn arms_have_enough_trials_where_check_would_let_them_be_compared() {
         }
         let machine = &Machine::default();
         let whole = Whole { arms: &arms, machine, comparisons: &[], questions };
-        let found = super::super::of_run::of_run(&whole);
+        let found = findings(Subject::Run(&whole));
         found.into_iter().find(|one| one.code == "few-trials").map(|one| one.advice)
     };
     // 2/2⁶ is below 5 %; of four questions 4 · 2/2⁷ is above and 4 · 2/2⁸ below.
