@@ -1,4 +1,4 @@
-//! Every conduct does to a client what the README says.
+//! Every behaviour does to a client what the README says.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

@@ -6,27 +6,27 @@ use std::io;
 use serving::metrics::{Counter, Gauge, Registry};
 use serving::timer::Timer;
 
-use crate::configuration::{Conduct, Configuration};
+use crate::answer::{self, Last, PreparedAnswer};
+use crate::configuration::{Behaviour, Configuration};
 use crate::model::{Draws, Model, Planned};
-use crate::script::{self, Last, Script};
 use crate::stamps::Stamps;
 
-/// Everything between the sockets.
-pub(crate) struct Room {
+/// The state that all connections share.
+pub(crate) struct TargetState {
     pub(crate) configuration: Configuration,
     pub(crate) timer: Timer,
     pub(crate) registry: Registry,
     pub(crate) counts: Counts,
     pub(crate) stamps: RefCell<Stamps>,
-    /// Set once the target was told to stop: every answer is then its connection's last.
+    /// Set when the target stops: every answer is then the last on its connection.
     pub(crate) stopping: Cell<bool>,
     model: RefCell<Model>,
-    luck: RefCell<Draws>,
-    configured: Answer,
-    ordinary: Answer,
+    behaviour_draws: RefCell<Draws>,
+    configured: AnswerPair,
+    ordinary: AnswerPair,
 }
 
-/// What `/metrics` tells.
+/// The counters of `/metrics`.
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) requests: Counter,
@@ -37,17 +37,17 @@ pub(crate) struct Counts {
 }
 
 /// An answer made ready, with and without `connection: close`.
-pub(crate) struct Answer {
-    open: Script,
-    last: Script,
+pub(crate) struct AnswerPair {
+    open: PreparedAnswer,
+    last: PreparedAnswer,
 }
 
-impl Answer {
-    fn of(render: impl Fn(Last) -> Script) -> Self {
+impl AnswerPair {
+    fn of(render: impl Fn(Last) -> PreparedAnswer) -> Self {
         Self { open: render(Last::No), last: render(Last::Yes) }
     }
 
-    pub(crate) fn script(&self, last: Last) -> &Script {
+    pub(crate) fn answer(&self, last: Last) -> &PreparedAnswer {
         match last {
             Last::No => &self.open,
             Last::Yes => &self.last,
@@ -55,23 +55,23 @@ impl Answer {
     }
 }
 
-impl Room {
-    /// A room on the current runtime.
+impl TargetState {
+    /// The state before the first request, with a timer on the current runtime.
     pub(crate) fn new(configuration: Configuration) -> io::Result<Self> {
         let registry = Registry::default();
-        let room = Self {
+        let state = Self {
             timer: Timer::new()?,
             counts: Counts::new(&registry),
             registry,
             stamps: RefCell::new(Stamps::new(configuration.max_stamps as usize)),
             stopping: Cell::new(false),
             model: RefCell::new(Model::new(configuration.timing, configuration.seed)),
-            luck: RefCell::new(luck(&configuration)),
-            configured: Answer::of(|last| script::configured(&configuration, last)),
-            ordinary: Answer::of(|last| script::ordinary(&configuration, last)),
+            behaviour_draws: RefCell::new(behaviour_draws(&configuration)),
+            configured: AnswerPair::of(|last| answer::configured(&configuration, last)),
+            ordinary: AnswerPair::of(|last| answer::ordinary(&configuration, last)),
             configuration,
         };
-        Ok(room)
+        Ok(state)
     }
 
     /// Stamps an arrival and plans its answer.
@@ -82,31 +82,31 @@ impl Room {
         planned
     }
 
-    /// Draws the answer to the next request: the conduct's, or an ordinary one if it is spared.
-    pub(crate) fn draw(&self) -> &Answer {
-        let refusing = matches!(self.configuration.conduct, Conduct::Refuse { .. });
-        if !refusing && self.strikes() { &self.configured } else { &self.ordinary }
+    /// Chooses the answer to the next request: the configured behaviour, or an ordinary answer.
+    pub(crate) fn pick_answer(&self) -> &AnswerPair {
+        let refusing = matches!(self.configuration.behaviour, Behaviour::Refuse { .. });
+        if !refusing && self.is_affected() { &self.configured } else { &self.ordinary }
     }
 
-    /// Whether this connection is one of those that are closed at once.
+    /// Whether this connection is closed at once.
     pub(crate) fn refuses(&self) -> bool {
-        matches!(self.configuration.conduct, Conduct::Refuse { .. }) && self.strikes()
+        matches!(self.configuration.behaviour, Behaviour::Refuse { .. }) && self.is_affected()
     }
 
     /// Back to the state before the first request: no stamps, idle server, same draws again.
     pub(crate) fn reset(&self) {
         self.stamps.borrow_mut().clear();
         *self.model.borrow_mut() = Model::new(self.configuration.timing, self.configuration.seed);
-        *self.luck.borrow_mut() = luck(&self.configuration);
+        *self.behaviour_draws.borrow_mut() = behaviour_draws(&self.configuration);
     }
 
-    fn strikes(&self) -> bool {
-        self.luck.borrow_mut().happens(self.configuration.share)
+    fn is_affected(&self) -> bool {
+        self.behaviour_draws.borrow_mut().happens(self.configuration.share)
     }
 }
 
-/// A stream of draws apart from that of the service times.
-fn luck(configuration: &Configuration) -> Draws {
+/// The random choice of affected requests is independent of the service times.
+fn behaviour_draws(configuration: &Configuration) -> Draws {
     Draws::new(!configuration.seed)
 }
 

@@ -1,6 +1,6 @@
-//! What is written as an answer: every conduct as bytes made ready before the first request.
+//! What is written as an answer: every behaviour as bytes rendered before the first request.
 
-use crate::configuration::{Conduct, Configuration, Lie};
+use crate::configuration::{Behaviour, Configuration, Lie};
 
 /// Bytes that bodies are streamed from; also how much of a body goes out with its head.
 pub const FILLER_BYTES: usize = 64 << 10;
@@ -9,9 +9,9 @@ const LIE_BYTES: u64 = 64;
 /// No status line, no line structure, not even text.
 const GARBAGE: &[u8] = b"\x16\x03\xffgarbage\x00\x01\x02 not HTTP at all \xfe\xfd\x7f\r\r\n\n\0";
 
-/// An answer made ready.
+/// An answer rendered in advance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
+pub struct PreparedAnswer {
     /// The head, with as much of the body as goes out in one write.
     pub first: Vec<u8>,
     /// How many bytes of `first` are head, which is all that a HEAD request gets.
@@ -19,7 +19,7 @@ pub struct Script {
     /// What follows.
     pub rest: Rest,
     /// What becomes of the connection.
-    pub end: End,
+    pub end: Disposition,
 }
 
 /// What follows the first write.
@@ -28,7 +28,7 @@ pub enum Rest {
     /// So many bytes of filler, maybe none.
     Filler(u64),
     /// Filler in pieces, the last one this long after the head.
-    Dripped {
+    Paced {
         /// Bytes in all.
         bytes: u64,
         /// Number of pieces.
@@ -51,7 +51,7 @@ pub enum Rest {
 
 /// What becomes of a connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum Disposition {
     /// It serves on.
     Keep,
     /// It is closed.
@@ -69,35 +69,43 @@ pub enum Last {
     Yes,
 }
 
-/// The answer of the configured conduct.
-pub fn configured(configuration: &Configuration, last: Last) -> Script {
+/// The answer of the configured behaviour.
+pub fn configured(configuration: &Configuration, last: Last) -> PreparedAnswer {
     let body = configuration.body_bytes;
-    match configuration.conduct {
-        Conduct::Plain | Conduct::HugeBody | Conduct::Refuse { .. } => sized(200, body, body, last),
-        Conduct::Close => sized(200, body, body, Last::Yes),
-        Conduct::Status { code } => sized(code, body, body, last),
-        Conduct::Half => closed(sized(200, body, body / 2, last)),
-        Conduct::LyingLength { lie: Lie::Less } => sized(200, body, body + LIE_BYTES, last),
-        Conduct::LyingLength { lie: Lie::More } => sized(200, body + LIE_BYTES, body, last),
-        Conduct::SlowBody { over_ns, pieces } => Script {
-            rest: Rest::Dripped { bytes: body, pieces, over_ns },
+    match configuration.behaviour {
+        Behaviour::Plain | Behaviour::HugeBody | Behaviour::Refuse { .. } => {
+            sized(200, body, body, last)
+        }
+        Behaviour::Close => sized(200, body, body, Last::Yes),
+        Behaviour::Status { code } => sized(code, body, body, last),
+        Behaviour::Half => closed(sized(200, body, body / 2, last)),
+        Behaviour::LyingLength { lie: Lie::Less } => sized(200, body, body + LIE_BYTES, last),
+        Behaviour::LyingLength { lie: Lie::More } => sized(200, body + LIE_BYTES, body, last),
+        Behaviour::SlowBody { over_ns, pieces } => PreparedAnswer {
+            rest: Rest::Paced { bytes: body, pieces, over_ns },
             ..sized(200, body, 0, last)
         },
-        Conduct::Chunked { pieces } => {
+        Behaviour::Chunked { pieces } => {
             let head = render_head(200, "transfer-encoding: chunked\r\n", last);
-            Script { rest: Rest::Chunked { bytes: body, pieces }, ..bare(head, end_of(last)) }
+            PreparedAnswer {
+                rest: Rest::Chunked { bytes: body, pieces },
+                ..bare(head, disposition(last))
+            }
         }
-        Conduct::Reset => bare(Vec::new(), End::Reset),
-        Conduct::Garbage => bare(GARBAGE.to_vec(), End::Close),
-        Conduct::Hang => Script { rest: Rest::Nothing, ..bare(Vec::new(), End::Close) },
-        Conduct::EndlessHeader => {
-            Script { rest: Rest::HeaderLines, ..bare(b"HTTP/1.1 200 OK\r\n".into(), End::Close) }
+        Behaviour::Reset => bare(Vec::new(), Disposition::Reset),
+        Behaviour::Garbage => bare(GARBAGE.to_vec(), Disposition::Close),
+        Behaviour::Hang => {
+            PreparedAnswer { rest: Rest::Nothing, ..bare(Vec::new(), Disposition::Close) }
         }
+        Behaviour::EndlessHeader => PreparedAnswer {
+            rest: Rest::HeaderLines,
+            ..bare(b"HTTP/1.1 200 OK\r\n".into(), Disposition::Close)
+        },
     }
 }
 
-/// An ordinary 200 with the configured body, for requests that the conduct spares.
-pub fn ordinary(configuration: &Configuration, last: Last) -> Script {
+/// An ordinary 200 with the configured body, for requests that the behaviour does not affect.
+pub fn ordinary(configuration: &Configuration, last: Last) -> PreparedAnswer {
     let body = configuration.body_bytes;
     sized(200, body, body, last)
 }
@@ -108,32 +116,32 @@ pub fn piece(bytes: u64, pieces: u64, index: u64) -> u64 {
 }
 
 /// A head that announces `announced` bytes, and a body of `body` bytes.
-fn sized(code: u16, announced: u64, body: u64, last: Last) -> Script {
+fn sized(code: u16, announced: u64, body: u64, last: Last) -> PreparedAnswer {
     // 204 and 304 have no body and must not announce one.
     let bodiless = matches!(code, 204 | 304);
     let length = format!("content-length: {announced}\r\n");
     let head = render_head(code, if bodiless { "" } else { &length }, last);
-    let mut script = bare(head, end_of(last));
+    let mut answer = bare(head, disposition(last));
     if !bodiless {
         let with_head = body.min(FILLER_BYTES as u64);
-        script.first.resize(script.head_bytes + with_head as usize, b'x');
-        script.rest = Rest::Filler(body - with_head);
+        answer.first.resize(answer.head_bytes + with_head as usize, b'x');
+        answer.rest = Rest::Filler(body - with_head);
     }
-    script
+    answer
 }
 
-fn bare(head: Vec<u8>, end: End) -> Script {
-    Script { head_bytes: head.len(), first: head, rest: Rest::Filler(0), end }
+fn bare(head: Vec<u8>, end: Disposition) -> PreparedAnswer {
+    PreparedAnswer { head_bytes: head.len(), first: head, rest: Rest::Filler(0), end }
 }
 
-fn closed(script: Script) -> Script {
-    Script { end: End::Close, ..script }
+fn closed(answer: PreparedAnswer) -> PreparedAnswer {
+    PreparedAnswer { end: Disposition::Close, ..answer }
 }
 
-fn end_of(last: Last) -> End {
+fn disposition(last: Last) -> Disposition {
     match last {
-        Last::No => End::Keep,
-        Last::Yes => End::Close,
+        Last::No => Disposition::Keep,
+        Last::Yes => Disposition::Close,
     }
 }
 
@@ -155,28 +163,28 @@ mod tests {
     use crate::configuration::read;
     use serving::options::Options;
 
-    fn script(mode: &str, body: &str, last: Last) -> Script {
+    fn answer(mode: &str, body: &str, last: Last) -> PreparedAnswer {
         let options = Options::default().with("mode", mode).with("body", body);
         configured(&read(&options).unwrap(), last)
     }
 
-    fn head(script: &Script) -> &str {
-        std::str::from_utf8(&script.first[..script.head_bytes]).unwrap()
+    fn head(answer: &PreparedAnswer) -> &str {
+        std::str::from_utf8(&answer.first[..answer.head_bytes]).unwrap()
     }
 
     #[test]
     fn a_plain_answer_is_one_write() {
-        let plain = script("none", "3B", Last::No);
+        let plain = answer("none", "3B", Last::No);
         assert_eq!(plain.first, b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nxxx");
-        assert_eq!((plain.rest, plain.end), (Rest::Filler(0), End::Keep));
-        let last = script("none", "3B", Last::Yes);
+        assert_eq!((plain.rest, plain.end), (Rest::Filler(0), Disposition::Keep));
+        let last = answer("none", "3B", Last::Yes);
         assert!(head(&last).contains("connection: close\r\n"));
-        assert_eq!(last.end, End::Close);
+        assert_eq!(last.end, Disposition::Close);
     }
 
     #[test]
     fn a_huge_body_keeps_little_in_memory() {
-        let huge = script("huge_body", "2GiB", Last::No);
+        let huge = answer("huge_body", "2GiB", Last::No);
         assert!(head(&huge).contains("content-length: 2147483648\r\n"));
         assert_eq!(huge.first.len(), huge.head_bytes + FILLER_BYTES);
         assert_eq!(huge.rest, Rest::Filler((2 << 30) - FILLER_BYTES as u64));
@@ -184,10 +192,10 @@ mod tests {
 
     #[test]
     fn lengths_lie_and_halves_are_halves() {
-        let half = script("half", "100B", Last::No);
+        let half = answer("half", "100B", Last::No);
         assert!(head(&half).contains("content-length: 100\r\n"));
-        assert_eq!((half.first.len() - half.head_bytes, half.end), (50, End::Close));
-        let less = script("lying_length", "100B", Last::No);
+        assert_eq!((half.first.len() - half.head_bytes, half.end), (50, Disposition::Close));
+        let less = answer("lying_length", "100B", Last::No);
         assert!(head(&less).contains("content-length: 100\r\n"));
         assert_eq!(less.first.len() - less.head_bytes, 164);
     }
@@ -195,9 +203,9 @@ mod tests {
     #[test]
     fn a_status_without_body_announces_none() {
         let options = Options::default().with("mode", "status").with("code", 204);
-        let script = configured(&read(&options).unwrap(), Last::No);
-        assert_eq!(script.first, b"HTTP/1.1 204 As Told\r\n\r\n");
-        assert_eq!(script.rest, Rest::Filler(0));
+        let answer = configured(&read(&options).unwrap(), Last::No);
+        assert_eq!(answer.first, b"HTTP/1.1 204 As Told\r\n\r\n");
+        assert_eq!(answer.rest, Rest::Filler(0));
     }
 
     #[test]
