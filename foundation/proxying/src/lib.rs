@@ -8,7 +8,8 @@
 //! What is promised:
 //!
 //! - nothing is held but a bounded piece of either body: whoever reads slowly slows the other side down;
-//! - what breaks off on one side breaks off on the other, and never looks like an end;
+//! - what breaks off on one side breaks off on the other, and never looks like an end; a client that has sent its whole
+//!   request and closes its sending side gets its answer, and one that resets is given up;
 //! - a request is sent a second time only if the first connection had been idle and was closed by its peer before
 //!   a byte of the answer, and only if it was never written or is idempotent and without a body.
 //!
@@ -46,5 +47,5 @@ pub use counts::Counts;
 pub use failure::Failure;
 pub use heads::{UntilClose, check, drop_fields, drop_twins, settle};
 pub use proxy::Proxy;
-pub use socket::Socket;
+pub use socket::{OverTcp, Socket};
 pub use upstream::Upstream;

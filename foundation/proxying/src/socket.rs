@@ -6,11 +6,14 @@
 //! - Closed with bytes on their way to it, the kernel would reset it, and an answer given before the request's end
 //!   might be lost: it takes in what comes for a while after its last word.
 //! - Requests that can be read in two ways are spoilt (see `scan`).
+//! - A client that closes its sending side after a whole request still gets the answer; one that resets is given up. The
+//!   server over the stream must therefore allow half-closed clients (hyper: `half_close(true)`) and leave it to the
+//!   stream to notice a reset.
 //!
 //! It may be the kernel's, or whatever the caller speaks over it, such as TLS.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +21,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
@@ -27,12 +31,28 @@ use crate::scan::Scan;
 /// How long what comes after the last word is taken in.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// What is spoken over a TCP connection.
+pub trait OverTcp: AsyncRead + AsyncWrite + Unpin {
+    /// The connection.
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl OverTcp for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
 /// A stream and whether it ends with a reset.
 #[derive(Debug)]
-pub struct Socket<S: AsFd = TcpStream> {
+pub struct Socket<S: OverTcp = TcpStream> {
     stream: S,
     is_broken: Arc<AtomicBool>,
     scan: Scan,
+    /// Whether the client's end was read.
+    has_ended: bool,
+    /// Notices a reset where the stream cannot: there is more to read before it, or the client's end was.
+    hang_up: Option<AsyncFd<OwnedFd>>,
     /// Set after the last word: how long to go on reading.
     linger: Option<Pin<Box<Sleep>>>,
 }
@@ -41,13 +61,39 @@ pub struct Socket<S: AsFd = TcpStream> {
 #[derive(Debug)]
 pub struct Breaker(Arc<AtomicBool>);
 
-impl<S: AsFd> Socket<S> {
+impl<S: OverTcp> Socket<S> {
     /// A stream and its breaker.
     pub fn new(stream: S) -> (Self, Breaker) {
         let is_broken = Arc::new(AtomicBool::new(false));
         let breaker = Breaker(Arc::clone(&is_broken));
-        (Self { stream, is_broken, scan: Scan::default(), linger: None }, breaker)
+        let scan = Scan::default();
+        (Self { stream, is_broken, scan, has_ended: false, hang_up: None, linger: None }, breaker)
     }
+
+    /// Notices that the client is gone while its request is answered, when nobody reads.
+    ///
+    /// Errors: it has reset the connection
+    fn notice_reset(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if self.has_ended || !self.scan.is_after_request() {
+            return Ok(());
+        }
+        let hang_up = match &self.hang_up {
+            Some(hang_up) => hang_up,
+            None if self.stream.tcp().poll_read_ready(context).is_pending() => return Ok(()),
+            // Another request, the client's end, or a reset: the last of them hangs up.
+            None => self.hang_up.insert(watch(self.stream.tcp())?),
+        };
+        match hang_up.poll_write_ready(context) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(_) => Err(io::ErrorKind::ConnectionReset.into()),
+        }
+    }
+}
+
+/// Resolves a wait for room to write when the connection hangs up, as nothing but reading is asked for.
+#[expect(deprecated, reason = "its successor needs unsafe; an `OwnedFd` keeps its promise")]
+fn watch(connection: &TcpStream) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(connection.as_fd().try_clone_to_owned()?, Interest::READABLE)
 }
 
 impl Breaker {
@@ -57,16 +103,16 @@ impl Breaker {
     }
 }
 
-impl<S: AsFd> Drop for Socket<S> {
+impl<S: OverTcp> Drop for Socket<S> {
     fn drop(&mut self) {
         if self.is_broken.load(Ordering::Relaxed) {
             // A stream that is gone already needs no reset.
-            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+            let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
         }
     }
 }
 
-impl<S: AsFd + AsyncRead + Unpin> AsyncRead for Socket<S> {
+impl<S: OverTcp> AsyncRead for Socket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -74,12 +120,14 @@ impl<S: AsFd + AsyncRead + Unpin> AsyncRead for Socket<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
+        self.has_ended |= is_end && matches!(read, Poll::Ready(Ok(())));
         self.scan.follow(&mut buffer.filled_mut()[before..]);
         read
     }
 }
 
-impl<S: AsFd + AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
+impl<S: OverTcp> AsyncWrite for Socket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -88,7 +136,9 @@ impl<S: AsFd + AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
+    /// hyper calls it whenever it has looked after the connection, so that here is where a reset is noticed.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.notice_reset(context)?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

@@ -91,6 +91,7 @@ async fn converse(stream: TcpStream, client: SocketAddr, proxy: Proxy) {
     });
     let mut connection = pin!(
         http1::Builder::new()
+            .half_close(true)
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(socket), service),
     );
@@ -148,6 +149,16 @@ impl Raw {
     /// Reads a head, its empty line included.
     pub async fn head(&mut self) -> String {
         self.until("\r\n\r\n").await
+    }
+
+    /// Closes the sending side.
+    pub async fn shut(&mut self) {
+        patiently(self.0.shutdown()).await.unwrap();
+    }
+
+    /// Leaves with a reset.
+    pub fn reset(self) {
+        self.0.set_zero_linger().unwrap();
     }
 
     /// Reads what is left.

@@ -113,6 +113,7 @@ fn builder(door: &Door, running: &Running) -> auto::Builder<Streams> {
     let mut builder = auto::Builder::new(streams);
     builder
         .http1()
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle())
         .max_buf_size(limits.max_head_bytes as usize);

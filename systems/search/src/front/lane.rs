@@ -76,6 +76,7 @@ async fn converse(accepted: Accepted, desk: Arc<Desk>, limits: Limits, mut stop:
     let (socket, breaker) = Socket::new(stream);
     let client = Client::new(address.ip(), false);
     let connection = http1::Builder::new()
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle())
         .max_buf_size(limits.max_head_bytes as usize)
