@@ -15,13 +15,14 @@
 //!
 //! The second of these, and that a request with two lengths is refused, need the client's stream to be a [`Socket`].
 //!
-//! What is not passed on, knowingly: trailers, interim answers other than `100 Continue`, and upgrades.
+//! What is not passed on, knowingly: trailers, upgrades, and interim answers to clients over HTTP/2, whose server in h2
+//! cannot send them.
 //!
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
 //!
 //! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`], [`upstream`]), who asks
 //! ([`client`]) and what the middle does to heads (`heads`, and for what came by HTTP/2 `multiplex`); one connection
-//! (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]); and a client's stream
+//! (`wire`, `pool`); interim answers (`interim`) and both bodies (`upload`, [`answer`]); all of it together ([`proxy`]); and a client's stream
 //! ([`socket`], `scan`).
 
 pub mod answer;
@@ -31,6 +32,7 @@ pub mod client;
 pub mod counts;
 pub mod failure;
 mod heads;
+mod interim;
 mod multiplex;
 mod pool;
 pub mod proxy;
@@ -47,5 +49,5 @@ pub use counts::Counts;
 pub use failure::Failure;
 pub use heads::{UntilClose, check, drop_fields, drop_twins, settle};
 pub use proxy::Proxy;
-pub use socket::{OverTcp, Socket};
+pub use socket::{Handle, OverTcp, Socket};
 pub use upstream::Upstream;

@@ -6,6 +6,7 @@
 //! - Closed with bytes on their way to it, the kernel would reset it, and an answer given before the request's end
 //!   might be lost: it takes in what comes for a while after its last word.
 //! - Requests that can be read in two ways are spoilt (see `scan`).
+//! - Interim answers (1xx) are written between two messages, which hyper's server does not do (see `interim`).
 //! - A client that closes its sending side after a whole request still gets the answer; one that resets is given up. The
 //!   server over the stream must therefore allow half-closed clients (hyper: `half_close(true)`) and leave it to the
 //!   stream to notice a reset.
@@ -20,12 +21,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
+use crate::interim::Outbox;
 use crate::scan::Scan;
 
 /// How long what comes after the last word is taken in.
@@ -43,11 +46,13 @@ impl OverTcp for TcpStream {
     }
 }
 
-/// A stream and whether it ends with a reset.
+/// A client's stream.
 #[derive(Debug)]
 pub struct Socket<S: OverTcp = TcpStream> {
     stream: S,
-    is_broken: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    /// What is left of an interim answer that is being written.
+    interim: Bytes,
     scan: Scan,
     /// Whether the client's end was read.
     has_ended: bool,
@@ -57,17 +62,50 @@ pub struct Socket<S: OverTcp = TcpStream> {
     linger: Option<Pin<Box<Sleep>>>,
 }
 
-/// Breaks a [`Socket`] that somebody else holds, as soon as that is dropped.
-#[derive(Debug)]
-pub struct Breaker(Arc<AtomicBool>);
+/// What can be done to a [`Socket`] that somebody else holds.
+#[derive(Debug, Clone)]
+pub struct Handle(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_broken: AtomicBool,
+    outbox: Outbox,
+}
 
 impl<S: OverTcp> Socket<S> {
-    /// A stream and its breaker.
-    pub fn new(stream: S) -> (Self, Breaker) {
-        let is_broken = Arc::new(AtomicBool::new(false));
-        let breaker = Breaker(Arc::clone(&is_broken));
-        let scan = Scan::default();
-        (Self { stream, is_broken, scan, has_ended: false, hang_up: None, linger: None }, breaker)
+    /// A stream and its handle.
+    pub fn new(stream: S) -> (Self, Handle) {
+        let shared = Arc::<Shared>::default();
+        let handle = Handle(Arc::clone(&shared));
+        let socket = Self {
+            stream,
+            shared,
+            interim: Bytes::new(),
+            scan: Scan::default(),
+            has_ended: false,
+            hang_up: None,
+            linger: None,
+        };
+        (socket, handle)
+    }
+
+    /// Writes what was begun of an interim answer, and begins one where that may be: between two messages.
+    fn poll_interim(&mut self, context: &mut Context<'_>, may_begin: bool) -> Poll<io::Result<()>> {
+        loop {
+            if self.interim.is_empty() {
+                match may_begin.then(|| self.shared.outbox.take()).flatten() {
+                    Some(head) => self.interim = head,
+                    None => return Poll::Ready(Ok(())),
+                }
+            }
+            match ready!(Pin::new(&mut self.stream).poll_write(context, &self.interim))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => drop(self.interim.split_to(written)),
+            }
+            if self.interim.is_empty() {
+                self.shared.outbox.sent();
+            }
+        }
     }
 
     /// Notices that the client is gone while its request is answered, when nobody reads.
@@ -96,16 +134,21 @@ fn watch(connection: &TcpStream) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(connection.as_fd().try_clone_to_owned()?, Interest::READABLE)
 }
 
-impl Breaker {
+impl Handle {
     /// From now on the stream's end is a reset.
     pub fn break_off(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_broken.store(true, Ordering::Relaxed);
+    }
+
+    /// Where interim answers are put; only while no other answer is, over HTTP/1.1, and in the task of the connection.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.0.outbox
     }
 }
 
 impl<S: OverTcp> Drop for Socket<S> {
     fn drop(&mut self) {
-        if self.is_broken.load(Ordering::Relaxed) {
+        if self.shared.is_broken.load(Ordering::Relaxed) {
             // A stream that is gone already needs no reset.
             let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
         }
@@ -133,11 +176,13 @@ impl<S: OverTcp> AsyncWrite for Socket<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_interim(context, false))?;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
-    /// hyper calls it whenever it has looked after the connection, so that here is where a reset is noticed.
+    /// hyper calls it whenever it has looked after the connection and has nothing left to write.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_interim(context, true))?;
         self.notice_reset(context)?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
@@ -168,6 +213,7 @@ impl<S: OverTcp> AsyncWrite for Socket<S> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_interim(context, false))?;
         Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
     }
 

@@ -83,8 +83,8 @@ pub async fn proxy(
 
 async fn converse(stream: TcpStream, client: SocketAddr, proxy: Proxy) {
     stream.set_nodelay(true).unwrap();
-    let (socket, breaker) = Socket::new(stream);
-    let client = Client::new(client.ip(), false);
+    let (socket, handle) = Socket::new(stream);
+    let client = Client::new(client.ip(), false).with_interims(&handle);
     let service = service_fn(async |request| {
         let answer = proxy.forward(&client, request).await;
         Ok::<_, Infallible>(answer.unwrap_or_else(|failure| failure.answer()))
@@ -96,7 +96,7 @@ async fn converse(stream: TcpStream, client: SocketAddr, proxy: Proxy) {
             .serve_connection(TokioIo::new(socket), service),
     );
     if connection.as_mut().await.is_err_and(|error| error.is_user()) {
-        breaker.break_off();
+        handle.break_off();
     }
 }
 
