@@ -330,7 +330,7 @@ pub struct CompareArgs {
     #[arg(long = "criterion", value_name = "TEXT")]
     pub criteria: Vec<String>,
     /// Which form
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = report::pages::stored::FORMATS)]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = pages::stored::FORMATS)]
     pub format: String,
 }
 
@@ -361,7 +361,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FORMAT", value_parser = imported_names())]
     pub from: Option<String>,
     /// Form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = report::pages::audit::FORMATS)]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = audit::page::FORMATS)]
     pub format: String,
     /// No colour
     #[arg(long)]
@@ -398,14 +398,12 @@ pub struct ExplainArgs {
 
 fn imported_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(
-        report::imports::FORMATS.iter().map(|format| format.name),
+        audit::imports::FORMATS.iter().map(|format| format.name),
     )
 }
 
 fn format_names() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(
-        report::pages::FORMATS.iter().map(|format| format.name),
-    )
+    clap::builder::PossibleValuesParser::new(pages::FORMATS.iter().map(|format| format.name))
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@
 
 use engine::EndSignal;
 use engine::conduct::Output;
+use judge::criteria::precision::Precision;
+use judge::criteria::prospect::Prospect;
 use plan::adaptive::{Adaptive, CONFIDENCE};
 use plan::plan::{Plan, TrialPlan};
 use record::{EndReason, Window};
-use report::criteria::precision::Precision;
-use report::criteria::prospect::Prospect;
 
 /// Shows the windows of a stored trial whose operations have these names.
 pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;

@@ -4,11 +4,11 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
+use pages::progress::Line;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary;
-use report::pages::progress::Line;
 
 use crate::agenda::Agenda;
 

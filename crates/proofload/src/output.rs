@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write, stdout};
 
-use report::pages::terminal::Colour;
+use pages::terminal::Colour;
 
 use crate::message::Problem;
 

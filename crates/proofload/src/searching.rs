@@ -2,12 +2,15 @@
 //! its own into the same folder, with fresh processes.
 //!
 //! Plan and summary are written after every trial, so that a search that was killed can be read up to there.
-//! Not here: which rate comes next (see `stats::capacity`), and what the answer is (see `report::capacity`).
+//! Not here: which rate comes next (see `stats::capacity`), and what the answer is (see `judge::capacity`).
 
 use std::thread;
 use std::time::Duration;
 
 use engine::StopSignal;
+use judge::capacity::stairs::{self, Climb};
+use judge::capacity::{self, Climbed, Course, Cut, Tried};
+use pages::tables;
 use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Load, Model, Spacing, Stage, SteadyState, Stop};
 use plan::plan::{Arm, Plan, TrialPlan};
@@ -15,9 +18,6 @@ use plan::randomness::{Stream, draw};
 use plan::units::format_rate;
 use record::folder::{RunReader, names};
 use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
-use report::capacity::stairs::{self, Climb};
-use report::capacity::{self, Climbed, Course, Cut, Tried};
-use report::pages::tables;
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
 use crate::commands::run::{reachable, write_json};

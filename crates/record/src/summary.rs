@@ -1,7 +1,7 @@
 //! `summary.json`, format `proofload-summary/1`: what other programs rely on.
 //!
 //! Names are part of the contract. Durations are integer nanoseconds and end in `_ns`; rates are
-//! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
+//! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `judge`.
 
 mod arm;
 mod capacity;

@@ -1,4 +1,4 @@
-//! What a finished trial leaves behind: facts, no judgement. `report` makes the summary of it.
+//! What a finished trial leaves behind: facts, no judgement. `judge` makes the summary of it.
 
 use std::collections::BTreeMap;
 

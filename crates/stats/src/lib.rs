@@ -8,7 +8,7 @@
 //! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`], [`trend`]
 //! and [`race`] find what a shape gives away.
 //!
-//! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `report`).
+//! Pure: no clock, no entropy, no files. Not here: names, verdicts, sentences (see `judge`).
 
 pub mod arrivals;
 mod binomial;

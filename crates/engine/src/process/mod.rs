@@ -3,7 +3,7 @@
 //! [`Launcher::start`] starts those of an arm in order, waits for each to be ready, and gives
 //! [`Processes`], which measures them, notices their death, and stops them in reverse, always: also
 //! on panic, and by the kernel if this process is killed. Here, and nowhere else, are processes
-//! started. Not here: what the figures mean, and what an observer's answer proves (see `report`).
+//! started. Not here: what the figures mean, and what an observer's answer proves (see `judge`).
 
 mod child;
 mod error;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use pages::{Format, terminal, unfinished};
 use record::folder::{Folder, names};
-use report::pages::{Format, terminal, unfinished};
 
 use crate::cli::ReportArgs;
 use crate::commands::run::read_back;

@@ -10,12 +10,12 @@ use engine::conduct::layout;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
+use judge::run_record::RunRecord;
+use pages::{Format, terminal};
 use plan::diagnostic::Colour;
 use plan::plan::{Arm, Plan};
 use record::folder::{Asked, Folder, Origin, RunReader, names};
 use record::summary::{Placement, Run, Severity, Summary};
-use report::pages::{Format, terminal};
-use report::run_record::RunRecord;
 use serde::Serialize;
 
 use crate::cli::{OutputFlags, RunArgs};
@@ -144,10 +144,10 @@ fn json(value: &impl Serialize) -> Result<serde_json::Value, Problem> {
 
 /// The exit code that goes with the verdict.
 pub fn exit(summary: &Summary) -> Exit {
-    match report::verdict::exit_code(summary) {
-        report::verdict::PASSED => Exit::Passed,
-        report::verdict::FAILED => Exit::Failed,
-        report::verdict::COULD_NOT_RUN => Exit::CouldNotRun,
+    match judge::verdict::exit_code(summary) {
+        judge::verdict::PASSED => Exit::Passed,
+        judge::verdict::FAILED => Exit::Failed,
+        judge::verdict::COULD_NOT_RUN => Exit::CouldNotRun,
         _ => Exit::Undecided,
     }
 }

@@ -8,7 +8,7 @@ use crate::lab::nginx::nginx;
 use crate::lab::{Lab, Ran, repository};
 
 fn sample(name: &str) -> String {
-    let path = repository("crates/report/src/imports/samples").join(name);
+    let path = repository("crates/audit/src/imports/samples").join(name);
     path.to_str().expect("a path of text").to_owned()
 }
 

@@ -73,7 +73,7 @@ fn a_freeze_of_one_second_shows_in_every_form_of_the_report() {
 /// The p95 of the response time, as in the JSON: observed, and claimed nowhere.
 fn assert_every_form_says_the_same(lab: &Lab, ran: &Ran, summary: &Summary) {
     let p95 = quantile(&only_trial(summary).total, 0.95).observed_ns.expect("a p95");
-    let shown = report::number::duration(p95);
+    let shown = plan::number::duration(p95);
     let markdown = lab.read("run/report.md");
     let row = first_after(&markdown, "### Response time", "| p95 |");
     assert!(row.contains(&format!("| p95 | – | – | {shown} |")), "{row}");
