@@ -11,11 +11,11 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
-use super::ledger::Ledger;
+use super::ledger::{COUNTS, Ledger};
 use super::roll::Roll;
 use super::settings::{self, Configuration};
 use super::{nats, websocket};
@@ -29,6 +29,9 @@ pub(super) type Shared = Arc<Mutex<Ledger>>;
 /// Receivers, which announce themselves when every subscription stands.
 pub const SYSTEM: System = System {
     name: "registry-receivers",
+    about: "receivers of a registry's messages, which count what arrives",
+    page: "systems/registry/README.md",
+    surface: |_| Surface { counts: COUNTS.into(), ..Surface::default() },
     check: |options| settings::read(options).map(drop),
     start,
 };
