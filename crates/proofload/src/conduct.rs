@@ -414,14 +414,3 @@ fn instant_text() -> String {
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
-
-/// What starts a bundled system: this program.
-///
-/// Errors: the program's own path cannot be found
-pub fn launcher() -> Result<Launcher, Problem> {
-    let own = std::env::current_exe().map_err(|error| {
-        Problem::environment(format!("cannot find the program's own file: {error}"))
-    })?;
-    let serve = vec![own.display().to_string(), "serve".to_owned()];
-    Ok(Launcher::new(serve, std::env::temp_dir(), Vec::new()))
-}

@@ -8,12 +8,12 @@ use drivers::AnyDriver;
 use engine::driver::{Compile, Driver};
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
-use plan::experiment::{BadSetting, Inputs, Known, Tells};
+use plan::experiment::{BadSetting, Inputs, Known, NoSystem, Tells};
 use plan::operation::{Manner, Operation, Part};
 use plan::target::Target;
 use record::FailureKind;
 
-use crate::commands::serve;
+use crate::systems::Systems;
 
 /// Bytes of the largest file that an experiment may name; it is held in memory.
 const LARGEST: u64 = 256 << 20;
@@ -70,25 +70,25 @@ impl Inputs for Surroundings {
     }
 }
 
-/// The protocols and systems of this build.
-#[derive(Debug, Clone, Copy)]
-pub struct Bundled;
+/// The protocols of this build, and the systems that programs here serve.
+#[derive(Debug)]
+pub struct Here(pub Systems);
 
-impl Known for Bundled {
+impl Known for Here {
     fn protocols(&self) -> &[&str] {
         drivers::protocol_names()
     }
 
-    fn systems(&self) -> Option<&[&str]> {
-        Some(serve::NAMES)
+    fn find(&self, system: &str) -> Result<(), NoSystem> {
+        self.0.find(system)
     }
 
     fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
-        serve::settings(system, set)
+        self.0.settings(system, set)
     }
 
     fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
-        serve::tells(system, set)
+        self.0.tells(system, set)
     }
 
     fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {

@@ -9,8 +9,9 @@ use plan::url_run::{Secrecy, UrlRun};
 use record::folder::Asked;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
-use crate::inputs::{Bundled, Surroundings, read_within};
+use crate::inputs::{Here, Surroundings, read_within};
 use crate::message::Problem;
+use crate::systems::Systems;
 
 /// Bytes of the largest experiment file.
 const LARGEST: u64 = 16 << 20;
@@ -158,7 +159,8 @@ fn parse(
     inputs: &Surroundings,
     options: &Options,
 ) -> Result<Experiment, Problem> {
-    let world = World { inputs, known: &Bundled };
+    let known = Here(Systems::here());
+    let world = World { inputs, known: &known };
     experiment::load(name, text, world, options)
         .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))
 }

@@ -21,11 +21,12 @@ use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
 use crate::commands::run::{reachable, write_json};
-use crate::conduct::{Conduct, launcher};
+use crate::conduct::Conduct;
 use crate::disk::Disk;
 use crate::live::Live;
 use crate::message::Problem;
 use crate::redaction;
+use crate::systems::launcher;
 
 /// Connections of an open load, where the experiment's own load is not open.
 const CONNECTIONS: u32 = 1_000;
@@ -172,7 +173,7 @@ impl Searching<'_> {
             disk: self.disk,
             live: self.live,
             stop: self.stop.clone(),
-            launcher: launcher()?,
+            launcher: launcher(&experiment.plan.arms)?,
             keep_samples: self.keep_samples,
         };
         let summary = conduct.run(self.run.clone())?;

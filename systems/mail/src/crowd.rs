@@ -18,7 +18,7 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -38,8 +38,14 @@ struct Configuration {
 }
 
 /// A crowd, which is ready when all of its sessions are open.
-pub const SYSTEM: System =
-    System { name: "mail-crowd", check: |options| read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "mail-crowd",
+    about: "a crowd of SMTP sessions that say nothing",
+    page: "systems/mail/README.md",
+    surface: |_| Surface::default(),
+    check: |options| read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));

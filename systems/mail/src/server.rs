@@ -11,13 +11,13 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::task::JoinSet;
 
 use crate::api::MailApi;
 use crate::connection::{self, Smtp};
-use crate::ledger::{CountedStore, Ledger};
+use crate::ledger::{COUNTS, CountedStore, Ledger};
 use crate::session::{self, Policy};
 use crate::settings::{self, Configuration, StoreKind};
 use crate::store::Store;
@@ -27,8 +27,22 @@ use crate::store::memory::Memory;
 use crate::store::retained::RetainedMessages;
 
 /// A mail server.
-pub const SYSTEM: System =
-    System { name: "mail", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "mail",
+    about: "an SMTP server that receives, and shows what it got",
+    page: "systems/mail/README.md",
+    surface: surface,
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn surface(options: &Options) -> Surface {
+    let mut listening = vec!["http", "smtp"];
+    if options.settings.contains_key("smtps") {
+        listening.push("smtps");
+    }
+    Surface { listening, counts: COUNTS.into(), ..Surface::default() }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -10,7 +10,7 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
 use crate::api::{Api, HttpSubscriptions};
@@ -25,8 +25,14 @@ use crate::settings::{self, Backend, Configuration};
 use crate::store::{self, Store};
 
 /// A registry.
-pub const SYSTEM: System =
-    System { name: "registry", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "registry",
+    about: "a multicast registry: identities, filters, fan-out",
+    page: "systems/registry/README.md",
+    surface: |_| Surface::default(),
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

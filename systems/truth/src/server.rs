@@ -14,7 +14,7 @@ use serving::listener;
 use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
@@ -22,6 +22,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use crate::configuration::{self, Behaviour, Configuration};
 use crate::connection::{ConnectionStatus, serve_connection};
+use crate::report::COUNTS;
 use crate::state::TargetState;
 
 /// How often connections are looked over for those that have had their time.
@@ -90,8 +91,18 @@ impl Truth {
 }
 
 /// A target of known behaviour.
-pub const SYSTEM: System =
-    System { name: "truth", check: |options| configuration::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "truth",
+    about: "a target of known behaviour",
+    page: "systems/truth/README.md",
+    surface: |_| Surface {
+        listening: vec!["http", "control"],
+        counts: COUNTS.into(),
+        ..Surface::default()
+    },
+    check: |options| configuration::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     limits::raise_open_files();

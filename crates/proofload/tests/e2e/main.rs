@@ -6,6 +6,7 @@ mod capacity;
 mod causes;
 mod channel;
 mod comparing;
+mod contract;
 mod coupling;
 mod duets;
 mod early_end;

@@ -161,7 +161,7 @@ mod tests {
         std::fs::write(folder.join("u"), "").unwrap();
         let program = Program::saying("kept", &ready(&folder));
         let keeper = Keeper::start(program.recipe(), &Registry::default()).await.unwrap();
-        assert_eq!(program.said(), "serve\nexchange-producer\n--listen\n127.0.0.1:0\n");
+        assert_eq!(program.said(), "exchange-producer\n--listen\n127.0.0.1:0\n");
         let pid = Pid::from_raw(i32::try_from(keeper.kept.pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
         let restarted = async {

@@ -12,18 +12,37 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
 use super::desk::{Desk, Ways};
 use super::keeper::{Keeper, Places};
 use super::settings::{self, Configuration, Source};
+use super::times::PARTS;
 use crate::race;
 use crate::ways::{Http, Shm, Unix};
 
 /// A front, and a producer beside it unless one is named.
-pub const SYSTEM: System =
-    System { name: "exchange", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "exchange",
+    about: "user records from a producer, behind a front that asks it over HTTP, a Unix socket or shared memory",
+    page: "systems/exchange/README.md",
+    surface: surface,
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn surface(options: &Options) -> Surface {
+    let given = |key: &str| options.settings.get(key).is_some_and(|text| text != "");
+    // Where it is given the places of a producer that runs already, it starts none.
+    let is_elsewhere = ["http", "unix", "shm"].into_iter().any(given);
+    Surface {
+        listening: vec!["http", "producer", "unix", "shm"],
+        processes: if is_elsewhere { Vec::new() } else { vec!["producer"] },
+        parts: PARTS.into(),
+        ..Surface::default()
+    }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -21,7 +21,7 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
 use self::figures::{Clients, Figures};
@@ -38,8 +38,14 @@ const UNIX: &str = "unix.socket";
 const SHM: &str = "shm.socket";
 
 /// A producer, which answers over three ways; `listening` has `http` (an address), `unix` and `shm` (paths).
-pub const SYSTEM: System =
-    System { name: "exchange-producer", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "exchange-producer",
+    about: "the producer of user records, by itself",
+    page: "systems/exchange/README.md",
+    surface: |_| Surface { listening: vec!["http", "unix", "shm"], ..Surface::default() },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

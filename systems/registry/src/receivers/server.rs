@@ -11,11 +11,11 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, COUNTS};
 use super::devices::DeviceRegistration;
 use super::settings::{self, Configuration};
 use super::{nats, websocket};
@@ -29,6 +29,9 @@ pub(super) type SharedArrivals = Arc<Mutex<Arrivals>>;
 /// Receivers, which are ready when every subscription is in effect.
 pub const SYSTEM: System = System {
     name: "registry-receivers",
+    about: "receivers of a registry's messages, which count what arrives",
+    page: "systems/registry/README.md",
+    surface: |_| Surface { counts: COUNTS.into(), ..Surface::default() },
     check: |options| settings::read(options).map(drop),
     start,
 };
