@@ -12,6 +12,7 @@ mod floods;
 mod foreign;
 mod frames;
 mod house;
+mod interims;
 mod http2;
 mod messages;
 #[path = "../shared/peers.rs"]
