@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use engine::file;
 use plan::diagnostic::Colour;
 use plan::experiment::{self, Experiment, Options, World};
 use plan::url_run::{Secrecy, UrlRun};
 use record::folder::Asked;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
-use crate::inputs::{Bundled, Surroundings, read_within};
+use crate::inputs::{Bundled, Surroundings};
 use crate::message::Problem;
 
 /// Bytes of the largest experiment file.
@@ -103,7 +104,7 @@ fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
         Problem::usage(format!("cannot read the experiment {name}: {why}"))
             .hint("name an experiment file, or a URL such as http://127.0.0.1:8080/")
     };
-    let bytes = read_within(path, LARGEST).map_err(|error| unreadable(&error))?;
+    let bytes = file::read(path, LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
     parse(name, &text, &Surroundings::beside(path), options)
 }
