@@ -136,7 +136,7 @@ pub struct ConnectionFlags {
     /// Connect to this address instead of the URL's
     #[arg(long, value_name = "HOST:PORT")]
     pub connect_to: Option<String>,
-    /// Trust this certificate authority (PEM)
+    /// Trust this certificate authority, or this certificate of the server itself (PEM)
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// Client certificate (PEM)
