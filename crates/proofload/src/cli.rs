@@ -175,6 +175,9 @@ pub struct PlanFlags {
     /// End the run as soon as a criterion can no longer be met
     #[arg(long)]
     pub fail_fast: bool,
+    /// Go on although every operation fails in the same way from the start
+    #[arg(long)]
+    pub keep_going: bool,
     /// Measure until intervals are narrow enough: 30 s to 15 min
     #[arg(long, conflicts_with = "quick")]
     pub adaptive: bool,
