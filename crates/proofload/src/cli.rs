@@ -134,7 +134,7 @@ pub struct ConnectionFlags {
     /// Connect to this address instead of the URL's
     #[arg(long, value_name = "HOST:PORT")]
     pub connect_to: Option<String>,
-    /// Trust this certificate authority (PEM)
+    /// Trust this certificate authority, or this certificate of the server itself (PEM)
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// Client certificate (PEM)
@@ -173,6 +173,9 @@ pub struct PlanFlags {
     /// End the run as soon as a criterion can no longer be met
     #[arg(long)]
     pub fail_fast: bool,
+    /// Go on although every operation fails in the same way from the start
+    #[arg(long)]
+    pub keep_going: bool,
     /// Measure until intervals are narrow enough: 30 s to 15 min
     #[arg(long, conflicts_with = "quick")]
     pub adaptive: bool,

@@ -443,6 +443,7 @@ fn a_run_that_gave_up_fails_what_it_gave_up_on() {
     made.trial.early_end = Some(record::EarlyEnd {
         reason: record::EndReason::FailFast,
         why: "`p99 < 20ms` can no longer be met: so it was said".to_owned(),
+        advice: None,
         criteria: vec!["p99 < 20ms".to_owned()],
     });
     let summary = made.summary();

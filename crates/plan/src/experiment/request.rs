@@ -161,6 +161,8 @@ pub struct Options {
     pub workers: Option<String>,
     /// `--fail-fast`: a hopeless run is ended.
     pub fail_fast: bool,
+    /// `--keep-going`: a run in which nothing works is carried out all the same.
+    pub keep_going: bool,
     /// `--adaptive`: the measure phase is as long as its intervals need.
     pub adaptive: bool,
     /// Arms are wanted each by itself, so that comparisons and what `[design]` says of repetitions are left out.

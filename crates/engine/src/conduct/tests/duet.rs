@@ -50,7 +50,7 @@ fn both(
     let trials = run(&setups, &mut |place, output| match output {
         Output::Event(event) => said[place].0.push(event),
         Output::Window(window) => said[place].1.push(window),
-        Output::Samples(_) => {}
+        Output::Samples(_) | Output::AllFailed(_) => {}
     });
     let tried = trials.into_iter().zip(said);
     tried.map(|(trial, (events, windows))| Tried { trial, events, windows, samples: 0 }).collect()
