@@ -7,12 +7,11 @@
 //! The short form has few seeds and shows that no interval is far too narrow or too wide. `PROOFLOAD_PROOF=1`
 //! has seeds 1 – 2,000, more systems, and the bounds of docs/concepts/intervals.md, whose table it prints.
 
-mod systems;
-
 use stats::dispersion::{Dispersion, WindowCount};
 use stats::quantile::{CONFIDENCE, Estimate, Grade, Ranks, independent_ranks, rank};
 use stats::{COARSE, FINE, Histogram};
-use systems::{Draw, System};
+
+use crate::systems::{Draw, System};
 
 /// Those of every summary.
 const LISTED: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -172,7 +171,7 @@ fn tallies(case: &Case, seeds: u64) -> Vec<Tally> {
     for seed in 1..=seeds {
         let run = Run::new(&case.system.run(seed, case.seconds), case.seconds);
         for (tally, &(q, _)) in tallies.iter_mut().zip(case.quantiles) {
-            run.tally(q, case.system.truth(q), tally);
+            run.tally(q, case.system.truth(q, case.seconds, 0), tally);
         }
     }
     tallies
