@@ -12,8 +12,8 @@ mod floods;
 mod foreign;
 mod frames;
 mod house;
-mod interims;
 mod http2;
+mod interims;
 mod messages;
 #[path = "../shared/peers.rs"]
 mod peers;
