@@ -57,7 +57,10 @@ pub fn sections(summary: &Summary) -> Vec<Section> {
     sections.extend([
         failures(summary),
         section("findings", Rank::Answer, run::findings(summary)),
-        section("trials", listed, run::trials(summary)),
+        Section {
+            title: if listed == Rank::Detail { "Trials".to_owned() } else { String::new() },
+            ..section("trials", listed, run::trials(summary))
+        },
         Section {
             title: "By arm: where the time went, what it cost, what became of it".to_owned(),
             ..section("by-arm", Rank::Detail, by_arm(summary))

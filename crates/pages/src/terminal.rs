@@ -51,7 +51,7 @@ pub fn render(summary: &Summary, colour: Colour) -> String {
         page.findings(summary, Some(LINES.saturating_sub(FOOT)));
     }
     last.iter().for_each(|section| page.section(section, &brief));
-    page.foot(summary);
+    page.foot(summary, "");
     page.text
 }
 
@@ -68,14 +68,16 @@ pub fn full(summary: &Summary, colour: Colour) -> String {
             _ => page.section(&section, &whole),
         }
     }
-    page.foot(summary);
+    let machine = &summary.run.machine;
+    let on = format!(" · {}, {} cores, Linux {}", machine.cpu, machine.cores, machine.kernel);
+    page.foot(summary, &on);
     page.text
 }
 
 /// Lines of the answer of a run of two operations, the address of the HTML page among them.
 pub const LINES: usize = 40;
 /// Lines below the findings: what run it was, and where its pages are, which the binary says.
-pub const FOOT: usize = 5;
+pub const FOOT: usize = 4;
 /// Lines that findings have at least, however much stands before them.
 const ROOM: usize = 4;
 
@@ -188,13 +190,13 @@ impl Page {
         block.replacen(&format!("    {word}"), &format!("  {painted}"), 1)
     }
 
-    fn foot(&mut self, summary: &Summary) {
+    fn foot(&mut self, summary: &Summary, machine: &str) {
         let run = &summary.run;
         let plan: String = run.plan_hash.chars().take(12).collect();
         self.text.push('\n');
         let text = format!(
-            "run {} · seed {} · plan {plan} · proofload {} · {}, {} cores, Linux {}",
-            run.id, run.seed, run.version, run.machine.cpu, run.machine.cores, run.machine.kernel
+            "run {} · seed {} · plan {plan} · proofload {}{machine}",
+            run.id, run.seed, run.version
         );
         self.wrap(&text, "");
     }

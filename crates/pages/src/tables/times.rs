@@ -58,7 +58,7 @@ fn compact(entry: &Quantile, trial: &Trial) -> String {
     match entry.grade {
         Grade::Refused => {
             let needs = length_for_support(entry, trial).replace("about ", "");
-            format!("–\nneeds {needs}")
+            format!("({value})\nneeds {needs}")
         }
         Grade::Supported => format!("{value}\n{}", interval(entry)),
         Grade::Indicative => format!("~{value}\n{}", interval(entry)),
@@ -76,14 +76,10 @@ fn interval(entry: &Quantile) -> String {
 }
 
 fn legend(grades: &[Grade]) -> String {
-    let mut note = "Of operations that succeeded, with 95 % intervals.".to_owned();
-    if grades.contains(&Grade::Indicative) {
-        note.push_str(" ~: indicative, as few were slower.");
-    }
-    if grades.contains(&Grade::Refused) {
-        note.push_str(" –: not claimed; needs a run of that length.");
-    }
-    note
+    let marks = [(Grade::Indicative, "; ~ indicative"), (Grade::Refused, "; ( ) not claimed")];
+    let used = marks.into_iter().filter(|(grade, _)| grades.contains(grade)).map(|(_, text)| text);
+    let marks: String = used.collect();
+    format!("Of operations that succeeded; 95 % intervals{marks}")
 }
 
 /// Heading of a table of what the load is about.

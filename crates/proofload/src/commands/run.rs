@@ -12,7 +12,7 @@ use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
 use judge::run_record::RunRecord;
 use pages::Format;
-use pages::terminal::{self, Colour};
+use pages::terminal;
 use plan::diagnostic::Colour;
 use plan::plan::{Arm, Plan};
 use record::folder::{Asked, Folder, Origin, RunReader, names};
@@ -336,7 +336,12 @@ pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), 
 /// Prints the answer, or every table, and where the pages lie.
 ///
 /// Errors: it cannot be written
-pub fn print(record: &RunRecord, disk: &Disk, full: bool, colour: Colour) -> Result<(), Problem> {
+pub fn print(
+    record: &RunRecord,
+    disk: &Disk,
+    full: bool,
+    colour: terminal::Colour,
+) -> Result<(), Problem> {
     let page = if full { terminal::full } else { terminal::render };
     output::print(&page(&record.summary, colour))?;
     let html = disk.root().join(names::REPORT_HTML);
