@@ -66,7 +66,7 @@ pub fn load_in_short(trial: &Trial) -> String {
         None => "closed load".to_owned(),
     };
     let workers = if load.workers == 1 { "worker" } else { "workers" };
-    let known = (lag.count > 0).then(|| format!(", dispatch lag p99 {}", at(lag, 0.99)));
+    let known = (lag.count > 0).then(|| format!("; dispatch lag p99 {}", at(lag, 0.99)));
     format!(
         "{model}, {} {workers}, measured {}; {}{}",
         load.workers,
