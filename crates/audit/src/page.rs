@@ -128,14 +128,14 @@ mod tests {
         String::from_utf8(out).expect("text")
     }
 
-    const FLAWED: &str = include_str!("imports/samples/prism-loadtest.txt");
+    const FLAWED: &str = include_str!("imports/samples/golden/registry.json");
     const RIGHT: &str = include_str!("imports/samples/wrk.txt");
 
     #[test]
     fn the_headline_says_whether_a_number_is_contradicted() {
         assert!(page(RIGHT, "text").starts_with("\nno number is contradicted\n"));
         let flawed = page(FLAWED, "text");
-        assert!(flawed.contains("numbers are contradicted\n  read as prism-loadtest"), "{flawed}");
+        assert!(flawed.contains("numbers are contradicted\n  read as figures"), "{flawed}");
         assert!(
             flawed.contains("error R01 · Multicast\n    the mean 2.43 s cannot be"),
             "{flawed}"
@@ -180,7 +180,7 @@ mod tests {
     fn json_keeps_the_evidence_as_numbers() {
         let json: Value = serde_json::from_str(&page(FLAWED, "json")).expect("JSON");
         assert_eq!(json["format"], "proofload-audit/1");
-        assert_eq!(json["read_as"], "prism-loadtest");
+        assert_eq!(json["read_as"], "figures");
         let findings = json["findings"].as_array().expect("a list");
         let bound = findings.iter().find(|one| one["code"] == "R01").expect("R01");
         assert_eq!(bound["evidence"]["mean_ms"], 2_429.122);

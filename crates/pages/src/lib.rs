@@ -2,7 +2,7 @@
 //!
 //! Not here: which files a run folder gets and what goes to the screen (see the binary).
 //!
-//! In reading order: [`tables`] what pages say; [`terminal`], [`markdown`], [`html`] how they look;
+//! In reading order: [`tables`] what pages say, `outline` in which order; [`terminal`], [`markdown`], [`html`] how they look;
 //! [`progress`] the line of the live display; [`stored`] runs held against each other; then the formats of other tools;
 //! [`unfinished`] what a killed run still yields.
 
@@ -13,6 +13,7 @@ pub mod html;
 mod json;
 mod jtl;
 pub mod markdown;
+mod outline;
 pub mod progress;
 pub mod stored;
 pub mod tables;

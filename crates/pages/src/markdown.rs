@@ -6,7 +6,8 @@ use plan::printable::printable;
 use record::folder::Folder;
 use record::summary::Summary;
 
-use super::tables::{self, Table};
+use super::outline::{self, Rank, Section};
+use super::tables::Table;
 use judge::run_record::RunRecord;
 
 /// Format `markdown`.
@@ -25,55 +26,36 @@ pub fn render(summary: &Summary) -> String {
     }
     let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
     page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
-    let compared = tables::comparison::comparisons(summary).into_iter();
-    for table in compared.chain(tables::dose::tables(summary)) {
-        push_table(&mut page, &table, 2);
-    }
-    let wholes = tables::capacity::all(summary).into_iter().chain(tables::scaling::all(summary));
-    wholes.for_each(|table| push_table(&mut page, &table, 2));
-    let of_run = [
-        tables::run::criteria,
-        tables::parts::by_arm,
-        tables::phases::by_arm,
-        tables::work::by_arm,
-        tables::accounting::by_arm,
-        tables::observed::by_arm,
-        tables::run::findings,
-        tables::run::trials,
-    ];
-    of_run
-        .into_iter()
-        .filter_map(|table| table(summary))
-        .for_each(|table| push_table(&mut page, &table, 2));
-    for arm in &summary.arms {
-        for trial in arm.trials.iter().filter(|one| tables::capacity::shows(summary, one)) {
-            page.push_str(&format!("\n## Trial {}, arm {}\n\n", trial.index, text(&arm.name)));
-            page.push_str(&format!("{}\n", text(&tables::trial::load(trial))));
-            let (read, folded): (Vec<_>, Vec<_>) =
-                tables::trial::all(trial).into_iter().partition(|table| READ.contains(&table.id));
-            read.iter().for_each(|table| push_table(&mut page, table, 3));
-            fold(&mut page, "Generator, systems and details", &folded);
+    for section in outline::sections(summary) {
+        match section.rank {
+            Rank::Answer => open(&mut page, &section),
+            Rank::Detail => folded(&mut page, &section),
         }
     }
-    fold(&mut page, "Provenance", &[tables::run::provenance(summary)]);
     page
 }
 
-/// Tables that a reader of a pull request wants to see at once.
-const READ: [&str; 7] = [
-    "accounting",
-    "rates",
-    "response-time",
-    "outcome-time",
-    "failures",
-    "first-failures",
-    "observers",
-];
+fn open(page: &mut String, section: &Section) {
+    let is_headed = !section.title.is_empty();
+    if is_headed {
+        page.push_str(&format!("\n## {}\n", text(&section.title)));
+    }
+    lead(page, section);
+    let level = 2 + usize::from(is_headed);
+    section.tables.iter().for_each(|table| push_table(page, table, level));
+}
 
-fn fold(page: &mut String, title: &str, tables: &[Table]) {
-    page.push_str(&format!("\n<details>\n<summary>{title}</summary>\n"));
-    tables.iter().for_each(|table| push_table(page, table, 3));
+fn folded(page: &mut String, section: &Section) {
+    page.push_str(&format!("\n<details>\n<summary>{}</summary>\n", text(&section.title)));
+    lead(page, section);
+    section.tables.iter().for_each(|table| push_table(page, table, 3));
     page.push_str("\n</details>\n");
+}
+
+fn lead(page: &mut String, section: &Section) {
+    if !section.lead.is_empty() {
+        page.push_str(&format!("\n{}\n", text(&section.lead)));
+    }
 }
 
 /// A table by itself.
@@ -91,11 +73,16 @@ pub fn push_table(page: &mut String, table: &Table, level: usize) {
     let rule = table.columns.iter().map(|column| if column.figures { "---:" } else { "---" });
     page.push_str(&cells(rule.map(str::to_owned).collect()));
     for row in &table.rows {
-        page.push_str(&cells(row.iter().map(|cell| text(cell)).collect()));
+        page.push_str(&cells(row.iter().map(|one| cell(one)).collect()));
     }
     if let Some(note) = &table.note {
         page.push_str(&format!("\n{}\n", text(note)));
     }
+}
+
+/// A cell, whose lines stand below each other.
+fn cell(raw: &str) -> String {
+    raw.split('\n').map(text).collect::<Vec<_>>().join("<br>")
 }
 
 /// Text that cannot end a cell, start a tag or become a heading. What stands between two backquotes is

@@ -2,7 +2,7 @@ use std::io::{self, Read, Write};
 
 use record::event::{Event, EventKind};
 use record::folder::{Folder, MemoryFolder, TrialHeader, TrialWriter, names};
-use record::summary::{Grade, Judgement, Model, Summary, Validity};
+use record::summary::{Finding, Grade, Judgement, Model, Severity, Summary, Validity};
 use record::{FailureKind, Layout, OperationWindow, RawSample, Totals, Window};
 
 use super::*;
@@ -68,11 +68,40 @@ fn closed() -> Summary {
 
 #[test]
 fn terminal_says_everything_in_100_columns() {
-    let page = terminal::render(&example::summary(), terminal::Colour::Off);
+    let page = terminal::full(&example::summary(), terminal::Colour::Off);
     for line in page.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
     insta::assert_snapshot!(page);
+}
+
+#[test]
+fn the_answer_stands_in_40_lines_of_80_columns() {
+    let page = terminal::render(&example::summary(), terminal::Colour::Off);
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    // Below it the binary says where the HTML page lies, and how to see every table.
+    assert!(page.lines().count() + 2 <= terminal::LINES, "{page}");
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn what_has_no_room_in_the_answer_is_named_and_errors_are_not_among_it() {
+    let mut summary = example::summary();
+    let finding = summary.findings[0].clone();
+    for (place, severity) in
+        [Severity::Error, Severity::Warning, Severity::Info, Severity::Info].into_iter().enumerate()
+    {
+        let code = format!("finding-{place}");
+        let claim = "a claim of many words ".repeat(3);
+        summary.findings.insert(place, Finding { code, claim, severity, ..finding.clone() });
+    }
+    summary.findings.extend((0..20).map(|_| Finding { code: "last".into(), ..finding.clone() }));
+    let page = terminal::render(&summary, terminal::Colour::Off);
+    assert!(page.lines().count() + 2 <= terminal::LINES, "{page}");
+    assert!(page.contains("  error finding-0: a claim") && page.contains("\n  and "), "{page}");
+    let whole = terminal::full(&summary, terminal::Colour::Off);
+    assert_eq!(whole.matches("info last: ").count(), 1);
+    assert!(whole.contains("info finding-3: ") && !whole.contains("\n  and "), "{whole}");
 }
 
 #[test]
@@ -272,7 +301,7 @@ fn a_terminal_shows_a_line_for_each_of_many_trials() {
     let validity = Validity::Noted;
     let again = |index| Trial { index, validity, ..trial.clone() };
     summary.arms[0].trials = (1..=20).map(again).collect();
-    let page = terminal::render(&summary, terminal::Colour::Off);
+    let page = terminal::full(&summary, terminal::Colour::Off);
     let widest = page.lines().max_by_key(|line| line.chars().count()).unwrap();
     assert!(widest.chars().count() <= 100, "{widest}");
     assert!(page.lines().count() < 60, "{page}");
@@ -319,10 +348,10 @@ fn arms_of_several_factors_are_told_apart() {
 fn a_terminal_shows_what_many_trials_share_once() {
     let mut summary = example::designed().summary;
     let finding = summary.findings[0].clone();
-    let of = |trial| record::summary::Finding { trial: Some(trial), ..finding.clone() };
+    let of = |trial| Finding { trial: Some(trial), ..finding.clone() };
     summary.findings = (1..=30).map(of).collect();
     let page = terminal::render(&summary, terminal::Colour::Off);
-    assert_eq!(page.matches(&format!(" {}\n", finding.code)).count(), 1, "{page}");
+    assert_eq!(page.matches(&format!(" {}: ", finding.code)).count(), 1, "{page}");
     let words: Vec<&str> = page.split_whitespace().collect();
     assert!(words.join(" ").contains("(all 30 trials show it) →"), "{page}");
 }
@@ -342,7 +371,7 @@ fn response_time_against_an_item_is_a_table() {
         ..Default::default()
     };
     summary.arms[0].trials[0].operations[0].items.insert("hits".into(), item);
-    let page = terminal::render(&summary, terminal::Colour::Off);
+    let page = terminal::full(&summary, terminal::Colour::Off);
     let (_, below) = page.split_once("Response time against what answers carried").unwrap();
     let rows = below.lines().filter(|line| line.contains("9.00 ms"));
     let cells: Vec<Vec<&str>> = rows.map(|row| row.split_whitespace().collect()).collect();

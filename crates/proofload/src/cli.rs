@@ -197,6 +197,9 @@ pub struct OutputFlags {
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
+    /// Print every table, and not the answer alone
+    #[arg(long)]
+    pub full: bool,
     /// No colour
     #[arg(long)]
     pub no_color: bool,
@@ -301,6 +304,9 @@ pub struct ReportArgs {
     /// Which form
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format_names())]
     pub format: String,
+    /// Print every table, and not the answer alone; of `text` only
+    #[arg(long)]
+    pub full: bool,
     /// No colour
     #[arg(long)]
     pub no_color: bool,

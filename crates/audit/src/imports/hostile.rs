@@ -132,7 +132,6 @@ fn two_reports_in_one_are_not_mixed() {
         (include_str!("samples/hey.txt"), "hey"),
         (include_str!("samples/h2load.txt"), "h2load"),
         (include_str!("samples/bombardier.txt"), "bombardier"),
-        (include_str!("samples/prism-loadtest.txt"), "prism-loadtest"),
     ] {
         let error = refused(&text.repeat(2), None);
         assert!(

@@ -18,10 +18,8 @@ mod hey;
 mod jtl;
 mod k6;
 mod locust;
-mod multicast;
 mod oha;
 pub mod said;
-mod suite;
 mod vegeta_json;
 mod vegeta_text;
 mod wrk;
@@ -81,8 +79,6 @@ pub const FORMATS: &[Format] = &[
     fortio::FORMAT,
     h2load::FORMAT,
     ab::FORMAT,
-    multicast::FORMAT,
-    suite::FORMAT,
 ];
 
 /// Why a report cannot be read.

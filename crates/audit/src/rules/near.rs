@@ -282,7 +282,7 @@ fn r34_times_that_change_through_the_run() {
 
 #[test]
 fn r34_work_that_grew() {
-    let registry = include_str!("../imports/samples/prism-loadtest.txt");
+    let registry = include_str!("../imports/samples/golden/registry.json");
     says(
         &audit(&imports::read(registry, None).expect("a report")),
         "R34-grown",

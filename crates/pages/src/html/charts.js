@@ -331,8 +331,9 @@
     trial.against.forEach((chart) => against(home, chart));
   }
 
-  // Many trials have their charts drawn when they come into sight.
+  // Charts of many trials, and folded ones, are drawn when they come into sight.
   const FEW = 6;
+  const waits = (trial) => all.length > FEW || homeOf(trial).closest("details:not([open])");
   const seen = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => {
     seen.unobserve(e.target);
     drawTrial(all.find((trial) => homeOf(trial) === e.target));
@@ -344,11 +345,22 @@
     drawShifts();
     drawCurve();
     drawAgainst();
-    if (all.length <= FEW) all.forEach(drawTrial);
-    else all.forEach((trial) => { homeOf(trial).replaceChildren(); seen.observe(homeOf(trial)); });
+    all.forEach((trial) => {
+      if (!waits(trial)) return drawTrial(trial);
+      homeOf(trial).replaceChildren();
+      seen.observe(homeOf(trial));
+    });
   }
 
   drawAll();
   dark.addEventListener("change", drawAll);
-  addEventListener("beforeprint", () => { if (all.length > FEW) all.forEach(drawTrial); });
+  // Nothing is folded on paper.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    const waiting = all.filter(waits);
+    folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach((one) => { one.open = true; });
+    waiting.forEach(drawTrial);
+  });
+  addEventListener("afterprint", () => folded.splice(0).forEach((one) => { one.open = false; }));
 })();

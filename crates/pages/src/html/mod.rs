@@ -19,6 +19,7 @@ use record::folder::Folder;
 use record::summary::Summary;
 use serde::Serialize;
 
+use super::outline::{self, Rank, Section};
 use super::tables::{self, Table};
 use judge::run_record::RunRecord;
 
@@ -42,23 +43,12 @@ struct Page<'a> {
     key: Vec<key::Figure>,
     forest: Option<forest::Forest>,
     doses: Vec<dose::Chart>,
-    dose_tables: Vec<Table>,
     percentiles: Vec<Table>,
-    comparisons: Vec<Table>,
-    capacity: Vec<Table>,
     scalings: Vec<scaling::Chart>,
-    scaling_tables: Vec<Table>,
-    criteria: Option<Table>,
-    accounting: Option<Table>,
-    observed: Option<Table>,
-    parts: Option<Table>,
-    phases: Option<Table>,
-    work: Option<Table>,
-    findings: Option<Table>,
     links: Vec<Option<u32>>,
-    trials: Option<Table>,
-    sections: Vec<Section>,
-    provenance: Table,
+    sections: Vec<Part>,
+    /// The trial whose charts are the picture of the page.
+    picture: Option<u32>,
     data: String,
     style: &'static str,
     uplot_style: &'static str,
@@ -66,14 +56,16 @@ struct Page<'a> {
     charts: &'static str,
 }
 
-/// A trial on the page.
+/// A section of the outline.
 #[derive(Serialize)]
-struct Section {
-    index: u32,
-    arm: String,
-    load: String,
+struct Part {
+    id: &'static str,
+    folded: bool,
+    title: String,
+    lead: String,
+    trial: Option<u32>,
     tables: Vec<Table>,
-    details: Vec<Table>,
+    /// Whether the trial has charts here.
     charts: bool,
 }
 
@@ -86,6 +78,7 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
     environment.add_template("page.html", PAGE)?;
     environment.add_filter("code", code);
     let summary = &run.summary;
+    let picture = picture(run);
     let page = Page {
         summary,
         word: super::verdict_word(summary),
@@ -93,23 +86,11 @@ pub fn render(run: &RunRecord) -> Result<String, minijinja::Error> {
         key: key::figures(summary),
         forest: forest::plot(summary),
         doses: dose::charts(summary),
-        dose_tables: tables::dose::tables(summary),
         percentiles: tables::percentiles::by_arm(run),
-        comparisons: tables::comparison::comparisons(summary),
-        capacity: tables::capacity::all(summary),
         scalings: scaling::charts(summary),
-        scaling_tables: tables::scaling::all(summary),
-        criteria: tables::run::criteria(summary),
-        accounting: tables::accounting::by_arm(summary),
-        observed: tables::observed::by_arm(summary),
-        parts: tables::parts::by_arm(summary),
-        phases: tables::phases::by_arm(summary),
-        work: tables::work::by_arm(summary),
-        findings: tables::run::findings(summary),
         links: links(summary),
-        trials: tables::run::trials(summary),
-        sections: sections(run),
-        provenance: tables::run::provenance(summary),
+        sections: parts(run, picture),
+        picture,
         data: data::script(run),
         style: STYLE,
         uplot_style: UPLOT_STYLE,
@@ -143,25 +124,28 @@ fn links(summary: &Summary) -> Vec<Option<u32>> {
     places.map(|place| place.filter(|trial| shown.contains(trial))).collect()
 }
 
-fn sections(run: &RunRecord) -> Vec<Section> {
-    /// What is looked up rather than read.
-    const DETAILS: [&str; 4] = ["statuses", "spans", "kernel", "systems"];
-    let trials =
-        run.summary.arms.iter().flat_map(|arm| arm.trials.iter().map(move |one| (arm, one)));
-    let section = |(arm, trial): (&record::summary::Arm, &record::summary::Trial)| {
-        let (details, tables) =
-            tables::trial::all(trial).into_iter().partition(|table| DETAILS.contains(&table.id));
-        Section {
-            index: trial.index,
-            arm: arm.name.clone(),
-            load: tables::trial::load(trial),
-            tables,
-            details,
-            charts: run.trials.iter().any(|record| record.index == trial.index),
-        }
+/// The only trial, if its windows are there.
+fn picture(run: &RunRecord) -> Option<u32> {
+    match &run.trials[..] {
+        [one] if run.summary.capacity.is_none() => Some(one.index),
+        _ => None,
+    }
+}
+
+fn parts(run: &RunRecord, picture: Option<u32>) -> Vec<Part> {
+    let has_windows = |trial| run.trials.iter().any(|record| record.index == trial);
+    let part = |section: Section| Part {
+        id: section.id,
+        folded: section.rank == Rank::Detail,
+        charts: section.id == "trial"
+            && section.trial != picture
+            && section.trial.is_some_and(has_windows),
+        title: section.title,
+        lead: section.lead,
+        trial: section.trial,
+        tables: section.tables,
     };
-    let shown = trials.filter(|(_, trial)| tables::capacity::shows(&run.summary, trial));
-    shown.map(section).collect()
+    outline::sections(&run.summary).into_iter().map(part).collect()
 }
 
 #[cfg(test)]

@@ -46,11 +46,8 @@ fn every_table_and_its_figures_are_there_without_scripts() {
     let page = render(&run).unwrap();
     let body = page.split("<script").next().unwrap();
     let summary = &run.summary;
-    let trial = &summary.arms[0].trials[0];
-    let all = tables::trial::all(trial).into_iter().chain(tables::run::criteria(summary));
     let mut seen = 0;
-    for table in all.chain(tables::run::findings(summary)).chain([tables::run::provenance(summary)])
-    {
+    for table in outline::sections(summary).into_iter().flat_map(|section| section.tables) {
         assert!(body.contains(&format!("id=\"{}\"", table.id)), "{}", table.id);
         seen += table.rows.len();
     }

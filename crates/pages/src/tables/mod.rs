@@ -3,7 +3,7 @@
 //!
 //! In reading order: [`comparison`] levels held against each other, and [`dose`] those that are numbers in their order;
 //! [`percentiles`] of all arms; [`capacity`] a search; [`scaling`] closed loads of different sizes; [`run`] tables of the
-//! whole run; [`accounting`] what became of everything, arm by arm, and [`observed`] what observers saw, [`parts`] and
+//! whole run, [`outcome`] what did not succeed in it; [`accounting`] what became of everything, arm by arm, and [`observed`] what observers saw, [`parts`] and
 //! [`phases`] where the time went, [`work`] what it cost; [`trial`] tables of one trial; `times` what may be said of
 //! response and service time.
 
@@ -13,6 +13,7 @@ pub mod capacity;
 pub mod comparison;
 pub mod dose;
 pub mod observed;
+pub mod outcome;
 pub mod parts;
 pub mod percentiles;
 pub mod phases;

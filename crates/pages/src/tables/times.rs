@@ -3,21 +3,101 @@
 
 use record::summary::{Distribution, Grade, Model, Operation, Quantile, Trial};
 
-use super::Table;
+use super::{Column, Table};
 use judge::lanes::connections;
 use plan::number;
+use plan::printable::printable;
 
 const COLUMNS: [&str; 6] =
     ["operation", "", "#claimed", "#95 % interval", "#observed in this sample", "#a claim needs"];
+
+/// What the load is about, in one table with a line for each operation: response time of an open load, service time
+/// of a closed one. Each cell has its interval in a second line.
+pub fn in_short(trial: &Trial) -> Option<Table> {
+    let open = trial.load.model == Model::Open;
+    let times =
+        |one: &Operation| if open { one.response_time.clone() } else { one.service_time.clone() };
+    let single = trial.operations.len() == 1;
+    let parts = trial.operations.iter().filter(|_| !single);
+    let named = [&trial.total].into_iter().chain(parts).map(|one| {
+        let name = if single { &trial.operations[0].name } else { &one.name };
+        (name, times(one))
+    });
+    let shown: Vec<(&String, Distribution)> = named.filter(|(_, one)| one.count > 0).collect();
+    let claimed = |q: f64| shown.iter().any(|(_, one)| grade(one, q).is_some_and(is_claimed));
+    let quantiles: Vec<f64> = BRIEF.into_iter().filter(|&q| q < 0.999 || claimed(q)).collect();
+    let mut table = Table::new("times", title(trial), &["operation"]);
+    let figures = |title: String| Column { title, figures: true };
+    table.columns.extend(quantiles.iter().map(|&q| figures(number::percentile(q))));
+    table.columns.push(figures("max".to_owned()));
+    for (name, distribution) in &shown {
+        let entry = |q: &f64| distribution.quantiles.iter().find(|entry| entry.q == *q);
+        let cell = |q: &f64| entry(q).map_or_else(|| "–".to_owned(), |one| compact(one, trial));
+        let mut row = vec![printable(name).into_owned()];
+        row.extend(quantiles.iter().map(cell));
+        row.push(number::duration(distribution.max_ns));
+        table.rows.push(row);
+    }
+    let grades: Vec<Grade> =
+        shown.iter().flat_map(|(_, one)| quantiles.iter().filter_map(|&q| grade(one, q))).collect();
+    table.note = Some(legend(&grades));
+    table.unless_empty()
+}
+
+fn grade(distribution: &Distribution, q: f64) -> Option<Grade> {
+    distribution.quantiles.iter().find(|entry| entry.q == q).map(|entry| entry.grade)
+}
+
+fn is_claimed(grade: Grade) -> bool {
+    grade != Grade::Refused
+}
+
+/// A value with its grade, and below it the interval, or how long a run would have to be for one.
+fn compact(entry: &Quantile, trial: &Trial) -> String {
+    let value = number::duration_or(entry.observed_ns, "–");
+    match entry.grade {
+        Grade::Refused => {
+            let needs = length_for_support(entry, trial).replace("about ", "");
+            format!("({value})\nneeds {needs}")
+        }
+        Grade::Supported => format!("{value}\n{}", interval(entry)),
+        Grade::Indicative => format!("~{value}\n{}", interval(entry)),
+    }
+}
+
+/// `2.21–2.37 ms`; each end has its unit where they differ.
+fn interval(entry: &Quantile) -> String {
+    let Some(low) = entry.low_ns else { return "–".to_owned() };
+    let (low, high) = (number::duration(low), number::duration_or(entry.high_ns, "?"));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((value, unit)), Some((_, other))) if unit == other => format!("{value}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
+fn legend(grades: &[Grade]) -> String {
+    let marks = [(Grade::Indicative, "; ~ indicative"), (Grade::Refused, "; ( ) not claimed")];
+    let used = marks.into_iter().filter(|(grade, _)| grades.contains(grade)).map(|(_, text)| text);
+    let marks: String = used.collect();
+    format!("Of operations that succeeded; 95 % intervals{marks}")
+}
+
+/// Heading of a table of what the load is about.
+fn title(trial: &Trial) -> String {
+    if trial.load.model == Model::Open {
+        let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
+        format!("Response time at {}", number::rate(offered))
+    } else {
+        format!("Service time at {} (closed load)", actors(trial))
+    }
+}
 
 /// Response time of an open load, or nothing.
 pub fn response(trial: &Trial) -> Option<Table> {
     if trial.load.model != Model::Open {
         return None;
     }
-    let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
-    let title = format!("Response time at {}", number::rate(offered));
-    let mut table = Table::new("response-time", title, &COLUMNS)
+    let mut table = Table::new("response-time", title(trial), &COLUMNS)
         .note("From the intended start to the complete answer, of operations that succeeded.");
     fill(&mut table, trial, |operation| &operation.response_time);
     table.unless_empty()
@@ -26,11 +106,7 @@ pub fn response(trial: &Trial) -> Option<Table> {
 /// Service time.
 pub fn service(trial: &Trial) -> Option<Table> {
     let closed = trial.load.model != Model::Open;
-    let title = if closed {
-        format!("Service time at {} (closed load)", actors(trial))
-    } else {
-        "Service time".to_owned()
-    };
+    let title = if closed { title(trial) } else { "Service time".to_owned() };
     let mut table = Table::new("service-time", title, &COLUMNS)
         .note("From the first byte sent to the last byte received, of operations that succeeded.");
     fill(&mut table, trial, |operation| &operation.service_time);

@@ -58,6 +58,24 @@ pub fn load(trial: &Trial) -> String {
     )
 }
 
+/// The load, and whether the generator kept to it, in a line of a terminal.
+pub fn load_in_short(trial: &Trial) -> String {
+    let (load, lag) = (&trial.load, &trial.generator.dispatch_lag);
+    let model = match &load.arrivals {
+        Some(arrivals) => format!("open load, {arrivals}"),
+        None => "closed load".to_owned(),
+    };
+    let workers = if load.workers == 1 { "worker" } else { "workers" };
+    let known = (lag.count > 0).then(|| format!("; dispatch lag p99 {}", at(lag, 0.99)));
+    format!(
+        "{model}, {} {workers}, measured {}; {}{}",
+        load.workers,
+        number::duration(trial.phases.measure_ns),
+        validity(trial.validity),
+        known.unwrap_or_default()
+    )
+}
+
 fn mix(trial: &Trial) -> Table {
     let columns = [
         "operation",
@@ -349,11 +367,14 @@ fn generator(trial: &Trial) -> Table {
 }
 
 fn lag(distribution: &Distribution) -> String {
-    let at = |q: f64| {
-        let entry = distribution.quantiles.iter().find(|entry| entry.q == q);
-        number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
-    };
-    format!("p50 {}, p99 {}, max {}", at(0.5), at(0.99), number::duration(distribution.max_ns))
+    let max = number::duration(distribution.max_ns);
+    format!("p50 {}, p99 {}, max {max}", at(distribution, 0.5), at(distribution, 0.99))
+}
+
+/// A quantile as observed.
+fn at(distribution: &Distribution, q: f64) -> String {
+    let entry = distribution.quantiles.iter().find(|entry| entry.q == q);
+    number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
 }
 
 fn tail(generator: &Generator) -> String {

@@ -31,7 +31,7 @@ fn service(trial: &TrialPlan, index: u64, factor: f64) -> u64 {
 
 #[test]
 fn pages_begin_with_the_comparison() {
-    let text = terminal::render(&slower_by_a_fifth(), Colour::Off);
+    let text = terminal::full(&slower_by_a_fifth(), Colour::Off);
     let from = text.find("level against \"old\"").or(text.find("level against old")).unwrap();
     assert!(from < text.find("Trials").unwrap(), "{text}");
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
@@ -59,7 +59,7 @@ fn trials_of_an_aa_pair_are_marked() {
     for trial in &mut summary.arms[0].trials[..8] {
         trial.counts_for = CountsFor::Noise;
     }
-    let page = terminal::render(&summary, Colour::Off);
+    let page = terminal::full(&summary, Colour::Off);
     assert_eq!(page.lines().filter(|line| line.contains(", A/A")).count(), 8, "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
 }

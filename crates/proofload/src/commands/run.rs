@@ -11,7 +11,8 @@ use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
 use judge::run_record::RunRecord;
-use pages::{Format, terminal};
+use pages::Format;
+use pages::terminal;
 use plan::diagnostic::Colour;
 use plan::plan::{Arm, Plan};
 use record::folder::{Asked, Folder, Origin, RunReader, names};
@@ -330,9 +331,28 @@ pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), 
             .map_err(|error| unwritable(Path::new(file), &error))?,
         None => {}
     }
-    output::print(&terminal::render(&record.summary, output::colour(flags.no_color)))?;
-    let page = disk.root().join(names::REPORT_HTML);
-    output::print(&format!("\nreport  {}\n", page.display()))
+    print(record, disk, flags.full, output::colour(flags.no_color))
+}
+
+/// Prints the answer, or every table, and where the pages lie.
+///
+/// Errors: it cannot be written
+pub fn print(
+    record: &RunRecord,
+    disk: &Disk,
+    full: bool,
+    colour: terminal::Colour,
+) -> Result<(), Problem> {
+    let page = if full { terminal::full } else { terminal::render };
+    output::print(&page(&record.summary, colour))?;
+    let html = disk.root().join(names::REPORT_HTML);
+    output::print(&format!("report  {}\n", html.display()))?;
+    match full {
+        true => Ok(()),
+        false => {
+            output::print(&format!("tables  proofload report {} --full\n", disk.root().display()))
+        }
+    }
 }
 
 /// Makes sure that a file can be written once the run is over; leaves everything as it was.

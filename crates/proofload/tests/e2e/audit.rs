@@ -61,7 +61,7 @@ fn what_tools_print_right_now_is_not_contradicted() {
 #[test]
 fn a_contradicted_number_exits_1_and_a_weak_claim_does_not() {
     let lab = Lab::new();
-    let flawed = lab.proofload(&["audit", &sample("prism-loadtest.txt"), "--no-color"]);
+    let flawed = lab.proofload(&["audit", &sample("golden/registry.json"), "--no-color"]);
     assert_eq!(flawed.code, 1, "{flawed:?}");
     assert!(flawed.stdout.contains("numbers are contradicted"), "{}", flawed.stdout);
     assert!(flawed.stdout.contains("error R01 · Multicast"), "{}", flawed.stdout);
