@@ -70,7 +70,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "truth" => counts(&truth::report::COUNTS),
         "mail" => counts(&mail::ledger::COUNTS),
         "mail-crowd" => counts(&[]),
-        "registry-receivers" => counts(&registry::receivers::ledger::COUNTS),
+        "registry-receivers" => counts(&registry::receivers::arrivals::COUNTS),
         "search-judge" => counts(&search::judge::COUNTS),
         "monitor" => counts(&edge::monitor::ledger::COUNTS),
         "edge" => Tells {

@@ -9,18 +9,18 @@ use redb::{Database, DatabaseError, StorageBackend};
 
 /// A disk that can be full; clones are the same disk.
 #[derive(Debug, Clone, Default)]
-pub struct Disk {
+pub struct TestDisk {
     bytes: Arc<InMemoryBackend>,
     is_full: Arc<AtomicBool>,
 }
 
-impl Disk {
+impl TestDisk {
     fn room(&self) -> io::Result<()> {
         let full = || Err(io::ErrorKind::StorageFull.into());
         if self.is_full.load(Ordering::SeqCst) { full() } else { Ok(()) }
     }
 
-    /// Makes it full, or gives it room again.
+    /// Makes the disk full, or frees space again.
     pub fn fill(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::SeqCst);
     }
@@ -32,7 +32,7 @@ impl Disk {
     }
 }
 
-impl StorageBackend for Disk {
+impl StorageBackend for TestDisk {
     fn len(&self) -> io::Result<u64> {
         self.bytes.len()
     }

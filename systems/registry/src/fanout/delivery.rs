@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use hyper::body::Bytes;
 
-use super::ledger::State;
+use super::tracker::DeliveryState;
 use crate::bus::Outcome;
 use crate::message::{self, Header, Message};
 use crate::subscription::table::{Group, Groups};
 
 /// How much one delivery may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct DeliveryLimits {
     /// Recipients of one delivery.
     pub recipients: usize,
-    /// Bytes of one delivery, header and payload, as long as that leaves room for
-    /// [`Bounds::least_names`] bytes of names.
+    /// Bytes of one delivery, header and payload, unless [`DeliveryLimits::least_names`] bytes of
+    /// names need more.
     pub bytes: usize,
     /// Bytes of names that a delivery may hold however large its payload is.
     pub least_names: usize,
 }
 
-impl Default for Bounds {
+impl Default for DeliveryLimits {
     fn default() -> Self {
         Self { recipients: 1_000, bytes: 256 << 10, least_names: 32 << 10 }
     }
@@ -32,7 +32,7 @@ impl Default for Bounds {
 /// Bytes of a header beside names and the message's own fields.
 const HEADER: usize = 256;
 
-impl Bounds {
+impl DeliveryLimits {
     fn names(&self, message: &Message) -> usize {
         let rest = message.payload.len() + message.content_type.len() + HEADER;
         self.bytes.saturating_sub(rest).max(self.least_names)
@@ -41,39 +41,43 @@ impl Bounds {
 
 /// A delivery that has no id yet.
 #[derive(Debug)]
-pub struct Parcel<S> {
+pub struct Delivery<S> {
     /// Who gets it.
     pub subscription: Arc<S>,
-    /// For whom, by their place among all targets.
+    /// Its targets, as positions among all targets.
     pub to: Range<usize>,
 }
 
 /// All deliveries of a multicast.
 #[derive(Debug)]
-pub struct Parcels<S> {
+pub struct Deliveries<S> {
     /// In the order of their targets.
-    pub all: Vec<Parcel<S>>,
+    pub all: Vec<Delivery<S>>,
     targets: Vec<Arc<str>>,
 }
 
-impl<S> Parcels<S> {
-    /// For whom a delivery is.
+impl<S> Deliveries<S> {
+    /// The targets of a delivery.
     pub fn names(&self, index: usize) -> &[Arc<str>] {
         &self.targets[self.all[index].to.clone()]
     }
 
     /// What became of each target, by what became of each delivery.
-    pub fn outcomes(self, states: impl IntoIterator<Item = State>, outcomes: &mut Vec<Outcome>) {
+    pub fn outcomes(
+        self,
+        states: impl IntoIterator<Item = DeliveryState>,
+        outcomes: &mut Vec<Outcome>,
+    ) {
         let mut targets = self.targets.into_iter();
-        for (parcel, state) in self.all.into_iter().zip(states) {
-            let to = targets.by_ref().take(parcel.to.len());
+        for (delivery, state) in self.all.into_iter().zip(states) {
+            let to = targets.by_ref().take(delivery.to.len());
             outcomes.extend(to.map(|identity| state.outcome(identity)));
         }
     }
 }
 
-/// Cuts groups into parcels within bounds.
-pub fn cut<S>(groups: Groups<S>, message: &Message, bounds: Bounds) -> Parcels<S> {
+/// Cuts groups into deliveries within the limits.
+pub fn cut<S>(groups: Groups<S>, message: &Message, bounds: DeliveryLimits) -> Deliveries<S> {
     let room = bounds.names(message);
     let Groups { groups, targets, .. } = groups;
     let mut all = Vec::with_capacity(groups.len());
@@ -81,19 +85,19 @@ pub fn cut<S>(groups: Groups<S>, message: &Message, bounds: Bounds) -> Parcels<S
     for Group { subscription, count } in groups {
         let end = begin + count;
         let mut taken = 0;
-        for (place, target) in (begin..end).zip(&targets[begin..end]) {
+        for (position, target) in (begin..end).zip(&targets[begin..end]) {
             let length = written(target);
-            if place - begin >= bounds.recipients || place > begin && taken + length > room {
-                all.push(Parcel { subscription: Arc::clone(&subscription), to: begin..place });
-                begin = place;
+            if position - begin >= bounds.recipients || position > begin && taken + length > room {
+                all.push(Delivery { subscription: Arc::clone(&subscription), to: begin..position });
+                begin = position;
                 taken = 0;
             }
             taken += length;
         }
-        all.push(Parcel { subscription, to: begin..end });
+        all.push(Delivery { subscription, to: begin..end });
         begin = end;
     }
-    Parcels { all, targets }
+    Deliveries { all, targets }
 }
 
 /// Bytes of a name in a header, with its quotes and comma; names have no control characters.
@@ -105,7 +109,7 @@ fn written(name: &str) -> usize {
 /// What all deliveries of one multicast have in common, written once; each is made by copying it
 /// around a number and names.
 #[derive(Debug)]
-pub struct Form {
+pub struct HeaderTemplate {
     /// Up to the delivery's number.
     head: Vec<u8>,
     /// From there to the names.
@@ -114,8 +118,8 @@ pub struct Form {
     end: Vec<u8>,
 }
 
-impl Form {
-    /// The form of a message whose deliveries' ids begin so and end with their number.
+impl HeaderTemplate {
+    /// The template of deliveries whose ids are this prefix and a number.
     pub fn new(message: &Message, prefix: &str, ack: Option<&str>) -> Self {
         let header = Header {
             delivery: prefix,
@@ -222,13 +226,14 @@ mod tests {
 
     #[test]
     fn a_group_is_cut_by_recipients_and_nobody_is_lost() {
-        let parcels = cut(group(2_500, |n| format!("u{n}")), &message(10), Bounds::default());
-        let sizes: Vec<usize> = parcels.all.iter().map(|parcel| parcel.to.len()).collect();
+        let deliveries =
+            cut(group(2_500, |n| format!("u{n}")), &message(10), DeliveryLimits::default());
+        let sizes: Vec<usize> = deliveries.all.iter().map(|delivery| delivery.to.len()).collect();
         assert_eq!(sizes, [1_000, 1_000, 500]);
-        assert_eq!(*parcels.names(2)[499], *"u2499");
-        let states = [State::Acknowledged, State::Stored, State::Taken];
+        assert_eq!(*deliveries.names(2)[499], *"u2499");
+        let states = [DeliveryState::Acknowledged, DeliveryState::Stored, DeliveryState::Taken];
         let mut outcomes = Vec::new();
-        parcels.outcomes(states, &mut outcomes);
+        deliveries.outcomes(states, &mut outcomes);
         let expected = (0..2_500).map(|n| states[n / 1_000].outcome(format!("u{n}").into()));
         assert_eq!(outcomes, expected.collect::<Vec<_>>());
     }
@@ -238,21 +243,21 @@ mod tests {
         let mut groups = group(5, |n| format!("{n}"));
         groups.groups[0].count = 2;
         groups.groups.push(Group { subscription: Arc::new(()), count: 3 });
-        let bounds = Bounds { recipients: 2, ..Bounds::default() };
-        let parcels = cut(groups, &message(1), bounds);
-        let places: Vec<_> = parcels.all.iter().map(|parcel| parcel.to.clone()).collect();
+        let bounds = DeliveryLimits { recipients: 2, ..DeliveryLimits::default() };
+        let deliveries = cut(groups, &message(1), bounds);
+        let places: Vec<_> = deliveries.all.iter().map(|delivery| delivery.to.clone()).collect();
         assert_eq!(places, [0..2, 2..4, 4..5]);
     }
 
     #[test]
     fn a_delivery_stays_within_its_bytes_whatever_the_names_hold() {
-        let bounds = Bounds { recipients: 1_000, bytes: 8_000, least_names: 1_000 };
+        let bounds = DeliveryLimits { recipients: 1_000, bytes: 8_000, least_names: 1_000 };
         let message = message(2_000);
-        let parcels = cut(group(300, |n| format!("{n}{}", "\\\"".repeat(40))), &message, bounds);
-        assert!(parcels.all.len() > 5);
-        for index in 0..parcels.all.len() {
-            let form = Form::new(&message, "c-", Some("registry.acks.c"));
-            let bytes = form.fill(1, parcels.names(index));
+        let deliveries = cut(group(300, |n| format!("{n}{}", "\\\"".repeat(40))), &message, bounds);
+        assert!(deliveries.all.len() > 5);
+        for index in 0..deliveries.all.len() {
+            let template = HeaderTemplate::new(&message, "c-", Some("registry.acks.c"));
+            let bytes = template.fill(1, deliveries.names(index));
             assert!(bytes.len() <= bounds.bytes, "{}", bytes.len());
         }
     }
@@ -268,9 +273,12 @@ mod tests {
 
     #[test]
     fn a_large_payload_still_goes_to_many_at_once() {
-        let parcels =
-            cut(group(1_000, |n| format!("user-{n}")), &message(1 << 20), Bounds::default());
-        assert_eq!(parcels.all.len(), 1);
+        let deliveries = cut(
+            group(1_000, |n| format!("user-{n}")),
+            &message(1 << 20),
+            DeliveryLimits::default(),
+        );
+        assert_eq!(deliveries.all.len(), 1);
     }
 
     #[test]
@@ -279,7 +287,7 @@ mod tests {
         message.id = r#"m","message":"to":[\"#.into();
         message.namespace = r#""to":["#.into();
         for ack in [None, Some("registry.acks.c")] {
-            let form = Form::new(&message, "c\"-", ack);
+            let template = HeaderTemplate::new(&message, "c\"-", ack);
             for to in [&[][..], &["a"], &["a", r#"b"\,"#, "ü\u{1}"]] {
                 let names: Vec<Arc<str>> = to.iter().map(|name| (*name).into()).collect();
                 let header = Header {
@@ -291,7 +299,7 @@ mod tests {
                     sent_at: 1,
                     ack,
                 };
-                assert_eq!(form.fill(17, &names), message::encode(&header, &message.payload));
+                assert_eq!(template.fill(17, &names), message::encode(&header, &message.payload));
             }
         }
     }

@@ -34,8 +34,8 @@ fn serve(settings: Settings) -> (Embedded, SocketAddr, Stopper) {
         let pattern = request.uri().path()[1..].parse().unwrap();
         let name = request.uri().query().map(str::to_owned);
         let answer = inside.subscribe("n", pattern, name.as_deref(), request);
-        std::future::ready(answer.unwrap_or_else(|fault| {
-            http::text(StatusCode::from_u16(fault.code.status()).unwrap(), fault.to_string())
+        std::future::ready(answer.unwrap_or_else(|error| {
+            http::text(StatusCode::from_u16(error.code.status()).unwrap(), error.to_string())
         }))
     };
     tokio::spawn(http::serve(socket, handler, Limits::default(), Registry::default(), stop));
@@ -113,8 +113,8 @@ async fn a_websocket_gets_deliveries_and_its_acknowledgement_counts() {
     let (bus, address, _stopper) = serve(Settings::default());
     let mut client = connect(address, "user-*").await;
     // The handshake is over, so the subscription is in effect.
-    let once = multicast(&bus, &["user-1", "other"], Semantics::AtMostOnce);
-    assert_eq!(statuses(once).await, [Status::Failed, Status::Delivered]);
+    let send_once = multicast(&bus, &["user-1", "other"], Semantics::AtMostOnce);
+    assert_eq!(statuses(send_once).await, [Status::Failed, Status::Delivered]);
     let frame = next(&mut client).await.unwrap();
     assert!(frame.is_binary());
     let waits = multicast(&bus, &["user-1", "user-2"], Semantics::AtLeastOnce);
@@ -173,7 +173,7 @@ async fn what_asks_for_neither_form_is_refused() {
         stream.read_exact(&mut answer).await.unwrap();
         assert_eq!(&answer, b"HTTP/1.1 400", "{path} {headers}");
     }
-    assert_eq!(bus.room.counts.subscriptions.get(), 0);
+    assert_eq!(bus.state.counts.subscriptions.get(), 0);
 }
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn whoever_talks_nonsense_loses_only_its_own_connection() {
     let id = message::decode(frame.as_payload()).unwrap().0.delivery.to_owned();
     good.send(ack(&[&id])).await.unwrap();
     assert_eq!(statuses(waits).await, [Status::Failed, Status::Delivered]);
-    assert_eq!(bus.room.counts.subscriptions.get(), 1);
+    assert_eq!(bus.state.counts.subscriptions.get(), 1);
 }
 
 #[tokio::test]
@@ -263,7 +263,7 @@ async fn a_receiver_that_reads_nothing_fills_its_own_queue_and_is_let_go() {
     let (round, reason) = failed.expect("a queue without bounds");
     assert!(round > 4, "the queue holds something");
     assert!(["slow subscriber", "no subscriber"].contains(&reason), "{reason}");
-    while bus.room.counts.subscriptions.get() > 1 {
+    while bus.state.counts.subscriptions.get() > 1 {
         tokio::task::yield_now().await;
     }
     drop(dead);

@@ -1,8 +1,8 @@
-//! Deliveries under way: which were acknowledged, stored or refused, and by whom they may be.
+//! Deliveries in progress: their states, and who may acknowledge them.
 //!
-//! All deliveries of one multicast have consecutive numbers, so that one entry stands for them
-//! and an acknowledgement finds it by its number. What nobody waits for any more is not in here:
-//! a late acknowledgement, or one for somebody else's delivery, changes nothing.
+//! The deliveries of one multicast have consecutive numbers, so that they share one entry and an
+//! acknowledgement finds it by its number. Deliveries of ended multicasts are not in here: late
+//! acknowledgements and those of other receivers' deliveries change nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use tokio::time::Instant;
 
 use crate::bus::{Outcome, Status};
 
-/// Why a target is not delivered; as clients are told it.
+/// Why a message was not delivered, as clients get it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Why {
-    /// Nobody serves the identity.
+pub enum FailureReason {
+    /// The identity has no subscription.
     NoSubscriber,
     /// The subscriber's queue is full.
     SlowSubscriber,
@@ -27,13 +27,13 @@ pub enum Why {
     BusAway,
     /// The bus could not store it.
     NotStored,
-    /// What is stored takes all the room that it may.
+    /// The space for stored messages is used up.
     NoRoom,
     /// Too large for the bus.
     TooLarge,
 }
 
-impl Why {
+impl FailureReason {
     /// The sentence that goes into an outcome.
     pub fn text(self) -> &'static str {
         match self {
@@ -50,9 +50,9 @@ impl Why {
 
 /// What is known of one delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum DeliveryState {
     /// Under way; the last attempt may have failed.
-    Open(Option<Why>),
+    Open(Option<FailureReason>),
     /// Taken by a bus that has a subscriber for it, which is enough.
     Taken,
     /// The recipient said that it has it. Nothing changes that any more.
@@ -60,10 +60,10 @@ pub enum State {
     /// Stored until the recipient says so, which is all that changes it.
     Stored,
     /// It will not arrive.
-    Refused(Why),
+    Refused(FailureReason),
 }
 
-impl State {
+impl DeliveryState {
     /// The outcome of each target of a delivery that was left in this state.
     pub fn outcome(self, identity: Arc<str>) -> Outcome {
         let (status, reason) = match self {
@@ -76,9 +76,9 @@ impl State {
     }
 }
 
-/// What settles a delivery, so that nobody waits for more.
+/// What settles a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enough {
+pub enum SettledBy {
     /// That it is stored: the recipient is away.
     Storage,
     /// That the recipient acknowledges.
@@ -87,60 +87,60 @@ pub enum Enough {
 
 /// Who acknowledges.
 #[derive(Debug, Clone, Copy)]
-pub enum Speaker<'a> {
+pub enum AckSource<'a> {
     /// The subscription of this key, over its own connection.
     Subscription(u64),
-    /// Somebody who may speak for a namespace.
+    /// A client that may acknowledge for a namespace.
     Namespace(&'a str),
 }
 
 #[derive(Debug)]
-struct Mark {
+struct DeliveryEntry {
     owner: u64,
-    enough: Enough,
-    state: State,
+    settled_by: SettledBy,
+    state: DeliveryState,
 }
 
-impl Mark {
+impl DeliveryEntry {
     fn is_settled(&self) -> bool {
         match self.state {
-            State::Open(_) => false,
-            State::Stored => self.enough == Enough::Storage,
-            State::Taken | State::Acknowledged | State::Refused(_) => true,
+            DeliveryState::Open(_) => false,
+            DeliveryState::Stored => self.settled_by == SettledBy::Storage,
+            DeliveryState::Taken | DeliveryState::Acknowledged | DeliveryState::Refused(_) => true,
         }
     }
 }
 
 #[derive(Debug)]
-struct Marks {
-    all: Vec<Mark>,
+struct DeliveryEntries {
+    all: Vec<DeliveryEntry>,
     unsettled: usize,
 }
 
 /// The deliveries of one multicast.
 #[derive(Debug)]
-struct Wave {
+struct MulticastEntry {
     namespace: Arc<str>,
     first: u64,
     count: usize,
-    marks: Mutex<Marks>,
+    marks: Mutex<DeliveryEntries>,
     settled: Notify,
 }
 
-impl Wave {
-    fn marks(&self) -> MutexGuard<'_, Marks> {
+impl MulticastEntry {
+    fn marks(&self) -> MutexGuard<'_, DeliveryEntries> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes a delivery's state; `false` if more is known already: what is acknowledged stays so,
-    /// and what is stored is stored, whatever becomes of another attempt.
-    fn put(&self, index: usize, state: State) -> bool {
+    /// Changes a delivery's state; `false` if the state is final. Acknowledged and stored
+    /// deliveries stay so if another attempt fails.
+    fn put(&self, index: usize, state: DeliveryState) -> bool {
         let mut marks = self.marks();
         let mark = &mut marks.all[index];
         let is_less = match mark.state {
-            State::Acknowledged => true,
-            State::Stored => matches!(state, State::Open(_)),
-            State::Open(_) | State::Taken | State::Refused(_) => false,
+            DeliveryState::Acknowledged => true,
+            DeliveryState::Stored => matches!(state, DeliveryState::Open(_)),
+            DeliveryState::Open(_) | DeliveryState::Taken | DeliveryState::Refused(_) => false,
         };
         if is_less {
             return false;
@@ -161,22 +161,22 @@ impl Wave {
 
 /// All multicasts under way of one coordinator.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct DeliveryTracker {
     prefix: String,
     next: AtomicU64,
-    waves: Mutex<BTreeMap<u64, Arc<Wave>>>,
-    emptied: Notify,
+    multicasts: Mutex<BTreeMap<u64, Arc<MulticastEntry>>>,
+    until_empty: Notify,
 }
 
-impl Ledger {
+impl DeliveryTracker {
     /// An empty ledger; the coordinator's name makes its deliveries' ids unique.
     pub fn new(coordinator: impl std::fmt::Display) -> Self {
-        let waves = Mutex::new(BTreeMap::new());
+        let multicasts = Mutex::new(BTreeMap::new());
         let prefix = format!("{coordinator}-");
-        Self { prefix, next: AtomicU64::new(1), waves, emptied: Notify::new() }
+        Self { prefix, next: AtomicU64::new(1), multicasts, until_empty: Notify::new() }
     }
 
-    /// Numbers for so many deliveries of which no account is kept; the first of them.
+    /// Numbers for deliveries that are not tracked; the first of them.
     pub fn numbers(&self, count: usize) -> u64 {
         self.next.fetch_add(count as u64, Ordering::Relaxed)
     }
@@ -195,59 +195,63 @@ impl Ledger {
     pub fn open(
         self: &Arc<Self>,
         namespace: &Arc<str>,
-        deliveries: impl IntoIterator<Item = (u64, Enough)>,
-    ) -> Account {
-        let mark = |(owner, enough)| Mark { owner, enough, state: State::Open(None) };
-        let all: Vec<Mark> = deliveries.into_iter().map(mark).collect();
+        deliveries: impl IntoIterator<Item = (u64, SettledBy)>,
+    ) -> MulticastTracker {
+        let mark = |(owner, settled_by)| DeliveryEntry {
+            owner,
+            settled_by,
+            state: DeliveryState::Open(None),
+        };
+        let all: Vec<DeliveryEntry> = deliveries.into_iter().map(mark).collect();
         let first = self.numbers(all.len());
         let unsettled = all.len();
-        let wave = Arc::new(Wave {
+        let multicast = Arc::new(MulticastEntry {
             namespace: Arc::clone(namespace),
             first,
             count: all.len(),
-            marks: Mutex::new(Marks { all, unsettled }),
+            marks: Mutex::new(DeliveryEntries { all, unsettled }),
             settled: Notify::new(),
         });
         if unsettled > 0 {
-            self.waves().insert(first, Arc::clone(&wave));
+            self.multicasts().insert(first, Arc::clone(&multicast));
         }
-        Account { ledger: Arc::clone(self), wave }
+        MulticastTracker { tracker: Arc::clone(self), multicast }
     }
 
     /// Takes an acknowledgement; `false` if there is no such delivery under way for this sender.
-    pub fn acknowledge(&self, delivery: &str, from: Speaker<'_>) -> bool {
+    pub fn acknowledge(&self, delivery: &str, from: AckSource<'_>) -> bool {
         let Some(number) = self.number(delivery) else { return false };
-        let Some((wave, index)) = self.find(number) else { return false };
+        let Some((multicast, index)) = self.find(number) else { return false };
         let may = match from {
-            Speaker::Subscription(key) => wave.marks().all[index].owner == key,
-            Speaker::Namespace(namespace) => *wave.namespace == *namespace,
+            AckSource::Subscription(key) => multicast.marks().all[index].owner == key,
+            AckSource::Namespace(namespace) => *multicast.namespace == *namespace,
         };
-        may && wave.put(index, State::Acknowledged)
+        may && multicast.put(index, DeliveryState::Acknowledged)
     }
 
     /// Changes the state of a delivery by its number, if it is under way and no more is known of it.
-    pub fn put(&self, number: u64, state: State) -> bool {
-        self.find(number).is_some_and(|(wave, index)| wave.put(index, state))
+    pub fn put(&self, number: u64, state: DeliveryState) -> bool {
+        self.find(number).is_some_and(|(multicast, index)| multicast.put(index, state))
     }
 
     /// How many multicasts are under way.
     pub fn len(&self) -> usize {
-        self.waves().len()
+        self.multicasts().len()
     }
 
     /// Whether nothing is under way.
     pub fn is_empty(&self) -> bool {
-        self.waves().is_empty()
+        self.multicasts().is_empty()
     }
 
     /// Resolves once nothing is under way. Cancel-safe.
-    pub async fn emptied(&self) {
-        let mut emptied = std::pin::pin!(self.emptied.notified());
-        emptied.as_mut().enable();
+    pub async fn until_empty(&self) {
+        let mut until_empty = std::pin::pin!(self.until_empty.notified());
+        until_empty.as_mut().enable();
         while !self.is_empty() {
-            emptied.as_mut().await;
-            emptied.set(self.emptied.notified());
-            emptied.as_mut().enable();
+            until_empty.as_mut().await;
+            until_empty.set(self.until_empty.notified());
+            until_empty.as_mut().enable();
         }
     }
 
@@ -255,64 +259,64 @@ impl Ledger {
         delivery.strip_prefix(self.prefix.as_str())?.parse().ok()
     }
 
-    fn find(&self, number: u64) -> Option<(Arc<Wave>, usize)> {
-        let waves = self.waves();
-        let (first, wave) = waves.range(..=number).next_back()?;
+    fn find(&self, number: u64) -> Option<(Arc<MulticastEntry>, usize)> {
+        let multicasts = self.multicasts();
+        let (first, multicast) = multicasts.range(..=number).next_back()?;
         let index = usize::try_from(number - first).ok()?;
-        (index < wave.count).then(|| (Arc::clone(wave), index))
+        (index < multicast.count).then(|| (Arc::clone(multicast), index))
     }
 
-    fn waves(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Wave>>> {
-        self.waves.lock().unwrap_or_else(PoisonError::into_inner)
+    fn multicasts(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<MulticastEntry>>> {
+        self.multicasts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The account of one multicast; dropped, its deliveries are no longer under way.
 #[derive(Debug)]
-pub struct Account {
-    ledger: Arc<Ledger>,
-    wave: Arc<Wave>,
+pub struct MulticastTracker {
+    tracker: Arc<DeliveryTracker>,
+    multicast: Arc<MulticastEntry>,
 }
 
-impl Account {
+impl MulticastTracker {
     /// The number of a delivery, by its place.
     pub fn number(&self, index: usize) -> u64 {
-        self.wave.first + index as u64
+        self.multicast.first + index as u64
     }
 
     /// What is known of a delivery.
-    pub fn state(&self, index: usize) -> State {
-        self.wave.marks().all[index].state
+    pub fn state(&self, index: usize) -> DeliveryState {
+        self.multicast.marks().all[index].state
     }
 
     /// What is known of each delivery, in order.
-    pub fn states(&self) -> Vec<State> {
-        self.wave.marks().all.iter().map(|mark| mark.state).collect()
+    pub fn states(&self) -> Vec<DeliveryState> {
+        self.multicast.marks().all.iter().map(|mark| mark.state).collect()
     }
 
     /// Whether a delivery is still under way.
     pub fn is_open(&self, index: usize) -> bool {
-        matches!(self.state(index), State::Open(_))
+        matches!(self.state(index), DeliveryState::Open(_))
     }
 
     /// What settles a delivery.
-    pub fn enough(&self, index: usize) -> Enough {
-        self.wave.marks().all[index].enough
+    pub fn settled_by(&self, index: usize) -> SettledBy {
+        self.multicast.marks().all[index].settled_by
     }
 
     /// Changes a delivery's state; `false` if more is known of it meanwhile.
-    pub fn put(&self, index: usize, state: State) -> bool {
-        self.wave.put(index, state)
+    pub fn put(&self, index: usize, state: DeliveryState) -> bool {
+        self.multicast.put(index, state)
     }
 
-    /// A delivery's place, for whoever learns of it later.
-    pub fn place(&self, index: usize) -> Place {
-        Place { wave: Arc::clone(&self.wave), index }
+    /// A reference to a delivery, for completion later.
+    pub fn delivery_ref(&self, index: usize) -> DeliveryRef {
+        DeliveryRef { multicast: Arc::clone(&self.multicast), index }
     }
 
-    /// From now on somebody else may acknowledge it.
-    pub fn pass(&self, index: usize, owner: u64) {
-        self.wave.marks().all[index].owner = owner;
+    /// Lets another receiver acknowledge it from now on.
+    pub fn reassign(&self, index: usize, owner: u64) {
+        self.multicast.marks().all[index].owner = owner;
     }
 
     /// Waits until every delivery is settled or the deadline has come, which ends the waiting, or
@@ -328,32 +332,32 @@ impl Account {
 
     /// Resolves once every delivery is settled. Cancel-safe.
     pub async fn settled(&self) {
-        while self.wave.marks().unsettled > 0 {
-            self.wave.settled.notified().await;
+        while self.multicast.marks().unsettled > 0 {
+            self.multicast.settled.notified().await;
         }
     }
 }
 
 /// One delivery of an account.
 #[derive(Debug)]
-pub struct Place {
-    wave: Arc<Wave>,
+pub struct DeliveryRef {
+    multicast: Arc<MulticastEntry>,
     index: usize,
 }
 
-impl Place {
+impl DeliveryRef {
     /// Changes the delivery's state; `false` if more is known of it meanwhile.
-    pub fn put(&self, state: State) -> bool {
-        self.wave.put(self.index, state)
+    pub fn put(&self, state: DeliveryState) -> bool {
+        self.multicast.put(self.index, state)
     }
 }
 
-impl Drop for Account {
+impl Drop for MulticastTracker {
     fn drop(&mut self) {
-        let mut waves = self.ledger.waves();
-        waves.remove(&self.wave.first);
-        if waves.is_empty() {
-            self.ledger.emptied.notify_waiters();
+        let mut multicasts = self.tracker.multicasts();
+        multicasts.remove(&self.multicast.first);
+        if multicasts.is_empty() {
+            self.tracker.until_empty.notify_waiters();
         }
     }
 }

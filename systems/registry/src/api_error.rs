@@ -1,4 +1,4 @@
-//! What can go wrong with a request, as clients are told it: a code, a sentence, and the place.
+//! Errors of requests as clients get them: a code, a sentence, and the place.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use filtering::Refusal;
 use serde::Serialize;
 
-/// The closed set of codes; each stands for one HTTP status.
+/// The closed set of codes; each has one HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
@@ -24,7 +24,7 @@ pub enum Code {
     InvalidCursor,
     /// The identity is registered and `replace` was not asked for.
     AlreadyExists,
-    /// Nobody is registered under this name.
+    /// The identity is not registered.
     NotFound,
     /// Nothing was ever registered in this namespace.
     UnknownNamespace,
@@ -66,7 +66,7 @@ impl Code {
 ///
 /// As JSON: `{"code":"INVALID_FILTER","message":"…","at":"/filter/$or/1"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct ApiError {
     /// Which kind of thing.
     pub code: Code,
     /// What is wrong and what was expected, in a sentence.
@@ -74,13 +74,13 @@ pub struct Fault {
     /// Where in the request, as a JSON pointer (RFC 6901); absent where no place can be named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// When another try makes sense; told in the header `retry-after`.
+    /// When to retry; sent in the header `retry-after`.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
 }
 
-impl Fault {
-    /// A fault without a place.
+impl ApiError {
+    /// An error without a place.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), at: None, retry_after: None }
     }
@@ -97,13 +97,13 @@ impl Fault {
     }
 }
 
-impl From<Refusal> for Fault {
+impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         Self::new(Code::InvalidFilter, refusal.message).at(refusal.at)
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.at {
             Some(at) => write!(f, "{at}: {}", self.message),
@@ -112,4 +112,4 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ApiError {}

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// The folder.
-pub struct Place(PathBuf);
+pub struct TempFolder(PathBuf);
 
-impl Place {
+impl TempFolder {
     pub fn new(name: &str) -> Self {
         // Tests of one process run side by side, and several processes may run them.
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -20,7 +20,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

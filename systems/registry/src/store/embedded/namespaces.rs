@@ -1,25 +1,28 @@
 //! All namespaces in memory, and what a change to them is: decided first, then made.
 //!
-//! Between the two a durable store writes the change to its file. Only one may decide and change
-//! at a time; reading goes on meanwhile.
+//! Between deciding and applying, a durable store writes the change to its file. One writer at a
+//! time decides and applies; readers continue meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
+use crate::api_error::ApiError;
 use crate::clock::Clock;
-use crate::fault::Fault;
 use crate::identity::{Identity, Millis};
 use crate::store::view::View;
-use crate::store::{Expired, LONGEST_LIFE, Registration, StoredSchema, crowded, full, taken};
+use crate::store::{
+    Expired, LONGEST_LIFE, Registration, StoredSchema, already_registered, full,
+    too_many_namespaces,
+};
 
-/// What somebody wants changed.
+/// A requested change.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum ChangeRequest {
     Register(Arc<str>, Registration),
     Unregister(Arc<str>, Arc<str>),
-    Open(Arc<str>),
+    OpenDatabase(Arc<str>),
     Schema(Arc<str>, Arc<StoredSchema>),
     Expire(Millis),
 }
@@ -28,7 +31,7 @@ pub(super) enum Wish {
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     /// The namespace comes to be.
-    Open(Arc<str>),
+    OpenDatabase(Arc<str>),
     Put(Arc<str>, Arc<Identity>),
     Gone(Expired),
     Schema(Arc<str>, Arc<StoredSchema>),
@@ -36,82 +39,89 @@ pub(super) enum Change {
 
 /// One namespace.
 #[derive(Debug, Default)]
-pub(super) struct Space {
+pub(super) struct NamespaceState {
     pub(super) view: View,
     pub(super) schema: Option<Arc<Value>>,
 }
 
 /// All namespaces.
 #[derive(Debug, Default)]
-pub(super) struct Spaces {
-    by_name: RwLock<BTreeMap<Arc<str>, Arc<RwLock<Space>>>>,
+pub(super) struct Namespaces {
+    by_name: RwLock<BTreeMap<Arc<str>, Arc<RwLock<NamespaceState>>>>,
     /// How many there may be; 0 is no bound.
     most: u64,
     clock: Clock,
 }
 
-impl Spaces {
+impl Namespaces {
     pub(super) fn new(most: u64, clock: Clock) -> Self {
         Self { most, clock, ..Self::default() }
     }
 
-    /// The time by which everybody here expires.
+    /// The clock by which identities expire.
     pub(super) fn now(&self) -> Millis {
         self.clock.now()
     }
 
     /// Forgets everything for what others hold.
-    pub(super) fn become_those(&self, others: Self) {
+    pub(super) fn replace_all(&self, others: Self) {
         let others = others.by_name.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.by_name.write().unwrap_or_else(PoisonError::into_inner) = others;
     }
 
-    /// Looks into a namespace; `None` if there is none of that name.
-    pub(super) fn look<T>(&self, namespace: &str, see: impl FnOnce(&Space) -> T) -> Option<T> {
+    /// Reads a namespace; `None` if it does not exist.
+    pub(super) fn with_namespace<T>(
+        &self,
+        namespace: &str,
+        see: impl FnOnce(&NamespaceState) -> T,
+    ) -> Option<T> {
         let space = self.get(namespace)?;
         let space = space.read().unwrap_or_else(PoisonError::into_inner);
         Some(see(&space))
     }
 
     /// Each namespace with what is seen in it.
-    pub(super) fn look_at_all<T>(&self, see: impl Fn(&Space) -> T) -> Vec<(Arc<str>, T)> {
+    pub(super) fn with_all<T>(&self, see: impl Fn(&NamespaceState) -> T) -> Vec<(Arc<str>, T)> {
         let spaces = self.by_name.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let look =
-            |space: &RwLock<Space>| see(&space.read().unwrap_or_else(PoisonError::into_inner));
-        spaces.into_iter().map(|(name, space)| (name, look(&space))).collect()
+        let with_namespace = |space: &RwLock<NamespaceState>| {
+            see(&space.read().unwrap_or_else(PoisonError::into_inner))
+        };
+        spaces.into_iter().map(|(name, space)| (name, with_namespace(&space))).collect()
     }
 
-    /// What a wish comes to: nothing is changed yet.
+    /// Decides a request without changing anything.
     ///
     /// `pending` is how many its namespace will have more when what was decided before is made.
     ///
     /// Errors: `ALREADY_EXISTS`, `QUOTA_EXCEEDED`
     pub(super) fn decide(
         &self,
-        wish: Wish,
+        request: ChangeRequest,
         now: Millis,
         pending: usize,
-    ) -> Result<Vec<Change>, Fault> {
-        Ok(match wish {
-            Wish::Register(namespace, registration) => {
+    ) -> Result<Vec<Change>, ApiError> {
+        Ok(match request {
+            ChangeRequest::Register(namespace, registration) => {
                 let identity = self.admit(&namespace, registration, now, pending)?;
                 self.opened(&namespace)?
                     .into_iter()
                     .chain([Change::Put(namespace, identity)])
                     .collect()
             }
-            Wish::Unregister(namespace, name) => {
+            ChangeRequest::Unregister(namespace, name) => {
                 let is_there = self.is_alive(&namespace, &name, now);
                 let gone = Change::Gone(Expired { namespace, name });
                 if is_there { vec![gone] } else { Vec::new() }
             }
-            Wish::Open(namespace) => self.opened(&namespace)?.into_iter().collect(),
-            Wish::Schema(namespace, schema) => self
+            ChangeRequest::OpenDatabase(namespace) => {
+                self.opened(&namespace)?.into_iter().collect()
+            }
+            ChangeRequest::Schema(namespace, schema) => self
                 .opened(&namespace)?
                 .into_iter()
                 .chain([Change::Schema(namespace, schema)])
                 .collect(),
-            Wish::Expire(until) => self.due(until).into_iter().map(Change::Gone).collect(),
+            ChangeRequest::Expire(until) => self.due(until).into_iter().map(Change::Gone).collect(),
         })
     }
 
@@ -119,7 +129,7 @@ impl Spaces {
     pub(super) fn make(&self, changes: &[Change]) {
         for change in changes {
             match change {
-                Change::Open(namespace) => self.within(namespace, |_| ()),
+                Change::OpenDatabase(namespace) => self.within(namespace, |_| ()),
                 Change::Put(namespace, identity) => {
                     self.within(namespace, |space| space.view.put(identity.clone()));
                 }
@@ -134,9 +144,9 @@ impl Spaces {
         }
     }
 
-    /// Whether somebody is registered under this name.
+    /// Whether this name is registered.
     pub(super) fn is_alive(&self, namespace: &str, name: &str, now: Millis) -> bool {
-        self.look(namespace, |space| space.view.get(name, now).is_some()).unwrap_or(false)
+        self.with_namespace(namespace, |space| space.view.get(name, now).is_some()).unwrap_or(false)
     }
 
     /// Whether there is a namespace of this name.
@@ -144,18 +154,18 @@ impl Spaces {
         self.get(namespace).is_some()
     }
 
-    /// What makes a namespace be, if there is none.
+    /// The change that creates a namespace, if it does not exist.
     ///
-    /// Errors: `QUOTA_EXCEEDED`: there is no room for another one
-    fn opened(&self, namespace: &Arc<str>) -> Result<Option<Change>, Fault> {
+    /// Errors: `QUOTA_EXCEEDED`: the limit of namespaces is reached
+    fn opened(&self, namespace: &Arc<str>) -> Result<Option<Change>, ApiError> {
         if self.has(namespace) {
             return Ok(None);
         }
         let there = self.by_name.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
         if self.most > 0 && there >= self.most {
-            return Err(crowded(there));
+            return Err(too_many_namespaces(there));
         }
-        Ok(Some(Change::Open(namespace.clone())))
+        Ok(Some(Change::OpenDatabase(namespace.clone())))
     }
 
     fn admit(
@@ -164,14 +174,14 @@ impl Spaces {
         registration: Registration,
         now: Millis,
         pending: usize,
-    ) -> Result<Arc<Identity>, Fault> {
+    ) -> Result<Arc<Identity>, ApiError> {
         let Registration { name, metadata, ttl_ms, replace, quota } = registration;
-        let standing = self.look(namespace, |space| {
+        let standing = self.with_namespace(namespace, |space| {
             (space.view.get(&name, now).is_some(), space.view.len_alive(now))
         });
         let (is_there, alive) = standing.unwrap_or_default();
         if is_there && !replace {
-            return Err(taken(&name));
+            return Err(already_registered(&name));
         }
         let alive = (alive + pending) as u64;
         if !is_there && quota > 0 && alive >= quota {
@@ -183,19 +193,19 @@ impl Spaces {
 
     /// Who has expired, everywhere.
     fn due(&self, until: Millis) -> Vec<Expired> {
-        let all = self.look_at_all(|space| space.view.expired(until));
+        let all = self.with_all(|space| space.view.expired(until));
         let of_one = |(namespace, names): (Arc<str>, Vec<Arc<str>>)| {
             names.into_iter().map(move |name| Expired { namespace: namespace.clone(), name })
         };
         all.into_iter().flat_map(of_one).collect()
     }
 
-    fn get(&self, namespace: &str) -> Option<Arc<RwLock<Space>>> {
+    fn get(&self, namespace: &str) -> Option<Arc<RwLock<NamespaceState>>> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(namespace).cloned()
     }
 
     /// Changes one namespace, which comes to be if need be.
-    fn within(&self, namespace: &Arc<str>, change: impl FnOnce(&mut Space)) {
+    fn within(&self, namespace: &Arc<str>, change: impl FnOnce(&mut NamespaceState)) {
         let space = self.get(namespace).unwrap_or_else(|| {
             let mut all = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
             all.entry(namespace.clone()).or_default().clone()

@@ -1,4 +1,4 @@
-//! A subscription on the embedded bus, and the line to its receiver with its bounded queue.
+//! A subscription on the embedded bus, and the bounded queue to its receiver.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use hyper::body::Bytes;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use super::outbox::file::Known;
-use super::{Places, Room, Settings};
-use crate::fanout::ledger::{Speaker, Why};
+use super::{BusState, Settings, Subscriptions};
+use crate::fanout::tracker::{AckSource, FailureReason};
 use crate::message::Acknowledgement;
 use crate::subscription::{Pattern, Subscriber};
 
@@ -22,19 +22,19 @@ pub(super) struct Subscription {
     /// What stands for it in the outbox, if what must arrive is stored for it.
     pub(super) stored: Option<Arc<str>>,
     present: AtomicBool,
-    line: Mutex<Option<Line>>,
+    queue: Mutex<Option<QueueSender>>,
 }
 
 /// The sending end of a queue. Dropped, the receiver gets what is in the queue, and then the end.
 #[derive(Debug)]
-struct Line {
-    frames: mpsc::Sender<Queued>,
-    waiting: Arc<Waiting>,
+struct QueueSender {
+    frames: mpsc::Sender<QueuedDelivery>,
+    queue_use: Arc<QueueUse>,
 }
 
 /// Bytes that wait in queues.
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueueUse {
     own: AtomicUsize,
     /// In the queues of all connections.
     all: Arc<AtomicUsize>,
@@ -42,28 +42,28 @@ struct Waiting {
 
 /// A delivery in a queue; counted as waiting until it is dropped, with its queue at the latest.
 #[derive(Debug)]
-struct Queued {
+struct QueuedDelivery {
     bytes: Bytes,
-    waiting: Arc<Waiting>,
+    queue_use: Arc<QueueUse>,
 }
 
-impl Waiting {
-    /// Counts a delivery, if it fits. Where nothing waits one fits always: whoever reads what comes
-    /// is not held up by others who do not.
-    fn take(self: &Arc<Self>, bytes: Bytes, settings: &Settings) -> Option<Queued> {
+impl QueueUse {
+    /// Reserves bytes for a delivery, if it fits. An empty queue always takes one, so that slow
+    /// receivers cannot block a fast one.
+    fn reserve(self: &Arc<Self>, bytes: Bytes, settings: &Settings) -> Option<QueuedDelivery> {
         let own = self.own.fetch_add(bytes.len(), Ordering::Relaxed);
         let all = self.all.fetch_add(bytes.len(), Ordering::Relaxed);
-        let queued = Queued { waiting: Arc::clone(self), bytes };
+        let queued = QueuedDelivery { queue_use: Arc::clone(self), bytes };
         let length = queued.bytes.len();
         let fits = own + length <= settings.queue_bytes && all + length <= settings.all_queue_bytes;
         (own == 0 || fits).then_some(queued)
     }
 }
 
-impl Drop for Queued {
+impl Drop for QueuedDelivery {
     fn drop(&mut self) {
-        self.waiting.own.fetch_sub(self.bytes.len(), Ordering::Relaxed);
-        self.waiting.all.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+        self.queue_use.own.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+        self.queue_use.all.fetch_sub(self.bytes.len(), Ordering::Relaxed);
     }
 }
 
@@ -78,83 +78,84 @@ impl Subscriber for Subscription {
 }
 
 impl Subscription {
-    fn line(&self) -> MutexGuard<'_, Option<Line>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Option<QueueSender>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connect(&self, line: Option<Line>) {
-        let mut place = self.line();
-        self.present.store(line.is_some(), Ordering::Release);
-        *place = line;
+    fn connect(&self, queue: Option<QueueSender>) {
+        let mut current = self.queue();
+        self.present.store(queue.is_some(), Ordering::Release);
+        *current = queue;
     }
 
     /// Puts a delivery into the receiver's queue.
     ///
     /// Errors: the queue is full, or there is no receiver
-    pub(super) fn offer(&self, bytes: Bytes, settings: &Settings) -> Result<(), Why> {
-        let line = self.line();
-        let line = line.as_ref().ok_or(Why::SubscriberGone)?;
-        let queued = line.waiting.take(bytes, settings).ok_or(Why::SlowSubscriber)?;
-        line.frames.try_send(queued).map_err(|error| match error {
-            TrySendError::Full(_) => Why::SlowSubscriber,
-            TrySendError::Closed(_) => Why::SubscriberGone,
+    pub(super) fn push(&self, bytes: Bytes, settings: &Settings) -> Result<(), FailureReason> {
+        let queue = self.queue();
+        let queue = queue.as_ref().ok_or(FailureReason::SubscriberGone)?;
+        let queued =
+            queue.queue_use.reserve(bytes, settings).ok_or(FailureReason::SlowSubscriber)?;
+        queue.frames.try_send(queued).map_err(|error| match error {
+            TrySendError::Full(_) => FailureReason::SlowSubscriber,
+            TrySendError::Closed(_) => FailureReason::SubscriberGone,
         })
     }
 
     /// Whether its receiver has not yet taken all that is in its queue.
     pub(super) fn is_behind(&self) -> bool {
-        self.line().as_ref().is_some_and(|line| line.waiting.own.load(Ordering::Relaxed) > 0)
+        self.queue().as_ref().is_some_and(|queue| queue.queue_use.own.load(Ordering::Relaxed) > 0)
     }
 
-    /// Ends it: its receiver gets what is in its queue and is told that there is no more; what is
-    /// stored for it is dropped.
-    pub(super) fn end(&self, room: &Room) {
-        let mut places = room.places_mut();
-        places.remove(self);
-        self.part(room);
-        if let (Some(outbox), Some(stored)) = (&room.outbox, &self.stored) {
+    /// Ends it: the receiver gets what is in its queue and then the end; stored deliveries are
+    /// dropped.
+    pub(super) fn end(&self, state: &BusState) {
+        let mut subscriptions = state.subscriptions_mut();
+        subscriptions.remove(self);
+        self.part(state);
+        if let (Some(outbox), Some(stored)) = (&state.outbox, &self.stored) {
             outbox.forget(stored);
         }
     }
 
-    /// Its receiver leaves: a subscription of which something is stored keeps its place.
-    fn leave(&self, room: &Room) {
-        let mut places = room.places_mut();
+    /// The receiver disconnects: a subscription with an outbox remains.
+    fn disconnect(&self, state: &BusState) {
+        let mut subscriptions = state.subscriptions_mut();
         if self.stored.is_none() {
-            places.remove(self);
+            subscriptions.remove(self);
         }
-        self.part(room);
+        self.part(state);
     }
 
-    fn part(&self, room: &Room) {
+    fn part(&self, state: &BusState) {
         if self.is_present() {
             self.connect(None);
-            room.counts.subscriptions.add(-1);
+            state.counts.subscriptions.add(-1);
         }
     }
 
     /// One that the outbox knows, its receiver away.
-    pub(super) fn away(room: &Room, known: &Known, pattern: Pattern) -> Arc<Self> {
+    pub(super) fn away(state: &BusState, known: &Known, pattern: Pattern) -> Arc<Self> {
         Arc::new(Self {
-            key: room.key(),
+            key: state.key(),
             namespace: known.namespace.as_str().into(),
             pattern,
             name: Some(known.name.as_str().into()),
             stored: Some(known.key()),
             present: AtomicBool::new(false),
-            line: Mutex::new(None),
+            queue: Mutex::new(None),
         })
     }
 }
 
-impl Places {
-    /// Adds a subscription; one of the same name in its namespace makes room.
-    pub(super) fn insert(&mut self, subscription: &Arc<Subscription>, room: &Room) {
+impl Subscriptions {
+    /// Adds a subscription; it replaces one of the same name in its namespace.
+    pub(super) fn insert(&mut self, subscription: &Arc<Subscription>, state: &BusState) {
         if let Some(name) = &subscription.name {
-            let place = (Arc::clone(&subscription.namespace), Arc::clone(name));
-            if let Some(former) = self.named.insert(place, Arc::clone(subscription)) {
+            let key = (Arc::clone(&subscription.namespace), Arc::clone(name));
+            if let Some(former) = self.named.insert(key, Arc::clone(subscription)) {
                 self.remove(&former);
-                former.part(room);
+                former.part(state);
             }
         }
         let own = Arc::clone(subscription);
@@ -164,9 +165,9 @@ impl Places {
     fn remove(&mut self, subscription: &Subscription) {
         self.table.remove(&subscription.namespace, &subscription.pattern, subscription.key);
         if let Some(name) = &subscription.name {
-            let place = (Arc::clone(&subscription.namespace), Arc::clone(name));
-            if self.named.get(&place).is_some_and(|there| there.key == subscription.key) {
-                self.named.remove(&place);
+            let key = (Arc::clone(&subscription.namespace), Arc::clone(name));
+            if self.named.get(&key).is_some_and(|there| there.key == subscription.key) {
+                self.named.remove(&key);
             }
         }
     }
@@ -175,50 +176,50 @@ impl Places {
 /// A receiver's end: deliveries come out, acknowledgements go in. Dropped, it leaves.
 #[derive(Debug)]
 pub struct Listener {
-    room: Arc<Room>,
+    state: Arc<BusState>,
     subscription: Arc<Subscription>,
-    frames: mpsc::Receiver<Queued>,
+    frames: mpsc::Receiver<QueuedDelivery>,
 }
 
 impl Listener {
-    pub(super) fn enter(
-        room: &Arc<Room>,
+    pub(super) fn subscribe_as(
+        state: &Arc<BusState>,
         namespace: &str,
         pattern: Pattern,
         name: Option<&str>,
     ) -> Self {
-        let (sender, frames) = mpsc::channel(room.settings.queue_frames.max(1));
-        let waiting = Waiting { all: Arc::clone(&room.queued), ..Waiting::default() };
-        let line = Line { frames: sender, waiting: Arc::new(waiting) };
+        let (sender, frames) = mpsc::channel(state.settings.queue_frames.max(1));
+        let queue_use = QueueUse { all: Arc::clone(&state.queued), ..QueueUse::default() };
+        let queue = QueueSender { frames: sender, queue_use: Arc::new(queue_use) };
         let known = name.map(|name| Known {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             pattern: pattern.to_string(),
         });
         let room_for = |known: &Known| {
-            room.outbox.as_ref().is_some_and(|outbox| outbox.has_room(&known.key()))
+            state.outbox.as_ref().is_some_and(|outbox| outbox.has_room(&known.key()))
         };
         let known = known.filter(room_for);
         let subscription = Arc::new(Subscription {
-            key: room.key(),
+            key: state.key(),
             namespace: namespace.into(),
             pattern,
             name: name.map(Into::into),
             stored: known.as_ref().map(Known::key),
             present: AtomicBool::new(false),
-            line: Mutex::new(None),
+            queue: Mutex::new(None),
         });
-        subscription.connect(Some(line));
-        let mut places = room.places_mut();
-        places.insert(&subscription, room);
+        subscription.connect(Some(queue));
+        let mut subscriptions = state.subscriptions_mut();
+        subscriptions.insert(&subscription, state);
         if let (Some(outbox), Some(stored), Some(known)) =
-            (&room.outbox, &subscription.stored, &known)
+            (&state.outbox, &subscription.stored, &known)
         {
             outbox.welcome(stored, known);
         }
-        drop(places);
-        room.counts.subscriptions.add(1);
-        Self { room: Arc::clone(room), subscription, frames }
+        drop(subscriptions);
+        state.counts.subscriptions.add(1);
+        Self { state: Arc::clone(state), subscription, frames }
     }
 
     /// The next delivery, in the form of [`crate::message`]; `None` when the subscription has ended.
@@ -226,7 +227,7 @@ impl Listener {
     pub async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             queued = self.frames.recv() => Some(queued?.bytes.clone()),
-            bytes = due(&self.room, &self.subscription) => Some(bytes),
+            bytes = due(&self.state, &self.subscription) => Some(bytes),
         }
     }
 
@@ -237,47 +238,47 @@ impl Listener {
 
     /// Says that deliveries have arrived; how many of them were under way to this receiver.
     pub fn acknowledge(&self, words: &Acknowledgement) -> usize {
-        self.ear().acknowledge(words)
+        self.ack_reader().acknowledge(words)
     }
 
     /// Resolves once the system stops and no multicast waits for acknowledgements any more.
     pub(super) fn stopped(&self) -> impl Future<Output = ()> + use<> {
-        let room = Arc::clone(&self.room);
+        let state = Arc::clone(&self.state);
         async move {
-            room.stop.clone().pulled().await;
-            room.ledger.emptied().await;
+            state.stop.clone().pulled().await;
+            state.tracker.until_empty().await;
         }
     }
 
     /// Takes acknowledgements while another part waits for deliveries.
-    pub(super) fn ear(&self) -> Ear {
-        Ear { room: Arc::clone(&self.room), subscription: Arc::clone(&self.subscription) }
+    pub(super) fn ack_reader(&self) -> AckReader {
+        AckReader { state: Arc::clone(&self.state), subscription: Arc::clone(&self.subscription) }
     }
 }
 
-/// Hears a receiver's acknowledgements.
+/// Takes a receiver's acknowledgements.
 #[derive(Debug)]
-pub(super) struct Ear {
-    room: Arc<Room>,
+pub(super) struct AckReader {
+    state: Arc<BusState>,
     subscription: Arc<Subscription>,
 }
 
-impl Ear {
+impl AckReader {
     pub(super) fn acknowledge(&self, words: &Acknowledgement) -> usize {
-        let from = Speaker::Subscription(self.subscription.key);
-        self.room.acknowledge(&words.ack, from, self.subscription.stored.as_deref())
+        let from = AckSource::Subscription(self.subscription.key);
+        self.state.acknowledge(&words.ack, from, self.subscription.stored.as_deref())
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.subscription.leave(&self.room);
+        self.subscription.disconnect(&self.state);
     }
 }
 
 /// What waits for a receiver that is there, as it becomes due.
-async fn due(room: &Room, subscription: &Subscription) -> Bytes {
-    match (&room.outbox, &subscription.stored) {
+async fn due(state: &BusState, subscription: &Subscription) -> Bytes {
+    match (&state.outbox, &subscription.stored) {
         (Some(outbox), Some(stored)) if subscription.is_present() => outbox.due(stored).await,
         _ => std::future::pending().await,
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use registry::fault::Code;
+use registry::api_error::Code;
 use registry::identity::Identity;
 use registry::query::{Query, SortKey};
 use registry::store::embedded::Embedded;
@@ -11,9 +11,9 @@ use registry::store::{Expired, Registration, Store};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::asking::*;
-use crate::place::Place;
+use crate::requests::*;
 use crate::server::Server;
+use crate::temp_folder::TempFolder;
 
 /// One test of each name for each kind of store.
 macro_rules! conduct {
@@ -29,8 +29,8 @@ macro_rules! conduct {
             use super::*;
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                let place = Place::new(stringify!($name));
-                super::$name(Arc::new(Embedded::durable(&place.path("file")).unwrap())).await;
+                let temp_folder = TempFolder::new(stringify!($name));
+                super::$name(Arc::new(Embedded::durable(&temp_folder.path("file")).unwrap())).await;
             })*
         }
         mod redis {
@@ -79,8 +79,8 @@ async fn a_name_is_taken_unless_it_is_replaced(store: Arc<impl Store>) {
     let first = Registration { ttl_ms: Some(60_000), ..with("ada", &json!({"n": 1})) };
     let first = store.register(HERE, first).await.unwrap();
     let second = with("ada", &json!({"m": 2}));
-    let fault = store.register(HERE, second.clone()).await.unwrap_err();
-    assert_eq!((fault.code, fault.at.as_deref()), (Code::AlreadyExists, Some("/identity")));
+    let error = store.register(HERE, second.clone()).await.unwrap_err();
+    assert_eq!((error.code, error.at.as_deref()), (Code::AlreadyExists, Some("/identity")));
     assert_eq!(store.get(HERE, "ada").await.unwrap(), Some(first));
     // Replaced whole: the metadata, and the end that there is none of any more.
     let replaced = store.register(HERE, Registration { replace: true, ..second }).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_name_is_taken_unless_it_is_replaced(store: Arc<impl Store>) {
     store.register(HERE, Registration { replace: true, ..somebody("bob") }).await.unwrap();
     until_expired(&*store, &brief).await;
     assert_eq!(store.expire(store.now()).await.unwrap(), []);
-    assert_eq!(everybody(&*store, HERE).await, ["ada", "bob"].map(Arc::<str>::from));
+    assert_eq!(all_identities(&*store, HERE).await, ["ada", "bob"].map(Arc::<str>::from));
 }
 
 /// Time passes: that is what is tested, and it is asked for, not guessed.
@@ -108,7 +108,7 @@ async fn who_has_expired_does_not_stand_in_the_way(store: Arc<impl Store>) {
     let again = store.register(HERE, full("ada")).await.unwrap();
     until_expired(&*store, &again).await;
     store.register(HERE, Registration { ttl_ms: None, ..full("bob") }).await.unwrap();
-    assert_eq!(everybody(&*store, HERE).await, ["bob"].map(Arc::<str>::from));
+    assert_eq!(all_identities(&*store, HERE).await, ["bob"].map(Arc::<str>::from));
     assert!(!store.unregister(HERE, "ada").await.unwrap());
     let gone = Expired { namespace: HERE.into(), name: "ada".into() };
     assert_eq!(store.expire(store.now()).await.unwrap(), [gone]);
@@ -129,7 +129,7 @@ async fn times_seen_alive(store: &impl Store, ttl: u64) -> usize {
     let mut seen = 0;
     loop {
         let before = store.now();
-        let found = everybody(store, HERE).await.len();
+        let found = all_identities(store, HERE).await.len();
         let is_there = is_there(store, "ada").await;
         let after = store.now();
         // Whatever is seen is true at some instant between the two.
@@ -160,7 +160,7 @@ async fn expiry_tells_each_name_once(store: Arc<impl Store>) {
     assert_eq!(gone, due);
     assert_eq!(store.expire(store.now()).await.unwrap(), []);
     for namespace in ["a", "b", "c"] {
-        assert_eq!(everybody(&*store, namespace).await.len(), 20);
+        assert_eq!(all_identities(&*store, namespace).await.len(), 20);
     }
 }
 
@@ -175,8 +175,8 @@ async fn a_quota_holds_among_many_at_once(store: Arc<impl Store>) {
     let admitted = results.iter().filter(|result| result.is_ok()).count();
     let refused = |code| code == Code::QuotaExceeded;
     assert_eq!(admitted, 50);
-    assert!(results.into_iter().filter(Result::is_err).all(|fault| refused(code(fault))));
-    let there = everybody(&*store, HERE).await;
+    assert!(results.into_iter().filter(Result::is_err).all(|error| refused(code(error))));
+    let there = all_identities(&*store, HERE).await;
     assert_eq!(there.len(), 50);
     // Whoever is in may stay and change; whoever leaves makes room for one.
     let stay = Registration { quota: 50, replace: true, ..somebody(&there[0]) };
@@ -201,7 +201,7 @@ async fn renewals_take_no_room(store: Arc<impl Store>) {
             done.unwrap();
         }
     }
-    assert_eq!(everybody(&*store, HERE).await.len(), 41);
+    assert_eq!(all_identities(&*store, HERE).await.len(), 41);
 }
 
 async fn a_name_goes_to_one_of_many_at_once(store: Arc<impl Store>) {
@@ -213,7 +213,7 @@ async fn a_name_goes_to_one_of_many_at_once(store: Arc<impl Store>) {
     }
     let results = all.join_all().await;
     let (admitted, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    assert!(refused.into_iter().all(|fault| code(fault) == Code::AlreadyExists));
+    assert!(refused.into_iter().all(|error| code(error) == Code::AlreadyExists));
     assert_eq!(admitted.len(), 1);
     assert_eq!(store.get(HERE, "ada").await.unwrap(), admitted[0].clone().ok());
 }

@@ -4,15 +4,15 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
 
-/// A number that nobody else has: every `RandomState` has other keys.
+/// A unique number: every `RandomState` has other keys.
 pub fn number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
 /// A folder that goes with its owner.
-pub struct Folder(pub PathBuf);
+pub struct TempFolder(pub PathBuf);
 
-impl Folder {
+impl TempFolder {
     pub fn new() -> Self {
         let name = format!("registry-bus-{}-{:x}", std::process::id(), number());
         let path = std::env::temp_dir().join(name);
@@ -21,7 +21,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use filtering::{Bounds, Filter};
-use registry::fault::{Code, Fault};
+use registry::api_error::{ApiError, Code};
 use registry::query::{Page, Query};
 use registry::store::{Registration, Store, StoredSchema};
 use serde_json::{Map, Value};
@@ -46,7 +46,7 @@ pub fn names(page: &Page) -> Vec<&str> {
 }
 
 /// Everybody in a namespace, by name.
-pub async fn everybody(store: &impl Store, namespace: &str) -> Vec<Arc<str>> {
+pub async fn all_identities(store: &impl Store, namespace: &str) -> Vec<Arc<str>> {
     let mut names = store.targets(namespace, &Filter::default()).await.unwrap();
     names.sort();
     names
@@ -58,7 +58,7 @@ pub async fn is_there(store: &impl Store, name: &str) -> bool {
 }
 
 /// The code of what must be a fault.
-pub fn code<T: std::fmt::Debug>(result: Result<T, Fault>) -> Code {
+pub fn code<T: std::fmt::Debug>(result: Result<T, ApiError>) -> Code {
     result.unwrap_err().code
 }
 

@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use serving::http::{Answer, Body, Seat};
 
 use super::{Embedded, Listener, Settings, events, socket};
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::identity;
 use crate::subscription::Pattern;
 
@@ -33,13 +33,13 @@ impl Embedded {
         pattern: Pattern,
         name: Option<&str>,
         mut request: Request<Bytes>,
-    ) -> Result<Answer, Fault> {
-        let form = check(name, &request)?;
+    ) -> Result<Answer, ApiError> {
+        let transport = check(name, &request)?;
         let listener = self.listen(namespace, pattern, name);
-        let settings = self.room.settings.clone();
-        let (upgrade, accept) = match form {
-            Form::Events => return Ok(stream(listener, settings)),
-            Form::WebSocket { accept } => (hyper::upgrade::on(&mut request), accept),
+        let settings = self.state.settings.clone();
+        let (upgrade, accept) = match transport {
+            Transport::Events => return Ok(stream(listener, settings)),
+            Transport::WebSocket { accept } => (hyper::upgrade::on(&mut request), accept),
         };
         let seat = request.extensions_mut().remove::<Seat>();
         tokio::spawn(async move {
@@ -53,7 +53,7 @@ impl Embedded {
 }
 
 /// What a receiver asks for.
-pub(crate) enum Form {
+pub(crate) enum Transport {
     Events,
     WebSocket { accept: String },
 }
@@ -61,16 +61,16 @@ pub(crate) enum Form {
 /// What a request asks for, if this bus has it.
 ///
 /// Errors: as [`Embedded::subscribe`]
-pub(crate) fn check(name: Option<&str>, request: &Request<Bytes>) -> Result<Form, Fault> {
+pub(crate) fn check(name: Option<&str>, request: &Request<Bytes>) -> Result<Transport, ApiError> {
     name.map_or(Ok(()), identity::check_name)?;
     if request.extensions().get::<OnUpgrade>().is_some() {
-        return handshake(request).map(|accept| Form::WebSocket { accept });
+        return handshake(request).map(|accept| Transport::WebSocket { accept });
     }
     if wants_events(request) {
-        return Ok(Form::Events);
+        return Ok(Transport::Events);
     }
-    let what = "a subscription is a WebSocket or asks for text/event-stream";
-    Err(Fault::new(Code::InvalidRequest, what))
+    let what = "subscribe by WebSocket, or with `accept: text/event-stream`";
+    Err(ApiError::new(Code::InvalidRequest, what))
 }
 
 fn stream(listener: Listener, settings: Settings) -> Answer {
@@ -83,18 +83,20 @@ fn stream(listener: Listener, settings: Settings) -> Answer {
     answer
 }
 
-/// The answer to a client's key, if its wish is a WebSocket of today's version.
-fn handshake(request: &Request<Bytes>) -> Result<String, Fault> {
+/// The answer to a client's key, if it asks for a WebSocket of version 13.
+fn handshake(request: &Request<Bytes>) -> Result<String, ApiError> {
     let header =
         |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let refuse = |what: &str| Err(Fault::new(Code::InvalidRequest, what));
+    let refuse = |what: &str| Err(ApiError::new(Code::InvalidRequest, what));
     if !header(UPGRADE).is_some_and(|to| to.eq_ignore_ascii_case("websocket")) {
-        return refuse("the only other protocol here is websocket");
+        return refuse("the only supported upgrade is websocket");
     }
     if header(SEC_WEBSOCKET_VERSION) != Some("13") {
-        return refuse("sec-websocket-version has to be 13");
+        return refuse("sec-websocket-version must be 13");
     }
-    let Some(key) = header(SEC_WEBSOCKET_KEY) else { return refuse("no sec-websocket-key") };
+    let Some(key) = header(SEC_WEBSOCKET_KEY) else {
+        return refuse("the header sec-websocket-key is missing");
+    };
     let digest = sha1_smol::Sha1::from(format!("{key}{WEBSOCKET}")).digest();
     Ok(STANDARD.encode(digest.bytes()))
 }

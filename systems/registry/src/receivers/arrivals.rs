@@ -1,12 +1,12 @@
 //! What arrived, counted where it arrived: each recipient of each message once.
 //!
-//! A delivery that comes again under its id is dropped, as whoever must not act twice does, and
-//! counted as such; a duplicate is a message that reaches its recipient under another id.
+//! A delivery id that arrives again is dropped and counted as redelivered; a duplicate is a message
+//! that reaches its recipient under another id.
 //!
-//! A message is known by its place in the schedule and the instant at which it was sent, since
-//! places begin anew after a warm-up; a recipient by namespace and name. Memory is one bit for
-//! each recipient of each message, up to [`MOST_WORDS`]; beyond it the oldest messages are
-//! forgotten, which is counted: a duplicate of one of those would count as received.
+//! A message is known by its schedule index and the instant of sending, since indexes begin anew
+//! after a warm-up; a recipient by namespace and name. Memory is one bit for each recipient of each
+//! message, up to [`MOST_WORDS`]; beyond it the oldest messages are forgotten and counted, and a
+//! duplicate of one of them counts as received.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -28,17 +28,17 @@ pub const COUNTS: [&str; 6] =
     ["deliveries", "redelivered", "recipients", "messages", "out_of_order", "forgotten_messages"];
 
 /// Place in the schedule and instant of sending.
-type Sending = (u64, u64);
+type SendStamp = (u64, u64);
 
 /// The account of one receiver process.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct Arrivals {
     most_words: usize,
     trial: Option<u32>,
     recipients: HashMap<String, HashMap<String, usize>>,
-    seats: usize,
-    messages: HashMap<Sending, Vec<u64>>,
-    order: VecDeque<Sending>,
+    known_recipients: usize,
+    messages: HashMap<SendStamp, Vec<u64>>,
+    order: VecDeque<SendStamp>,
     words: usize,
     ids: HashSet<Arc<str>>,
     id_order: VecDeque<Arc<str>>,
@@ -59,24 +59,24 @@ struct Counts {
 
 /// What one connection saw last, to tell order.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Last {
+pub struct LastSeen {
     sent_at: u64,
 }
 
-impl Default for Ledger {
+impl Default for Arrivals {
     fn default() -> Self {
         Self::bounded(MOST_WORDS)
     }
 }
 
-impl Ledger {
+impl Arrivals {
     /// An empty account that keeps so many words of 64 recipients.
     pub fn bounded(most_words: usize) -> Self {
         Self {
             most_words,
             trial: None,
             recipients: HashMap::new(),
-            seats: 0,
+            known_recipients: 0,
             messages: HashMap::new(),
             order: VecDeque::new(),
             words: 0,
@@ -88,7 +88,13 @@ impl Ledger {
     }
 
     /// Counts one delivery that arrived at an instant of CLOCK_MONOTONIC, in nanoseconds.
-    pub fn take(&mut self, last: &mut Last, header: &Header<'_>, payload: &[u8], now_ns: u64) {
+    pub fn record(
+        &mut self,
+        last: &mut LastSeen,
+        header: &Header<'_>,
+        payload: &[u8],
+        now_ns: u64,
+    ) {
         self.counts.deliveries += 1;
         if header.ack.is_some() && !self.is_new(header.delivery) {
             self.counts.redelivered += 1;
@@ -104,8 +110,8 @@ impl Ledger {
         last.sent_at = last.sent_at.max(nonce.sent_at);
         let before = self.counts.received;
         for name in &header.to {
-            let seat = self.seat(header.namespace, name);
-            self.mark((nonce.index, nonce.sent_at), seat);
+            let recipient = self.recipient(header.namespace, name);
+            self.mark((nonce.index, nonce.sent_at), recipient);
         }
         self.times.record_many(now_ns.saturating_sub(nonce.sent_at), self.counts.received - before);
         self.forget();
@@ -115,7 +121,8 @@ impl Ledger {
     pub fn observed(&self) -> Observed {
         let Counts { received, duplicates, unexpected, deliveries, .. } = self.counts;
         let Counts { redelivered, out_of_order, forgotten, .. } = self.counts;
-        let (recipients, messages) = (self.seats as u64, self.order.len() as u64 + forgotten);
+        let (recipients, messages) =
+            (self.known_recipients as u64, self.order.len() as u64 + forgotten);
         let values = [deliveries, redelivered, recipients, messages, out_of_order, forgotten];
         let details = COUNTS.iter().zip(values);
         let detail: Map<String, Value> =
@@ -140,26 +147,26 @@ impl Ledger {
         true
     }
 
-    fn seat(&mut self, namespace: &str, name: &str) -> usize {
+    fn recipient(&mut self, namespace: &str, name: &str) -> usize {
         if !self.recipients.contains_key(namespace) {
             self.recipients.insert(namespace.to_owned(), HashMap::new());
         }
         let names = self.recipients.get_mut(namespace).expect("it was put there");
-        if let Some(seat) = names.get(name) {
-            return *seat;
+        if let Some(recipient) = names.get(name) {
+            return *recipient;
         }
-        let seat = self.seats;
-        names.insert(name.to_owned(), seat);
-        self.seats += 1;
-        seat
+        let recipient = self.known_recipients;
+        names.insert(name.to_owned(), recipient);
+        self.known_recipients += 1;
+        recipient
     }
 
-    fn mark(&mut self, message: Sending, seat: usize) {
+    fn mark(&mut self, message: SendStamp, recipient: usize) {
         let bits = self.messages.entry(message).or_insert_with(|| {
             self.order.push_back(message);
             Vec::new()
         });
-        let (word, bit) = (seat / 64, 1 << (seat % 64));
+        let (word, bit) = (recipient / 64, 1 << (recipient % 64));
         if bits.len() <= word {
             self.words += word + 1 - bits.len();
             bits.resize(word + 1, 0_u64);
@@ -204,12 +211,12 @@ mod tests {
 
     #[test]
     fn each_recipient_of_each_message_counts_once() {
-        let (mut ledger, mut last) = (Ledger::default(), Last::default());
-        ledger.take(&mut last, &header("n", &["a", "b"]), &mark(1, 0, 100), 1_100);
-        ledger.take(&mut last, &header("n", &["b", "c"]), &mark(1, 0, 100), 2_100);
-        ledger.take(&mut last, &header("other", &["a"]), &mark(1, 0, 100), 3_100);
-        ledger.take(&mut last, &header("n", &["a"]), &mark(1, 5, 50), 4_050);
-        let observed = ledger.observed();
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
+        arrivals.record(&mut last, &header("n", &["a", "b"]), &mark(1, 0, 100), 1_100);
+        arrivals.record(&mut last, &header("n", &["b", "c"]), &mark(1, 0, 100), 2_100);
+        arrivals.record(&mut last, &header("other", &["a"]), &mark(1, 0, 100), 3_100);
+        arrivals.record(&mut last, &header("n", &["a"]), &mark(1, 5, 50), 4_050);
+        let observed = arrivals.observed();
         assert_eq!((observed.received, observed.duplicates, observed.unexpected), (5, 1, 0));
         assert_eq!(observed.detail["recipients"], 4);
         assert_eq!(observed.detail["messages"], 2);
@@ -218,12 +225,12 @@ mod tests {
 
     #[test]
     fn a_delivery_that_comes_again_under_its_id_is_dropped_and_counted() {
-        let (mut ledger, mut last) = (Ledger::default(), Last::default());
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
         let wanted = |delivery| Header { delivery, ack: Some(""), ..header("n", &["a", "b"]) };
         for delivery in ["c-1", "c-1", "c-2"] {
-            ledger.take(&mut last, &wanted(delivery), &mark(1, 0, 100), 1_100);
+            arrivals.record(&mut last, &wanted(delivery), &mark(1, 0, 100), 1_100);
         }
-        let observed = ledger.observed();
+        let observed = arrivals.observed();
         assert_eq!((observed.received, observed.duplicates), (2, 2));
         assert_eq!(
             (&observed.detail["redelivered"], &observed.detail["deliveries"]),
@@ -233,32 +240,32 @@ mod tests {
 
     #[test]
     fn a_place_in_the_schedule_that_is_sent_again_is_another_message() {
-        let (mut ledger, mut last) = (Ledger::default(), Last::default());
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
         for sent_at in [100, 900, 900] {
-            ledger.take(&mut last, &header("n", &["a"]), &mark(1, 0, sent_at), 1_100);
+            arrivals.record(&mut last, &header("n", &["a"]), &mark(1, 0, sent_at), 1_100);
         }
-        let observed = ledger.observed();
+        let observed = arrivals.observed();
         assert_eq!((observed.received, observed.duplicates), (2, 1));
         assert_eq!(observed.detail["messages"], 2);
     }
 
     #[test]
     fn strangers_are_counted_apart() {
-        let (mut ledger, mut last) = (Ledger::default(), Last::default());
-        ledger.take(&mut last, &header("n", &["a", "b"]), b"hello", 5);
-        ledger.take(&mut last, &header("n", &["a"]), &mark(3, 0, 1), 5);
-        ledger.take(&mut last, &header("n", &["a"]), &mark(2, 0, 1), 5);
-        let observed = ledger.observed();
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
+        arrivals.record(&mut last, &header("n", &["a", "b"]), b"hello", 5);
+        arrivals.record(&mut last, &header("n", &["a"]), &mark(3, 0, 1), 5);
+        arrivals.record(&mut last, &header("n", &["a"]), &mark(2, 0, 1), 5);
+        let observed = arrivals.observed();
         assert_eq!((observed.received, observed.unexpected), (1, 3));
     }
 
     #[test]
     fn the_oldest_messages_are_forgotten_and_that_is_told() {
-        let (mut ledger, mut last) = (Ledger::bounded(2), Last::default());
+        let (mut arrivals, mut last) = (Arrivals::bounded(2), LastSeen::default());
         for index in 0..3 {
-            ledger.take(&mut last, &header("n", &["a"]), &mark(1, index, 1), 5);
+            arrivals.record(&mut last, &header("n", &["a"]), &mark(1, index, 1), 5);
         }
-        let observed = ledger.observed();
+        let observed = arrivals.observed();
         assert_eq!(observed.received, 3);
         assert_eq!(observed.detail["messages"], 3);
         assert_eq!(observed.detail["forgotten_messages"], 1);

@@ -11,7 +11,7 @@ use serving::options::Options;
 use serving::stop::{Stop, Stopper};
 
 /// A registry on a thread, on a port of the kernel's choice; stopped when dropped.
-pub struct House {
+pub struct TestRegistry {
     address: String,
     /// What is in force, as its ready line says.
     pub effective: Value,
@@ -35,7 +35,7 @@ impl Answer {
     }
 }
 
-impl House {
+impl TestRegistry {
     pub fn with(settings: &[(&str, &str)]) -> Self {
         let options = settings
             .iter()
@@ -98,7 +98,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestRegistry {
     fn drop(&mut self) {
         drop(self.stopper.take());
         let ended = self.thread.take().map(JoinHandle::join);

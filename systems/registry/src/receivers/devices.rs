@@ -15,9 +15,9 @@ use tokio::net::TcpStream;
 /// Connections over which they register at a time.
 const ABREAST: usize = 8;
 
-/// Whom to register where.
+/// The identities to register, and where.
 #[derive(Debug, Clone)]
-pub(super) struct Roll {
+pub(super) struct DeviceRegistration {
     /// The registry: host and port.
     pub registry: String,
     /// Opens the namespace.
@@ -27,7 +27,7 @@ pub(super) struct Roll {
     pub identities: u64,
 }
 
-impl Roll {
+impl DeviceRegistration {
     /// Registers all of them.
     ///
     /// Errors: a sentence with the first refusal
@@ -44,14 +44,16 @@ impl Roll {
     }
 
     async fn lane(self, lane: u64) -> Result<(), String> {
-        let told = |error: &dyn std::fmt::Display| format!("http://{}: {error}", self.registry);
-        let stream = TcpStream::connect(&self.registry).await.map_err(|error| told(&error))?;
-        stream.set_nodelay(true).map_err(|error| told(&error))?;
+        let socket_error =
+            |error: &dyn std::fmt::Display| format!("http://{}: {error}", self.registry);
+        let stream =
+            TcpStream::connect(&self.registry).await.map_err(|error| socket_error(&error))?;
+        stream.set_nodelay(true).map_err(|error| socket_error(&error))?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| told(&error))?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| socket_error(&error))?;
         let connection = tokio::spawn(connection);
         for number in (lane..self.identities).step_by(ABREAST) {
-            self.register(&mut sender, number).await.map_err(|reason| told(&reason))?;
+            self.register(&mut sender, number).await.map_err(|reason| socket_error(&reason))?;
         }
         connection.abort();
         Ok(())
@@ -82,7 +84,7 @@ impl Roll {
         if status == StatusCode::OK {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-        Err(format!("device-{number} cannot register: {status}: {said}"))
+        let presence_subject = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        Err(format!("device-{number} cannot register: {status}: {presence_subject}"))
     }
 }

@@ -1,17 +1,17 @@
-//! All that is wrong with a document, told in one fault.
+//! All errors of a document in one API error.
 
 use std::fmt::Write;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
-/// So many are told beside the first.
+/// How many errors are listed beside the first.
 const TOLD: usize = 9;
 
 /// What is wrong, each with its place.
 #[derive(Debug, Default)]
-pub struct Faults(Vec<(String, String)>);
+pub struct SchemaErrors(Vec<(String, String)>);
 
-impl Faults {
+impl SchemaErrors {
     /// One more.
     pub fn add(&mut self, at: &str, message: impl Into<String>) {
         self.0.push((at.to_owned(), message.into()));
@@ -22,10 +22,10 @@ impl Faults {
         self.0.extend(other.0);
     }
 
-    /// The first as the fault, the others within its message.
+    /// The first error with the others in its message.
     ///
     /// Errors: with the code, if there is anything
-    pub fn result(self, code: Code) -> Result<(), Fault> {
+    pub fn result(self, code: Code) -> Result<(), ApiError> {
         let mut all = self.0.into_iter();
         let Some((at, mut message)) = all.next() else {
             return Ok(());
@@ -37,6 +37,6 @@ impl Faults {
             0 => {}
             more => write!(message, "; and {more} more").expect("a string takes all"),
         }
-        Err(Fault::new(code, message).at(at))
+        Err(ApiError::new(code, message).at(at))
     }
 }

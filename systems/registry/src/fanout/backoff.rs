@@ -7,12 +7,12 @@ use std::time::Duration;
 /// Doubles from `first` to `longest`; each pause is cut at random by up to a quarter, so that those
 /// who failed together do not come back together.
 #[derive(Debug, Clone)]
-pub struct Pause {
+pub struct Backoff {
     next: Duration,
     longest: Duration,
 }
 
-impl Pause {
+impl Backoff {
     /// Pauses that begin with `first`.
     pub fn new(first: Duration, longest: Duration) -> Self {
         Self { next: first, longest }
@@ -22,7 +22,7 @@ impl Pause {
     pub fn draw(&mut self) -> Duration {
         let pause = self.next;
         self.next = (pause * 2).min(self.longest);
-        // Every RandomState has other keys: enough to keep attempts apart, and nothing to carry.
+        // Every RandomState has other keys: random enough, and without state.
         let random = RandomState::new().build_hasher().finish();
         pause - pause.mul_f64(random as f64 / u64::MAX as f64 / 4.0)
     }
@@ -36,7 +36,7 @@ mod tests {
     fn pauses_grow_up_to_the_longest_and_differ() {
         let (first, longest) = (Duration::from_millis(100), Duration::from_millis(400));
         let pauses = || {
-            let mut pause = Pause::new(first, longest);
+            let mut pause = Backoff::new(first, longest);
             [(); 4].map(|()| pause.draw())
         };
         let all: Vec<_> = (0..50).map(|_| pauses()).collect();

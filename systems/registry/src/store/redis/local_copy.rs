@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::link::{Link, Live, PATIENCE};
+use super::connection::{LiveConnection, PATIENCE, RedisConnection};
 use super::scripts::{Keys, Scripts};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::identity::{Identity, Millis};
 use crate::store::StoredSchema;
 use crate::store::view::View;
@@ -34,7 +34,7 @@ pub(super) struct Contents {
 
 /// What the copy has been doing, for metrics.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct CopyCounts {
     pub(super) questions: AtomicU64,
     pub(super) entries: AtomicU64,
     pub(super) reloads: AtomicU64,
@@ -46,47 +46,55 @@ pub(super) struct Account {
 
 /// The instant by the clock of Redis at which the copy was complete; `None` if there is no such
 /// namespace.
-type Answer = Result<Option<Millis>, Fault>;
+type CompleteAt = Result<Option<Millis>, ApiError>;
 
-/// A copy that anybody may ask for.
+/// A local copy; clones share it.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(super) struct LocalCopy {
     contents: Arc<RwLock<Contents>>,
-    pub(super) account: Arc<Account>,
-    questions: mpsc::UnboundedSender<oneshot::Sender<Answer>>,
+    pub(super) counts: Arc<CopyCounts>,
+    questions: mpsc::UnboundedSender<oneshot::Sender<CompleteAt>>,
 }
 
-impl Copy {
+impl LocalCopy {
     /// Begins to follow a namespace; nothing is read before it is asked for.
-    pub(super) fn follow(namespace: &str, link: Arc<Link>, scripts: Arc<Scripts>) -> Self {
+    pub(super) fn follow(
+        namespace: &str,
+        connection: Arc<RedisConnection>,
+        scripts: Arc<Scripts>,
+    ) -> Self {
         let (questions, asked) = mpsc::unbounded_channel();
         let contents = Arc::new(RwLock::new(Contents::default()));
-        let account = Arc::new(Account::default());
+        let counts = Arc::new(CopyCounts::default());
         let follower = Follower {
             keys: Keys::of(namespace),
-            link,
+            connection,
             scripts,
             contents: contents.clone(),
-            account: account.clone(),
+            counts: counts.clone(),
             at: Position::default(),
         };
         tokio::spawn(follower.serve(asked));
-        Self { contents, account, questions }
+        Self { contents, counts, questions }
     }
 
-    /// Sees to it that whatever was acknowledged before is in, and tells the time.
+    /// Waits until all earlier acknowledged changes are in the copy, and returns the time.
     ///
     /// Errors: `UNAVAILABLE`, at the latest after twice [`PATIENCE`]
-    pub(super) async fn fresh(&self) -> Answer {
+    pub(super) async fn fresh(&self) -> CompleteAt {
         let waiting = tokio::time::timeout(2 * PATIENCE, self.ask()).await;
-        let late = || Err(Fault::unavailable("the store's copy of this namespace is not ready"));
+        let late = || {
+            Err(ApiError::unavailable(
+                "the store's copy of this namespace is not ready; retry later",
+            ))
+        };
         waiting.map_or_else(|_| late(), |answer| answer.unwrap_or_else(|_| late()))
     }
 
     /// Lets it catch up, without waiting for it.
-    pub(super) fn ask(&self) -> oneshot::Receiver<Answer> {
+    pub(super) fn ask(&self) -> oneshot::Receiver<CompleteAt> {
         let (answer, waiting) = oneshot::channel();
-        // Without a follower the sender is dropped, and so the receiver is told.
+        // Without a follower the sender is dropped, which ends the wait.
         let _ = self.questions.send(answer);
         waiting
     }
@@ -117,7 +125,7 @@ impl Default for Position {
 type Entry = (String, Vec<(String, Vec<u8>)>);
 
 /// The script `since` gives this: now, epoch, the newest entry's number, entries.
-type News = (Millis, String, u64, Vec<Entry>);
+type LogReply = (Millis, String, u64, Vec<Entry>);
 
 /// What one look at the log came to.
 enum Progress {
@@ -129,16 +137,16 @@ enum Progress {
 /// The task that keeps a copy.
 struct Follower {
     keys: Keys,
-    link: Arc<Link>,
+    connection: Arc<RedisConnection>,
     scripts: Arc<Scripts>,
     contents: Arc<RwLock<Contents>>,
-    account: Arc<Account>,
+    counts: Arc<CopyCounts>,
     at: Position,
 }
 
 impl Follower {
-    /// Answers questions, all that wait with one look, until nobody can ask any more.
-    async fn serve(mut self, mut asked: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>) {
+    /// Answers all waiting questions with one read of the log, until the last user has gone.
+    async fn serve(mut self, mut asked: mpsc::UnboundedReceiver<oneshot::Sender<CompleteAt>>) {
         while let Some(first) = asked.recv().await {
             // Only those that are here before the look begins: it may miss what they must see else.
             let mut waiting = vec![first];
@@ -147,26 +155,28 @@ impl Follower {
             }
             let answer = self.catch_up().await;
             if let Ok(Some(now)) = answer {
-                self.account.complete_at.store(now, Ordering::Relaxed);
+                self.counts.complete_at.store(now, Ordering::Relaxed);
             }
             for one in waiting {
-                // Whoever gave up waiting is not told.
+                // The waiting request may have gone.
                 let _ = one.send(answer.clone());
             }
         }
     }
 
-    async fn catch_up(&mut self) -> Answer {
-        self.account.questions.fetch_add(1, Ordering::Relaxed);
+    async fn catch_up(&mut self) -> CompleteAt {
+        self.counts.questions.fetch_add(1, Ordering::Relaxed);
         let mut reloads = 0;
         let mut is_first_look = true;
         loop {
-            let live = self.link.live()?;
-            match self.look(&live, is_first_look).await? {
+            let live = self.connection.live()?;
+            match self.read_log(&live, is_first_look).await? {
                 Progress::Complete(answer) => return Ok(answer),
                 Progress::More => is_first_look = false,
                 Progress::Torn if reloads == RELOADS => {
-                    return Err(Fault::unavailable("the store changes faster than it can be read"));
+                    return Err(ApiError::unavailable(
+                        "the store changes faster than it can be read",
+                    ));
                 }
                 Progress::Torn => {
                     reloads += 1;
@@ -177,12 +187,16 @@ impl Follower {
     }
 
     /// Reads the next entries of the log and puts them in.
-    async fn look(&mut self, live: &Live, is_first: bool) -> Result<Progress, Fault> {
+    async fn read_log(
+        &mut self,
+        live: &LiveConnection,
+        is_first: bool,
+    ) -> Result<Progress, ApiError> {
         let keys = [&*self.keys.about, &*self.keys.log];
         let (last, batch) = (self.at.entry.to_string(), BATCH.to_string());
         let arguments = [&*self.at.epoch, &*last, &*batch];
-        let (now, epoch, newest, entries): News =
-            self.link.run(live, &self.scripts.since, &keys, &arguments).await?;
+        let (now, epoch, newest, entries): LogReply =
+            self.connection.run(live, &self.scripts.since, &keys, &arguments).await?;
         if epoch.is_empty() {
             self.forget();
             return Ok(Progress::Complete(None));
@@ -192,20 +206,20 @@ impl Follower {
             return Ok(Progress::Torn);
         }
         if is_first {
-            self.account.behind.store(newest - self.at.entry, Ordering::Relaxed);
+            self.counts.behind.store(newest - self.at.entry, Ordering::Relaxed);
         }
         if newest == self.at.entry {
             return Ok(Progress::Complete(Some(now)));
         }
-        self.account.entries.fetch_add(entries.len() as u64, Ordering::Relaxed);
-        if !self.put_in(entries)? {
+        self.counts.entries.fetch_add(entries.len() as u64, Ordering::Relaxed);
+        if !self.apply_entries(entries)? {
             return Ok(Progress::Torn);
         }
         Ok(if self.at.entry >= newest { Progress::Complete(Some(now)) } else { Progress::More })
     }
 
     /// Puts entries in, as far as they follow upon one another; `false` where one is missing.
-    fn put_in(&mut self, entries: Vec<Entry>) -> Result<bool, Fault> {
+    fn apply_entries(&mut self, entries: Vec<Entry>) -> Result<bool, ApiError> {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         let before = self.at.entry;
         for (id, changes) in entries {
@@ -223,17 +237,17 @@ impl Follower {
 
     /// Reads everything anew. What changes meanwhile is in the log behind the place from which it
     /// will be followed, and putting it in twice does no harm.
-    async fn reload(&mut self, live: &Live) -> Result<(), Fault> {
-        self.account.reloads.fetch_add(1, Ordering::Relaxed);
+    async fn reload(&mut self, live: &LiveConnection) -> Result<(), ApiError> {
+        self.counts.reloads.fetch_add(1, Ordering::Relaxed);
         let keys = [&*self.keys.about, &*self.keys.schema];
         let (epoch, entry, schema): (String, u64, Vec<u8>) =
-            self.link.run(live, &self.scripts.here, &keys, &[]).await?;
+            self.connection.run(live, &self.scripts.here, &keys, &[]).await?;
         let schema: StoredSchema =
             if schema.is_empty() { StoredSchema::default() } else { read(&schema)? };
         let mut view = View::new(&schema.indexes);
         let mut cursor = 0;
         loop {
-            let (next, fields) = self.link.scan(live, &self.keys.identities, cursor).await?;
+            let (next, fields) = self.connection.scan(live, &self.keys.identities, cursor).await?;
             for (_, identity) in fields {
                 view.put(Arc::new(read(&identity)?));
             }
@@ -261,7 +275,7 @@ impl Follower {
     }
 }
 
-fn apply(contents: &mut Contents, kind: &str, value: &[u8]) -> Result<(), Fault> {
+fn apply(contents: &mut Contents, kind: &str, value: &[u8]) -> Result<(), ApiError> {
     match kind {
         "put" => contents.view.put(Arc::new(read::<Identity>(value)?)),
         "gone" => drop(contents.view.remove(&String::from_utf8_lossy(value))),
@@ -270,16 +284,16 @@ fn apply(contents: &mut Contents, kind: &str, value: &[u8]) -> Result<(), Fault>
             contents.view.reindex(&entry.indexes);
             contents.schema = entry.schema;
         }
-        _ => return Err(unreadable(&format!("an entry of the kind {kind:?}"))),
+        _ => return Err(unreadable(&format!("an entry of kind {kind:?}"))),
     }
     Ok(())
 }
 
-fn read<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Result<T, Fault> {
+fn read<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(text).map_err(|error| unreadable(&error.to_string()))
 }
 
-/// Somebody else wrote into the registry's keys.
-fn unreadable(what: &str) -> Fault {
-    Fault::unavailable(format!("the store holds what no registry wrote: {what}"))
+/// Another program wrote into the registry's keys.
+fn unreadable(what: &str) -> ApiError {
+    ApiError::unavailable(format!("the store contains data of another program: {what}"))
 }
