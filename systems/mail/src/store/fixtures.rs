@@ -41,9 +41,9 @@ pub(crate) async fn send_to<S: Store>(
 
 /// A folder of a test's own.
 #[derive(Debug)]
-pub(crate) struct Place(PathBuf);
+pub(crate) struct TempFolder(PathBuf);
 
-impl Place {
+impl TempFolder {
     pub fn new() -> Self {
         // Each test has a thread of its own.
         let name = format!("mail-{}-{:?}", std::process::id(), std::thread::current().id());
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

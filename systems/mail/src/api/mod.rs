@@ -1,4 +1,4 @@
-//! The door beside the mail: what was stored, over HTTP, for people who test code that sends mail.
+//! The HTTP API over stored messages, for people who test code that sends mail.
 //!
 //! | request | answers |
 //! |---|---|
@@ -11,9 +11,9 @@
 //!
 //! `/healthz` and `/metrics` are there as well. Errors are `{"error":…}`.
 
-mod asked;
 mod list;
-mod show;
+mod list_query;
+mod message;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,54 +27,53 @@ use serving::stop::Stop;
 use tokio::sync::Semaphore;
 
 use crate::ledger::Ledger;
-use crate::store::shelf::{Shelf, Shelved};
-use asked::Asked;
+use crate::store::retained::{RetainedMessage, RetainedMessages};
+use list_query::ListQuery;
 
-/// Messages that are taken apart or searched at a time.
+/// Messages that are parsed or searched at a time.
 const READERS: usize = 4;
 
-/// A refusal at the door.
-type Fault = (StatusCode, String);
+/// An error answer.
+type ApiError = (StatusCode, String);
 
 /// What answers requests.
 #[derive(Debug)]
-pub struct Door {
+pub struct MailApi {
     ledger: Ledger,
-    shelf: Option<Shelf>,
+    retained: Option<RetainedMessages>,
     readers: Arc<Semaphore>,
     stop: Stop,
 }
 
-impl Door {
-    /// A door to what this ledger counts and this shelf holds; who waits for a message is answered when stopped.
-    pub fn new(ledger: Ledger, shelf: Option<Shelf>, stop: Stop) -> Self {
-        Self { ledger, shelf, readers: Arc::new(Semaphore::new(READERS)), stop }
+impl MailApi {
+    /// An API over this ledger and these messages; a stop answers waiting requests.
+    pub fn new(ledger: Ledger, retained: Option<RetainedMessages>, stop: Stop) -> Self {
+        Self { ledger, retained, readers: Arc::new(Semaphore::new(READERS)), stop }
     }
 
-    async fn try_answer(&self, request: Request<Bytes>) -> Result<Answer, Fault> {
+    async fn try_answer(&self, request: Request<Bytes>) -> Result<Answer, ApiError> {
         let path = request.uri().path();
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         match (request.method(), &segments[..]) {
             (&Method::GET, ["observed"]) => {
                 Ok(http::json(StatusCode::OK, self.ledger.observed().body()))
             }
-            (&Method::GET, ["counts"]) => Ok(told(&self.counts())),
+            (&Method::GET, ["counts"]) => Ok(json(&self.counts())),
             (&Method::GET, ["messages"]) => {
-                let asked = Asked::read(request.uri().query())?;
-                self.list(asked).await
+                let query = ListQuery::read(request.uri().query())?;
+                self.list(query).await
             }
             (&Method::DELETE, ["messages"]) => {
                 if request.uri().query().is_some_and(|query| !query.is_empty()) {
-                    let all =
-                        "all messages are taken away at once, and parameters choose none of them";
+                    let all = "DELETE /messages removes all messages; remove the parameters";
                     return Err((StatusCode::BAD_REQUEST, all.to_owned()));
                 }
                 self.clear().await
             }
             (&Method::GET, ["messages", id]) => {
                 let message = self.find(id)?;
-                let shown = self.reading(move || show::whole(&message)).await?;
-                Ok(told(&shown?))
+                let shown = self.reading(move || message::whole(&message)).await?;
+                Ok(json(&shown?))
             }
             (&Method::GET, ["messages", id, "raw"]) => {
                 let message = self.find(id)?;
@@ -82,13 +81,13 @@ impl Door {
                 Ok(as_it_came(raw.map_err(|_| gone())?))
             }
             (_, ["observed" | "counts"] | ["messages", _] | ["messages", _, "raw"]) => {
-                Err((StatusCode::METHOD_NOT_ALLOWED, "asked for with GET".to_owned()))
+                Err((StatusCode::METHOD_NOT_ALLOWED, "use GET".to_owned()))
             }
             (_, ["messages"]) => {
-                Err((StatusCode::METHOD_NOT_ALLOWED, "asked for with GET or DELETE".to_owned()))
+                Err((StatusCode::METHOD_NOT_ALLOWED, "use GET or DELETE".to_owned()))
             }
             _ => {
-                let paths = "there are /messages, /messages/{id}, /messages/{id}/raw, /counts, /observed, \
+                let paths = "use /messages, /messages/{id}, /messages/{id}/raw, /counts, /observed, \
                              /healthz and /metrics";
                 Err((StatusCode::NOT_FOUND, paths.to_owned()))
             }
@@ -97,60 +96,60 @@ impl Door {
 
     fn counts(&self) -> Value {
         let mut counts = self.ledger.counts();
-        counts["kept"] = self.shelf.as_ref().map(Shelf::len).into();
+        counts["kept"] = self.retained.as_ref().map(RetainedMessages::len).into();
         counts
     }
 
-    fn shelf(&self) -> Result<&Shelf, Fault> {
-        let nothing = "this store keeps no messages; store=memory and store=maildir do";
-        self.shelf.as_ref().ok_or_else(|| (StatusCode::CONFLICT, nothing.to_owned()))
+    fn retained(&self) -> Result<&RetainedMessages, ApiError> {
+        let nothing = "this store keeps no messages; use store=memory or store=maildir";
+        self.retained.as_ref().ok_or_else(|| (StatusCode::CONFLICT, nothing.to_owned()))
     }
 
-    fn find(&self, id: &str) -> Result<Arc<Shelved>, Fault> {
-        let id = asked::unescape(id)?;
-        self.shelf()?.get(&id).ok_or_else(gone)
+    fn find(&self, id: &str) -> Result<Arc<RetainedMessage>, ApiError> {
+        let id = list_query::unescape(id)?;
+        self.retained()?.get(&id).ok_or_else(gone)
     }
 
     /// Lists what there is; where that is nothing, waits for it as long as asked.
-    async fn list(&self, asked: Asked) -> Result<Answer, Fault> {
-        let shelf = self.shelf()?.clone();
-        let until = tokio::time::Instant::now() + asked.wait;
-        let asked = Arc::new(asked);
-        let (mut arrivals, mut stop) = (shelf.arrivals(), self.stop.clone());
+    async fn list(&self, query: ListQuery) -> Result<Answer, ApiError> {
+        let retained = self.retained()?.clone();
+        let until = tokio::time::Instant::now() + query.wait;
+        let query = Arc::new(query);
+        let (mut arrivals, mut stop) = (retained.arrivals(), self.stop.clone());
         let mut seen = 0;
         loop {
             // Marked as seen before it is looked at: what comes later wakes the wait below.
             let newest = *arrivals.borrow_and_update();
-            let (looked_at, wanted) = (shelf.clone(), Arc::clone(&asked));
+            let (looked_at, wanted) = (retained.clone(), Arc::clone(&query));
             let page = self.reading(move || list::page(&looked_at, seen, &wanted)).await?;
-            if !page.messages.is_empty() || asked.wait == Duration::ZERO {
-                return Ok(told(&page));
+            if !page.messages.is_empty() || query.wait == Duration::ZERO {
+                return Ok(json(&page));
             }
             seen = newest;
             tokio::select! {
-                changed = arrivals.changed() => if changed.is_err() { return Ok(told(&page)) },
-                () = tokio::time::sleep_until(until) => return Ok(told(&page)),
-                () = stop.pulled() => return Ok(told(&page)),
+                changed = arrivals.changed() => if changed.is_err() { return Ok(json(&page)) },
+                () = tokio::time::sleep_until(until) => return Ok(json(&page)),
+                () = stop.pulled() => return Ok(json(&page)),
             }
         }
     }
 
-    async fn clear(&self) -> Result<Answer, Fault> {
-        let shelf = self.shelf()?.clone();
+    async fn clear(&self) -> Result<Answer, ApiError> {
+        let retained = self.retained()?.clone();
         let removed = self.reading(move || {
-            let messages = shelf.clear();
+            let messages = retained.clear();
             messages.iter().filter(|message| message.content.remove().is_ok()).count()
         });
-        Ok(told(&json!({ "removed": removed.await? })))
+        Ok(json(&json!({ "removed": removed.await? })))
     }
 
     /// Does what takes time or reads a file elsewhere, for a few requests at a time.
     async fn reading<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ApiError> {
         let failed = || {
-            let what = "the message cannot be taken apart; its raw form is there";
+            let what = "the message is too complex to parse; get its raw form";
             (StatusCode::INTERNAL_SERVER_ERROR, what.to_owned())
         };
         let _permit = self.readers.acquire().await.map_err(|_| failed())?;
@@ -158,7 +157,7 @@ impl Door {
     }
 }
 
-impl Handler for Door {
+impl Handler for MailApi {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         self.try_answer(request).await.unwrap_or_else(|(status, why)| refusal(status, &why))
     }
@@ -168,11 +167,11 @@ impl Handler for Door {
     }
 }
 
-fn gone() -> Fault {
-    (StatusCode::NOT_FOUND, "there is no such message, or not any more".to_owned())
+fn gone() -> ApiError {
+    (StatusCode::NOT_FOUND, "this message does not exist, or was removed".to_owned())
 }
 
-fn told(body: &impl serde::Serialize) -> Answer {
+fn json(body: &impl serde::Serialize) -> Answer {
     let json = serde_json::to_vec(body).expect("strings, numbers and JSON values always serialize");
     http::json(StatusCode::OK, json)
 }

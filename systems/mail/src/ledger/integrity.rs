@@ -1,7 +1,7 @@
 //! What a message says of itself, read as it streams by: its nonce, and whether its body is what was sent.
 //!
-//! Memory is one line of [`LONGEST`] bytes, however long header and lines are. Lines end with LF,
-//! whether or not CR stands before it; the body is everything behind the first empty line.
+//! Memory is one line of [`LONGEST`] bytes. Lines end with LF or CRLF; the body is everything after
+//! the first empty line.
 
 use serving::nonce::{self, Nonce};
 use sha2::{Digest, Sha256};
@@ -18,14 +18,14 @@ pub(super) enum Body {
     Intact,
     /// It is not, or is no digest.
     Damaged,
-    /// There is none in the header.
+    /// The header has none.
     Unchecked,
 }
 
 /// Reads one message.
 #[derive(Debug)]
-pub(super) struct Marks {
-    place: Place,
+pub(super) struct IntegrityReader {
+    place: Section,
     nonce: Option<Nonce>,
     digest: Option<Comparison>,
 }
@@ -35,22 +35,22 @@ type Comparison = (Option<[u8; 32]>, Sha256);
 
 /// The biggest part of a message is its body, where no line is kept.
 #[derive(Debug)]
-enum Place {
+enum Section {
     Header { line: [u8; LONGEST], length: usize },
     Body,
 }
 
-impl Default for Marks {
+impl Default for IntegrityReader {
     fn default() -> Self {
-        let place = Place::Header { line: [0; LONGEST], length: 0 };
+        let place = Section::Header { line: [0; LONGEST], length: 0 };
         Self { place, nonce: None, digest: None }
     }
 }
 
-impl Marks {
+impl IntegrityReader {
     /// Takes the next bytes of the message.
     pub fn read(&mut self, mut content: &[u8]) {
-        while let Place::Header { line, length } = &mut self.place {
+        while let Section::Header { line, length } = &mut self.place {
             let end = content.iter().position(|byte| *byte == b'\n');
             let piece = &content[..end.unwrap_or(content.len())];
             let kept = piece.len().min(LONGEST - *length);
@@ -61,7 +61,7 @@ impl Marks {
             let whole = &line[..*length];
             let whole = whole.strip_suffix(b"\r").unwrap_or(whole);
             if whole.is_empty() {
-                self.place = Place::Body;
+                self.place = Section::Body;
             } else {
                 field(whole, &mut self.nonce, &mut self.digest);
                 *length = 0;
@@ -117,7 +117,7 @@ mod tests {
     /// Read whole, and cut in two at every place, with the same answer.
     fn read(message: &[u8]) -> (Option<u64>, Body) {
         let say = |pieces: &[&[u8]]| {
-            let mut marks = Marks::default();
+            let mut marks = IntegrityReader::default();
             pieces.iter().for_each(|piece| marks.read(piece));
             let (nonce, body) = marks.end();
             (nonce.map(|nonce| nonce.index), body)
@@ -182,7 +182,7 @@ mod tests {
 
     /// What a message with this one line of a header comes to.
     fn whole(line: &str) -> (Option<Nonce>, Body) {
-        let mut marks = Marks::default();
+        let mut marks = IntegrityReader::default();
         marks.read(format!("{line}\r\n\r\nabc").as_bytes());
         marks.end()
     }

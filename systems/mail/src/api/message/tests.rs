@@ -5,16 +5,16 @@ use hyper::body::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::store::shelf::Content;
+use crate::store::retained::StoredContent;
 
 fn show(content: &str) -> Value {
-    let message = Shelved {
+    let message = RetainedMessage {
         number: 1,
         id: "1".into(),
         received_at: 0,
-        slip: Slip::default(),
+        summary: MessageSummary::default(),
         size: content.len() as u64,
-        content: Content::Memory(Bytes::copy_from_slice(content.as_bytes())),
+        content: StoredContent::Memory(Bytes::copy_from_slice(content.as_bytes())),
         subject: OnceLock::new(),
     };
     serde_json::to_value(whole(&message).unwrap()).unwrap()

@@ -2,29 +2,30 @@ use http_body_util::BodyExt;
 use serving::metrics::Registry;
 
 use super::*;
-use crate::ledger::Counted;
+use crate::ledger::CountedStore;
 use crate::store::discard::Discard;
+use crate::store::fixtures::{TempFolder, send_to};
 use crate::store::maildir::Maildir;
 use crate::store::memory::Memory;
-use crate::store::shelf::{Bounds, Full};
-use crate::store::specimen::{Place, send_to};
+use crate::store::retained::{RetentionLimits, WhenFull};
 
-const BOUNDS: Bounds = Bounds { messages: 2_000, bytes: 16 << 20, full: Full::Oldest };
+const BOUNDS: RetentionLimits =
+    RetentionLimits { messages: 2_000, bytes: 16 << 20, full: WhenFull::Oldest };
 
-/// A door to a store in memory.
-struct House {
-    door: Arc<Door>,
-    store: Counted<Memory>,
+/// An HTTP API over a store in memory.
+struct TestApi {
+    api: Arc<MailApi>,
+    store: CountedStore<Memory>,
     stopper: serving::stop::Stopper,
 }
 
-impl House {
+impl TestApi {
     fn new() -> Self {
         let metrics = Registry::default();
-        let (shelf, ledger) = (Shelf::new(BOUNDS, &metrics), Ledger::new(&metrics));
+        let (retained, ledger) = (RetainedMessages::new(BOUNDS, &metrics), Ledger::new(&metrics));
         let (stopper, stop) = Stop::pair();
-        let store = Counted::new(Memory::new(shelf.clone()), ledger.clone());
-        Self { door: Arc::new(Door::new(ledger, Some(shelf), stop)), store, stopper }
+        let store = CountedStore::new(Memory::new(retained.clone()), ledger.clone());
+        Self { api: Arc::new(MailApi::new(ledger, Some(retained), stop)), store, stopper }
     }
 
     async fn receive(&self, recipients: &[&str], subject: &str) -> String {
@@ -33,16 +34,16 @@ impl House {
     }
 }
 
-async fn ask(door: &Door, method: &str, path: &str) -> (u16, String) {
+async fn ask(api: &MailApi, method: &str, path: &str) -> (u16, String) {
     let request = Request::builder().method(method).uri(path).body(Bytes::new()).unwrap();
-    let answer = door.handle(request).await;
+    let answer = api.handle(request).await;
     let status = answer.status().as_u16();
     let body = answer.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 
-async fn get(door: &Door, path: &str) -> Value {
-    let (status, body) = ask(door, "GET", path).await;
+async fn get(api: &MailApi, path: &str) -> Value {
+    let (status, body) = ask(api, "GET", path).await;
     assert_eq!(status, 200, "{path}: {body}");
     serde_json::from_str(&body).unwrap()
 }
@@ -53,41 +54,41 @@ fn ids(page: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn messages_are_listed_newest_first_page_by_page() {
-    let house = House::new();
-    assert_eq!(get(&house.door, "/messages").await, json!({ "messages": [] }));
+    let house = TestApi::new();
+    assert_eq!(get(&house.api, "/messages").await, json!({ "messages": [] }));
     for number in 0..600 {
         house.receive(&["b@y"], &format!("number {number}")).await;
     }
     let mut seen = Vec::new();
     let mut path = "/messages".to_owned();
     loop {
-        let page = get(&house.door, &path).await;
+        let page = get(&house.api, &path).await;
         seen.extend(ids(&page).into_iter().map(|id| id.parse::<u64>().unwrap()));
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         path = format!("/messages?cursor={cursor}");
     }
     assert_eq!(seen, (1..=600).rev().collect::<Vec<u64>>());
-    let page = get(&house.door, "/messages?limit=2").await;
+    let page = get(&house.api, "/messages?limit=2").await;
     assert_eq!(page["messages"][0]["subject"], "number 599");
     assert_eq!(ids(&page), ["600", "599"]);
-    let exact = get(&house.door, "/messages?limit=600").await;
+    let exact = get(&house.api, "/messages?limit=600").await;
     assert!(exact.get("next_cursor").is_none());
-    let sparse = get(&house.door, "/messages?limit=1&subject=number%205").await;
+    let sparse = get(&house.api, "/messages?limit=1&subject=number%205").await;
     assert_eq!((ids(&sparse), &sparse["next_cursor"]), (vec!["600"], &json!("600")));
-    let rest = get(&house.door, "/messages?cursor=600&subject=number%205&limit=1000").await;
+    let rest = get(&house.api, "/messages?cursor=600&subject=number%205&limit=1000").await;
     // 5, 50 to 59, and 500 to 598.
     assert_eq!(ids(&rest).len(), 1 + 10 + 99);
 }
 
 #[tokio::test]
 async fn filters_hold_together() {
-    let house = House::new();
+    let house = TestApi::new();
     house.receive(&["b@y"], "=?utf-8?q?Gr=C3=BC=C3=9Fe?= an alle").await;
     house.receive(&["c@z", "B@Y"], "another").await;
     let found = |path: &'static str| {
-        let door = Arc::clone(&house.door);
+        let api = Arc::clone(&house.api);
         async move {
-            let page = get(&door, path).await;
+            let page = get(&api, path).await;
             ids(&page).join(" ")
         }
     };
@@ -102,26 +103,26 @@ async fn filters_hold_together() {
 
 #[tokio::test]
 async fn a_message_is_shown_decoded_and_as_it_came() {
-    let house = House::new();
+    let house = TestApi::new();
     let id = house.receive(&["b@y"], "=?utf-8?b?w6Q=?=").await;
-    let shown = get(&house.door, &format!("/messages/{id}")).await;
+    let shown = get(&house.api, &format!("/messages/{id}")).await;
     assert_eq!((&shown["subject"], &shown["text"]), (&json!("ä"), &json!("hello\r\n")));
     assert_eq!(shown["envelope"]["recipients"], json!(["b@y"]));
     assert_eq!(shown["envelope"]["client"], "client.example");
-    let (status, raw) = ask(&house.door, "GET", &format!("/messages/{id}/raw")).await;
+    let (status, raw) = ask(&house.api, "GET", &format!("/messages/{id}/raw")).await;
     assert_eq!(status, 200);
     assert_eq!(raw, "Subject: =?utf-8?b?w6Q=?=\r\nFrom: a@x\r\n\r\nhello\r\n");
-    assert_eq!(ask(&house.door, "GET", "/messages/7").await.0, 404);
-    assert_eq!(ask(&house.door, "GET", "/messages/7/raw").await.0, 404);
+    assert_eq!(ask(&house.api, "GET", "/messages/7").await.0, 404);
+    assert_eq!(ask(&house.api, "GET", "/messages/7/raw").await.0, 404);
 }
 
 #[tokio::test]
 async fn who_waits_is_answered_as_soon_as_the_message_is_there() {
-    let house = House::new();
+    let house = TestApi::new();
     house.receive(&["other@y"], "x").await;
     let waiting = {
-        let door = Arc::clone(&house.door);
-        tokio::spawn(async move { get(&door, "/messages?wait=60s&to=b@y").await })
+        let api = Arc::clone(&house.api);
+        tokio::spawn(async move { get(&api, "/messages?wait=60s&to=b@y").await })
     };
     // Strangers wake the wait and do not end it.
     for _ in 0..3 {
@@ -132,19 +133,19 @@ async fn who_waits_is_answered_as_soon_as_the_message_is_there() {
     let id = house.receive(&["b@y"], "x").await;
     let page = waiting.await.unwrap();
     assert_eq!(ids(&page), [id.as_str()]);
-    let at_once = get(&house.door, "/messages?wait=60s&to=b@y").await;
+    let at_once = get(&house.api, "/messages?wait=60s&to=b@y").await;
     assert_eq!(at_once, page);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_ends_with_its_time_or_with_the_server() {
-    let house = House::new();
+    let house = TestApi::new();
     let begun = tokio::time::Instant::now();
-    assert_eq!(get(&house.door, "/messages?wait=2s").await["messages"], json!([]));
+    assert_eq!(get(&house.api, "/messages?wait=2s").await["messages"], json!([]));
     assert_eq!(begun.elapsed().as_secs(), 2);
     let waiting = {
-        let door = Arc::clone(&house.door);
-        tokio::spawn(async move { get(&door, "/messages?wait=60s").await })
+        let api = Arc::clone(&house.api);
+        tokio::spawn(async move { get(&api, "/messages?wait=60s").await })
     };
     tokio::task::yield_now().await;
     house.stopper.stop();
@@ -154,46 +155,46 @@ async fn a_wait_ends_with_its_time_or_with_the_server() {
 
 #[tokio::test]
 async fn all_are_taken_away_and_the_counts_stay() {
-    let house = House::new();
+    let house = TestApi::new();
     for _ in 0..3 {
         house.receive(&["b@y", "c@z"], "x").await;
     }
-    let counts = get(&house.door, "/counts").await;
+    let counts = get(&house.api, "/counts").await;
     assert_eq!(
         (&counts["messages"], &counts["recipients"], &counts["kept"]),
         (&json!(3), &json!(6), &json!(3))
     );
     // Whoever names one recipient does not mean the messages of all others.
-    assert_eq!(ask(&house.door, "DELETE", "/messages?to=b@y").await.0, 400);
-    assert_eq!(get(&house.door, "/counts").await["kept"], 3);
-    let (status, body) = ask(&house.door, "DELETE", "/messages").await;
+    assert_eq!(ask(&house.api, "DELETE", "/messages?to=b@y").await.0, 400);
+    assert_eq!(get(&house.api, "/counts").await["kept"], 3);
+    let (status, body) = ask(&house.api, "DELETE", "/messages").await;
     assert_eq!((status, body.as_str()), (200, "{\"removed\":3}"));
-    assert_eq!(get(&house.door, "/messages").await["messages"], json!([]));
-    let counts = get(&house.door, "/counts").await;
+    assert_eq!(get(&house.api, "/messages").await["messages"], json!([]));
+    let counts = get(&house.api, "/counts").await;
     assert_eq!((&counts["messages"], &counts["kept"]), (&json!(3), &json!(0)));
-    assert_eq!(get(&house.door, "/observed").await["unexpected"], 3);
+    assert_eq!(get(&house.api, "/observed").await["unexpected"], 3);
 }
 
 #[tokio::test]
 async fn files_are_shown_and_removed_too() {
-    let (place, metrics) = (Place::new(), Registry::default());
-    let (shelf, ledger) = (Shelf::new(BOUNDS, &metrics), Ledger::new(&metrics));
-    let store = Maildir::open(place.path(), "mail.example", shelf.clone(), &metrics).unwrap();
+    let (place, metrics) = (TempFolder::new(), Registry::default());
+    let (retained, ledger) = (RetainedMessages::new(BOUNDS, &metrics), Ledger::new(&metrics));
+    let store = Maildir::open(place.path(), "mail.example", retained.clone(), &metrics).unwrap();
     let (_stopper, stop) = Stop::pair();
-    let door = Door::new(ledger, Some(shelf), stop);
+    let api = MailApi::new(ledger, Some(retained), stop);
     let content = b"Subject: in a file\r\n\r\nhello";
     let id = send_to(&store, &["b@y"], content).await.unwrap();
     let gone = send_to(&store, &["b@y"], content).await.unwrap();
     std::fs::remove_file(place.path().join("new").join(&gone)).unwrap();
     for path in ["/messages", "/messages?subject=file"] {
-        let page = get(&door, path).await;
+        let page = get(&api, path).await;
         assert_eq!(ids(&page), [id.as_str()], "{path}");
     }
-    let (_, raw) = ask(&door, "GET", &format!("/messages/{id}/raw")).await;
+    let (_, raw) = ask(&api, "GET", &format!("/messages/{id}/raw")).await;
     assert_eq!(raw.as_bytes(), content);
-    assert_eq!(ask(&door, "GET", &format!("/messages/{gone}")).await.0, 404);
-    assert_eq!(ask(&door, "GET", "/messages/..%2F..%2Fetc%2Fpasswd").await.0, 404);
-    let (_, body) = ask(&door, "DELETE", "/messages").await;
+    assert_eq!(ask(&api, "GET", &format!("/messages/{gone}")).await.0, 404);
+    assert_eq!(ask(&api, "GET", "/messages/..%2F..%2Fetc%2Fpasswd").await.0, 404);
+    let (_, body) = ask(&api, "DELETE", "/messages").await;
     assert_eq!(body, "{\"removed\":1}");
     assert!(place.names("new").is_empty());
 }
@@ -202,12 +203,12 @@ async fn files_are_shown_and_removed_too() {
 async fn a_store_that_keeps_nothing_says_so_and_strange_paths_are_told_what_there_is() {
     let (_stopper, stop) = Stop::pair();
     let ledger = Ledger::new(&Registry::default());
-    let store = Counted::new(Discard::default(), ledger.clone());
-    let door = Door::new(ledger, None, stop);
+    let store = CountedStore::new(Discard::default(), ledger.clone());
+    let api = MailApi::new(ledger, None, stop);
     send_to(&store, &["b@y"], b"").await.unwrap();
-    assert_eq!(get(&door, "/counts").await["messages"], 1);
+    assert_eq!(get(&api, "/counts").await["messages"], 1);
     for path in ["/messages", "/messages/1", "/messages/1/raw"] {
-        let (status, body) = ask(&door, "GET", path).await;
+        let (status, body) = ask(&api, "GET", path).await;
         assert_eq!(status, 409, "{body}");
         assert!(body.contains("store=memory"), "{body}");
     }
@@ -218,8 +219,8 @@ async fn a_store_that_keeps_nothing_says_so_and_strange_paths_are_told_what_ther
         ("DELETE", "/messages/1", 405),
         ("GET", "/messages?limit=x", 400),
     ] {
-        let (told, body) = ask(&door, method, path).await;
-        assert_eq!(told, status, "{method} {path}: {body}");
+        let (json, body) = ask(&api, method, path).await;
+        assert_eq!(json, status, "{method} {path}: {body}");
         assert!(body.starts_with("{\"error\":\""), "{body}");
     }
 }

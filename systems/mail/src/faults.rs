@@ -1,7 +1,8 @@
-//! Faults on purpose: delays and refusals at each phase, in shares that are known beforehand.
+//! Injected faults: delays and refusals at each phase, in known shares.
 //!
-//! Whether the k-th message, recipient or connection is hit follows from the seed, the phase and k alone, so that a run
-//! of n of them has a known number of faults, however the connections interleave.
+//! Whether the k-th message, recipient or connection is affected follows from the seed, the phase
+//! and k alone, so that a run of n of them has a known number of faults, however the connections
+//! interleave.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use serving::settings::Settings;
 
 use crate::refusal::Refusal;
 
-/// Where a fault may strike.
+/// Where a fault may be injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// A new connection.
@@ -30,7 +31,7 @@ pub enum Phase {
 
 /// The faults in force; all are off by default.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Knobs {
+pub struct Faults {
     /// Which ones are hit.
     pub seed: u64,
     /// Before the greeting.
@@ -55,7 +56,7 @@ pub struct Knobs {
     pub refuse_accept: f64,
     /// The reply code of a refusal.
     pub refuse_with: u16,
-    /// Share of messages in whose midst the connection is dropped.
+    /// Share of messages during whose content the connection is dropped.
     pub drop_in_data: f64,
     /// Pause after each accepted connection, while others wait in the backlog.
     pub accept_pause_ns: u64,
@@ -63,7 +64,7 @@ pub struct Knobs {
     pub accept_stall_ns: u64,
 }
 
-impl Default for Knobs {
+impl Default for Faults {
     fn default() -> Self {
         Self {
             seed: 1,
@@ -85,8 +86,8 @@ impl Default for Knobs {
     }
 }
 
-impl Knobs {
-    /// Reads the knobs by the names of their fields, lengths of time without their unit's ending.
+impl Faults {
+    /// Reads the faults by the names of their fields, lengths of time without their unit's ending.
     pub fn read(settings: &Settings<'_>) -> Self {
         Self {
             seed: settings.count("seed", 1, 0..=u64::MAX),
@@ -124,7 +125,7 @@ impl Knobs {
     /// The reply with which a phase is refused.
     pub fn refusal(&self) -> Refusal {
         let class = if self.refuse_with < 500 { 4 } else { 5 };
-        Refusal::new(self.refuse_with, (class, 3, 0), "Refused by a knob")
+        Refusal::new(self.refuse_with, (class, 3, 0), "Refused by an injected fault")
     }
 
     fn share(&self, phase: Phase) -> f64 {
@@ -141,19 +142,19 @@ impl Knobs {
 
 /// How many of each phase there were so far, over all connections.
 #[derive(Debug, Default)]
-pub struct Draws {
+pub struct FaultDraws {
     ordinals: [AtomicU64; 6],
 }
 
-impl Draws {
+impl FaultDraws {
     /// Whether the next one of this phase is hit.
-    pub fn hits(&self, knobs: &Knobs, phase: Phase) -> bool {
-        let share = knobs.share(phase);
+    pub fn hits(&self, faults: &Faults, phase: Phase) -> bool {
+        let share = faults.share(phase);
         if share <= 0.0 {
             return false;
         }
         let ordinal = self.ordinals[phase as usize].fetch_add(1, Ordering::Relaxed);
-        is_hit(knobs.seed, phase, ordinal, share)
+        is_hit(faults.seed, phase, ordinal, share)
     }
 }
 
@@ -203,10 +204,10 @@ mod tests {
 
     #[test]
     fn draws_follow_the_ordinals_whoever_asks() {
-        let knobs = Knobs { refuse_mail: 0.1, ..Knobs::default() };
-        let draws = Draws::default();
-        let hits = (0..1_000).filter(|_| draws.hits(&knobs, Phase::Mail)).count();
+        let faults = Faults { refuse_mail: 0.1, ..Faults::default() };
+        let draws = FaultDraws::default();
+        let hits = (0..1_000).filter(|_| draws.hits(&faults, Phase::Mail)).count();
         assert_eq!(hits, (0..1_000).filter(|k| is_hit(1, Phase::Mail, *k, 0.1)).count());
-        assert!(!draws.hits(&knobs, Phase::Rcpt), "a phase whose share is none is never hit");
+        assert!(!draws.hits(&faults, Phase::Rcpt), "a phase whose share is none is never hit");
     }
 }

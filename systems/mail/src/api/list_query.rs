@@ -5,9 +5,9 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serving::{percent, quantity};
 
-use super::Fault;
+use super::ApiError;
 
-/// Messages of a page, unless told otherwise and at most.
+/// Default and largest number of messages of a page.
 const LIMIT: usize = 100;
 const MOST: usize = 1_000;
 /// Longest wait for a message.
@@ -15,7 +15,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What a list is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ListQuery {
     /// One of the recipients, whole, in whichever case.
     pub to: Option<String>,
     /// The sender, likewise.
@@ -26,16 +26,16 @@ pub(super) struct Asked {
     pub limit: usize,
     /// Only messages before this place.
     pub cursor: u64,
-    /// How long to wait for one if there is none.
+    /// How long to wait for a first message.
     pub wait: Duration,
 }
 
-impl Asked {
+impl ListQuery {
     /// Reads a query.
     ///
     /// Errors: 400 with what is wrong and what was expected
-    pub fn read(query: Option<&str>) -> Result<Self, Fault> {
-        let mut asked = Self {
+    pub fn read(query: Option<&str>) -> Result<Self, ApiError> {
+        let mut read = Self {
             to: None,
             from: None,
             subject: None,
@@ -52,12 +52,12 @@ impl Asked {
                 "to" | "from" => unescape(value)?,
                 _ => unescape(&value.replace('+', "%20"))?,
             };
-            asked.set(name, value)?;
+            read.set(name, value)?;
         }
-        Ok(asked)
+        Ok(read)
     }
 
-    fn set(&mut self, name: &str, value: String) -> Result<(), Fault> {
+    fn set(&mut self, name: &str, value: String) -> Result<(), ApiError> {
         let bad = |expected: &str| bad(format!("{name}: expected {expected}, got \"{value}\""));
         match name {
             "to" => self.to = Some(value.to_lowercase()),
@@ -78,24 +78,22 @@ impl Asked {
             }
             _ => {
                 let exist = "to, from, subject, limit, cursor and wait";
-                return Err(self::bad(format!(
-                    "{name}: no parameter of this list, which has {exist}"
-                )));
+                return Err(self::bad(format!("{name}: unknown parameter; use {exist}")));
             }
         }
         Ok(())
     }
 }
 
-fn bad(what: String) -> Fault {
+fn bad(what: String) -> ApiError {
     (StatusCode::BAD_REQUEST, what)
 }
 
 /// Percent-encoding undone.
 ///
 /// Errors: 400
-pub(super) fn unescape(text: &str) -> Result<String, Fault> {
-    let broken = || bad(format!("\"{text}\" is not properly percent-encoded UTF-8"));
+pub(super) fn unescape(text: &str) -> Result<String, ApiError> {
+    let broken = || bad(format!("\"{text}\" is not percent-encoded UTF-8"));
     percent::decode(text).ok_or_else(broken)
 }
 
@@ -105,17 +103,17 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded_and_bounded() {
-        let asked =
-            Asked::read(Some("to=Ada%2Bx@Y&subject=a+b&limit=7&cursor=9&wait=1.5s")).unwrap();
-        assert_eq!(asked.to.as_deref(), Some("ada+x@y"));
-        assert_eq!(asked.subject.as_deref(), Some("a b"));
-        let plus = Asked::read(Some("to=ada+x@y&from=b+z@y")).unwrap();
+        let query =
+            ListQuery::read(Some("to=Ada%2Bx@Y&subject=a+b&limit=7&cursor=9&wait=1.5s")).unwrap();
+        assert_eq!(query.to.as_deref(), Some("ada+x@y"));
+        assert_eq!(query.subject.as_deref(), Some("a b"));
+        let plus = ListQuery::read(Some("to=ada+x@y&from=b+z@y")).unwrap();
         assert_eq!((plus.to.as_deref(), plus.from.as_deref()), (Some("ada+x@y"), Some("b+z@y")));
-        assert_eq!((asked.limit, asked.cursor), (7, 9));
-        assert_eq!(asked.wait, Duration::from_millis(1_500));
+        assert_eq!((query.limit, query.cursor), (7, 9));
+        assert_eq!(query.wait, Duration::from_millis(1_500));
         for plain in [None, Some("")] {
-            let asked = Asked::read(plain).unwrap();
-            assert_eq!((asked.limit, asked.cursor, asked.wait), (LIMIT, u64::MAX, Duration::ZERO));
+            let query = ListQuery::read(plain).unwrap();
+            assert_eq!((query.limit, query.cursor, query.wait), (LIMIT, u64::MAX, Duration::ZERO));
         }
         for bad in [
             "limit=0",
@@ -127,7 +125,7 @@ mod tests {
             "to=%f",
             "too=x",
         ] {
-            let (status, why) = Asked::read(Some(bad)).unwrap_err();
+            let (status, why) = ListQuery::read(Some(bad)).unwrap_err();
             assert_eq!(status, StatusCode::BAD_REQUEST, "{bad}: {why}");
         }
     }

@@ -1,17 +1,17 @@
-//! One message taken apart and decoded, in bounds that no message can leave.
+//! One message, parsed and decoded within bounds of time and memory.
 //!
-//! Messages within messages are shown as attachments and not looked into. The structure is read with all parts as
-//! they came; then each part is decoded by itself. Parts that claim to be encoded messages, which the library
-//! would follow inwards, thus never reach it.
+//! Attached messages are shown as attachments and not parsed. The structure is read first; then
+//! each part is decoded alone, so that the library never recurses into parts that claim to be
+//! encoded messages.
 
 use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, MimeHeaders};
 use serde::Serialize;
 
-use super::Fault;
-use crate::store::shelf::{Shelved, Slip};
+use super::ApiError;
+use crate::store::retained::{MessageSummary, RetainedMessage};
 
-/// Lines that may say what a part is, beyond which a message is not taken apart: each part may hold the next one, and the
-/// library keeps them so.
+/// Most lines that may begin a part; a message with more is not parsed, because parts can nest and
+/// the library keeps all of them.
 const PARTS: usize = 500;
 /// Lines with two dashes, without which no part begins.
 const DASHES: usize = 20_000;
@@ -23,11 +23,11 @@ const HEADER: usize = 512 << 10;
 
 /// What `GET /messages/{id}` answers.
 #[derive(Debug, Serialize)]
-pub(super) struct Shown {
+pub(super) struct MessageView {
     id: String,
     received_at: i64,
     size: u64,
-    envelope: Slip,
+    envelope: MessageSummary,
     subject: Option<String>,
     from: Vec<Mailbox>,
     to: Vec<Mailbox>,
@@ -40,8 +40,8 @@ pub(super) struct Shown {
     text: Option<String>,
     html: Option<String>,
     attachments: Vec<Attachment>,
-    /// False where the message is too much to be taken apart: then text, html, attachments, and what of the header is
-    /// beyond [`HEADER`] are left out.
+    /// False if the message is too complex to parse: then text, html, attachments, and headers
+    /// beyond [`HEADER`] are missing.
     is_whole: bool,
 }
 
@@ -66,15 +66,15 @@ struct Attachment {
     size: usize,
 }
 
-/// Takes a message apart. May read a file.
+/// Parses a message. May read a file.
 ///
 /// Errors: 404, the file is gone
-pub(super) fn whole(message: &Shelved) -> Result<Shown, Fault> {
+pub(super) fn whole(message: &RetainedMessage) -> Result<MessageView, ApiError> {
     let content = message.content.read().map_err(|_| super::gone())?;
     Ok(shown(message, &content))
 }
 
-fn shown(message: &Shelved, content: &[u8]) -> Shown {
+fn shown(message: &RetainedMessage, content: &[u8]) -> MessageView {
     let header = header(content);
     // The library's accessors want at least the part that is the message itself.
     let head = MessageParser::new().parse_headers(header);
@@ -83,11 +83,11 @@ fn shown(message: &Shelved, content: &[u8]) -> Shown {
     let parts = if is_modest { Parts::of(content) } else { None };
     let is_whole = parts.is_some();
     let parts = parts.unwrap_or_default();
-    Shown {
+    MessageView {
         id: message.id.to_string(),
         received_at: message.received_at,
         size: message.size,
-        envelope: message.slip.clone(),
+        envelope: message.summary.clone(),
         subject: head.and_then(Message::subject).map(str::to_owned),
         from: mailboxes(head.and_then(Message::from)),
         to: mailboxes(head.and_then(Message::to)),
@@ -116,8 +116,8 @@ fn header(content: &[u8]) -> &[u8] {
     &start[..length]
 }
 
-/// Whether taking it apart stays within bounds of time and memory. Counted are all lines that could be those of a header:
-/// where headers begin is known only when it is done.
+/// Whether parsing stays within bounds of time and memory. Counts every line that could be a
+/// header's, because where headers begin is known only after parsing.
 fn is_modest(content: &[u8]) -> bool {
     let (mut parts, mut dashes, mut fields, mut bytes) = (0, 0, 0, 0);
     let mut is_of_part = false;
@@ -132,8 +132,8 @@ fn is_modest(content: &[u8]) -> bool {
     parts <= PARTS && dashes <= DASHES && fields <= FIELDS && bytes <= HEADER
 }
 
-/// Whether a line has this word, whose first letter it has only once, as the library reads names of fields: in whichever
-/// case, with white space anywhere.
+/// Whether a line contains this field name as the library reads it: in any case, with white space
+/// anywhere. Its first letter occurs only once in it.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let mut found = 0;
     for byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {
@@ -192,7 +192,7 @@ impl Parts {
     }
 }
 
-/// The decoded texts of these parts; `None` if there is none.
+/// The decoded texts of these parts; `None` if there are no parts.
 fn joined<'m>(parts: impl Iterator<Item = &'m MessagePart<'m>>, content: &[u8]) -> Option<String> {
     let texts: Vec<String> = parts.filter_map(|part| text(part, content)).collect();
     if texts.is_empty() { None } else { Some(texts.join("\n")) }

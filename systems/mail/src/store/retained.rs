@@ -1,7 +1,8 @@
 //! The messages that a store can show again: newest last, bounded by count and by bytes.
 //!
-//! Bytes are reserved before they are held, by messages that are still being received too, so that the sum
-//! never exceeds the bound. What happens when it would is a setting: the oldest go, or the sender is told 452.
+//! Bytes are reserved before they are held, also by messages that are still being received, so that
+//! the sum never exceeds the limit. When it would, either the oldest messages are dropped or the
+//! sender gets 452, by a setting.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -22,32 +23,32 @@ use crate::refusal::Refusal;
 const OVERHEAD: u64 = 512;
 /// Bytes of a message in which its header is looked for.
 pub(crate) const HEAD: usize = 64 << 10;
-const FULL: Refusal = Refusal::new(452, (4, 3, 1), "no room for this message");
+const FULL: Refusal = Refusal::new(452, (4, 3, 1), "no space for this message");
 
 /// How much there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Bounds {
+pub struct RetentionLimits {
     /// Messages.
     pub messages: usize,
     /// Bytes held in memory: contents, addresses and an allowance for the rest.
     pub bytes: u64,
     /// What becomes of one more.
-    pub full: Full,
+    pub full: WhenFull,
 }
 
-/// What happens when there is no room.
+/// What happens when the limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Full {
+pub enum WhenFull {
     /// The oldest messages go.
     Oldest,
     /// The new one is refused for now.
     Refuse,
 }
 
-/// Who sent a message to whom, as far as it is known.
+/// Envelope of a message, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Slip {
+pub struct MessageSummary {
     /// The reverse path.
     pub from: String,
     /// The forward paths.
@@ -56,20 +57,20 @@ pub struct Slip {
     pub client: Option<String>,
     /// Where it came from.
     pub peer: Option<SocketAddr>,
-    /// As whom.
+    /// The authenticated user.
     pub user: Option<String>,
     /// Over which version of TLS.
     pub tls: Option<&'static str>,
 }
 
-impl From<Envelope> for Slip {
+impl From<Envelope> for MessageSummary {
     fn from(envelope: Envelope) -> Self {
         let Envelope { peer, client, user, tls, from, recipients, .. } = envelope;
         Self { from, recipients, client: Some(client), peer: Some(peer), user, tls }
     }
 }
 
-impl Slip {
+impl MessageSummary {
     fn bytes(&self) -> u64 {
         let each = |text: &String| text.len() + size_of::<String>();
         let recipients: usize = self.recipients.iter().map(each).sum();
@@ -80,14 +81,14 @@ impl Slip {
 
 /// Where a content is.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum StoredContent {
     /// Here.
     Memory(Bytes),
     /// In this file, behind so many bytes that the store put before it.
     File(PathBuf, usize),
 }
 
-impl Content {
+impl StoredContent {
     /// The content. Reads a file, so not for a thread that serves others.
     ///
     /// Errors: the file is gone, or cannot be read
@@ -103,7 +104,7 @@ impl Content {
 
     /// Its beginning, as long as a header usually is.
     ///
-    /// Errors: as [`Content::read`]
+    /// Errors: as [`StoredContent::read`]
     pub fn head(&self) -> std::io::Result<Bytes> {
         match self {
             Self::Memory(bytes) => Ok(bytes.slice(..HEAD.min(bytes.len()))),
@@ -130,48 +131,48 @@ impl Content {
 
 /// A message that can be shown.
 #[derive(Debug)]
-pub struct Shelved {
+pub struct RetainedMessage {
     /// Its place in the order of arrival.
     pub number: u64,
     /// The name under which the store knows it.
     pub id: Arc<str>,
     /// When it was stored, in milliseconds since 1970.
     pub received_at: i64,
-    /// Who sent it to whom.
-    pub slip: Slip,
+    /// Sender and recipients.
+    pub summary: MessageSummary,
     /// Bytes of the content.
     pub size: u64,
     /// The content.
-    pub content: Content,
-    /// The subject, decoded once somebody asks for it.
+    pub content: StoredContent,
+    /// The subject, decoded at the first request.
     pub subject: OnceLock<String>,
 }
 
-/// A message that is about to be put on a shelf.
+/// A message that is about to be retained.
 #[derive(Debug)]
-pub struct Arriving {
+pub struct NewMessage {
     /// The name under which the store knows it; `None` to be named by its place.
     pub id: Option<String>,
     /// When it was stored, in milliseconds since 1970.
     pub received_at: i64,
-    /// Who sent it to whom.
-    pub slip: Slip,
+    /// Sender and recipients.
+    pub summary: MessageSummary,
     /// Bytes of the content.
     pub size: u64,
     /// The content.
-    pub content: Content,
+    pub content: StoredContent,
 }
 
-/// The shelf; clones are the same one.
+/// The retained messages; clones share them.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct RetainedMessages {
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    bounds: Bounds,
-    room: Mutex<Room>,
+    bounds: RetentionLimits,
+    room: Mutex<RetainedState>,
     /// The place of the newest message.
     newest: watch::Sender<u64>,
     kept: Gauge,
@@ -180,8 +181,8 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct Room {
-    messages: VecDeque<(Arc<Shelved>, u64)>,
+struct RetainedState {
+    messages: VecDeque<(Arc<RetainedMessage>, u64)>,
     places: HashMap<Arc<str>, u64>,
     /// Messages that are being received.
     drafts: usize,
@@ -190,53 +191,56 @@ struct Room {
     last: u64,
 }
 
-impl Shelf {
+impl RetainedMessages {
     /// An empty one, which shows among a system's metrics.
-    pub fn new(bounds: Bounds, metrics: &Registry) -> Self {
+    pub fn new(bounds: RetentionLimits, metrics: &Registry) -> Self {
         let shared = Shared {
             bounds,
             room: Mutex::default(),
             newest: watch::Sender::new(0),
-            kept: metrics.gauge("mail_kept_messages", "Messages that can be shown."),
+            kept: metrics.gauge("mail_kept_messages", "Retained messages."),
             kept_bytes: metrics.gauge("mail_kept_bytes", "Bytes of memory held for messages."),
-            dropped: metrics.counter(
-                "mail_dropped_total",
-                "Messages that are not shown any more because newer ones needed their room.",
-            ),
+            dropped: metrics
+                .counter("mail_dropped_total", "Messages dropped to make space for newer ones."),
         };
         Self { shared: Arc::new(shared) }
     }
 
     /// The bounds in force.
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> RetentionLimits {
         self.shared.bounds
     }
 
-    /// Room for a message of which nothing is here yet.
+    /// A reservation for a message, still empty.
     ///
-    /// Errors: 452 where there is none
-    pub fn reserve(&self, slip: &Slip) -> Result<Reserved, Refusal> {
+    /// Errors: 452 if there is no space
+    pub fn reserve(&self, summary: &MessageSummary) -> Result<ReservedBytes, Refusal> {
         let mut room = self.room();
         room.drafts += 1;
-        let mut reserved = Reserved { shelf: self.clone(), bytes: 0, is_open: true };
+        let mut reserved = ReservedBytes { retained: self.clone(), bytes: 0, is_open: true };
         let held = room.messages.len() + room.drafts;
-        let is_full = self.shared.bounds.full == Full::Refuse && held > self.shared.bounds.messages;
+        let is_full =
+            self.shared.bounds.full == WhenFull::Refuse && held > self.shared.bounds.messages;
         drop(room);
-        if is_full { Err(FULL) } else { reserved.more(OVERHEAD + slip.bytes()).map(|()| reserved) }
+        if is_full {
+            Err(FULL)
+        } else {
+            reserved.more(OVERHEAD + summary.bytes()).map(|()| reserved)
+        }
     }
 
     /// Adds a message; gives its name.
-    pub fn put(&self, arriving: Arriving, reserved: Option<Reserved>) -> Arc<str> {
+    pub fn put(&self, arriving: NewMessage, reserved: Option<ReservedBytes>) -> Arc<str> {
         let mut room = self.room();
         let bytes = reserved.map_or(0, |reserved| reserved.hand_over(&mut room));
         room.last += 1;
-        let Arriving { id, received_at, slip, size, content } = arriving;
+        let NewMessage { id, received_at, summary, size, content } = arriving;
         let id: Arc<str> = id.unwrap_or_else(|| room.last.to_string()).into();
-        let shelved = Shelved {
+        let shelved = RetainedMessage {
             number: room.last,
             id: Arc::clone(&id),
             received_at,
-            slip,
+            summary,
             size,
             content,
             subject: OnceLock::new(),
@@ -254,7 +258,7 @@ impl Shelf {
     }
 
     /// The message of this name.
-    pub fn get(&self, id: &str) -> Option<Arc<Shelved>> {
+    pub fn get(&self, id: &str) -> Option<Arc<RetainedMessage>> {
         let room = self.room();
         let number = *room.places.get(id)?;
         let at = room.messages.binary_search_by_key(&number, |(message, _)| message.number).ok()?;
@@ -262,7 +266,7 @@ impl Shelf {
     }
 
     /// The messages that arrived after one place and before another, newest first, and at most so many.
-    pub fn between(&self, after: u64, before: u64, most: usize) -> Vec<Arc<Shelved>> {
+    pub fn between(&self, after: u64, before: u64, most: usize) -> Vec<Arc<RetainedMessage>> {
         let room = self.room();
         let end = room.messages.partition_point(|(message, _)| message.number < before);
         let messages = room.messages.range(..end).rev().map(|(message, _)| message);
@@ -280,7 +284,7 @@ impl Shelf {
     }
 
     /// Takes all of them away, and gives them.
-    pub fn clear(&self) -> Vec<Arc<Shelved>> {
+    pub fn clear(&self) -> Vec<Arc<RetainedMessage>> {
         let mut room = self.room();
         let messages = std::mem::take(&mut room.messages);
         room.places.clear();
@@ -289,16 +293,16 @@ impl Shelf {
         messages.into_iter().map(|(message, _)| message).collect()
     }
 
-    /// Hears of each arrival: the place of the newest message.
+    /// Notifies of each new message by its number.
     pub fn arrivals(&self) -> watch::Receiver<u64> {
         self.shared.newest.subscribe()
     }
 
-    fn room(&self) -> MutexGuard<'_, Room> {
+    fn room(&self) -> MutexGuard<'_, RetainedState> {
         self.shared.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn drop_oldest(&self, room: &mut Room) {
+    fn drop_oldest(&self, room: &mut RetainedState) {
         if let Some((message, bytes)) = room.messages.pop_front() {
             room.places.remove(&message.id);
             room.bytes -= bytes;
@@ -306,7 +310,7 @@ impl Shelf {
         }
     }
 
-    fn tell(&self, room: &Room) {
+    fn tell(&self, room: &RetainedState) {
         self.shared.kept.set(i64::try_from(room.messages.len()).unwrap_or(i64::MAX));
         self.shared.kept_bytes.set(i64::try_from(room.bytes).unwrap_or(i64::MAX));
     }
@@ -314,24 +318,24 @@ impl Shelf {
 
 /// Bytes that a message on its way may hold; given back when dropped.
 #[derive(Debug)]
-pub struct Reserved {
-    shelf: Shelf,
+pub struct ReservedBytes {
+    retained: RetainedMessages,
     bytes: u64,
     is_open: bool,
 }
 
-impl Reserved {
-    /// Room for so many bytes more.
+impl ReservedBytes {
+    /// Reserves more bytes.
     ///
-    /// Errors: 452 where there is none
+    /// Errors: 452 if there is no space
     pub fn more(&mut self, bytes: u64) -> Result<(), Refusal> {
-        let bounds = self.shelf.shared.bounds;
-        let mut room = self.shelf.room();
-        while bounds.full == Full::Oldest
+        let bounds = self.retained.shared.bounds;
+        let mut room = self.retained.room();
+        while bounds.full == WhenFull::Oldest
             && room.bytes + bytes > bounds.bytes
             && !room.messages.is_empty()
         {
-            self.shelf.drop_oldest(&mut room);
+            self.retained.drop_oldest(&mut room);
         }
         if room.bytes + bytes > bounds.bytes {
             return Err(FULL);
@@ -344,21 +348,21 @@ impl Reserved {
     /// Gives so many bytes back.
     pub fn less(&mut self, bytes: u64) {
         self.bytes -= bytes;
-        self.shelf.room().bytes -= bytes;
+        self.retained.room().bytes -= bytes;
     }
 
     /// Ends the reservation and leaves its bytes counted.
-    fn hand_over(mut self, room: &mut Room) -> u64 {
+    fn hand_over(mut self, room: &mut RetainedState) -> u64 {
         self.is_open = false;
         room.drafts -= 1;
         self.bytes
     }
 }
 
-impl Drop for Reserved {
+impl Drop for ReservedBytes {
     fn drop(&mut self) {
         if self.is_open {
-            let mut room = self.shelf.room();
+            let mut room = self.retained.room();
             room.drafts -= 1;
             room.bytes -= self.bytes;
         }

@@ -1,4 +1,5 @@
-//! One connection's task: carries bytes to the session and its wishes to the wire, the store and the clock.
+//! One connection's task: passes bytes to the session, and carries out its actions on the stream,
+//! the store and the clock.
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -13,7 +14,7 @@ use super::buffer::Buffer;
 use super::listener::Smtp;
 use super::wire::Wire;
 use crate::refusal::Refusal;
-use crate::session::{Origin, Session, Waiting, Wish};
+use crate::session::{Action, Origin, Session, Waiting};
 use crate::store::{Draft, Store};
 use crate::tls;
 
@@ -23,8 +24,8 @@ const BESIDE: u64 = 4 << 10;
 const FIRST_ADDRESSES: u64 = 512;
 /// Steps in which memory for addresses is taken.
 const ADDRESSES: u64 = 4 << 10;
-/// How long a client that is turned out may go on sending before it is cut off. Without it the kernel would answer with a
-/// reset, which can overtake the reply that says why.
+/// How long a rejected client may go on sending before it is cut off. At once, the kernel would
+/// answer with a reset, which can overtake the reply with the reason.
 const LINGER: Duration = Duration::from_secs(1);
 /// Bytes that it may send in that time.
 const LINGER_BYTES: usize = 1 << 20;
@@ -32,10 +33,10 @@ const LINGER_BYTES: usize = 1 << 20;
 const LOST: Refusal = Refusal::new(451, (4, 3, 0), "The message was lost");
 
 /// The connection is over and nothing more can be said.
-struct Over;
+struct ConnectionEnded;
 
-struct Carrier<'h, S: Store, T> {
-    how: &'h Smtp<S>,
+struct ConnectionTask<'h, S: Store, T> {
+    shared: &'h Smtp<S>,
     session: Session<'h>,
     buffer: Buffer<'h>,
     wire: Wire<T>,
@@ -55,31 +56,31 @@ struct Carrier<'h, S: Store, T> {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn carry<S: Store, T>(
+pub(super) async fn run_connection<S: Store, T>(
     stream: T,
     peer: SocketAddr,
-    how: Arc<Smtp<S>>,
+    shared: Arc<Smtp<S>>,
     mut stop: Stop,
 ) where
     T: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let how = &*how;
+    let shared = &*shared;
     let mut wire = Wire::Plain(stream);
-    let Some(buffer) = Buffer::new(&how.counts, how.settings.max_memory, BESIDE) else {
-        how.counts.turned_away.one();
-        if !how.is_implicit_tls {
-            let _ = timeout(LINGER, wire.write_all(how.busy().as_bytes())).await;
+    let Some(buffer) = Buffer::new(&shared.counts, shared.settings.max_memory, BESIDE) else {
+        shared.counts.turned_away.one();
+        if !shared.is_implicit_tls {
+            let _ = timeout(LINGER, wire.write_all(shared.busy().as_bytes())).await;
         }
         return;
     };
-    how.counts.connections.one();
+    shared.counts.connections.one();
     let now = Instant::now();
-    let ends_at = now + Duration::from_nanos(how.settings.session_timeout_ns);
+    let ends_at = now + Duration::from_nanos(shared.settings.session_timeout_ns);
     let alarm = pin!(sleep_until(ends_at));
     let stopped = pin!(async move { stop.pulled().await });
-    let session = Session::new(&how.settings, &how.counts, Origin { peer, tls: None });
-    let mut carrier = Carrier {
-        how,
+    let session = Session::new(&shared.settings, &shared.counts, Origin { peer, tls: None });
+    let mut carrier = ConnectionTask {
+        shared,
         session,
         buffer,
         wire,
@@ -92,28 +93,28 @@ pub(super) async fn carry<S: Store, T>(
         content_since: None,
         paid: 0,
     };
-    // Whichever way it went, the client knows what it was told.
+    // The client has its reply in either case.
     let _ = carrier.run().await;
     if carrier.session.is_receiving() {
-        how.counts.aborted.one();
+        shared.counts.aborted.one();
     }
 }
 
-impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
-    async fn run(&mut self) -> Result<(), Over> {
-        if self.how.is_implicit_tls {
+impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> ConnectionTask<'_, S, T> {
+    async fn run(&mut self) -> Result<(), ConnectionEnded> {
+        if self.shared.is_implicit_tls {
             self.secure().await?;
         }
         loop {
             let step = self.session.take(self.buffer.input());
             let used = step.used;
-            match step.wish {
-                Wish::Read => {
+            match step.action {
+                Action::Read => {
                     self.buffer.consume(used);
                     self.read().await?;
                     continue;
                 }
-                Wish::Content(content) => {
+                Action::Content(content) => {
                     // Without a draft there is nothing to write to; the session learnt of its failure.
                     if let Some(draft) = &mut self.draft
                         && let Err(refusal) = draft.write(content).await
@@ -122,20 +123,20 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
                         self.session.failed(refusal);
                     }
                 }
-                Wish::Flush => self.write().await?,
-                Wish::Pause(length) => {
+                Action::Flush => self.write().await?,
+                Action::Pause(length) => {
                     self.write().await?;
                     tokio::time::sleep(length).await;
                 }
-                Wish::Begin => self.begin().await,
-                Wish::Abandon => self.draft = None,
-                Wish::End => self.end().await,
-                Wish::Upgrade => {
+                Action::Begin => self.begin().await,
+                Action::Abandon => self.draft = None,
+                Action::End => self.end().await,
+                Action::Upgrade => {
                     self.write().await?;
                     self.secure().await?;
                 }
-                Wish::Close => return self.close().await,
-                Wish::HangUp => return Err(Over),
+                Action::Close => return self.close().await,
+                Action::HangUp => return Err(ConnectionEnded),
             }
             self.buffer.consume(used);
         }
@@ -145,7 +146,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
         // Commands of this message may have come in one piece with the end of the one before.
         self.content_since = None;
         let envelope = self.session.envelope();
-        let begun = self.how.store.begin(envelope).await;
+        let begun = self.shared.store.begin(envelope).await;
         self.session.begun(begun.map(|draft| self.draft = Some(draft)));
     }
 
@@ -158,7 +159,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
     }
 
     /// Writes what is to be said, and reads more.
-    async fn read(&mut self) -> Result<(), Over> {
+    async fn read(&mut self) -> Result<(), ConnectionEnded> {
         self.write().await?;
         let is_content = self.session.waiting() == Waiting::Content;
         let deadline = self.deadline(is_content);
@@ -180,7 +181,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
             tokio::select! {
                 biased;
                 read = self.wire.read_buf(room) => {
-                    return if matches!(read, Ok(1..)) { Ok(()) } else { Err(Over) };
+                    return if matches!(read, Ok(1..)) { Ok(()) } else { Err(ConnectionEnded) };
                 }
                 () = self.stopped.as_mut(), if !is_content && !self.has_stopped => {
                     self.has_stopped = true;
@@ -200,7 +201,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
 
     /// Until when the bytes that are waited for must come.
     fn deadline(&mut self, is_content: bool) -> Instant {
-        let settings = &self.how.settings;
+        let settings = &self.shared.settings;
         let now = Instant::now();
         let steps = self.session.steps();
         // Content has to move on with each read; a command has to be whole, however many reads that takes.
@@ -219,7 +220,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
     }
 
     fn expire(&mut self, is_content: bool) {
-        self.how.counts.timeouts.one();
+        self.shared.counts.timeouts.one();
         let reason = match is_content {
             _ if self.ends_at <= Instant::now() => "Connection timeout",
             true => "Data timeout",
@@ -228,7 +229,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
         self.session.end("4.4.2", reason);
     }
 
-    /// Takes memory for the addresses that the session holds; `false` if there is none.
+    /// Reserves memory for the addresses that the session holds; `false` if there is not enough.
     fn pay(&mut self) -> bool {
         let held = (self.session.held() as u64).saturating_sub(FIRST_ADDRESSES);
         if held > self.paid {
@@ -245,7 +246,7 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
     }
 
     /// Writes what is to be said. A client that reads nothing is left.
-    async fn write(&mut self) -> Result<(), Over> {
+    async fn write(&mut self) -> Result<(), ConnectionEnded> {
         let replies = self.session.replies();
         if replies.bytes().is_empty() {
             return Ok(());
@@ -254,35 +255,35 @@ impl<S: Store, T: AsyncRead + AsyncWrite + Unpin + Send> Carrier<'_, S, T> {
             self.wire.write_all(replies.bytes()).await?;
             self.wire.flush().await
         };
-        match timeout(self.how.settings.write_timeout(), writing).await {
+        match timeout(self.shared.settings.write_timeout(), writing).await {
             Ok(Ok(())) => {
                 replies.clear();
                 Ok(())
             }
-            Ok(Err(_)) => Err(Over),
+            Ok(Err(_)) => Err(ConnectionEnded),
             Err(_) => {
-                self.how.counts.timeouts.one();
-                Err(Over)
+                self.shared.counts.timeouts.one();
+                Err(ConnectionEnded)
             }
         }
     }
 
-    async fn secure(&mut self) -> Result<(), Over> {
-        let Some(tls) = self.how.tls.as_ref().filter(|_| self.buffer.take(tls::BYTES)) else {
-            return Err(Over);
+    async fn secure(&mut self) -> Result<(), ConnectionEnded> {
+        let Some(tls) = self.shared.tls.as_ref().filter(|_| self.buffer.take(tls::BYTES)) else {
+            return Err(ConnectionEnded);
         };
-        let limit = Duration::from_nanos(self.how.settings.command_timeout_ns);
+        let limit = Duration::from_nanos(self.shared.settings.command_timeout_ns);
         let limit = self.ends_at.min(Instant::now() + limit);
         if let Ok(Ok(version)) = timeout_at(limit, self.wire.secure(tls)).await {
-            self.how.counts.handshakes.one();
+            self.shared.counts.handshakes.one();
             self.session.secured(version);
             return Ok(());
         }
-        self.how.counts.handshakes_failed.one();
-        Err(Over)
+        self.shared.counts.handshakes_failed.one();
+        Err(ConnectionEnded)
     }
 
-    async fn close(&mut self) -> Result<(), Over> {
+    async fn close(&mut self) -> Result<(), ConnectionEnded> {
         self.write().await?;
         if self.session.has_quit() && self.wire.is_plain() {
             return Ok(());
