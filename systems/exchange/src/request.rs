@@ -1,4 +1,4 @@
-//! What is asked of a producer, and how it stands on the wire: `users 100 00000000000000ff`.
+//! A request to a producer and its form on the wire: `users 100 00000000000000ff`.
 //!
 //! The same text goes over the Unix socket and over the channel; HTTP has it as a query. It is read
 //! strictly: one spelling for each question.
@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 
 /// Bytes of a payload that is asked for by its size, and of any payload at most.
 pub const SIZES: RangeInclusive<u64> = 1024..=16 << 20;
-/// How many users may be asked for; so many are within [`SIZES`], whatever the seed.
+/// The most users of one request; so many fit into [`SIZES`] for every seed.
 pub const USERS: RangeInclusive<u32> = 1..=6_500;
 /// Longest request that is read, in bytes.
 pub const LONGEST: usize = 4096;
@@ -18,7 +18,7 @@ const A_USER: u64 = 2_560;
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum Wanted {
     /// So many user records, however long they are.
     Users(u32),
     /// As many user records as fit into exactly so many bytes, and padding.
@@ -27,14 +27,14 @@ pub enum What {
 
 /// A question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct DataRequest {
     /// What is wanted.
-    pub what: What,
+    pub what: Wanted,
     /// What must come back inside the payload, as 16 hexadecimal digits.
     pub nonce: u64,
 }
 
-impl What {
+impl Wanted {
     /// So many users, as digits.
     ///
     /// Errors: no number, or not one of [`USERS`]
@@ -61,17 +61,17 @@ impl What {
     }
 }
 
-impl Ask {
+impl DataRequest {
     /// The question as it goes over the Unix socket and the channel.
     pub fn wire(&self) -> String {
         let nonce = self.nonce;
         match self.what {
-            What::Users(users) => format!("users {users} {nonce:016x}"),
-            What::Bytes(bytes) => format!("bytes {bytes} {nonce:016x}"),
+            Wanted::Users(users) => format!("users {users} {nonce:016x}"),
+            Wanted::Bytes(bytes) => format!("bytes {bytes} {nonce:016x}"),
         }
     }
 
-    /// Reads what [`Ask::wire`] writes, and nothing else.
+    /// Reads what [`DataRequest::wire`] writes, and nothing else.
     ///
     /// Errors: another text, or one that is too long; numbers out of bounds
     pub fn read(request: &[u8]) -> Result<Self, Refusal> {
@@ -83,15 +83,15 @@ impl Ask {
         let (digits, nonce) = rest.split_once(' ').ok_or(Refusal::NotUnderstood)?;
         let nonce = read_nonce(nonce)?;
         let what = match kind {
-            "users" => What::users(digits)?,
-            "bytes" => What::bytes(digits)?,
+            "users" => Wanted::users(digits)?,
+            "bytes" => Wanted::bytes(digits)?,
             _ => return Err(Refusal::NotUnderstood),
         };
         Ok(Self { what, nonce })
     }
 }
 
-/// Reads 16 hexadecimal digits, the letters small.
+/// Reads 16 lower-case hexadecimal digits.
 ///
 /// Errors: anything else
 pub fn read_nonce(digits: &str) -> Result<u64, Refusal> {
@@ -117,12 +117,12 @@ mod tests {
 
     #[test]
     fn a_question_is_text_and_comes_back_as_it_was() {
-        let ask = Ask { what: What::Users(100), nonce: 0xff };
+        let ask = DataRequest { what: Wanted::Users(100), nonce: 0xff };
         assert_eq!(ask.wire(), "users 100 00000000000000ff");
-        let sized = Ask { what: What::Bytes(262_144), nonce: u64::MAX };
+        let sized = DataRequest { what: Wanted::Bytes(262_144), nonce: u64::MAX };
         assert_eq!(sized.wire(), "bytes 262144 ffffffffffffffff");
         for ask in [ask, sized] {
-            assert_eq!(Ask::read(ask.wire().as_bytes()), Ok(ask));
+            assert_eq!(DataRequest::read(ask.wire().as_bytes()), Ok(ask));
         }
     }
 
@@ -151,14 +151,14 @@ mod tests {
             "users 100 000000000000000ff".into(),
             format!("users 100 {nonce} {}", "x".repeat(LONGEST)),
         ] {
-            assert_eq!(Ask::read(text.as_bytes()), Err(Refusal::NotUnderstood), "{text:?}");
+            assert_eq!(DataRequest::read(text.as_bytes()), Err(Refusal::NotUnderstood), "{text:?}");
         }
-        assert_eq!(Ask::read(b"users 100 \xff"), Err(Refusal::NotUnderstood));
+        assert_eq!(DataRequest::read(b"users 100 \xff"), Err(Refusal::NotUnderstood));
     }
 
     #[test]
     fn numbers_have_bounds() {
-        let read = |text: &str| Ask::read(format!("{text} 0000000000000000").as_bytes());
+        let read = |text: &str| DataRequest::read(format!("{text} 0000000000000000").as_bytes());
         for text in ["users 1", "users 6500", "bytes 1024", "bytes 16777216"] {
             assert!(read(text).is_ok(), "{text}");
         }

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
-use crate::ask::Ask;
 use crate::prepared;
-use crate::ways::shm::Lent;
+use crate::request::DataRequest;
+use crate::transports::shm::LentAnswer;
 
 /// How a producer is asked.
-pub trait Way: Send + Sync + 'static {
+pub trait Transport: Send + Sync + 'static {
     /// Asks, waits for the answer until the deadline, and judges it: nonce and checksum are right
     /// in what is returned.
     ///
@@ -17,7 +17,7 @@ pub trait Way: Send + Sync + 'static {
     /// up. Errors: [`Failure`]
     fn fetch(
         &self,
-        ask: &Ask,
+        ask: &DataRequest,
         deadline: Duration,
     ) -> impl Future<Output = Result<Payload, Failure>> + Send;
 }
@@ -29,7 +29,7 @@ enum Place {
     /// In memory of ours, from here on.
     Own(Vec<u8>, usize),
     /// In memory that the producer shares, until this is dropped.
-    Lent(Lent),
+    LentAnswer(LentAnswer),
 }
 
 impl Payload {
@@ -39,8 +39,8 @@ impl Payload {
     }
 
     /// Memory of the producer's.
-    pub(crate) fn lent(lent: Lent) -> Self {
-        Self(Place::Lent(lent))
+    pub(crate) fn lent(lent: LentAnswer) -> Self {
+        Self(Place::LentAnswer(lent))
     }
 }
 
@@ -56,7 +56,7 @@ impl Deref for Payload {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Place::Own(bytes, from) => &bytes[*from..],
-            Place::Lent(lent) => lent,
+            Place::LentAnswer(lent) => lent,
         }
     }
 }
@@ -76,7 +76,7 @@ impl fmt::Debug for Payload {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// Nobody answers there, or who did is gone.
+    /// There is no producer at the address, or it has ended.
     #[error("the producer cannot be reached: {0}")]
     Unreachable(String),
     /// The question was sent, and its answer did not come in time.
@@ -89,7 +89,7 @@ pub enum Failure {
     #[error("damaged: {0}")]
     Damaged(String),
     /// Too many ask at once: no connection, slot or memory was free in time.
-    #[error("too many ask at once")]
+    #[error("too many requests at a time")]
     Crowded,
 }
 
@@ -105,7 +105,7 @@ impl Failure {
         }
     }
 
-    /// For `map_err`: whoever should answer is not there.
+    /// For `map_err`: the producer cannot be reached.
     pub(crate) fn unreachable(error: impl fmt::Display) -> Self {
         Self::Unreachable(error.to_string())
     }
@@ -114,7 +114,7 @@ impl Failure {
 /// Judges what came: the one function of all ways. It reads every byte of the payload.
 ///
 /// Errors: [`Failure::Damaged`] where nonce, length or checksum are not those of an answer to this
-pub fn verify(ask: &Ask, payload: &[u8], checksum: u64) -> Result<(), Failure> {
+pub fn verify(ask: &DataRequest, payload: &[u8], checksum: u64) -> Result<(), Failure> {
     let fault = match u32::try_from(checksum) {
         Ok(checksum) => prepared::fault(ask, payload, checksum),
         Err(_) => Some("a checksum of more than 32 bits"),
@@ -123,7 +123,11 @@ pub fn verify(ask: &Ask, payload: &[u8], checksum: u64) -> Result<(), Failure> {
 }
 
 /// What a way returns for what came.
-pub(crate) fn judged(ask: &Ask, payload: Payload, checksum: u64) -> Result<Payload, Failure> {
+pub(crate) fn judged(
+    ask: &DataRequest,
+    payload: Payload,
+    checksum: u64,
+) -> Result<Payload, Failure> {
     verify(ask, &payload, checksum)?;
     Ok(payload)
 }

@@ -1,11 +1,11 @@
-//! What went wrong with a request, and the answer that says so.
+//! Errors of a request, and the answers for them.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use serving::http::{self, Answer};
 
-use crate::way::Failure;
+use crate::transport::Failure;
 
 /// Each code with its status; of several with the same, the first is that of a request which never was read whole.
 const TABLE: &[(&str, StatusCode)] = &[
@@ -32,7 +32,7 @@ pub(super) fn codes() -> impl Iterator<Item = &'static str> {
 
 /// One thing that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ApiError {
     /// A stable word.
     pub code: &'static str,
     /// A sentence.
@@ -41,7 +41,7 @@ pub(super) struct Fault {
     pub at: Option<&'static str>,
 }
 
-impl Fault {
+impl ApiError {
     /// Something is wrong with this parameter.
     pub fn at(parameter: &'static str, message: impl Into<String>) -> Self {
         Self { code: BAD_INPUT, message: message.into(), at: Some(parameter) }
@@ -60,16 +60,17 @@ impl Fault {
 
     /// There is no such path.
     pub fn not_found() -> Self {
-        let message = "there are /api/users-via-api, /api/users-via-uds, /api/users-via-shm, /healthz and /metrics";
+        let message =
+            "use /api/users-via-api, /api/users-via-uds, /api/users-via-shm, /healthz or /metrics";
         Self { code: NOT_FOUND, message: message.to_owned(), at: None }
     }
 
     /// The path is there, for GET alone.
     pub fn method_not_allowed() -> Self {
-        Self { code: METHOD_NOT_ALLOWED, message: "GET is all there is".to_owned(), at: None }
+        Self { code: METHOD_NOT_ALLOWED, message: "use GET".to_owned(), at: None }
     }
 
-    /// The answer that tells of it.
+    /// The answer for it.
     pub fn answer(&self) -> Answer {
         let status = TABLE.iter().find(|(code, _)| *code == self.code);
         let status = status.map_or(StatusCode::INTERNAL_SERVER_ERROR, |(_, status)| *status);
@@ -85,7 +86,7 @@ impl Fault {
     }
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
         Self { code: failure.kind(), message: failure.to_string(), at: None }
     }

@@ -1,4 +1,4 @@
-//! One request: understood, asked for, decoded, encoded, told.
+//! Handles one request: parse, fetch, decode, encode, answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use serving::timing::SERVER_TIMING;
 use serving::watch::Watch;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::fault::{self, Fault};
-use super::question::{self, Nonces, Route};
+use super::api_error::{self, ApiError};
+use super::request::{self, NonceGenerator, Route};
 use super::times::Times;
-use crate::ask::{Ask, What};
-use crate::way::{Failure, Payload, Way};
+use crate::request::{DataRequest, Wanted};
+use crate::transport::{Failure, Payload, Transport};
 
 /// The outcome of a request that went well.
 const ANSWERED: &str = "answered";
@@ -28,7 +28,7 @@ const RECORD: u64 = 4096;
 
 /// How a front answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Manner {
+pub(super) struct AnswerPolicy {
     /// Users of an answer where the request does not say.
     pub users: u32,
     /// The producer answers within this time.
@@ -39,9 +39,9 @@ pub(super) struct Manner {
     pub room: u64,
 }
 
-/// The three ways to ask the producer.
+/// The three transports to the producer.
 #[derive(Debug)]
-pub(super) struct Ways<H, U, S> {
+pub(super) struct Transports<H, U, S> {
     pub http: H,
     pub unix: U,
     pub shm: S,
@@ -49,27 +49,27 @@ pub(super) struct Ways<H, U, S> {
 
 /// What answers requests.
 #[derive(Debug)]
-pub(super) struct Desk<H, U, S> {
-    ways: Ways<H, U, S>,
-    manner: Manner,
+pub(super) struct UsersHandler<H, U, S> {
+    transports: Transports<H, U, S>,
+    policy: AnswerPolicy,
     producer: Arc<State>,
-    nonces: Nonces,
+    nonces: NonceGenerator,
     room: Arc<Semaphore>,
     counts: Vec<((Option<Route>, &'static str), Counter)>,
 }
 
-impl<H: Way, U: Way, S: Way> Desk<H, U, S> {
-    /// Asks by these ways; its figures are among those of `registry`.
+impl<H: Transport, U: Transport, S: Transport> UsersHandler<H, U, S> {
+    /// A handler over these transports; its metrics are registered in `registry`.
     pub fn new(
-        ways: Ways<H, U, S>,
-        manner: Manner,
+        transports: Transports<H, U, S>,
+        policy: AnswerPolicy,
         producer: Arc<State>,
         registry: &Registry,
     ) -> Self {
-        let room = usize::try_from(manner.room).unwrap_or(usize::MAX);
+        let room = usize::try_from(policy.room).unwrap_or(usize::MAX);
         let room = Arc::new(Semaphore::new(room.min(Semaphore::MAX_PERMITS)));
         let counts = counts(registry);
-        Self { ways, manner, producer, nonces: Nonces::default(), room, counts }
+        Self { transports, policy, producer, nonces: NonceGenerator::default(), room, counts }
     }
 
     /// Asks, decodes, encodes; `times` is set once the producer was asked.
@@ -78,39 +78,39 @@ impl<H: Way, U: Way, S: Way> Desk<H, U, S> {
         route: Route,
         query: Option<&str>,
         times: &mut Option<Times>,
-    ) -> Result<Bytes, Fault> {
-        let ask = question::read(query, self.manner.users, &self.nonces)?;
+    ) -> Result<Bytes, ApiError> {
+        let ask = request::read(query, self.policy.users, &self.nonces)?;
         let permit = self.take(ask.what)?;
         let mut watch = Watch::start();
         let fetched = self.fetch(route, &ask).await;
         let times = times.insert(Times { exchange: watch.lap(), ..Times::default() });
         let payload = fetched?;
-        if !self.manner.reencodes {
-            return Ok(Bytes::from_owner(Held { bytes: payload, _room: permit }));
+        if !self.policy.reencodes {
+            return Ok(Bytes::from_owner(HeldBytes { bytes: payload, _room: permit }));
         }
         let decoded: Value = serde_json::from_slice(&payload)
-            .map_err(|error| Failure::Damaged(format!("it is no JSON: {error}")))?;
+            .map_err(|error| Failure::Damaged(format!("it is not JSON: {error}")))?;
         drop(payload);
         times.decode = watch.lap();
         let bytes = serde_json::to_vec(&decoded).expect("what was JSON always serializes");
         times.encode = watch.lap();
-        Ok(Bytes::from_owner(Held { bytes, _room: permit }))
+        Ok(Bytes::from_owner(HeldBytes { bytes, _room: permit }))
     }
 
-    async fn fetch(&self, route: Route, ask: &Ask) -> Result<Payload, Failure> {
-        let deadline = self.manner.deadline;
+    async fn fetch(&self, route: Route, ask: &DataRequest) -> Result<Payload, Failure> {
+        let deadline = self.policy.deadline;
         match route {
-            Route::Http => self.ways.http.fetch(ask, deadline).await,
-            Route::Unix => self.ways.unix.fetch(ask, deadline).await,
-            Route::Shm => self.ways.shm.fetch(ask, deadline).await,
+            Route::Http => self.transports.http.fetch(ask, deadline).await,
+            Route::Unix => self.transports.unix.fetch(ask, deadline).await,
+            Route::Shm => self.transports.shm.fetch(ask, deadline).await,
         }
     }
 
-    /// Room for the answer, which is given back once it is sent.
-    fn take(&self, what: What) -> Result<OwnedSemaphorePermit, Fault> {
+    /// Reserves space for the answer until it is sent.
+    fn take(&self, what: Wanted) -> Result<OwnedSemaphorePermit, ApiError> {
         let bytes = match what {
-            What::Users(count) => u64::from(count) * RECORD,
-            What::Bytes(size) => size,
+            Wanted::Users(count) => u64::from(count) * RECORD,
+            Wanted::Bytes(size) => size,
         };
         let bytes = u32::try_from(bytes).map_err(|_| Failure::Crowded)?;
         let permit = Arc::clone(&self.room).try_acquire_many_owned(bytes);
@@ -125,19 +125,19 @@ impl<H: Way, U: Way, S: Way> Desk<H, U, S> {
     }
 }
 
-impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
+impl<H: Transport, U: Transport, S: Transport> Handler for UsersHandler<H, U, S> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         let watch = Watch::start();
         let route = Route::of(request.uri().path());
         let mut times = None;
         let answered = match (route, request.method()) {
             (Some(route), &Method::GET) => self.ask(route, request.uri().query(), &mut times).await,
-            (Some(_), _) => Err(Fault::method_not_allowed()),
-            (None, _) => Err(Fault::not_found()),
+            (Some(_), _) => Err(ApiError::method_not_allowed()),
+            (None, _) => Err(ApiError::not_found()),
         };
         let (outcome, mut answer) = match answered {
             Ok(bytes) => (ANSWERED, http::json(StatusCode::OK, bytes)),
-            Err(fault) => (fault.code, fault.answer()),
+            Err(error) => (error.code, error.answer()),
         };
         if let Some(mut times) = times {
             times.front = watch.total();
@@ -148,15 +148,15 @@ impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        let fault = Fault::unread(status, reason);
-        self.count(None, fault.code);
-        fault.answer()
+        let error = ApiError::unread(status, reason);
+        self.count(None, error.code);
+        error.answer()
     }
 
     /// 200 if the producer answers, and what is known of it in any case.
     async fn health(&self) -> Answer {
-        let ask = Ask { what: What::Users(1), nonce: self.nonces.draw() };
-        let asked = self.ways.http.fetch(&ask, self.manner.deadline.min(HEALTH)).await;
+        let ask = DataRequest { what: Wanted::Users(1), nonce: self.nonces.draw() };
+        let asked = self.transports.http.fetch(&ask, self.policy.deadline.min(HEALTH)).await;
         let (status, state) = match &asked {
             Ok(_) => (StatusCode::OK, "serving"),
             Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "away"),
@@ -170,13 +170,13 @@ impl<H: Way, U: Way, S: Way> Handler for Desk<H, U, S> {
     }
 }
 
-/// An answer's bytes, and the room that they take until they are sent.
-struct Held<B> {
+/// An answer's bytes with their reservation, which is released once they are sent.
+struct HeldBytes<B> {
     bytes: B,
     _room: OwnedSemaphorePermit,
 }
 
-impl<B: AsRef<[u8]>> AsRef<[u8]> for Held<B> {
+impl<B: AsRef<[u8]>> AsRef<[u8]> for HeldBytes<B> {
     fn as_ref(&self) -> &[u8] {
         self.bytes.as_ref()
     }
@@ -184,10 +184,11 @@ impl<B: AsRef<[u8]>> AsRef<[u8]> for Held<B> {
 
 /// A counter for each way and outcome.
 fn counts(registry: &Registry) -> Vec<((Option<Route>, &'static str), Counter)> {
-    let help = "Requests by the way in which the producer was asked, and what became of them.";
-    let ways = Route::ALL.into_iter().map(Some).chain([None]);
-    let outcomes = || fault::codes().chain([ANSWERED]);
-    ways.flat_map(|way| outcomes().map(move |outcome| (way, outcome)))
+    let help = "Requests by transport and outcome.";
+    let transports = Route::ALL.into_iter().map(Some).chain([None]);
+    let outcomes = || api_error::codes().chain([ANSWERED]);
+    transports
+        .flat_map(|way| outcomes().map(move |outcome| (way, outcome)))
         .map(|(way, outcome)| {
             let labels = [("way", way.map_or("none", Route::name)), ("outcome", outcome)];
             (

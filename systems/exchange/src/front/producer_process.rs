@@ -18,7 +18,7 @@ pub(super) const FOLDER: &str = "folder";
 
 /// Where a producer is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct ProducerAddresses {
     /// Over HTTP.
     pub http: SocketAddr,
     /// Over a Unix socket.
@@ -27,16 +27,16 @@ pub(super) struct Places {
     pub shm: PathBuf,
 }
 
-impl Places {
+impl ProducerAddresses {
     /// Those of a ready line.
-    fn told(ready: &Value) -> io::Result<Self> {
+    fn from_ready_line(ready: &Value) -> io::Result<Self> {
         let text = |kind: &str| ready["listening"][kind].as_str();
         let http = text("http").and_then(|text| text.parse().ok());
         match (http, text("unix"), text("shm")) {
             (Some(http), Some(unix), Some(shm)) => {
                 Ok(Self { http, unix: unix.into(), shm: shm.into() })
             }
-            _ => Err(io::Error::other(format!("its places are not in {ready}"))),
+            _ => Err(io::Error::other(format!("its ready line has no addresses: {ready}"))),
         }
     }
 
@@ -47,31 +47,31 @@ impl Places {
 
 /// A producer that is kept alive.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct ProducerProcess {
     /// Where it is, also when it comes back.
-    pub places: Places,
+    pub addresses: ProducerAddresses,
     /// Its processes, one after the other.
     pub kept: keeper::Keeper,
-    _fresh: Option<Fresh>,
+    _fresh: Option<FreshFolder>,
 }
 
-impl Keeper {
+impl ProducerProcess {
     /// Starts a producer on loopback and waits until it answers.
     ///
     /// Errors: it does not start, or does not say where it is
     pub async fn start(recipe: Recipe, registry: &Registry) -> io::Result<Self> {
-        let help = "How often the producer was started again.";
+        let help = "Restarts of the producer.";
         let restarts = registry.counter("exchange_front_producer_restarts_total", help);
         let is_given = recipe.settings.contains_key(FOLDER);
         let lasting = |ready: &Value| {
-            let folder = Places::told(ready)?.folder();
+            let folder = ProducerAddresses::from_ready_line(ready)?.folder();
             Ok(BTreeMap::from([(FOLDER.to_owned(), json!(folder))]))
         };
         let kept = keeper::Keeper::start(recipe, restarts, lasting).await?;
-        let places = Places::told(&kept.ready)?;
+        let addresses = ProducerAddresses::from_ready_line(&kept.ready)?;
         // One that it made for itself is not its own when it comes back.
-        let fresh = (!is_given).then(|| Fresh::of(&places));
-        Ok(Self { places, kept, _fresh: fresh })
+        let fresh = (!is_given).then(|| FreshFolder::of(&addresses));
+        Ok(Self { addresses, kept, _fresh: fresh })
     }
 
     /// Ends the producer, and waits for that.
@@ -82,22 +82,22 @@ impl Keeper {
 
 /// What a producer puts into a folder that it made for itself, gone with its keeper even if the producer was killed.
 #[derive(Debug)]
-struct Fresh {
+struct FreshFolder {
     folder: PathBuf,
     files: [PathBuf; 3],
 }
 
-impl Fresh {
-    fn of(places: &Places) -> Self {
-        let folder = places.folder();
+impl FreshFolder {
+    fn of(addresses: &ProducerAddresses) -> Self {
+        let folder = addresses.folder();
         let race = folder.join(race::NAME);
-        Self { folder, files: [places.unix.clone(), places.shm.clone(), race] }
+        Self { folder, files: [addresses.unix.clone(), addresses.shm.clone(), race] }
     }
 }
 
-impl Drop for Fresh {
+impl Drop for FreshFolder {
     fn drop(&mut self) {
-        // Mostly the producer has done so already; what somebody else has put there stays.
+        // The producer usually has removed them already; files of other programs stay.
         for file in &self.files {
             let _ = std::fs::remove_file(file);
         }
@@ -115,11 +115,11 @@ mod tests {
     use super::*;
     use crate::producer;
 
-    /// A program that says this when it is told to serve a producer, and stays.
+    /// A program that prints this line when started as a producer, and stays.
     struct Program(PathBuf);
 
     impl Program {
-        fn saying(name: &str, line: &str) -> Self {
+        fn printing(name: &str, line: &str) -> Self {
             let name = format!("exchange-{name}-{}", std::process::id());
             let path = std::env::temp_dir().join(name);
             let script = format!(
@@ -135,8 +135,8 @@ mod tests {
             Recipe { program: self.0.clone(), system, settings: BTreeMap::new() }
         }
 
-        /// What it was told last.
-        fn said(&self) -> String {
+        /// The last line written to it.
+        fn last_line(&self) -> String {
             std::fs::read_to_string(format!("{}.said", self.0.display())).unwrap()
         }
     }
@@ -159,9 +159,9 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("exchange-folder-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("u"), "").unwrap();
-        let program = Program::saying("kept", &ready(&folder));
-        let keeper = Keeper::start(program.recipe(), &Registry::default()).await.unwrap();
-        assert_eq!(program.said(), "serve\nexchange-producer\n--listen\n127.0.0.1:0\n");
+        let program = Program::printing("kept", &ready(&folder));
+        let keeper = ProducerProcess::start(program.recipe(), &Registry::default()).await.unwrap();
+        assert_eq!(program.last_line(), "serve\nexchange-producer\n--listen\n127.0.0.1:0\n");
         let pid = Pid::from_raw(i32::try_from(keeper.kept.pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
         let restarted = async {
@@ -173,7 +173,7 @@ mod tests {
             .await
             .expect("it is started again");
         let place = format!("127.0.0.1:9\n--set\nfolder={}\n", folder.display());
-        assert!(program.said().ends_with(&place), "{}", program.said());
+        assert!(program.last_line().ends_with(&place), "{}", program.last_line());
         keeper.stop().await;
         assert!(!folder.exists());
     }
@@ -182,10 +182,10 @@ mod tests {
     async fn a_folder_that_was_given_stays() {
         let folder = std::env::temp_dir().join(format!("exchange-stays-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let program = Program::saying("given", &ready(&folder));
+        let program = Program::printing("given", &ready(&folder));
         let mut recipe = program.recipe();
         recipe.settings.insert(FOLDER.to_owned(), json!(folder));
-        let keeper = Keeper::start(recipe, &Registry::default()).await.unwrap();
+        let keeper = ProducerProcess::start(recipe, &Registry::default()).await.unwrap();
         keeper.stop().await;
         std::fs::remove_dir(&folder).unwrap();
     }
@@ -194,8 +194,11 @@ mod tests {
     async fn one_that_says_something_else_is_not_taken_for_ready() {
         for (name, line) in [("word", "hello"), ("half", r#"{"listening":{"http":"127.0.0.1:9"}}"#)]
         {
-            let program = Program::saying(name, line);
-            assert!(Keeper::start(program.recipe(), &Registry::default()).await.is_err(), "{line}");
+            let program = Program::printing(name, line);
+            assert!(
+                ProducerProcess::start(program.recipe(), &Registry::default()).await.is_err(),
+                "{line}"
+            );
         }
     }
 }

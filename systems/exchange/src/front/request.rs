@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serving::percent;
 use serving::quantity::parse_size;
 
-use super::fault::Fault;
-use crate::ask::{Ask, SIZES, USERS, What, read_nonce};
+use super::api_error::ApiError;
+use crate::request::{DataRequest, SIZES, USERS, Wanted, read_nonce};
 
 /// By which way the producer is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +46,14 @@ impl Route {
     }
 }
 
-/// Nonces for those who gave none: nobody can guess one, and no two are the same but by chance.
+/// Generates nonces for requests without one: unpredictable, and repeated only by chance.
 #[derive(Debug, Default)]
-pub(super) struct Nonces {
+pub(super) struct NonceGenerator {
     key: RandomState,
     drawn: AtomicU64,
 }
 
-impl Nonces {
+impl NonceGenerator {
     /// Another one.
     pub fn draw(&self) -> u64 {
         self.key.hash_one(self.drawn.fetch_add(1, Ordering::Relaxed))
@@ -63,7 +63,11 @@ impl Nonces {
 /// Reads the query of a request; `users` are asked for where it does not say how many.
 ///
 /// Errors: the first parameter that is wrong
-pub(super) fn read(query: Option<&str>, users: u32, nonces: &Nonces) -> Result<Ask, Fault> {
+pub(super) fn read(
+    query: Option<&str>,
+    users: u32,
+    nonces: &NonceGenerator,
+) -> Result<DataRequest, ApiError> {
     let [mut count, mut size, mut nonce] = [None, None, None];
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -71,52 +75,52 @@ pub(super) fn read(query: Option<&str>, users: u32, nonces: &Nonces) -> Result<A
             "users" => (&mut count, "users"),
             "size" => (&mut size, "size"),
             "nonce" => (&mut nonce, "nonce"),
-            _ => return Err(Fault::bad("there are the parameters users, size and nonce")),
+            _ => return Err(ApiError::bad("unknown parameter; use users, size and nonce")),
         };
         let value = percent::decode(value)
-            .ok_or_else(|| Fault::at(key, format!("{key} is not properly percent-encoded")))?;
+            .ok_or_else(|| ApiError::at(key, format!("{key} must be percent-encoded")))?;
         if place.replace(value).is_some() {
-            return Err(Fault::at(key, format!("{key} is given twice")));
+            return Err(ApiError::at(key, format!("{key} is given twice")));
         }
     }
     let what = match (count, size) {
-        (Some(_), Some(_)) => return Err(Fault::at("size", "give users or size, not both")),
-        (_, Some(size)) => What::Bytes(bytes(&size)?),
-        (Some(count), None) => What::Users(number(&count)?),
-        (None, None) => What::Users(users),
+        (Some(_), Some(_)) => return Err(ApiError::at("size", "give users or size, not both")),
+        (_, Some(size)) => Wanted::Bytes(bytes(&size)?),
+        (Some(count), None) => Wanted::Users(number(&count)?),
+        (None, None) => Wanted::Users(users),
     };
     let nonce = nonce.map_or_else(|| Ok(nonces.draw()), |nonce| given(&nonce))?;
-    Ok(Ask { what, nonce })
+    Ok(DataRequest { what, nonce })
 }
 
-fn number(text: &str) -> Result<u32, Fault> {
+fn number(text: &str) -> Result<u32, ApiError> {
     text.parse().ok().filter(|count| USERS.contains(count)).ok_or_else(|| {
         let (least, most) = (USERS.start(), USERS.end());
-        Fault::at("users", format!("users is a whole number from {least} to {most}"))
+        ApiError::at("users", format!("users must be a whole number from {least} to {most}"))
     })
 }
 
-fn bytes(text: &str) -> Result<u64, Fault> {
+fn bytes(text: &str) -> Result<u64, ApiError> {
     let size = text.parse().ok().or_else(|| parse_size(text));
     size.filter(|size| SIZES.contains(size)).ok_or_else(|| {
         let (least, most) = (SIZES.start(), SIZES.end());
-        let message = format!("size is {least} to {most} bytes, such as 262144 or 256KiB");
-        Fault::at("size", message)
+        let message = format!("size must be {least} to {most} bytes, such as 262144 or 256KiB");
+        ApiError::at("size", message)
     })
 }
 
-/// It must come back as it was sent, letter for letter.
-fn given(nonce: &str) -> Result<u64, Fault> {
+/// It must come back exactly as it was sent.
+fn given(nonce: &str) -> Result<u64, ApiError> {
     read_nonce(nonce)
-        .map_err(|_| Fault::at("nonce", "nonce is 16 hexadecimal digits in lower case"))
+        .map_err(|_| ApiError::at("nonce", "nonce must be 16 lower-case hexadecimal digits"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(query: &str) -> Result<Ask, Option<&'static str>> {
-        read(Some(query), 100, &Nonces::default()).map_err(|fault| fault.at)
+    fn asked(query: &str) -> Result<DataRequest, Option<&'static str>> {
+        read(Some(query), 100, &NonceGenerator::default()).map_err(|error| error.at)
     }
 
     #[test]
@@ -132,20 +136,20 @@ mod tests {
     #[test]
     fn a_question_is_read_with_all_that_it_says() {
         let nonce = 0x0123_4567_89ab_cdef;
-        let users = Ask { what: What::Users(7), nonce };
+        let users = DataRequest { what: Wanted::Users(7), nonce };
         assert_eq!(asked("users=7&nonce=0123456789abcdef"), Ok(users));
-        let size = Ask { what: What::Bytes(262_144), nonce };
+        let size = DataRequest { what: Wanted::Bytes(262_144), nonce };
         assert_eq!(asked("nonce=0123456789abcdef&size=256KiB"), Ok(size));
         assert_eq!(asked("nonce=0123456789abcdef&&size=262%3144"), Ok(size));
-        assert_eq!(asked("nonce=0123456789abcdef").unwrap().what, What::Users(100));
+        assert_eq!(asked("nonce=0123456789abcdef").unwrap().what, Wanted::Users(100));
     }
 
     #[test]
     fn nonces_that_are_drawn_differ() {
-        let nonces = Nonces::default();
+        let nonces = NonceGenerator::default();
         let drawn: std::collections::BTreeSet<_> = (0..1_000).map(|_| nonces.draw()).collect();
         assert_eq!(drawn.len(), 1_000);
-        assert_ne!(nonces.draw(), Nonces::default().draw());
+        assert_ne!(nonces.draw(), NonceGenerator::default().draw());
     }
 
     #[test]

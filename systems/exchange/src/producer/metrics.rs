@@ -5,20 +5,20 @@ use shm_channel::Counts;
 
 /// Figures of one way.
 #[derive(Debug, Clone)]
-pub(super) struct Figures {
+pub(super) struct TransportMetrics {
     /// Payloads that were sent.
     pub answered: Counter,
     /// Requests that were refused.
     pub refused: Counter,
 }
 
-impl Figures {
+impl TransportMetrics {
     /// Of the way of this name.
     pub(super) fn new(registry: &Registry, way: &str) -> Self {
         let labels = [("way", way)];
-        let help = "Requests that were answered with a payload.";
+        let help = "Requests answered with a payload.";
         let answered = registry.labelled_counter("exchange_answered_total", help, &labels);
-        let help = "Requests that were refused.";
+        let help = "Refused requests.";
         let refused = registry.labelled_counter("exchange_refused_total", help, &labels);
         Self { answered, refused }
     }
@@ -31,23 +31,21 @@ impl Figures {
 
 /// What the channel knows of its clients.
 #[derive(Debug, Clone)]
-pub(super) struct Clients {
+pub(super) struct ClientMetrics {
     living: Gauge,
     admitted: Gauge,
     refused: Gauge,
     damaged: Gauge,
 }
 
-impl Clients {
+impl ClientMetrics {
     pub(super) fn new(registry: &Registry) -> Self {
         Self {
-            living: registry.gauge("shm_clients", "Clients of the channel now."),
-            admitted: registry.gauge("shm_admitted", "Clients that were let in so far."),
-            refused: registry.gauge("shm_refused", "Connections that were not let in so far."),
-            damaged: registry.gauge(
-                "shm_damaged",
-                "Clients that were cut off so far: they wrote what nobody may write.",
-            ),
+            living: registry.gauge("shm_clients", "Connected clients of the channel."),
+            admitted: registry.gauge("shm_admitted", "Accepted clients of the channel."),
+            refused: registry.gauge("shm_refused", "Refused connections to the channel."),
+            damaged: registry
+                .gauge("shm_damaged", "Clients disconnected because they wrote invalid data."),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Prepared payloads, and copies of them to send.
 //!
-//! Each payload is made once and kept as long as it is asked for more recently than others, and as
-//! long as there is room. The channel copies it into a slot once; HTTP and the Unix socket send
-//! [`Copied`] ones, which come back here and are patched for the next who asks for the same.
+//! Each payload is made once and cached, the least recently used is dropped first. The channel
+//! copies it into a slot once; HTTP and the Unix socket send [`PayloadCopy`] values, which come
+//! back here and are patched for the next request of the same content.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use crate::ask::{Ask, What};
 use crate::prepared::{Prepared, patch};
 use crate::records::Records;
 use crate::refusal::Refusal;
+use crate::request::{DataRequest, Wanted};
 
 /// Bytes of copies that are kept for the next, and how many copies.
 const MOST_IDLE: usize = 64 << 20;
@@ -21,10 +21,10 @@ const MOST_COPIES: usize = 256;
 
 /// All that a producer has to give.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct PayloadCache {
     records: Mutex<Records>,
-    kept: Mutex<Kept>,
-    idle: Mutex<Idle>,
+    kept: Mutex<CachedPayloads>,
+    idle: Mutex<IdleCopies>,
     /// Bytes of copies that are on their way.
     out: AtomicU64,
     max_prepared: u64,
@@ -34,24 +34,24 @@ pub(super) struct Shelf {
 
 /// Payloads by what they answer.
 #[derive(Debug)]
-struct Kept {
-    payloads: LruCache<What, Arc<Prepared>>,
+struct CachedPayloads {
+    payloads: LruCache<Wanted, Arc<Prepared>>,
     bytes: u64,
 }
 
-/// Copies that nobody sends now, the newest first.
+/// Copies that are not being sent, the newest first.
 #[derive(Debug, Default)]
-struct Idle {
+struct IdleCopies {
     copies: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
 }
 
-impl Shelf {
+impl PayloadCache {
     /// Over the records of a seed, with bounds in bytes.
     pub(super) fn new(seed: u64, max_prepared: u64, max_answers: u64) -> Self {
         Self {
             records: Mutex::new(Records::new(seed)),
-            kept: Mutex::new(Kept { payloads: LruCache::unbounded(), bytes: 0 }),
+            kept: Mutex::new(CachedPayloads { payloads: LruCache::unbounded(), bytes: 0 }),
             idle: Mutex::default(),
             out: AtomicU64::new(0),
             max_prepared,
@@ -61,7 +61,7 @@ impl Shelf {
     }
 
     /// The payload that answers this; made if it is not there.
-    pub(super) fn prepared(&self, what: What) -> Arc<Prepared> {
+    pub(super) fn prepared(&self, what: Wanted) -> Arc<Prepared> {
         if let Some(prepared) = lock(&self.kept).payloads.get(&what) {
             return prepared.clone();
         }
@@ -74,14 +74,14 @@ impl Shelf {
 
     /// A copy of the payload with the nonce in it.
     ///
-    /// Errors: [`Refusal::Crowded`] where answers on their way have all the room there may be
-    pub(super) fn copied(self: &Arc<Self>, ask: &Ask) -> Result<Copied, Refusal> {
+    /// Errors: [`Refusal::Crowded`] if answers in progress use the whole limit
+    pub(super) fn copied(self: &Arc<Self>, ask: &DataRequest) -> Result<PayloadCopy, Refusal> {
         let prepared = self.prepared(ask.what);
         let length = prepared.bytes().len() as u64;
         let out = self.out.fetch_add(length, Ordering::Relaxed) + length;
-        // From here on it gives back what it took, whatever comes of it.
-        let mut copied = Copied {
-            shelf: self.clone(),
+        // From here on dropping it releases the reservation.
+        let mut copied = PayloadCopy {
+            cache: self.clone(),
             id: prepared.id(),
             bytes: Vec::new(),
             length,
@@ -102,8 +102,8 @@ fn lock<T>(one: &Mutex<T>) -> MutexGuard<'_, T> {
     one.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Kept {
-    fn keep(&mut self, what: What, prepared: Arc<Prepared>, most: u64) {
+impl CachedPayloads {
+    fn keep(&mut self, what: Wanted, prepared: Arc<Prepared>, most: u64) {
         let length = |one: &Arc<Prepared>| one.bytes().len() as u64;
         if length(&prepared) > most {
             return;
@@ -119,7 +119,7 @@ impl Kept {
     }
 }
 
-impl Idle {
+impl IdleCopies {
     fn take(&mut self, id: u64) -> Option<Vec<u8>> {
         let at = self.copies.iter().position(|(of, _)| *of == id)?;
         let (_, bytes) = self.copies.remove(at)?;
@@ -139,33 +139,33 @@ impl Idle {
 
 /// A payload to send, with its nonce; it goes back when dropped.
 #[derive(Debug)]
-pub(super) struct Copied {
-    shelf: Arc<Shelf>,
+pub(super) struct PayloadCopy {
+    cache: Arc<PayloadCache>,
     id: u64,
     bytes: Vec<u8>,
     length: u64,
     checksum: u32,
 }
 
-impl Copied {
+impl PayloadCopy {
     /// CRC-32 of it.
     pub(super) fn checksum(&self) -> u32 {
         self.checksum
     }
 }
 
-impl AsRef<[u8]> for Copied {
+impl AsRef<[u8]> for PayloadCopy {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Copied {
+impl Drop for PayloadCopy {
     fn drop(&mut self) {
-        self.shelf.out.fetch_sub(self.length, Ordering::Relaxed);
+        self.cache.out.fetch_sub(self.length, Ordering::Relaxed);
         let bytes = std::mem::take(&mut self.bytes);
         if !bytes.is_empty() {
-            lock(&self.shelf.idle).give(self.id, bytes);
+            lock(&self.cache.idle).give(self.id, bytes);
         }
     }
 }
@@ -175,66 +175,66 @@ mod tests {
     use super::*;
     use crate::prepared::fault;
 
-    fn ask(bytes: u64, nonce: u64) -> Ask {
-        Ask { what: What::Bytes(bytes), nonce }
+    fn ask(bytes: u64, nonce: u64) -> DataRequest {
+        DataRequest { what: Wanted::Bytes(bytes), nonce }
     }
 
     #[test]
     fn a_payload_is_made_once_and_copied_once() {
-        let shelf = Arc::new(Shelf::new(1, 1 << 20, 1 << 20));
+        let cache = Arc::new(PayloadCache::new(1, 1 << 20, 1 << 20));
         let mut places = Vec::new();
         for nonce in 0..5 {
-            let copied = shelf.copied(&ask(5_000, nonce)).unwrap();
+            let copied = cache.copied(&ask(5_000, nonce)).unwrap();
             assert_eq!(fault(&ask(5_000, nonce), copied.as_ref(), copied.checksum()), None);
             places.push(copied.as_ref().as_ptr());
         }
         assert!(places.iter().all(|place| *place == places[0]), "the same memory each time");
-        assert_eq!(shelf.latest.load(Ordering::Relaxed), 1);
+        assert_eq!(cache.latest.load(Ordering::Relaxed), 1);
         // Two at a time are two copies.
-        let [one, two] = [1, 2].map(|nonce| shelf.copied(&ask(5_000, nonce)).unwrap());
+        let [one, two] = [1, 2].map(|nonce| cache.copied(&ask(5_000, nonce)).unwrap());
         assert_ne!(one.as_ref().as_ptr(), two.as_ref().as_ptr());
         drop((one, two));
-        let idle = lock(&shelf.idle);
+        let idle = lock(&cache.idle);
         assert_eq!((idle.bytes, idle.copies.len()), (10_000, 2));
     }
 
     #[test]
     fn what_was_asked_for_longest_ago_is_forgotten() {
-        let shelf = Shelf::new(1, 10_000, 0);
-        let first = shelf.prepared(What::Bytes(4_000)).id();
-        shelf.prepared(What::Bytes(5_000));
-        assert_eq!(shelf.prepared(What::Bytes(4_000)).id(), first);
-        shelf.prepared(What::Bytes(6_000));
-        assert_eq!(lock(&shelf.kept).bytes, 10_000);
-        assert_eq!(shelf.prepared(What::Bytes(4_000)).id(), first, "5,000 had to go");
-        // What is larger than all the room is made each time, and nothing else goes for it.
-        let large = [(); 2].map(|()| shelf.prepared(What::Bytes(20_000)).id());
+        let cache = PayloadCache::new(1, 10_000, 0);
+        let first = cache.prepared(Wanted::Bytes(4_000)).id();
+        cache.prepared(Wanted::Bytes(5_000));
+        assert_eq!(cache.prepared(Wanted::Bytes(4_000)).id(), first);
+        cache.prepared(Wanted::Bytes(6_000));
+        assert_eq!(lock(&cache.kept).bytes, 10_000);
+        assert_eq!(cache.prepared(Wanted::Bytes(4_000)).id(), first, "5,000 had to go");
+        // A payload larger than the cache is made each time and evicts nothing.
+        let large = [(); 2].map(|()| cache.prepared(Wanted::Bytes(20_000)).id());
         assert_ne!(large[0], large[1]);
-        assert_eq!(lock(&shelf.kept).bytes, 10_000);
+        assert_eq!(lock(&cache.kept).bytes, 10_000);
     }
 
     #[test]
     fn answers_on_their_way_have_bounds() {
-        let shelf = Arc::new(Shelf::new(1, 1 << 20, 10_000));
-        let one = shelf.copied(&ask(6_000, 1)).unwrap();
-        assert_eq!(shelf.copied(&ask(6_000, 2)).err(), Some(Refusal::Crowded));
-        let other = shelf.copied(&ask(4_000, 3)).unwrap();
+        let cache = Arc::new(PayloadCache::new(1, 1 << 20, 10_000));
+        let one = cache.copied(&ask(6_000, 1)).unwrap();
+        assert_eq!(cache.copied(&ask(6_000, 2)).err(), Some(Refusal::Crowded));
+        let other = cache.copied(&ask(4_000, 3)).unwrap();
         drop((one, other));
-        assert!(shelf.copied(&ask(10_000, 4)).is_ok());
-        assert_eq!(shelf.out.load(Ordering::Relaxed), 0);
+        assert!(cache.copied(&ask(10_000, 4)).is_ok());
+        assert_eq!(cache.out.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn copies_that_are_kept_have_bounds() {
-        let shelf = Arc::new(Shelf::new(1, 1 << 20, u64::MAX));
+        let cache = Arc::new(PayloadCache::new(1, 1 << 20, u64::MAX));
         let many: Vec<_> =
-            (0..300).map(|nonce| shelf.copied(&ask(1_024, nonce)).unwrap()).collect();
+            (0..300).map(|nonce| cache.copied(&ask(1_024, nonce)).unwrap()).collect();
         drop(many);
-        assert_eq!(lock(&shelf.idle).copies.len(), MOST_COPIES);
+        assert_eq!(lock(&cache.idle).copies.len(), MOST_COPIES);
         let large: Vec<_> =
-            (0..5).map(|nonce| shelf.copied(&ask(16 << 20, nonce)).unwrap()).collect();
+            (0..5).map(|nonce| cache.copied(&ask(16 << 20, nonce)).unwrap()).collect();
         drop(large);
-        let idle = lock(&shelf.idle);
+        let idle = lock(&cache.idle);
         assert!(idle.bytes <= MOST_IDLE && idle.bytes > MOST_IDLE / 2, "{}", idle.bytes);
         assert_eq!(idle.bytes, idle.copies.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
     }

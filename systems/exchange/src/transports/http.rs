@@ -11,9 +11,9 @@ use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::pool::{Broken, Outcome, Pool, Target};
-use crate::ask::{Ask, SIZES, What};
-use crate::way::{Failure, Payload, Way};
+use super::pool::{Endpoint, ExchangeError, Outcome, Pool};
+use crate::request::{DataRequest, SIZES, Wanted};
+use crate::transport::{Failure, Payload, Transport};
 
 /// The header with the checksum of an answer, which is `crc32-` and 8 hexadecimal digits.
 pub const CHECKSUM: &str = "x-checksum";
@@ -31,8 +31,8 @@ impl Http {
     }
 }
 
-impl Way for Http {
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+impl Transport for Http {
+    async fn fetch(&self, ask: &DataRequest, deadline: Duration) -> Result<Payload, Failure> {
         self.0.fetch(ask, deadline).await
     }
 }
@@ -44,7 +44,7 @@ struct Address {
     host: String,
 }
 
-impl Target for Address {
+impl Endpoint for Address {
     type Connection = SendRequest<Empty<Bytes>>;
 
     async fn connect(&self) -> Result<Self::Connection, Failure> {
@@ -53,14 +53,18 @@ impl Target for Address {
         let _ = stream.set_nodelay(true);
         let made = http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = made.map_err(Failure::unreachable)?;
-        // It ends with its sender; how is told to whoever waits for an answer.
+        // The task ends with its sender; its error reaches the waiting request.
         tokio::spawn(async move {
             let _ = connection.await;
         });
         Ok(sender)
     }
 
-    async fn ask(&self, sender: &mut Self::Connection, ask: &Ask) -> Result<Outcome, Broken> {
+    async fn ask(
+        &self,
+        sender: &mut Self::Connection,
+        ask: &DataRequest,
+    ) -> Result<Outcome, ExchangeError> {
         let path = format!("/users?{}", query(ask));
         let request = Request::builder().uri(path).header(HOST, &self.host);
         let request = request.body(Empty::new()).expect("a path and a host of ours");
@@ -68,20 +72,20 @@ impl Target for Address {
             Ok(()) => sender.send_request(request).await,
             Err(error) => Err(error),
         };
-        let answer = sent.map_err(|error| Broken {
+        let answer = sent.map_err(|error| ExchangeError {
             failure: Failure::unreachable(error),
             is_worth_another: true,
         })?;
-        read(answer).await.map_err(Broken::for_good)
+        read(answer).await.map_err(ExchangeError::permanent)
     }
 }
 
 /// A question as the query of a request.
-pub(crate) fn query(ask: &Ask) -> String {
+pub(crate) fn query(ask: &DataRequest) -> String {
     let nonce = ask.nonce;
     match ask.what {
-        What::Users(users) => format!("count={users}&nonce={nonce:016x}"),
-        What::Bytes(bytes) => format!("size={bytes}&nonce={nonce:016x}"),
+        Wanted::Users(users) => format!("count={users}&nonce={nonce:016x}"),
+        Wanted::Bytes(bytes) => format!("size={bytes}&nonce={nonce:016x}"),
     }
 }
 
@@ -105,7 +109,7 @@ async fn read(answer: Response<Incoming>) -> Result<Outcome, Failure> {
 
 /// A body in one piece.
 async fn whole(body: &mut Incoming, most: u64) -> Result<Vec<u8>, Failure> {
-    let damaged = || Failure::Damaged("an answer longer than any may be".to_owned());
+    let damaged = || Failure::Damaged("the answer exceeds the largest size".to_owned());
     let announced = body.size_hint().lower();
     if announced > most {
         return Err(damaged());
@@ -125,5 +129,5 @@ fn checksum(headers: &HeaderMap) -> Result<u32, Failure> {
     let text = headers.get(CHECKSUM).and_then(|value| value.to_str().ok());
     let digits = text.and_then(|text| text.strip_prefix("crc32-")).filter(|it| it.len() == 8);
     let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    value.ok_or_else(|| Failure::Damaged(format!("no {CHECKSUM} that can be read")))
+    value.ok_or_else(|| Failure::Damaged(format!("the header {CHECKSUM} is missing or invalid")))
 }

@@ -1,8 +1,8 @@
 //! One connection to a producer's channel: the questions under way, and the task that waits for
 //! all of them.
 //!
-//! Whoever asks looks for what has ended, everybody's, for a while; then it leaves its waker and
-//! the task waits on the channel's eventfd, for as long as somebody sleeps.
+//! A request first polls for completions (of all requests) for a while; then it leaves its waker
+//! and a task waits on the channel's eventfd while any request sleeps.
 
 use std::collections::HashMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,26 +18,26 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::refusal::Refusal;
-use crate::way::Failure;
+use crate::transport::Failure;
 
 /// How often one looks before others have their turn.
 const LOOKS: u32 = 64;
 
 /// How an exchange ended without an answer.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(super) enum NoAnswer {
     /// The answer needs so many bytes.
     TooLarge(usize),
     /// For good.
     Failed(Failure),
 }
 
-impl Ended {
+impl NoAnswer {
     pub(super) fn into_failure(self) -> Failure {
         match self {
-            Self::TooLarge(needed) => {
-                Failure::Refused(format!("{needed} bytes are more than the channel has room for"))
-            }
+            Self::TooLarge(needed) => Failure::Refused(format!(
+                "the answer has {needed} bytes, more than the channel can hold"
+            )),
             Self::Failed(failure) => failure,
         }
     }
@@ -55,7 +55,7 @@ impl Ended {
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::Refused(code) => Refusal::told(code),
+        Error::Refused(code) => Refusal::from_code(code),
         Error::Crowded { .. } | Error::NoSlot { .. } => Failure::Crowded,
         Error::Damaged(_) => Failure::Damaged(error.to_string()),
         other => Failure::unreachable(other),
@@ -64,18 +64,18 @@ fn failure(error: Error) -> Failure {
 
 /// A question under way.
 #[derive(Debug, Default)]
-struct Flight {
+struct PendingRequest {
     outcome: Option<Result<Answer, Error>>,
-    /// Of a task that sleeps until there is one.
+    /// The waker of a request that sleeps.
     sleeper: Option<Waker>,
 }
 
-/// The channel and the questions under way over it; whose turn it is has it.
+/// The channel and the requests in progress over it, under one lock.
 #[derive(Debug)]
-struct Traffic {
+struct ConnectionState {
     client: Client,
-    flights: HashMap<u64, Flight>,
-    /// How many wait for room.
+    flights: HashMap<u64, PendingRequest>,
+    /// How many requests wait for space.
     hungry: usize,
     /// Why there will be no further answers.
     over: Option<Failure>,
@@ -83,45 +83,45 @@ struct Traffic {
 
 /// A connection that many tasks use.
 #[derive(Debug)]
-pub(super) struct Link {
-    traffic: Mutex<Traffic>,
-    /// The task that waits has somebody to wait for, or none any more.
+pub(super) struct ChannelConnection {
+    state: Mutex<ConnectionState>,
+    /// Signals the waiting task that sleepers came or left.
     called: Notify,
-    /// There is room again.
+    /// Signals that there is space again.
     freed: Arc<Notify>,
 }
 
-impl Link {
+impl ChannelConnection {
     /// Connects, and starts the task that waits for answers.
     pub(super) async fn connect(path: PathBuf) -> Result<Arc<Self>, Failure> {
         // A greeting may take a moment, during which others should not wait.
         let connecting = move || Client::connect(path, Duration::ZERO);
         let connected = tokio::task::spawn_blocking(connecting).await;
         let client = connected.map_err(Failure::unreachable)?.map_err(failure)?;
-        let watched = Watched::new(&client).map_err(Failure::unreachable)?;
-        let traffic = Traffic { client, flights: HashMap::new(), hungry: 0, over: None };
+        let watched = WatchedFds::new(&client).map_err(Failure::unreachable)?;
+        let state = ConnectionState { client, flights: HashMap::new(), hungry: 0, over: None };
         let (called, freed) = (Notify::new(), Arc::default());
-        let link = Arc::new(Self { traffic: Mutex::new(traffic), called, freed });
+        let link = Arc::new(Self { state: Mutex::new(state), called, freed });
         tokio::spawn(wait(link.clone(), watched));
         Ok(link)
     }
 
     /// Whether nothing more will come over it.
     pub(super) fn is_over(&self) -> bool {
-        self.traffic().over.is_some()
+        self.state().over.is_some()
     }
 
     fn is_hung_up(&self) -> bool {
-        self.traffic().client.is_gone()
+        self.state().client.is_gone()
     }
 
     /// Ends it, and the task that waits.
     pub(super) fn close(&self) {
-        self.traffic().end(Failure::unreachable("nobody uses the connection any more"));
+        self.state().end(Failure::unreachable("the connection was dropped"));
         self.called.notify_one();
     }
 
-    /// Told when there is room again.
+    /// Notified when there is space again.
     pub(super) fn freed(&self) -> Arc<Notify> {
         self.freed.clone()
     }
@@ -133,24 +133,24 @@ impl Link {
         room: usize,
         spin: Duration,
         until: Instant,
-    ) -> Result<Answer, Ended> {
+    ) -> Result<Answer, NoAnswer> {
         let question = self.submit(request, room, until).await?;
-        if let Some(outcome) = question.look_for(spin).await {
+        if let Some(outcome) = question.poll_answer(spin).await {
             return outcome;
         }
         match timeout_at(until, question.sleep()).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Ended::Failed(Failure::Deadline)),
+            Err(_) => Err(NoAnswer::Failed(Failure::Deadline)),
         }
     }
 
-    /// Sends a question as soon as there is room for its answer.
+    /// Sends a request as soon as there is space for its answer.
     async fn submit(
         self: &Arc<Self>,
         request: &[u8],
         room: usize,
         until: Instant,
-    ) -> Result<Question, Ended> {
+    ) -> Result<SentRequest, NoAnswer> {
         let mut hunger = None;
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
@@ -158,54 +158,54 @@ impl Link {
             freed.as_mut().enable();
             match self.try_submit(request, room) {
                 Err(Error::NoSlot { .. }) => {}
-                Ok(ticket) => return Ok(Question { link: self.clone(), ticket }),
-                Err(error) => return Err(Ended::of(error)),
+                Ok(ticket) => return Ok(SentRequest { link: self.clone(), ticket }),
+                Err(error) => return Err(NoAnswer::of(error)),
             }
             if hunger.is_none() {
-                hunger = Some(Hunger::begin(self));
+                hunger = Some(SpaceWaiter::begin(self));
                 continue;
             }
             let waited = timeout_at(until, freed).await;
-            waited.map_err(|_| Ended::Failed(Failure::Crowded))?;
+            waited.map_err(|_| NoAnswer::Failed(Failure::Crowded))?;
         }
     }
 
     fn try_submit(&self, request: &[u8], room: usize) -> Result<u64, Error> {
-        let mut traffic = self.traffic();
-        if traffic.over.is_some() {
+        let mut state = self.state();
+        if state.over.is_some() {
             return Err(Error::Gone);
         }
-        let submitted = traffic.client.submit(request, room);
+        let submitted = state.client.submit(request, room);
         match &submitted {
-            Ok(ticket) => drop(traffic.flights.insert(*ticket, Flight::default())),
-            Err(Error::Damaged(what)) => traffic.end(Failure::Damaged((*what).to_owned())),
+            Ok(ticket) => drop(state.flights.insert(*ticket, PendingRequest::default())),
+            Err(Error::Damaged(what)) => state.end(Failure::Damaged((*what).to_owned())),
             Err(_) => {}
         }
         submitted
     }
 
-    fn traffic(&self) -> MutexGuard<'_, Traffic> {
-        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up what has ended; tells those who wait for room where there came some.
-    fn collect(&self) -> MutexGuard<'_, Traffic> {
-        let mut traffic = self.traffic();
-        let before = if traffic.hungry > 0 { traffic.client.free_slots() } else { usize::MAX };
-        traffic.collect();
-        if traffic.hungry > 0 && traffic.client.free_slots() > before {
+    /// Collects completions; notifies requests that wait for space if some was freed.
+    fn collect(&self) -> MutexGuard<'_, ConnectionState> {
+        let mut state = self.state();
+        let before = if state.hungry > 0 { state.client.free_slots() } else { usize::MAX };
+        state.collect();
+        if state.hungry > 0 && state.client.free_slots() > before {
             self.freed.notify_waiters();
         }
-        if traffic.over.is_some() {
+        if state.over.is_some() {
             // The task that waits has nothing to wait for.
             self.called.notify_one();
         }
-        traffic
+        state
     }
 }
 
-impl Traffic {
-    /// Gives what has ended to those who asked. What nobody waits for gives its room back.
+impl ConnectionState {
+    /// Delivers completions to their requests. The space of an abandoned one is freed.
     fn collect(&mut self) {
         loop {
             match self.client.take() {
@@ -228,53 +228,53 @@ impl Traffic {
         }
     }
 
-    /// Whether somebody sleeps, so that the task must not.
+    /// Whether a request sleeps, so that the task must wait.
     fn has_sleepers(&self) -> bool {
         self.hungry > 0 || self.flights.values().any(|flight| flight.sleeper.is_some())
     }
 }
 
-/// Somebody who waits for room: until it has some, the task waits for what was given up, too.
-struct Hunger<'a>(&'a Link);
+/// A request that waits for space: until it has some, the task also collects abandoned answers.
+struct SpaceWaiter<'a>(&'a ChannelConnection);
 
-impl<'a> Hunger<'a> {
-    fn begin(link: &'a Link) -> Self {
-        link.traffic().hungry += 1;
+impl<'a> SpaceWaiter<'a> {
+    fn begin(link: &'a ChannelConnection) -> Self {
+        link.state().hungry += 1;
         link.called.notify_one();
         Self(link)
     }
 }
 
-impl Drop for Hunger<'_> {
+impl Drop for SpaceWaiter<'_> {
     fn drop(&mut self) {
-        self.0.traffic().hungry -= 1;
+        self.0.state().hungry -= 1;
     }
 }
 
 /// A question that was sent; given up when dropped.
-struct Question {
-    link: Arc<Link>,
+struct SentRequest {
+    link: Arc<ChannelConnection>,
     ticket: u64,
 }
 
-impl Question {
+impl SentRequest {
     /// How it ended, if it has; a waker given is woken when it does.
-    fn poll(&self, waker: Option<&Waker>) -> Poll<Result<Answer, Ended>> {
-        let mut traffic = self.link.collect();
-        let Traffic { flights, over, .. } = &mut *traffic;
+    fn poll(&self, waker: Option<&Waker>) -> Poll<Result<Answer, NoAnswer>> {
+        let mut state = self.link.collect();
+        let ConnectionState { flights, over, .. } = &mut *state;
         let flight = flights.get_mut(&self.ticket).expect("it is there until this is dropped");
         if let Some(outcome) = flight.outcome.take() {
-            return Poll::Ready(outcome.map_err(Ended::of));
+            return Poll::Ready(outcome.map_err(NoAnswer::of));
         }
         if let Some(why) = over {
-            return Poll::Ready(Err(Ended::Failed(why.clone())));
+            return Poll::Ready(Err(NoAnswer::Failed(why.clone())));
         }
         flight.sleeper = waker.cloned();
         Poll::Pending
     }
 
     /// Looks for the answer during this time; `None` where it has not come.
-    async fn look_for(&self, spin: Duration) -> Option<Result<Answer, Ended>> {
+    async fn poll_answer(&self, spin: Duration) -> Option<Result<Answer, NoAnswer>> {
         if spin.is_zero() {
             return None;
         }
@@ -294,7 +294,7 @@ impl Question {
     }
 
     /// Waits for the answer without looking for it.
-    async fn sleep(&self) -> Result<Answer, Ended> {
+    async fn sleep(&self) -> Result<Answer, NoAnswer> {
         let mut is_told = false;
         std::future::poll_fn(|context| {
             let polled = self.poll(Some(context.waker()));
@@ -308,28 +308,28 @@ impl Question {
     }
 }
 
-impl Drop for Question {
+impl Drop for SentRequest {
     fn drop(&mut self) {
-        let mut traffic = self.link.traffic();
-        // With an answer that nobody took, its room.
-        traffic.flights.remove(&self.ticket);
+        let mut state = self.link.state();
+        // With an answer that was not taken, its space is freed.
+        state.flights.remove(&self.ticket);
         // Nothing, where it has ended.
-        traffic.client.abandon(self.ticket);
-        if traffic.hungry > 0 {
+        state.client.abandon(self.ticket);
+        if state.hungry > 0 {
             self.link.freed.notify_waiters();
         }
     }
 }
 
-/// What the channel tells an event loop.
-struct Watched {
-    /// Readable when something was completed and somebody had asked for that.
+/// The descriptors for an event loop.
+struct WatchedFds {
+    /// Readable when a request completed while a sleeper had asked for it.
     eventfd: AsyncFd<OwnedFd>,
     /// Readable at the producer's end.
     socket: AsyncFd<OwnedFd>,
 }
 
-impl Watched {
+impl WatchedFds {
     #[expect(
         deprecated,
         reason = "what can be unsound of it is a type that lies about its \
@@ -349,16 +349,16 @@ fn is_unwatched(ready: std::io::Result<AsyncFdReadyGuard<'_, OwnedFd>>) -> bool 
 }
 
 /// Waits for answers on behalf of those who sleep, and for the producer's end.
-async fn wait(link: Arc<Link>, watched: Watched) {
+async fn wait(link: Arc<ChannelConnection>, watched: WatchedFds) {
     loop {
         let is_armed = {
-            let mut traffic = link.collect();
-            if traffic.over.is_some() {
+            let mut state = link.collect();
+            if state.over.is_some() {
                 break;
             }
-            let is_armed = traffic.has_sleepers();
-            if is_armed && traffic.client.arm() {
-                traffic.client.disarm();
+            let is_armed = state.has_sleepers();
+            if is_armed && state.client.arm() {
+                state.client.disarm();
                 continue;
             }
             is_armed
@@ -369,7 +369,7 @@ async fn wait(link: Arc<Link>, watched: Watched) {
             ready = watched.socket.readable() => is_unwatched(ready) || link.is_hung_up(),
         };
         if is_armed {
-            link.traffic().client.disarm();
+            link.state().client.disarm();
         }
         if is_over {
             // What was answered before the end is still there.

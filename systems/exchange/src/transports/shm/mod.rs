@@ -1,8 +1,8 @@
 //! Over shared memory: many questions at a time on one connection, answers read in place.
 //!
-//! `link` is that connection, its questions under way, and the task that waits for their answers.
+//! `connection` is that connection, its questions under way, and the task that waits for their answers.
 
-mod link;
+mod connection;
 
 use std::fmt;
 use std::ops::Deref;
@@ -15,18 +15,18 @@ use tokio::sync::Notify;
 use tokio::task::coop;
 use tokio::time::{Instant, timeout_at};
 
-use self::link::{Ended, Link};
+use self::connection::{ChannelConnection, NoAnswer};
 use super::pool;
-use crate::ask::Ask;
-use crate::way::{Failure, Payload, Way, judged};
+use crate::request::DataRequest;
+use crate::transport::{Failure, Payload, Transport, judged};
 
 /// Over shared memory.
 #[derive(Debug)]
 pub struct Shm {
     path: PathBuf,
     spin: Duration,
-    link: Mutex<Option<Arc<Link>>>,
-    /// Held while somebody connects, so that nobody else does.
+    link: Mutex<Option<Arc<ChannelConnection>>>,
+    /// Held while connecting, so that only one task connects.
     connecting: tokio::sync::Mutex<()>,
 }
 
@@ -41,17 +41,17 @@ impl Shm {
     }
 
     /// The connection that there is, or a new one.
-    async fn link(&self, until: Instant) -> Result<Arc<Link>, Failure> {
-        if let Some(link) = self.living() {
+    async fn link(&self, until: Instant) -> Result<Arc<ChannelConnection>, Failure> {
+        if let Some(link) = self.current() {
             return Ok(link);
         }
         let connecting = async {
             let _held = self.connecting.lock().await;
             // Others may have connected while we waited.
-            if let Some(link) = self.living() {
+            if let Some(link) = self.current() {
                 return Ok(link);
             }
-            let link = Link::connect(self.path.clone()).await?;
+            let link = ChannelConnection::connect(self.path.clone()).await?;
             *self.kept() = Some(link.clone());
             Ok(link)
         };
@@ -59,23 +59,25 @@ impl Shm {
         connected.unwrap_or_else(|_| Err(Failure::unreachable("connecting took too long")))
     }
 
-    fn living(&self) -> Option<Arc<Link>> {
+    fn current(&self) -> Option<Arc<ChannelConnection>> {
         self.kept().as_ref().filter(|link| !link.is_over()).cloned()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Option<Arc<Link>>> {
+    fn kept(&self) -> MutexGuard<'_, Option<Arc<ChannelConnection>>> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer in its place; with more room where the producer says that it needs it.
-    async fn exchange(&self, ask: &Ask, until: Instant) -> Result<Lent, Failure> {
+    /// The answer in place; retried with more space if the producer needs it.
+    async fn exchange(&self, ask: &DataRequest, until: Instant) -> Result<LentAnswer, Failure> {
         let request = ask.wire();
         let mut room = ask.what.expected_length();
         loop {
             let link = self.link(until).await?;
             match link.exchange(request.as_bytes(), room, self.spin, until).await {
-                Ok(answer) => return Ok(Lent { answer, _freed: Freed(link.freed()) }),
-                Err(Ended::TooLarge(needed)) if needed > room => room = needed,
+                Ok(answer) => {
+                    return Ok(LentAnswer { answer, _freed: SpaceNotifier(link.freed()) });
+                }
+                Err(NoAnswer::TooLarge(needed)) if needed > room => room = needed,
                 Err(ended) => return Err(ended.into_failure()),
             }
         }
@@ -91,22 +93,22 @@ impl Drop for Shm {
 }
 
 /// An answer in shared memory, which is the producer's again when this is dropped.
-pub struct Lent {
+pub struct LentAnswer {
     answer: Answer,
     // After the answer: fields are dropped in their order.
-    _freed: Freed,
+    _freed: SpaceNotifier,
 }
 
-/// Tells whoever waits for room that there is some.
-struct Freed(Arc<Notify>);
+/// Notifies requests that wait for space.
+struct SpaceNotifier(Arc<Notify>);
 
-impl Drop for Freed {
+impl Drop for SpaceNotifier {
     fn drop(&mut self) {
         self.0.notify_waiters();
     }
 }
 
-impl Deref for Lent {
+impl Deref for LentAnswer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -114,19 +116,19 @@ impl Deref for Lent {
     }
 }
 
-impl fmt::Debug for Lent {
+impl fmt::Debug for LentAnswer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.answer.fmt(formatter)
     }
 }
 
-impl Way for Shm {
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+impl Transport for Shm {
+    async fn fetch(&self, ask: &DataRequest, deadline: Duration) -> Result<Payload, Failure> {
         // Who never has to wait would otherwise never let others have their turn.
         coop::consume_budget().await;
-        let lent = self.exchange(ask, pool::until(deadline)).await?;
+        let lent = self.exchange(ask, pool::deadline_after(deadline)).await?;
         let Some(Checksum { kind: CRC32, value }) = lent.answer.checksum() else {
-            return Err(Failure::Damaged("no CRC-32 beside the answer".to_owned()));
+            return Err(Failure::Damaged("the answer has no checksum".to_owned()));
         };
         judged(ask, Payload::lent(lent), value)
     }
