@@ -29,7 +29,7 @@ const TABLE: &[System] = &[
     search::server::INDEX,
     exchange::front::SYSTEM,
     exchange::producer::SYSTEM,
-    search::judge::SYSTEM,
+    search::recall_observer::SYSTEM,
     edge::assembly::SYSTEM,
     edge::origin::SYSTEM,
     edge::proxy::SYSTEM,
@@ -71,7 +71,7 @@ pub fn tells(system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
         "mail" => counts(&mail::ledger::COUNTS),
         "mail-crowd" => counts(&[]),
         "registry-receivers" => counts(&registry::receivers::arrivals::COUNTS),
-        "search-judge" => counts(&search::judge::COUNTS),
+        "search-judge" => counts(&search::recall_observer::COUNTS),
         "monitor" => counts(&edge::monitor::ledger::COUNTS),
         "edge" => Tells {
             // As the observer is called, so is the part that is asked.
