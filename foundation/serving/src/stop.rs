@@ -1,4 +1,4 @@
-//! The wish to stop, as a value: pulled by a signal in the binary, by hand in tests.
+//! A request to stop, as a value: made by a signal in the binary, by hand in tests.
 
 use std::fs;
 use std::io;
@@ -14,13 +14,13 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Tells every [`Stop`] made with it.
+    /// Stops every [`Stop`] made with it.
     pub fn stop(&self) {
         self.sender.send_replace(true);
     }
 }
 
-/// Waits for the wish to stop. Cheap to clone; works on any runtime.
+/// Waits for the request to stop. Cheap to clone; works on any runtime.
 #[derive(Debug, Clone)]
 pub struct Stop {
     receiver: watch::Receiver<bool>,
@@ -39,7 +39,7 @@ impl Stop {
     /// Errors: the kernel refuses a signal handler
     pub fn on_signals() -> io::Result<Self> {
         let mut signals = Signals::listen()?;
-        // The handler stays when what would hear of it goes.
+        // The signal handler stays when its receiver is dropped.
         drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?);
         let (stopper, stop) = Self::pair();
         tokio::spawn(async move {
@@ -61,17 +61,19 @@ impl Stop {
     }
 }
 
-/// The signals by which the outside wishes an end: SIGTERM, SIGINT, and SIGHUP, which comes when the terminal is closed.
+/// The signals that stop a system: SIGTERM, SIGINT, and SIGHUP, which comes when the terminal is
+/// closed.
 #[derive(Debug)]
 pub struct Signals {
     terminate: unix::Signal,
     interrupt: unix::Signal,
-    /// None once it came: a terminal that is closed may say so several times, and means one wish.
+    /// `None` after the first: a closing terminal may send several, and they mean one stop.
     hangup: Option<unix::Signal>,
 }
 
 impl Signals {
-    /// Hears them from now on, but not a SIGHUP that was ignored before; call it within a runtime that has its drivers on.
+    /// Listens from now on, except for a SIGHUP that was ignored before; call it within a runtime
+    /// with I/O.
     ///
     /// Errors: the kernel refuses a signal handler
     pub fn listen() -> io::Result<Self> {
@@ -100,7 +102,7 @@ impl Signals {
     }
 }
 
-/// Whether whoever started this process wants it to outlive its terminal, as `nohup` does.
+/// Whether the process should outlive its terminal, as under `nohup`.
 fn ignores_hangups() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
