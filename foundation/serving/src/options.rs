@@ -24,7 +24,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads `--listen` and the `--set key=value` pairs as they stand on the command line.
+    /// Reads `--listen` and the `--set key=value` pairs of the command line.
     ///
     /// Shape:  `sets` one `key=value` each; a key given twice is a problem, not a last word
     /// Errors: every problem at once

@@ -11,9 +11,9 @@ use crate::quantity;
 
 /// Reads settings by name and type, and remembers what was asked for and what was wrong.
 ///
-/// A reading method always gives a value, so that reading goes on past a problem; the values
-/// stand only if [`Settings::finish`] says so. What nobody asked for is unknown: a setting that
-/// belongs to another mode is thus refused, with those that exist here beside it.
+/// Reading methods always return a value, so that reading continues past a problem; use the values
+/// only if [`Settings::finish`] succeeds. Settings that no method has read are unknown: a setting
+/// of another mode is refused, with a list of the known ones.
 #[derive(Debug)]
 pub struct Settings<'a> {
     given: &'a BTreeMap<String, Value>,
@@ -49,7 +49,7 @@ impl<'a> Settings<'a> {
         self.quantity(key, "a rate such as 1000/s", quantity::parse_rate).unwrap_or(default)
     }
 
-    /// A rate, if there is one.
+    /// A rate, if the setting is given.
     pub fn optional_rate(&self, key: &'static str) -> Option<f64> {
         self.quantity(key, "a rate such as 1000/s", quantity::parse_rate)
     }
@@ -64,7 +64,7 @@ impl<'a> Settings<'a> {
         self.optional_count(key, range).unwrap_or(default)
     }
 
-    /// A whole number within a range, if there is one.
+    /// A whole number within a range, if the setting is given.
     pub fn optional_count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let expected = match (range.start(), range.end()) {
             (low, &u64::MAX) => format!("a whole number from {low} on"),
@@ -79,7 +79,7 @@ impl<'a> Settings<'a> {
         self.quantity(key, "true or false", |text| text.trim().parse().ok()).unwrap_or(default)
     }
 
-    /// Text as it stands.
+    /// Text.
     pub fn text(&self, key: &'static str, default: &str) -> String {
         self.quantity(key, "text", |text| Some(text.to_owned())).unwrap_or(default.to_owned())
     }
@@ -127,7 +127,7 @@ impl<'a> Settings<'a> {
 
     /// Ends the reading; `scope` names it in messages, as in "mode mm1".
     ///
-    /// Errors: every wrong value and every setting that nobody asked for
+    /// Errors: every wrong value and every unknown setting
     pub fn finish(self, scope: &str) -> Result<(), BadOptions> {
         let mut bad = BadOptions { problems: self.problems.into_inner() };
         let asked = self.asked.into_inner();
@@ -135,7 +135,7 @@ impl<'a> Settings<'a> {
         let setting =
             |(name, expects): (&&'static str, &String)| Setting { name, expects: expects.clone() };
         for key in self.given.keys().filter(|key| !asked.contains_key(key.as_str())) {
-            let near = last_words(key, &names).or_else(|| near_miss(key, &names));
+            let near = unique_suffix(key, &names).or_else(|| near_miss(key, &names));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             let kind = Kind::Unknown(asked.iter().map(setting).collect());
             let what = format!("no setting of {scope}{near}");
@@ -169,7 +169,7 @@ impl<'a> Settings<'a> {
 }
 
 /// The one known name that ends with these words, as that of a setting passed on to another process does.
-fn last_words(text: &str, known: &[&'static str]) -> Option<&'static str> {
+fn unique_suffix(text: &str, known: &[&'static str]) -> Option<&'static str> {
     let ends = |name: &&&str| name.strip_suffix(text).is_some_and(|first| first.ends_with('_'));
     let mut ending = known.iter().filter(ends);
     ending.next().filter(|_| !text.is_empty() && ending.next().is_none()).copied()
@@ -256,11 +256,11 @@ mod tests {
     #[test]
     fn the_last_words_of_a_name_are_enough_if_no_other_ends_so() {
         let known = ["other_slots", "producer_answer_room", "producer_slots", "room"];
-        assert_eq!(last_words("answer_room", &known), Some("producer_answer_room"));
-        assert_eq!(last_words("slots", &known), None, "of whom?");
-        assert_eq!(last_words("lots", &known), None, "no word");
-        assert_eq!(last_words("room", &known[2..]), None, "that is one itself");
-        assert_eq!(last_words("", &["producer_"]), None);
+        assert_eq!(unique_suffix("answer_room", &known), Some("producer_answer_room"));
+        assert_eq!(unique_suffix("slots", &known), None, "of whom?");
+        assert_eq!(unique_suffix("lots", &known), None, "no word");
+        assert_eq!(unique_suffix("room", &known[2..]), None, "that is one itself");
+        assert_eq!(unique_suffix("", &["producer_"]), None);
         let options = Options::default().with("answer_room", "0");
         let settings = Settings::new(&options.settings);
         settings.size("producer_answer_room", 0);

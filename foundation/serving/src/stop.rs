@@ -1,4 +1,4 @@
-//! The wish to stop, as a value: pulled by a signal in the binary, by hand in tests.
+//! A request to stop, as a value: made by a signal in the binary, by hand in tests.
 
 use std::io;
 
@@ -14,13 +14,13 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Tells every [`Stop`] made with it.
+    /// Stops every [`Stop`] made with it.
     pub fn stop(&self) {
         self.sender.send_replace(true);
     }
 }
 
-/// Waits for the wish to stop. Cheap to clone; works on any runtime.
+/// Waits for the request to stop. Cheap to clone; works on any runtime.
 #[derive(Debug, Clone)]
 pub struct Stop {
     receiver: watch::Receiver<bool>,
@@ -39,7 +39,7 @@ impl Stop {
     /// Errors: the kernel refuses a signal handler
     pub fn on_signals() -> io::Result<Self> {
         let mut signals = Signals::listen()?;
-        // The handler stays when what would hear of it goes.
+        // The signal handler stays when its receiver is dropped.
         drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?);
         let (stopper, stop) = Self::pair();
         tokio::spawn(async move {

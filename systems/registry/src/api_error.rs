@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use filtering::Refusal;
+use filtering::FilterError;
 use serde::Serialize;
 
 /// The closed set of codes; each has one HTTP status.
@@ -97,8 +97,8 @@ impl ApiError {
     }
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<FilterError> for ApiError {
+    fn from(refusal: FilterError) -> Self {
         Self::new(Code::InvalidFilter, refusal.message).at(refusal.at)
     }
 }

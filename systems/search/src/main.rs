@@ -8,6 +8,6 @@ fn main() -> ExitCode {
         search::server::EMBEDDER,
         search::server::INDEX,
         search::front::SYSTEM,
-        search::judge::SYSTEM,
+        search::recall_observer::SYSTEM,
     ])
 }

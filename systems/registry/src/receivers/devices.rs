@@ -44,16 +44,16 @@ impl DeviceRegistration {
     }
 
     async fn lane(self, lane: u64) -> Result<(), String> {
-        let socket_error =
+        let error_text =
             |error: &dyn std::fmt::Display| format!("http://{}: {error}", self.registry);
         let stream =
-            TcpStream::connect(&self.registry).await.map_err(|error| socket_error(&error))?;
-        stream.set_nodelay(true).map_err(|error| socket_error(&error))?;
+            TcpStream::connect(&self.registry).await.map_err(|error| error_text(&error))?;
+        stream.set_nodelay(true).map_err(|error| error_text(&error))?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| socket_error(&error))?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| error_text(&error))?;
         let connection = tokio::spawn(connection);
         for number in (lane..self.identities).step_by(ABREAST) {
-            self.register(&mut sender, number).await.map_err(|reason| socket_error(&reason))?;
+            self.register(&mut sender, number).await.map_err(|reason| error_text(&reason))?;
         }
         connection.abort();
         Ok(())
@@ -84,7 +84,7 @@ impl DeviceRegistration {
         if status == StatusCode::OK {
             return Ok(());
         }
-        let presence_subject = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-        Err(format!("device-{number} cannot register: {status}: {presence_subject}"))
+        let answer = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        Err(format!("device-{number} cannot register: {status}: {answer}"))
     }
 }

@@ -56,16 +56,15 @@ async fn connect(recipient: &SubscriptionTask) -> Result<Socket, String> {
     let SubscriptionTask { registry, namespace, pattern, name, .. } = recipient;
     let pattern = escaped(pattern);
     let url = format!("ws://{registry}/v1/{namespace}/subscribe/{pattern}?name={name}");
-    let socket_error = |error: &dyn std::fmt::Display| format!("{url}: {error}");
-    let mut builder = ClientBuilder::new().uri(&url).map_err(|error| socket_error(&error))?;
+    let error_text = |error: &dyn std::fmt::Display| format!("{url}: {error}");
+    let mut builder = ClientBuilder::new().uri(&url).map_err(|error| error_text(&error))?;
     if let Some(token) = &recipient.token {
         let value = HeaderValue::from_str(&format!("Bearer {token}"));
-        let value = value.map_err(|_| {
-            socket_error(&"the token contains characters that a header cannot carry")
-        })?;
-        builder = builder.add_header(AUTHORIZATION, value).map_err(|error| socket_error(&error))?;
+        let value = value
+            .map_err(|_| error_text(&"the token contains characters that a header cannot carry"))?;
+        builder = builder.add_header(AUTHORIZATION, value).map_err(|error| error_text(&error))?;
     }
-    let (socket, _) = builder.connect().await.map_err(|error| socket_error(&error))?;
+    let (socket, _) = builder.connect().await.map_err(|error| error_text(&error))?;
     Ok(socket)
 }
 

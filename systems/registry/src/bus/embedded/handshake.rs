@@ -11,7 +11,7 @@ use hyper::header::{
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serving::http::{Answer, Body, Seat};
+use serving::http::{Answer, Body, ConnectionPermit};
 
 use super::{Embedded, Listener, Settings, events, socket};
 use crate::api_error::{ApiError, Code};
@@ -41,12 +41,12 @@ impl Embedded {
             Transport::Events => return Ok(stream(listener, settings)),
             Transport::WebSocket { accept } => (hyper::upgrade::on(&mut request), accept),
         };
-        let seat = request.extensions_mut().remove::<Seat>();
+        let permit = request.extensions_mut().remove::<ConnectionPermit>();
         tokio::spawn(async move {
             if let Ok(stream) = upgrade.await {
                 socket::converse(TokioIo::new(stream), listener, settings).await;
             }
-            drop(seat);
+            drop(permit);
         });
         Ok(switching(accept))
     }

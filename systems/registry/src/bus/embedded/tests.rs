@@ -310,10 +310,10 @@ async fn what_waits_for_all_connections_is_bounded() {
     let mut refused = 0;
     for _ in 0..MOST {
         let to = ["d1", "d2", "live"];
-        let outcomes_of = send(&bus, &to, Semantics::AtMostOnce, SECOND).await;
-        assert_eq!(outcomes_of[2].status, Status::Delivered);
+        let outcomes = send(&bus, &to, Semantics::AtMostOnce, SECOND).await;
+        assert_eq!(outcomes[2].status, Status::Delivered);
         live.next_now().unwrap();
-        refused += outcomes_of.iter().filter(|one| one.reason == Some("slow subscriber")).count();
+        refused += outcomes.iter().filter(|one| one.reason == Some("slow subscriber")).count();
         assert!(bus.state.queued.load(Ordering::Relaxed) <= MOST);
         if refused > 10 {
             break;

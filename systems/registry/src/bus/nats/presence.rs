@@ -87,7 +87,7 @@ impl Presence {
     /// namespace alone, and its receivers listen below `registry.` and that namespace.
     ///
     /// Errors: as [`Presence::read`]
-    pub fn presence_subject(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
+    pub fn read_from_subject(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
         let (presence, pattern) = Self::read(bytes)?;
         let of = subject.strip_prefix(SUBJECT).and_then(|rest| rest.strip_prefix('.'));
         let Some(namespace) = of else { return Ok((presence, pattern)) };
@@ -227,18 +227,18 @@ mod tests {
 
     #[test]
     fn a_subject_with_a_namespace_is_for_that_one() {
-        let presence_subject = |subject: &str, namespace: &str, listens: &str| {
+        let check = |subject: &str, namespace: &str, listens: &str| {
             let plain = Presence::sample("r", "*");
             let presence =
                 Presence { namespace: namespace.into(), subject: listens.into(), ..plain };
-            Presence::presence_subject(subject, &presence.write()).is_ok()
+            Presence::read_from_subject(subject, &presence.write()).is_ok()
         };
-        assert!(presence_subject("registry.presence", "fleet", "anywhere"));
-        assert!(presence_subject("registry.presence.fleet", "fleet", "registry.fleet.r"));
-        assert!(presence_subject("registry.presence.a=2Eb", "a.b", "registry.a=2Eb.r"));
-        assert!(!presence_subject("registry.presence.fleet", "other", "registry.fleet.r"));
-        assert!(!presence_subject("registry.presence.fleet", "fleet", "registry.other.r"));
-        assert!(!presence_subject("registry.presence.fleet", "fleet", "registry.fleets.r"));
+        assert!(check("registry.presence", "fleet", "anywhere"));
+        assert!(check("registry.presence.fleet", "fleet", "registry.fleet.r"));
+        assert!(check("registry.presence.a=2Eb", "a.b", "registry.a=2Eb.r"));
+        assert!(!check("registry.presence.fleet", "other", "registry.fleet.r"));
+        assert!(!check("registry.presence.fleet", "fleet", "registry.other.r"));
+        assert!(!check("registry.presence.fleet", "fleet", "registry.fleets.r"));
     }
 
     #[test]

@@ -207,9 +207,9 @@ async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
     }
     let mut pending = 0;
     let refused = loop {
-        let outcomes_of = at_once(&bus, ["a", "b"][pending % 2]).await;
-        if outcomes_of.status != Status::Pending {
-            break outcomes_of;
+        let outcomes = at_once(&bus, ["a", "b"][pending % 2]).await;
+        if outcomes.status != Status::Pending {
+            break outcomes;
         }
         pending += 1;
         assert!(bus.state.outbox.as_ref().unwrap().waiting().taken <= MOST);
@@ -249,8 +249,8 @@ async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
         let mut stored = 0;
         loop {
             let to = vec!["a".into()];
-            let outcomes_of = bus.multicast(large(), to, Semantics::AtLeastOnce, LONG).await;
-            if outcomes_of[0].status != Status::Pending {
+            let outcomes = bus.multicast(large(), to, Semantics::AtLeastOnce, LONG).await;
+            if outcomes[0].status != Status::Pending {
                 break;
             }
             stored += 1;
@@ -367,9 +367,9 @@ async fn a_full_disk_stores_nothing_and_is_used_again_when_it_has_room() {
     disk.fill(true);
     drop(listen(&bus, "c", "c"));
     for _ in 0..3 {
-        let outcomes_of = at_once(&bus, "c").await;
+        let outcomes = at_once(&bus, "c").await;
         assert_eq!(
-            (outcomes_of.status, outcomes_of.reason),
+            (outcomes.status, outcomes.reason),
             (Status::Failed, Some("the bus could not store it"))
         );
     }

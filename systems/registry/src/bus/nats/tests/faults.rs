@@ -43,8 +43,8 @@ pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 /// Longer than what waits for anything that might still come would be waited for.
 async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<&'static str>) {
     let sent = send(bus, &[to], semantics, 10 * LONG);
-    let stream_error = tokio::time::timeout(LONG, sent).await.expect("nothing is waited for");
-    let (_, status, reason) = stream_error.unwrap().remove(0);
+    let sent = tokio::time::timeout(LONG, sent).await.expect("nothing is waited for");
+    let (_, status, reason) = sent.unwrap().remove(0);
     (status, reason)
 }
 
@@ -178,13 +178,13 @@ async fn a_killed_server_makes_nobody_say_delivered_that_was_not() {
     let sent = send(&bus, &["r0-y", "r1-y", "r2-y"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(sent).await, [Status::Delivered; 3]);
     assert_eq!(tracked.len(), 600);
-    let stream_error = |status| tracked.iter().filter(move |one| *one.1 == status).map(|one| one.0);
+    let with_status = |status| tracked.iter().filter(move |one| *one.1 == status).map(|one| one.0);
     assert!(
-        (60..600).contains(&stream_error(Status::Delivered).count()),
+        (60..600).contains(&with_status(Status::Delivered).count()),
         "the kill was in the midst"
     );
     let mut due =
-        stream_error(Status::Delivered).chain(stream_error(Status::Pending)).collect::<Vec<_>>();
+        with_status(Status::Delivered).chain(with_status(Status::Pending)).collect::<Vec<_>>();
     due.retain(|name| !received.0.contains_key(*name));
     while !due.is_empty() {
         received.take(&mut deliveries).await;

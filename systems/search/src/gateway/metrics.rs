@@ -1,11 +1,11 @@
-//! What the gateway tells of itself at `GET /metrics`.
+//! The gateway's metrics at `GET /metrics`.
 
 use serving::metrics::{Counter, Gauge, Histogram, Registry};
 
 use super::times::Times;
 use crate::index::Status;
 
-/// Seconds by which times are told apart.
+/// Buckets of times in seconds.
 const SECONDS: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025,
     0.05, 0.1, 0.25, 1.0,
@@ -26,13 +26,13 @@ const OPERATIONS: [&str; 9] = [
 
 /// The metrics; clones count together.
 #[derive(Debug, Clone)]
-pub(super) struct Figures {
+pub(super) struct GatewayMetrics {
     outcomes: Vec<(&'static str, [Counter; 3])>,
     embed: Histogram,
     search: Histogram,
     join: Histogram,
     total: Histogram,
-    /// Queries whose vector was known, and those that were embedded.
+    /// Queries whose vector was cached, and those that were embedded.
     pub hits: Counter,
     /// See [`Self::hits`].
     pub misses: Counter,
@@ -49,7 +49,7 @@ pub(super) struct Figures {
     pub learned: Gauge,
 }
 
-impl Figures {
+impl GatewayMetrics {
     /// Adds them to what a system shows.
     pub fn new(registry: &Registry) -> Self {
         let outcomes = OPERATIONS.map(|operation| {
@@ -60,15 +60,11 @@ impl Figures {
             (operation, ["ok", "refused", "unavailable"].map(counter))
         });
         let cache = |found| {
-            let help = "Queries by whether the cache knew their vector.";
+            let help = "Queries by whether their vector was cached.";
             registry.labelled_counter("search_cache_total", help, &[("found", found)])
         };
         let rows = |what| {
-            registry.labelled_counter(
-                "search_rows_total",
-                "Rows by what became of them.",
-                &[("what", what)],
-            )
+            registry.labelled_counter("search_rows_total", "Rows by outcome.", &[("what", what)])
         };
         let time = |name, help| registry.histogram(name, help, SECONDS);
         Self {
@@ -88,10 +84,10 @@ impl Figures {
             size: registry.gauge("search_index_rows", "Rows that can be found."),
             tombstones: registry.gauge(
                 "search_index_tombstones",
-                "Rows that were deleted or replaced and take room.",
+                "Deleted or replaced rows that still take memory.",
             ),
             sequence: registry.gauge("search_index_sequence", "Number of the index's last write."),
-            learned: registry.gauge("search_playbook_entries", "Boosts that were learned."),
+            learned: registry.gauge("search_playbook_entries", "Learned boosts."),
         }
     }
 
@@ -139,7 +135,7 @@ mod tests {
     #[test]
     fn each_operation_has_its_outcomes() {
         let registry = Registry::default();
-        let figures = Figures::new(&registry);
+        let figures = GatewayMetrics::new(&registry);
         for (operation, status) in
             [("search", 200), ("search", 400), ("search", 503), ("none", 404)]
         {

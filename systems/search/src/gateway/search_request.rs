@@ -6,15 +6,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::reading;
+use crate::api_error::{ApiError, Code};
 use crate::embed::normalize;
-use crate::fault::{Code, Fault};
 use crate::row::LONGEST_TEXT;
 
 /// Bytes of a query.
 pub(super) const LONGEST_QUERY: usize = LONGEST_TEXT;
 /// Rows of an answer.
 pub(super) const MOST_RESULTS: u64 = 1_000;
-/// Rows of an answer unless told otherwise.
+/// Default number of rows of an answer.
 const RESULTS: u64 = 10;
 
 #[derive(Deserialize)]
@@ -43,9 +43,9 @@ fn yes() -> bool {
     true
 }
 
-/// A search as it is to be carried out.
+/// A validated search request.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked<'a> {
+pub(super) struct SearchRequest<'a> {
     pub target: Target<'a>,
     pub k: usize,
     pub filter: Option<Value>,
@@ -67,23 +67,23 @@ pub(super) enum Target<'a> {
 /// Reads a search.
 ///
 /// Errors: everything that is wrong; only the first thing where the body has not the right shape
-pub(super) fn read(body: &[u8], dimension: usize) -> Result<Asked<'_>, Vec<Fault>> {
-    let body: Body<'_> = reading::read(body).map_err(|fault| vec![fault])?;
-    let mut faults = Vec::new();
-    let target = target(body.query, body.vector, dimension).map_err(|fault| faults.push(fault));
+pub(super) fn read(body: &[u8], dimension: usize) -> Result<SearchRequest<'_>, Vec<ApiError>> {
+    let body: Body<'_> = reading::read(body).map_err(|error| vec![error])?;
+    let mut errors = Vec::new();
+    let target = target(body.query, body.vector, dimension).map_err(|error| errors.push(error));
     if !(1..=MOST_RESULTS).contains(&body.k) {
-        let what = format!("k is 1 to {MOST_RESULTS}, not {}", body.k);
-        faults.push(Fault::new(Code::InvalidRequest, what).at("/k"));
+        let what = format!("k must be 1 to {MOST_RESULTS} (got {})", body.k);
+        errors.push(ApiError::new(Code::InvalidRequest, what).at("/k"));
     }
     if body.as_of.is_some() && !body.exact {
-        let what = "as_of is for exact searches only";
-        faults.push(Fault::new(Code::InvalidRequest, what).at("/as_of"));
+        let what = "as_of needs exact=true";
+        errors.push(ApiError::new(Code::InvalidRequest, what).at("/as_of"));
     }
     if body.filter.as_ref().is_some_and(|filter| !filter.is_object()) {
-        faults.push(Fault::new(Code::InvalidFilter, "a filter is an object").at("/filter"));
+        errors.push(ApiError::new(Code::InvalidFilter, "filter must be an object").at("/filter"));
     }
     match target {
-        Ok(target) if faults.is_empty() => Ok(Asked {
+        Ok(target) if errors.is_empty() => Ok(SearchRequest {
             target,
             k: usize::try_from(body.k).unwrap_or(usize::MAX),
             filter: body.filter,
@@ -92,7 +92,7 @@ pub(super) fn read(body: &[u8], dimension: usize) -> Result<Asked<'_>, Vec<Fault
             as_of: body.as_of,
             include_metadata: body.include_metadata,
         }),
-        _ => Err(faults),
+        _ => Err(errors),
     }
 }
 
@@ -100,59 +100,59 @@ fn target<'a>(
     query: Option<Cow<'a, str>>,
     vector: Option<Vec<f32>>,
     dimension: usize,
-) -> Result<Target<'a>, Fault> {
+) -> Result<Target<'a>, ApiError> {
     match (query, vector) {
         (Some(_), Some(_)) => {
-            let what = "query and vector exclude each other";
-            Err(Fault::new(Code::InvalidQuery, what).at("/vector"))
+            let what = "give either query or vector, not both";
+            Err(ApiError::new(Code::InvalidQuery, what).at("/vector"))
         }
-        (None, None) => Err(Fault::new(Code::InvalidQuery, "a query or a vector is wanted").at("")),
+        (None, None) => Err(ApiError::new(Code::InvalidQuery, "give a query or a vector").at("")),
         (Some(query), None) => text(query).map(Target::Text),
         (None, Some(vector)) => unit(vector, dimension).map(Target::Vector),
     }
 }
 
-fn text(query: Cow<'_, str>) -> Result<Cow<'_, str>, Fault> {
+fn text(query: Cow<'_, str>) -> Result<Cow<'_, str>, ApiError> {
     let what = match query.len() {
         bytes if bytes > LONGEST_QUERY => {
-            format!("a query has at most {LONGEST_QUERY} bytes, not {bytes}")
+            format!("query must have at most {LONGEST_QUERY} bytes (got {bytes})")
         }
         _ if query.trim().is_empty() => "the query is empty".to_owned(),
         _ => return Ok(query),
     };
-    Err(Fault::new(Code::InvalidQuery, what).at("/query"))
+    Err(ApiError::new(Code::InvalidQuery, what).at("/query"))
 }
 
 /// The same direction at length 1.
 ///
 /// Errors: `INVALID_VECTOR` for another dimension, or no direction
-fn unit(mut vector: Vec<f32>, dimension: usize) -> Result<Vec<f32>, Fault> {
+fn unit(mut vector: Vec<f32>, dimension: usize) -> Result<Vec<f32>, ApiError> {
     check_dimension(&vector, dimension)?;
     if normalize(&mut vector) {
         return Ok(vector);
     }
     let what = "a vector whose numbers are all 0 has no direction";
-    Err(Fault::new(Code::InvalidVector, what).at("/vector"))
+    Err(ApiError::new(Code::InvalidVector, what).at("/vector"))
 }
 
 /// Whether a vector is of the length that all have here.
 ///
 /// Errors: `INVALID_VECTOR`
-pub(super) fn check_dimension(vector: &[f32], dimension: usize) -> Result<(), Fault> {
+pub(super) fn check_dimension(vector: &[f32], dimension: usize) -> Result<(), ApiError> {
     if vector.len() == dimension {
         return Ok(());
     }
-    let what = format!("a vector has {dimension} numbers here, not {}", vector.len());
-    Err(Fault::new(Code::InvalidVector, what).at("/vector"))
+    let what = format!("vector must have {dimension} numbers (got {})", vector.len());
+    Err(ApiError::new(Code::InvalidVector, what).at("/vector"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn faults(body: &str) -> Vec<(Code, String)> {
-        let faults = read(body.as_bytes(), 3).unwrap_err();
-        faults.into_iter().map(|fault| (fault.code, fault.at.unwrap_or("?".into()))).collect()
+    fn errors(body: &str) -> Vec<(Code, String)> {
+        let errors = read(body.as_bytes(), 3).unwrap_err();
+        errors.into_iter().map(|error| (error.code, error.at.unwrap_or("?".into()))).collect()
     }
 
     #[test]
@@ -192,13 +192,13 @@ mod tests {
             (r#"{"query":"a","quary":"b"}"#, InvalidRequest, "/quary"),
         ] {
             let shown: String = body.chars().take(60).collect();
-            assert_eq!(faults(body), [(code, at.to_owned())], "{shown}");
+            assert_eq!(errors(body), [(code, at.to_owned())], "{shown}");
         }
     }
 
     #[test]
     fn all_that_is_wrong_is_told_at_once() {
-        let told = faults(r#"{"query":"","k":0,"as_of":1,"filter":3}"#);
+        let told = errors(r#"{"query":"","k":0,"as_of":1,"filter":3}"#);
         let places: Vec<&str> = told.iter().map(|(_, at)| at.as_str()).collect();
         assert_eq!(places, ["/query", "/k", "/as_of", "/filter"]);
     }

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::gateway::reading;
 use crate::row::{REFUSED_TOLD, Refused, Row};
 
 /// How a body is to be read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Form {
+pub(super) struct IngestOptions {
     /// One row a line; otherwise one object.
     pub is_lines: bool,
     /// As the path's parameters say.
@@ -18,20 +18,20 @@ pub(super) struct Form {
     pub all_or_nothing: bool,
 }
 
-/// A row and where it stood: its line from 1, or its place in the list from 0.
+/// A row with its line (from 1) or its position in the list (from 0).
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedRow {
     pub row: Row,
     place: u64,
 }
 
 /// What is to be written.
 #[derive(Debug)]
-pub(super) struct Intended {
+pub(super) struct IngestRequest {
     is_lines: bool,
     pub drop: bool,
     all_or_nothing: bool,
-    pub rows: Vec<Placed>,
+    pub rows: Vec<PlacedRow>,
     pub delete: Vec<String>,
     /// The first of those that cannot be taken.
     pub refused: Vec<Refused>,
@@ -52,12 +52,12 @@ struct Body<'a> {
     all_or_nothing: bool,
 }
 
-impl Intended {
+impl IngestRequest {
     /// Reads a body.
     ///
     /// Errors: it is no such object, or means nothing; a bad row is no error but refused
-    pub fn read(body: &[u8], form: Form) -> Result<Self, Fault> {
-        let Form { is_lines, drop, all_or_nothing } = form;
+    pub fn read(body: &[u8], form: IngestOptions) -> Result<Self, ApiError> {
+        let IngestOptions { is_lines, drop, all_or_nothing } = form;
         let (rows, delete, refused) = (Vec::new(), Vec::new(), Vec::new());
         let mut intended =
             Self { is_lines, drop, all_or_nothing, rows, delete, refused, refused_count: 0 };
@@ -77,68 +77,66 @@ impl Intended {
         }
         let is_empty = intended.rows.is_empty() && intended.refused.is_empty();
         if is_empty && intended.delete.is_empty() && !intended.drop {
-            let what = "nothing is to be written: no row, nothing to delete or drop";
-            return Err(Fault::new(Code::InvalidRequest, what).at(""));
+            let what = "the request writes nothing: give rows, delete or drop";
+            return Err(ApiError::new(Code::InvalidRequest, what).at(""));
         }
         Ok(intended)
     }
 
     fn take(&mut self, place: u64, json: &[u8]) {
         match Row::read(json) {
-            Ok(row) => self.rows.push(Placed { row, place }),
-            Err(fault) => self.told_off(place, fault),
+            Ok(row) => self.rows.push(PlacedRow { row, place }),
+            Err(refusal) => self.refuse_row(place, refusal),
         }
     }
 
     /// Keeps the rows that this has nothing against.
-    pub fn retain(&mut self, check: impl Fn(&Row) -> Result<(), Fault>) {
+    pub fn retain(&mut self, check: impl Fn(&Row) -> Result<(), ApiError>) {
         let rows = std::mem::take(&mut self.rows);
         for placed in rows {
             match check(&placed.row) {
                 Ok(()) => self.rows.push(placed),
-                Err(fault) => self.told_off(placed.place, fault),
+                Err(refusal) => self.refuse_row(placed.place, refusal),
             }
         }
     }
 
     /// Takes out one of the rows.
-    pub fn refuse(&mut self, number: usize, fault: Fault) {
+    pub fn refuse(&mut self, number: usize, refusal: ApiError) {
         let placed = self.rows.remove(number);
-        self.told_off(placed.place, fault);
+        self.refuse_row(placed.place, refusal);
     }
 
-    fn told_off(&mut self, place: u64, mut fault: Fault) {
+    fn refuse_row(&mut self, place: u64, mut refusal: ApiError) {
         self.refused_count += 1;
         if self.refused.len() == REFUSED_TOLD {
             return;
         }
         let line = self.is_lines.then_some(place);
         if !self.is_lines {
-            fault.at = Some(format!("/rows/{place}{}", fault.at.unwrap_or_default()));
+            refusal.at = Some(format!("/rows/{place}{}", refusal.at.unwrap_or_default()));
         }
-        self.refused.push(Refused { line, fault });
+        self.refused.push(Refused { line, refusal });
     }
 
     /// Why nothing of it is to be written, if so.
-    pub fn error(&self) -> Option<Fault> {
+    pub fn error(&self) -> Option<ApiError> {
         let first = self.refused.first()?;
         let all = self.rows.len() as u64 + self.refused_count;
-        let place = match (&first.line, &first.fault.at) {
+        let place = match (&first.line, &first.refusal.at) {
             (Some(line), Some(at)) => format!("line {line}, {at}"),
             (Some(line), None) => format!("line {line}"),
             (None, at) => at.clone().unwrap_or_default(),
         };
         let bad = self.refused_count;
-        let why = format!(
-            "{bad} of {all} rows cannot be taken, {place} the first: {}",
-            first.fault.message
-        );
+        let why =
+            format!("{bad} of {all} rows are invalid, first {place}: {}", first.refusal.message);
         let is_for_nothing = self.rows.is_empty() && self.delete.is_empty();
         (self.all_or_nothing || is_for_nothing).then(|| {
-            let fault = Fault::new(Code::InvalidRow, format!("nothing was written: {why}"));
-            match &first.fault.at {
-                Some(at) => fault.at(at),
-                None => fault,
+            let refusal = ApiError::new(Code::InvalidRow, format!("nothing was written: {why}"));
+            match &first.refusal.at {
+                Some(at) => refusal.at(at),
+                None => refusal,
             }
         })
     }
@@ -148,8 +146,9 @@ impl Intended {
 mod tests {
     use super::*;
 
-    const LINES: Form = Form { is_lines: true, drop: false, all_or_nothing: false };
-    const OBJECT: Form = Form { is_lines: false, ..LINES };
+    const LINES: IngestOptions =
+        IngestOptions { is_lines: true, drop: false, all_or_nothing: false };
+    const OBJECT: IngestOptions = IngestOptions { is_lines: false, ..LINES };
 
     #[test]
     fn the_bad_line_of_ten_thousand_is_named_and_the_others_are_taken() {
@@ -157,16 +156,16 @@ mod tests {
             (1..=10_000).map(|n| format!(r#"{{"id":"w-{n}","text":"row {n}"}}"#)).collect();
         lines[6_999] = r#"{"id":"w-7000","text":7}"#.to_owned();
         let body = lines.join("\n");
-        let intended = Intended::read(body.as_bytes(), LINES).unwrap();
+        let intended = IngestRequest::read(body.as_bytes(), LINES).unwrap();
         assert_eq!((intended.rows.len(), intended.refused_count), (9_999, 1));
         let refused = &intended.refused[0];
-        assert_eq!((refused.line, refused.fault.at.as_deref()), (Some(7_000), Some("/text")));
+        assert_eq!((refused.line, refused.refusal.at.as_deref()), (Some(7_000), Some("/text")));
         assert_eq!(intended.error(), None);
-        let all = Form { all_or_nothing: true, ..LINES };
-        let error = Intended::read(body.as_bytes(), all).unwrap().error().unwrap();
+        let all = IngestOptions { all_or_nothing: true, ..LINES };
+        let error = IngestRequest::read(body.as_bytes(), all).unwrap().error().unwrap();
         assert_eq!(error.code, Code::InvalidRow);
         assert!(
-            error.message.contains("1 of 10000 rows cannot be taken, line 7000, /text"),
+            error.message.contains("1 of 10000 rows are invalid, first line 7000, /text"),
             "{error}"
         );
     }
@@ -174,23 +173,23 @@ mod tests {
     #[test]
     fn an_object_names_places_in_its_list() {
         let body = br#"{"rows":[{"id":"a","text":"x"},{"id":""},3],"delete":["b"],"drop":true}"#;
-        let intended = Intended::read(body, OBJECT).unwrap();
+        let intended = IngestRequest::read(body, OBJECT).unwrap();
         assert!(intended.drop);
         assert_eq!((intended.rows.len(), &*intended.delete), (1, &["b".to_owned()][..]));
-        let places: Vec<_> = intended.refused.iter().map(|one| one.fault.at.as_deref()).collect();
+        let places: Vec<_> = intended.refused.iter().map(|one| one.refusal.at.as_deref()).collect();
         assert_eq!(places, [Some("/rows/1/id"), Some("/rows/2")]);
         for bad in [&b"{}"[..], b"", b"[]", br#"{"row":[]}"#, br#"{"rows":[{}]"#] {
-            let fault = Intended::read(bad, OBJECT).unwrap_err();
-            assert_eq!(fault.code, Code::InvalidRequest);
+            let refusal = IngestRequest::read(bad, OBJECT).unwrap_err();
+            assert_eq!(refusal.code, Code::InvalidRequest);
         }
-        assert!(Intended::read(b"\n\n", LINES).is_err());
-        assert!(Intended::read(b"", Form { drop: true, ..LINES }).unwrap().drop);
+        assert!(IngestRequest::read(b"\n\n", LINES).is_err());
+        assert!(IngestRequest::read(b"", IngestOptions { drop: true, ..LINES }).unwrap().drop);
     }
 
     #[test]
     fn all_bad_is_an_error_and_only_the_first_are_told() {
         let body = "x\n".repeat(1_000);
-        let intended = Intended::read(body.as_bytes(), LINES).unwrap();
+        let intended = IngestRequest::read(body.as_bytes(), LINES).unwrap();
         assert_eq!((intended.refused.len(), intended.refused_count), (REFUSED_TOLD, 1_000));
         assert!(intended.error().unwrap().message.contains("1000 of 1000 rows"));
     }
@@ -198,10 +197,10 @@ mod tests {
     #[test]
     fn rows_refused_later_keep_their_lines() {
         let body = b"{\"id\":\"a\",\"text\":\"x\"}\n\n{\"id\":\"b\",\"text\":\"y\"}\n";
-        let mut intended = Intended::read(body, LINES).unwrap();
-        intended.refuse(1, Fault::new(Code::InvalidRow, "no direction").at("/text"));
+        let mut intended = IngestRequest::read(body, LINES).unwrap();
+        intended.refuse(1, ApiError::new(Code::InvalidRow, "no direction").at("/text"));
         assert_eq!(intended.refused[0].line, Some(3));
-        intended.retain(|_| Err(Fault::new(Code::InvalidRow, "no")));
+        intended.retain(|_| Err(ApiError::new(Code::InvalidRow, "no")));
         assert_eq!((intended.rows.len(), intended.refused[1].line), (0, Some(1)));
     }
 }

@@ -1,4 +1,4 @@
-//! A list that grows while others read it: nothing moves, nobody waits.
+//! A list that grows while others read it: elements never move, readers never wait.
 
 use std::sync::OnceLock;
 
@@ -8,13 +8,13 @@ const FIRST: u32 = 1_024;
 /// Enough segments for all numbers of 32 bits.
 const SEGMENTS: usize = 23;
 
-/// Things by number. What was put stays where it is until the shelf is dropped.
+/// Elements by number. An element stays in place until the list is dropped.
 #[derive(Debug)]
-pub(crate) struct Shelf<T> {
+pub(crate) struct AppendList<T> {
     segments: [OnceLock<Box<[OnceLock<T>]>>; SEGMENTS],
 }
 
-impl<T> Shelf<T> {
+impl<T> AppendList<T> {
     /// An empty one.
     pub(crate) fn new() -> Self {
         Self { segments: [const { OnceLock::new() }; SEGMENTS] }
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(place(3_071), (1, 2_047));
         assert_eq!(place(3_072), (2, 0));
         assert!(place(u32::MAX).0 < SEGMENTS);
-        let shelf = Shelf::new();
+        let shelf = AppendList::new();
         (0..5_000).for_each(|at| assert_eq!(*shelf.put(at, at * 7), at * 7));
         assert!((0..5_000).all(|at| shelf.get(at) == Some(&(at * 7))));
         assert_eq!((shelf.get(5_000), shelf.get(u32::MAX)), (None, None));

@@ -6,9 +6,9 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Draws of one row, or one query.
-pub(super) struct Chance(SplitMix64);
+pub(super) struct SeededDraws(SplitMix64);
 
-impl Chance {
+impl SeededDraws {
     pub(super) fn new(seed: u64, number: u64) -> Self {
         let start = SplitMix64::seed_from_u64(seed).next_u64();
         Self(SplitMix64::seed_from_u64(start ^ number))

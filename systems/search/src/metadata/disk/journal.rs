@@ -1,7 +1,7 @@
 //! The thread that alone writes to the file.
 //!
-//! Whatever is to be written while one commit is under way goes into the next one together, so that the disk is waited
-//! for once and not once for each writer. A write is answered when it is on the disk.
+//! Writes that arrive during a commit share the next one, so that they share one sync. A write is
+//! answered when it is on the disk.
 //!
 //! A damaged file is found out at the start, where all of it is read and held against its checksums. While it is used
 //! redb does not look at them, and panics on what makes no sense: every call of it is [`Watched`], and a file that makes
@@ -16,14 +16,14 @@ use redb::{Database, DatabaseError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{LEARNED, ORIGIN, ROWS, Write};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::guarded::Guarded;
 use crate::watched::{Watched, check};
 
 /// How many bytes share a commit; the write that exceeds it is the last in it.
 const MOST: usize = 8 << 20;
 
-/// Writes that may wait; beyond that, whoever has one waits before it is taken.
+/// Writes that may wait; further callers wait before theirs is queued.
 const QUEUE: usize = 1_024;
 
 /// How the file is opened, the first time and again.
@@ -32,7 +32,8 @@ pub(super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 /// The file, as writer and readers share it.
 #[derive(Debug)]
 struct File {
-    /// None after a write failed: the file is opened again, as nobody can say how far the write went.
+    /// `None` after a failed write: the file is opened again, because how far the write got is
+    /// unknown.
     database: RwLock<Option<Guarded<Database>>>,
     /// Whether it could not be read: redb gives nothing more of it then, and it is opened again.
     is_stale: AtomicBool,
@@ -48,7 +49,7 @@ impl File {
         self.database.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn closed(&self) -> Fault {
+    fn closed(&self) -> ApiError {
         self.watched.unusable("it is closed")
     }
 }
@@ -56,23 +57,23 @@ impl File {
 /// A write on its way to the file; without one, the file is only to be opened again.
 struct Job {
     write: Option<Write>,
-    answer: oneshot::Sender<Result<(), Fault>>,
+    answer: oneshot::Sender<Result<(), ApiError>>,
 }
 
 /// Where writes go, and where is read.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct Journal {
     file: Arc<File>,
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     commits: Arc<AtomicU64>,
 }
 
-impl Keeper {
+impl Journal {
     /// Opens the file.
     ///
     /// Errors: it cannot be read; it is damaged, or was found so before
-    pub(super) fn begin(open: Open, path: Option<PathBuf>) -> Result<Self, Fault> {
+    pub(super) fn begin(open: Open, path: Option<PathBuf>) -> Result<Self, ApiError> {
         let watched = Watched::new("the file of rows cannot be used", path);
         watched.admit()?;
         let (database, is_stale) = (RwLock::default(), AtomicBool::default());
@@ -94,7 +95,7 @@ impl Keeper {
     }
 
     /// Returns when it is on the disk.
-    pub(super) async fn write(&self, write: Write) -> Result<(), Fault> {
+    pub(super) async fn write(&self, write: Write) -> Result<(), ApiError> {
         let (answer, waiting) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(|| self.closed())?;
         jobs.send(Job { write: Some(write), answer }).await.map_err(|_| self.closed())?;
@@ -105,7 +106,7 @@ impl Keeper {
     pub(super) fn with<T>(
         &self,
         look: impl FnOnce(&Database) -> Result<T, redb::Error>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ApiError> {
         self.file.watched.check()?;
         let seen = self.file.reading().as_ref().map(|it| self.file.watched.call(|| look(it)));
         let seen = seen.unwrap_or_else(|| {
@@ -127,22 +128,22 @@ impl Keeper {
         }
     }
 
-    /// Tells that what was read is not what was written.
-    pub(super) fn damaged(&self, why: &str) -> Fault {
+    /// Reports that the file does not have what was written.
+    pub(super) fn damaged(&self, why: &str) -> ApiError {
         self.file.watched.damaged(why)
     }
 
-    fn closed(&self) -> Fault {
+    fn closed(&self) -> ApiError {
         self.file.closed()
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Journal {
     /// Writes what waits, and lets go of the file.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there was told to all that waited; there is nobody left to tell.
+            // A panic there was reported to all waiting callers by their dropped channels.
             let _ = thread.join();
         }
     }
@@ -157,7 +158,7 @@ struct Writer {
 
 impl Writer {
     /// Opens the file if it is not.
-    fn open(&self, check: fn(&mut Database) -> Result<(), redb::Error>) -> Result<(), Fault> {
+    fn open(&self, check: fn(&mut Database) -> Result<(), redb::Error>) -> Result<(), ApiError> {
         self.file.watched.check()?;
         let mut database = self.file.writing();
         if self.file.is_stale.swap(false, Ordering::Relaxed) {
@@ -190,12 +191,12 @@ impl Writer {
                 is_room = take(job);
             }
             let written = self.write(&writes);
-            // Whoever gave up waiting is not told.
+            // The waiting caller may have gone.
             answers.into_iter().for_each(|answer| drop(answer.send(written.clone())));
         }
     }
 
-    fn write(&self, writes: &[Write]) -> Result<(), Fault> {
+    fn write(&self, writes: &[Write]) -> Result<(), ApiError> {
         // One that was whole at the start needs not be read again.
         self.open(|_| Ok(()))?;
         if writes.is_empty() {

@@ -1,11 +1,12 @@
-//! The judge of recall: asks a gateway for answers that it has kept, searches exactly for the same, and compares.
+//! The recall observer, served as `search-judge`: gets sampled answers of a gateway, repeats each
+//! search exactly, and compares.
 //!
-//! It works when it is asked (`GET /observed`), which is after the load: nothing of it is in what is measured. Sampled
-//! answers are judged against the rows that were there when they were given (`as_of`) and are there still.
+//! It works on request (`GET /observed`), after the load, so that it does not disturb the
+//! measurement. Samples are compared with the rows of their time (`as_of`) that still exist.
 
 mod compare;
 mod planted;
-mod verdict;
+mod recall;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,18 +28,18 @@ use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::task::JoinSet;
 
-use crate::fault::Fault;
-use crate::gateway::refusal::refusal;
+use crate::api_error::ApiError;
+use crate::gateway::error_body::error_answer;
 use crate::gateway::samples::{Sample, Sampled};
 use crate::index::Near;
 use crate::parts::{Client, Kind};
-use planted::Planted;
-pub use verdict::COUNTS;
-use verdict::Verdict;
+use planted::PlantedQueries;
+pub use recall::COUNTS;
+use recall::RecallSums;
 
 /// Samples that are judged at a time.
 const ABREAST: usize = 4;
-/// Whoever asks waits ten seconds; judging ends before, with what it has.
+/// The client waits ten seconds; comparing ends before, with what it has.
 const WITHIN_NS: u64 = 8_000_000_000;
 /// Rows that a gateway answers with at most.
 const MOST_RESULTS: usize = 1_000;
@@ -49,7 +50,7 @@ struct Configuration {
     /// Where the gateway is.
     search: String,
     /// Which row each query was made for.
-    planted: Planted,
+    planted: PlantedQueries,
     within: Duration,
     limits: Limits,
 }
@@ -58,13 +59,12 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let search = settings.text("search", "");
     if search.is_empty() {
-        settings
-            .wrong("search", "the address of the gateway is wanted, such as http://127.0.0.1:8080");
+        settings.wrong("search", "expected the gateway's address, such as http://127.0.0.1:8080");
     }
     let queries = settings.text("queries", "");
-    let planted = Planted::open(&queries).unwrap_or_else(|problem| {
+    let planted = PlantedQueries::open(&queries).unwrap_or_else(|problem| {
         settings.wrong("queries", problem);
-        Planted::default()
+        PlantedQueries::default()
     });
     let within = Duration::from_nanos(settings.positive_time("within", WITHIN_NS));
     let limits = Limits::read_with_bodies(&settings);
@@ -96,33 +96,33 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         });
         announce(&Ready::new(SYSTEM.name, effective).listening("http", address));
         let limits = configuration.limits;
-        let judge = Arc::new(Judge::new(configuration));
+        let judge = Arc::new(RecallObserver::new(configuration));
         let answers = move |request| answer(Arc::clone(&judge), request);
         let served = http::serve(listener, answers, limits, Registry::default(), stop).await;
         served.map_err(ServeError::while_doing("serve"))
     })
 }
 
-async fn answer(judge: Arc<Judge>, request: Request<Bytes>) -> Answer {
+async fn answer(judge: Arc<RecallObserver>, request: Request<Bytes>) -> Answer {
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/observed") => match judge.observe().await {
             Ok(observed) => http::json(StatusCode::OK, observed.body()),
-            Err(fault) => refusal(fault),
+            Err(error) => error_answer(error),
         },
-        _ => http::text(StatusCode::NOT_FOUND, "GET /observed, /healthz or /metrics\n"),
+        _ => http::text(StatusCode::NOT_FOUND, "use /observed, /healthz or /metrics\n"),
     }
 }
 
 #[derive(Debug)]
-struct Judge {
+struct RecallObserver {
     client: Arc<Client>,
-    planted: Planted,
+    planted: PlantedQueries,
     within: Duration,
 }
 
 /// An exact search for what a sample was for.
 #[derive(Debug, Serialize)]
-struct Asked {
+struct ExactSearch {
     vector: Vec<f32>,
     k: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,11 +133,11 @@ struct Asked {
 }
 
 #[derive(Debug, Deserialize)]
-struct Told {
+struct ExactAnswer {
     results: Vec<Near>,
 }
 
-impl Judge {
+impl RecallObserver {
     fn new(configuration: Configuration) -> Self {
         let Configuration { search, planted, within, .. } = configuration;
         Self { client: Arc::new(Client::new("gateway", &search, within)), planted, within }
@@ -146,10 +146,10 @@ impl Judge {
     /// Judges what there is to judge, as far as the time allows.
     ///
     /// Errors: the gateway does not answer, or refuses a search that it had answered
-    async fn observe(&self) -> Result<Observed, Fault> {
+    async fn observe(&self) -> Result<Observed, ApiError> {
         let end = Instant::now() + self.within;
         let sampled: Sampled = self.client.get("/v1/samples").await?;
-        let mut verdict = Verdict::default();
+        let mut verdict = RecallSums::default();
         let mut waiting = spread(sampled.samples);
         let mut asked = JoinSet::new();
         loop {
@@ -168,8 +168,8 @@ impl Judge {
     }
 }
 
-async fn exact(client: Arc<Client>, sample: Sample) -> Result<(Sample, Vec<Near>), Fault> {
-    let asked = Asked {
+async fn exact(client: Arc<Client>, sample: Sample) -> Result<(Sample, Vec<Near>), ApiError> {
+    let asked = ExactSearch {
         vector: sample.vector.clone(),
         k: sample.k.min(MOST_RESULTS),
         filter: sample.filter.clone(),
@@ -177,12 +177,12 @@ async fn exact(client: Arc<Client>, sample: Sample) -> Result<(Sample, Vec<Near>
         as_of: sample.sequence,
         include_metadata: false,
     };
-    let told: Told = client.post("/v1/matrix/search", &asked, Kind::Read, 0).await?;
+    let told: ExactAnswer = client.post("/v1/matrix/search", &asked, Kind::Read, 0).await?;
     Ok((sample, told.results))
 }
 
-/// The same in an order of which every beginning, taken from the end, is spread over the whole: where time does not
-/// allow all of them, those judged are of the whole run.
+/// The same in an order of which every prefix is spread over the whole, so that samples compared in
+/// limited time cover the whole run.
 fn spread(samples: Vec<Sample>) -> Vec<Sample> {
     let bits = usize::BITS - samples.len().leading_zeros();
     let place = |number: usize| number.reverse_bits().unbounded_shr(usize::BITS - bits);

@@ -5,12 +5,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use super::generation::{Generation, Published, Row};
-use super::intake::Fresh;
+use super::intake::CheckedRow;
 use crate::index::graph::{Graph, Shape};
 
-/// A generation and how to change it. There is one writer at a time.
+/// A generation and its changes. There is one writer at a time.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct GenerationWriter {
     pub(super) generation: Arc<Generation>,
     by_id: HashMap<Arc<str>, u32>,
     /// By the hash of their bits; two that share one by chance are kept as if they were equal and
@@ -22,7 +22,7 @@ pub(super) struct Book {
     linked: u32,
 }
 
-impl Book {
+impl GenerationWriter {
     /// Without a row.
     pub(super) fn new(shape: Shape) -> Self {
         Self {
@@ -64,20 +64,20 @@ impl Book {
     }
 
     /// Inserts a row, or puts it in the place of the one of its name.
-    pub(super) fn insert(&mut self, fresh: Fresh, sequence: u64) {
+    pub(super) fn insert(&mut self, fresh: CheckedRow, sequence: u64) {
         let node = self.node(&fresh.vector);
         self.attach(fresh, node, sequence);
     }
 
     /// The same where the vector's node is in the graph already, and perhaps others have it.
-    pub(super) fn restore(&mut self, fresh: Fresh, node: u32, sequence: u64) {
+    pub(super) fn restore(&mut self, fresh: CheckedRow, node: u32, sequence: u64) {
         let hash = self.hash(&fresh.vector);
         self.by_vector.insert(hash, node);
         self.attach(fresh, node, sequence);
     }
 
-    fn attach(&mut self, fresh: Fresh, node: u32, sequence: u64) {
-        let Fresh { id, attributes, .. } = fresh;
+    fn attach(&mut self, fresh: CheckedRow, node: u32, sequence: u64) {
+        let CheckedRow { id, attributes, .. } = fresh;
         let slot = self.slots;
         self.generation.put_row(slot, id.clone(), attributes, (node, sequence));
         if let Some(before) = self.by_id.insert(id, slot) {
@@ -141,7 +141,7 @@ impl Book {
 
     fn take(&mut self, generation: &Generation, row: &Row) {
         let vector = generation.graph.vector(row.node).expect("a row has a vector").clone();
-        let fresh = Fresh { id: row.id.clone(), vector, attributes: row.attributes.clone() };
+        let fresh = CheckedRow { id: row.id.clone(), vector, attributes: row.attributes.clone() };
         self.insert(fresh, row.born);
     }
 

@@ -4,25 +4,25 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::index::{Batch, Found, Index, Query, Status, Written};
 
-/// When another try makes sense: somebody has to do something first.
+/// When to retry: an operator has to act first.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// An index, and the newest write that it was seen to have made.
 #[derive(Debug)]
-pub(crate) struct Seen<I> {
+pub(crate) struct IndexProgress<I> {
     pub(crate) index: I,
     newest: AtomicU64,
-    /// Writes that may have been made and of which nobody was told, and as many of them as the index was asked
-    /// after; at first those of before this gateway.
+    /// Writes that may have been made without a confirmation, and the index state after which they
+    /// are settled; at first the writes before this gateway.
     doubts: AtomicU64,
     settled: AtomicU64,
     lost: OnceLock<String>,
 }
 
-impl<I: Index> Seen<I> {
+impl<I: Index> IndexProgress<I> {
     pub(super) fn new(index: I) -> Self {
         let (newest, doubts, settled) = (0.into(), 1.into(), 0.into());
         Self { index, newest, doubts, settled, lost: OnceLock::new() }
@@ -31,7 +31,7 @@ impl<I: Index> Seen<I> {
     /// As the index does.
     ///
     /// Errors: what the index refuses; `Unavailable` once it has lost rows
-    pub(crate) async fn search(&self, query: Query) -> Result<Found, Fault> {
+    pub(crate) async fn search(&self, query: Query) -> Result<Found, ApiError> {
         let before = self.before()?;
         let found = self.index.search(query).await.map_err(misfit)?;
         self.check(before, found.sequence)?;
@@ -41,10 +41,10 @@ impl<I: Index> Seen<I> {
     /// As the index does.
     ///
     /// Errors: likewise
-    pub(crate) async fn write(&self, batch: Batch) -> Result<Written, Fault> {
+    pub(crate) async fn write(&self, batch: Batch) -> Result<Written, ApiError> {
         let before = self.before()?;
-        let written = self.index.write(batch).await.map_err(misfit).inspect_err(|fault| {
-            if fault.code == Code::Unavailable {
+        let written = self.index.write(batch).await.map_err(misfit).inspect_err(|error| {
+            if error.code == Code::Unavailable {
                 self.doubts.fetch_add(1, Ordering::AcqRel);
             }
         })?;
@@ -56,7 +56,7 @@ impl<I: Index> Seen<I> {
     /// As the index does.
     ///
     /// Errors: likewise
-    pub(crate) async fn status(&self) -> Result<Status, Fault> {
+    pub(crate) async fn status(&self) -> Result<Status, ApiError> {
         let before = self.before()?;
         let status = self.index.status().await?;
         self.check(before, status.sequence)?;
@@ -66,7 +66,7 @@ impl<I: Index> Seen<I> {
     /// The number of the newest write that was answered before this, or a later one.
     ///
     /// Errors: as [`Self::status`]
-    pub(super) async fn newest(&self) -> Result<u64, Fault> {
+    pub(super) async fn newest(&self) -> Result<u64, ApiError> {
         let doubts = self.doubts.load(Ordering::Acquire);
         if self.settled.load(Ordering::Acquire) < doubts {
             self.status().await?;
@@ -75,31 +75,31 @@ impl<I: Index> Seen<I> {
         self.before()
     }
 
-    fn before(&self) -> Result<u64, Fault> {
+    fn before(&self) -> Result<u64, ApiError> {
         match self.lost.get() {
-            Some(why) => Err(Fault::unavailable(why, RETRY)),
+            Some(why) => Err(ApiError::unavailable(why, RETRY)),
             None => Ok(self.newest.load(Ordering::Acquire)),
         }
     }
 
     /// What was seen before it was asked is the least that its answer may be.
-    fn check(&self, least: u64, sequence: u64) -> Result<(), Fault> {
+    fn check(&self, least: u64, sequence: u64) -> Result<(), ApiError> {
         if sequence >= least {
             self.newest.fetch_max(sequence, Ordering::AcqRel);
             return Ok(());
         }
         let why = format!(
-            "the index has lost rows: it is at write {sequence} where {least} is the least to expect; start this service again, which fills it"
+            "the index has lost rows: it is at write {sequence}, expected at least {least}; restart this service to fill it"
         );
-        Err(Fault::unavailable(self.lost.get_or_init(|| why), RETRY))
+        Err(ApiError::unavailable(self.lost.get_or_init(|| why), RETRY))
     }
 }
 
 /// Vectors that come here have the dimension of the start.
-fn misfit(fault: Fault) -> Fault {
-    if fault.code != Code::InvalidVector {
-        return fault;
+fn misfit(error: ApiError) -> ApiError {
+    if error.code != Code::InvalidVector {
+        return error;
     }
-    let what = format!("the index does not fit the embedder any more: {}", fault.message);
-    Fault::unavailable(what, RETRY)
+    let what = format!("the index no longer fits the embedder: {}", error.message);
+    ApiError::unavailable(what, RETRY)
 }

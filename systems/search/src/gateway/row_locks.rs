@@ -5,21 +5,21 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Turns to be had; a row's name belongs to one of them.
+/// Number of locks; a row's name maps to one of them.
 const TURNS: usize = 64;
 
-/// Turns at writing.
+/// Locks of rows.
 #[derive(Debug)]
-pub(super) struct Turns([Mutex<()>; TURNS]);
+pub(super) struct RowLocks([Mutex<()>; TURNS]);
 
-impl Default for Turns {
+impl Default for RowLocks {
     fn default() -> Self {
         Self(std::array::from_fn(|_| Mutex::default()))
     }
 }
 
-impl Turns {
-    /// Waits until nobody else writes any of these rows; always in one order, so that nobody waits for ever.
+impl RowLocks {
+    /// Locks these rows, always in one order to avoid deadlock.
     pub async fn take<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Vec<MutexGuard<'_, ()>> {
         self.take_of(ids.fold(0, |wanted, id| wanted | 1 << turn(id))).await
     }
@@ -50,7 +50,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_row_waits_and_another_does_not() {
-        let turns = Turns::default();
+        let turns = RowLocks::default();
         let held = turns.take(["a", "a"].into_iter()).await;
         assert_eq!(held.len(), 1);
         let other = (0..).map(|n| n.to_string()).find(|id| turn(id) != turn("a")).unwrap();

@@ -32,13 +32,13 @@ fn every_beginning_is_spread_over_the_whole() {
 
 #[test]
 fn shares_are_told_only_where_there_are_any() {
-    let told = Verdict::default().told(&[("searches", 7)]);
+    let told = RecallSums::default().told(&[("searches", 7)]);
     assert_eq!((told.received, &told.detail["searches"]), (0, &json!(7)));
     assert_eq!((told.detail.get("recall"), told.detail.get("planted_first")), (None, None));
-    let mut verdict = Verdict::default();
+    let mut verdict = RecallSums::default();
     let answer = sample(1, vec![near("b", 0.8), near("a", 0.7)]);
-    verdict.add(&answer, &[near("b", 0.8), near("a", 0.7)], &Planted::default());
-    verdict.add(&answer, &[near("c", 0.9), near("b", 0.8)], &Planted::default());
+    verdict.add(&answer, &[near("b", 0.8), near("a", 0.7)], &PlantedQueries::default());
+    verdict.add(&answer, &[near("c", 0.9), near("b", 0.8)], &PlantedQueries::default());
     let told = verdict.told(&[]);
     assert_eq!((told.received, &told.detail["recall"]), (2, &json!(0.75)));
     assert_eq!(
@@ -49,9 +49,9 @@ fn shares_are_told_only_where_there_are_any() {
 
 #[test]
 fn all_that_is_told_is_known_by_name() {
-    let mut verdict = Verdict::default();
+    let mut verdict = RecallSums::default();
     let answer = sample(1, vec![near("b", 0.8), near("a", 0.7)]);
-    let planted = Planted::read("query,id\nq,a\n").unwrap();
+    let planted = PlantedQueries::read("query,id\nq,a\n").unwrap();
     verdict.add(&answer, &[near("b", 0.8), near("a", 0.7)], &planted);
     let told = verdict.told(&[("samples", 1), ("searches", 1), ("unjudged", 0)]).detail;
     let mut names: Vec<&str> = told.keys().map(String::as_str).collect();

@@ -8,9 +8,9 @@ const MADE: &str = "it is a table with the columns `query` and `id`, as `cargo r
 
 /// Queries and the names of their rows.
 #[derive(Debug, Default)]
-pub(super) struct Planted(HashMap<String, String>);
+pub(super) struct PlantedQueries(HashMap<String, String>);
 
-impl Planted {
+impl PlantedQueries {
     /// Reads a file; no path is no file.
     ///
     /// Errors: a sentence with the path
@@ -19,7 +19,7 @@ impl Planted {
             return Ok(Self::default());
         }
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => format!("there is no file {path}; {MADE}"),
+            ErrorKind::NotFound => format!("the file {path} does not exist; {MADE}"),
             _ => format!("{path}: {error}"),
         })?;
         Self::read(&text).map_err(|problem| format!("{path}: {problem}"))
@@ -30,7 +30,7 @@ impl Planted {
         let names = reader.headers().map_err(|error| error.to_string())?;
         let column = |name: &str| {
             let place = names.iter().position(|known| known == name);
-            place.ok_or_else(|| format!("there is no column `{name}`"))
+            place.ok_or_else(|| format!("the column `{name}` is missing"))
         };
         let (query, id) = (column("query")?, column("id")?);
         let mut planted = HashMap::new();
@@ -62,14 +62,14 @@ mod tests {
 
     #[test]
     fn queries_have_their_rows_or_none() {
-        let planted = Planted::read("id,query\nw-1,\"a, b\"\n,free\n").unwrap();
+        let planted = PlantedQueries::read("id,query\nw-1,\"a, b\"\n,free\n").unwrap();
         assert_eq!((planted.of("a, b"), planted.of("free"), planted.len()), (Some("w-1"), None, 1));
-        assert!(Planted::read("query\na\n").unwrap_err().contains("`id`"));
-        let told = Planted::open("/nonexistent").unwrap_err();
+        assert!(PlantedQueries::read("query\na\n").unwrap_err().contains("`id`"));
+        let told = PlantedQueries::open("/nonexistent").unwrap_err();
         assert!(
-            told.contains("no file /nonexistent") && told.contains("--example queries"),
+            told.contains("/nonexistent does not exist") && told.contains("--example queries"),
             "{told}"
         );
-        assert_eq!(Planted::open("").unwrap().len(), 0);
+        assert_eq!(PlantedQueries::open("").unwrap().len(), 0);
     }
 }

@@ -14,14 +14,14 @@ use serving::stop::{Stop, Stopper};
 /// A test that waits longer than this waits for what does not come.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct House {
+pub struct TestFront {
     pub address: SocketAddr,
     pub ready: Value,
     stopper: Option<Stopper>,
     served: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
-impl House {
+impl TestFront {
     pub fn before(upstream: SocketAddr) -> Self {
         Self::with(upstream, &[])
     }
@@ -71,7 +71,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestFront {
     fn drop(&mut self) {
         self.stop();
         if let Some(served) = self.served.take() {

@@ -3,8 +3,8 @@
 use serde_json::json;
 use serving::observed::Observed;
 
-use super::compare::{Judged, compare};
-use super::planted::Planted;
+use super::compare::{SampleResult, compare};
+use super::planted::PlantedQueries;
 use crate::gateway::samples::Sample;
 use crate::index::Near;
 
@@ -25,7 +25,7 @@ pub const COUNTS: [&str; 11] = [
 
 /// Sums over samples.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct RecallSums {
     judged: u64,
     recalls: f64,
     worst: Option<f64>,
@@ -37,10 +37,10 @@ pub(super) struct Verdict {
     planted_found: u64,
 }
 
-impl Verdict {
+impl RecallSums {
     /// Judges one more.
-    pub fn add(&mut self, sample: &Sample, exact: &[Near], planted: &Planted) {
-        let Judged { recall, gone, misscored } = compare(sample, exact);
+    pub fn add(&mut self, sample: &Sample, exact: &[Near], planted: &PlantedQueries) {
+        let SampleResult { recall, gone, misscored } = compare(sample, exact);
         self.gone += gone;
         self.misscored += misscored;
         if let Some(recall) = recall {

@@ -5,26 +5,26 @@ use std::collections::HashMap;
 use crate::gateway::samples::Sample;
 use crate::index::Near;
 
-/// Scores that differ by no more are of rows equally near, whichever of them was told.
+/// Scores that differ by no more count as equal.
 const TIE: f32 = 1e-6;
 /// A score that is further from the exact one was computed wrongly: rounding of 32-bit sums is far below.
 const MISSCORED: f32 = 1e-4;
 
 /// What a sample came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct SampleResult {
     /// Share of the nearest rows that the answer had; none where there is nothing left to be found.
     pub recall: Option<f64>,
     /// Rows of the answer that are not there any more, or were replaced since: they count neither way.
     pub gone: u64,
-    /// Rows whose score was not theirs.
+    /// Rows with a wrong score.
     pub misscored: u64,
 }
 
 /// Compares a sample with the exact answer among the rows of its time that are still there.
-pub(super) fn compare(sample: &Sample, exact: &[Near]) -> Judged {
+pub(super) fn compare(sample: &Sample, exact: &[Near]) -> SampleResult {
     let own: HashMap<&str, f32> = exact.iter().map(|near| (&*near.id, near.score)).collect();
-    // Whatever is nearer than the furthest of a full answer would be in it, if it were there.
+    // A nearer row than the last of a full answer should have been in it.
     let is_full = exact.len() >= sample.k;
     let last = exact.last().map_or(f32::NEG_INFINITY, |near| near.score);
     let is_gone =
@@ -43,7 +43,7 @@ pub(super) fn compare(sample: &Sample, exact: &[Near]) -> Judged {
         let had = sample.nearest.iter().filter(near_enough).count().min(wanted);
         had as f64 / wanted as f64
     });
-    Judged { recall, gone: gone as u64, misscored: misscored.count() as u64 }
+    SampleResult { recall, gone: gone as u64, misscored: misscored.count() as u64 }
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
         let nearest = rows(answer);
         let (vector, query, filter) = (vec![1.0], None, None);
         let sample = Sample { query, vector, k, filter, sequence: 1, exact: false, nearest };
-        let Judged { recall, gone, misscored } = compare(&sample, &rows(exact));
+        let SampleResult { recall, gone, misscored } = compare(&sample, &rows(exact));
         (recall, gone, misscored)
     }
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, as clients are told it: a code, a sentence, and the place.
+//! Errors of requests as clients get them: a code, a sentence, and the place.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum Code {
     InvalidRequest,
     /// A query that is empty, too long, or both text and vector.
     InvalidQuery,
-    /// A vector of another dimension, with a number that is none, or without a direction.
+    /// A vector of another dimension, with an invalid number, or without a direction.
     InvalidVector,
     /// A filter that cannot be read, is too deep or too wide, or names a field that no row has.
     InvalidFilter,
@@ -49,7 +49,7 @@ impl Code {
 /// As JSON: `{"code":"INVALID_VECTOR","message":"…","at":"/vector/3"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Fault {
+pub struct ApiError {
     /// Which kind of thing.
     pub code: Code,
     /// What is wrong and what was expected, in a sentence.
@@ -57,13 +57,13 @@ pub struct Fault {
     /// Where in the request, as a JSON pointer (RFC 6901); absent where no place can be named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// When another try makes sense; told in the header `retry-after`.
+    /// When to retry; sent in the header `retry-after`.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
 }
 
-impl Fault {
-    /// A fault without a place.
+impl ApiError {
+    /// An error without a place.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), at: None, retry_after: None }
     }
