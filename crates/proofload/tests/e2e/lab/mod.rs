@@ -10,6 +10,7 @@ pub mod nginx;
 pub mod postfix;
 pub mod process;
 pub mod server;
+pub mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
