@@ -11,6 +11,7 @@ pub mod postfix;
 pub mod process;
 pub mod server;
 pub mod terminal;
+pub mod witness;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
