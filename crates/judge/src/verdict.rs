@@ -167,6 +167,9 @@ fn passed(summary: &Summary) -> Verdict {
     let result = if asked == 0 { Judgement::Measured } else { Judgement::Pass };
     let reason = match asked {
         0 if !summary.comparisons.is_empty() => "no criterion was set".to_owned(),
+        0 if is_expected_of_observers(summary) => {
+            "no criterion was set; what is expected of observers holds".to_owned()
+        }
         0 => "no criterion was set, so nothing was judged".to_owned(),
         1 => format!("the criterion is met{}", in_all_arms(summary)),
         several => format!("all {several} criteria are met{}", in_all_arms(summary)),
@@ -175,6 +178,10 @@ fn passed(summary: &Summary) -> Verdict {
     let reasons = std::iter::once(reason).chain(repeated.map(|one| one.claim.clone()));
     let reasons = reasons.chain(comparisons(summary)).chain(unsteady(summary));
     verdict(result, reasons.collect())
+}
+
+fn is_expected_of_observers(summary: &Summary) -> bool {
+    summary.counted().flat_map(|trial| &trial.observers).any(|one| one.expect.is_some())
 }
 
 /// A criterion is judged once an arm: how many there are of them, or of the arms.

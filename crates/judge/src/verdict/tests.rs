@@ -96,6 +96,12 @@ fn an_expectation_of_an_observer_that_does_not_hold_fails_the_run() {
     };
     assert_eq!(judged(observed(false)), (Judgement::Fail, 1));
     assert_eq!(judged(observed(true)), (Judgement::Pass, 0));
+    let mut summary = example::record().summary;
+    observed(true)(&mut summary);
+    summary.criteria.clear();
+    let verdict = super::of(&summary);
+    assert_eq!(verdict.result, Judgement::Measured);
+    assert_eq!(verdict.reasons[0], "no criterion was set; what is expected of observers holds");
 }
 
 #[test]

@@ -59,9 +59,6 @@ fn finish(
                 .during(format!("making `{format}`"))
                 .hint("this file is damaged; formats that do not need it can still be made"))
         }
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Problem::environment(format!("cannot write to stdout: {error}")))
-        }
-        _ => Ok(Exit::Passed),
+        result => output::written(result).map(|()| Exit::Passed),
     }
 }

@@ -46,12 +46,12 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     let prepare = || {
         let configuration = settings::read(options)?;
         // Before anything is started: an address that is taken is the likeliest reason not to serve.
-        let premises = proxy::Premises::take(options.listen, &configuration.proxy)?;
-        Ok((configuration.proxy.threads, (configuration, premises)))
+        let bound = proxy::Bound::take(options.listen, &configuration.proxy)?;
+        Ok((configuration.proxy.threads, (configuration, bound)))
     };
-    start::run(stop, prepare, async |(configuration, premises), stop| {
-        let parts = Parts::start(&configuration, &premises).await?;
-        let served = converse(&configuration, &parts, (premises, stop), announce).await;
+    start::run(stop, prepare, async |(configuration, bound), stop| {
+        let parts = Parts::start(&configuration, &bound).await?;
+        let served = converse(&configuration, &parts, (bound, stop), announce).await;
         // After the proxy, whose last answers and casts they still take.
         parts.stop().await;
         served
@@ -68,11 +68,11 @@ impl Parts {
     /// Starts those that there are to be. One that was started goes where the other cannot be.
     async fn start(
         configuration: &Configuration,
-        premises: &proxy::Premises,
+        bound: &proxy::Bound,
     ) -> Result<Self, ServeError> {
-        let origin = kept(configuration.origin.as_ref(), premises, nothing).await;
+        let origin = kept(configuration.origin.as_ref(), bound, nothing).await;
         let origin = origin.map_err(ServeError::while_doing("start the origin"))?;
-        let monitor = kept(configuration.monitor.as_ref(), premises, place).await;
+        let monitor = kept(configuration.monitor.as_ref(), bound, place).await;
         match monitor.map_err(ServeError::while_doing("start the monitor")) {
             Ok(monitor) => Ok(Self { origin, monitor }),
             Err(error) => {
@@ -108,11 +108,11 @@ impl Parts {
 /// Starts a part, if it is to be one of ours.
 async fn kept(
     part: Option<&Recipe>,
-    premises: &proxy::Premises,
+    bound: &proxy::Bound,
     lasting: fn(&Value) -> io::Result<Lasting>,
 ) -> io::Result<Option<Keeper>> {
     let Some(recipe) = part else { return Ok(None) };
-    let restarts = premises.restarts(recipe.system);
+    let restarts = bound.restarts(recipe.system);
     Keeper::start(recipe.clone(), restarts, lasting).await.map(Some)
 }
 
@@ -132,7 +132,7 @@ fn place(ready: &Value) -> io::Result<Lasting> {
 async fn converse(
     configuration: &Configuration,
     parts: &Parts,
-    (premises, stop): (proxy::Premises, Stop),
+    (bound, stop): (proxy::Bound, Stop),
     announce: Announce<'_>,
 ) -> Result<(), ServeError> {
     let origin = Parts::listening(parts.origin.as_ref(), "http")?;
@@ -140,7 +140,7 @@ async fn converse(
     // Where there is no origin of ours, the settings name one.
     let proxy = configuration.before(origin.unwrap_or_default(), casts)?;
     let mut effective = proxy.effective();
-    let mut ready = Ready::new(SYSTEM.name, Value::Null).listening("http", premises.address()?);
+    let mut ready = Ready::new(SYSTEM.name, Value::Null).listening("http", bound.address()?);
     // The first process is this one, which does the proxy's work.
     proxy::SYSTEM.name.clone_into(&mut ready.processes[0].name);
     for (name, part) in parts.list() {
@@ -156,5 +156,5 @@ async fn converse(
         }
     }
     ready.effective = effective;
-    proxy::serve(&proxy, premises, stop, || announce(&ready)).await
+    proxy::serve(&proxy, bound, stop, || announce(&ready)).await
 }

@@ -45,9 +45,9 @@ impl Read for Wire {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        room: ReadBufCursor<'_>,
+        state: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, room)
+        Pin::new(&mut self.stream).poll_read(context, state)
     }
 }
 

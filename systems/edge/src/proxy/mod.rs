@@ -12,22 +12,22 @@
 //!
 //! In reading order: `settings`; the pure parts: what is said (`directives`, `dictionary`, `targeted`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
-//! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
-//! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
-//! monitor); the answer as it is given (`delivery`) in streams (`streams`) of a client's connection (`conversation`); and
+//! who waits for whom (`collapsing`); a request (`lookup`), the body of its answer (`outgoing`), what is answered instead
+//! (`refusal`), all of it together (`handler`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
+//! monitor); the answer as it is given (`delivery`) in streams (`streams`) of a client's connection (`connection`); and
 //! the server.
 
-mod asked;
 mod breaker;
+mod collapsing;
 mod condition;
-mod conversation;
+mod connection;
 mod delivery;
-mod desk;
 mod dictionary;
 mod directives;
-mod flights;
+mod handler;
 mod key;
 mod log;
+mod lookup;
 mod messages;
 mod outgoing;
 mod policy;
@@ -42,6 +42,6 @@ mod targeted;
 mod times;
 
 pub use server::SYSTEM;
-pub(crate) use server::{Premises, serve};
+pub(crate) use server::{Bound, serve};
 pub(crate) use settings::{Configuration, read_among};
 pub use times::PARTS;

@@ -28,14 +28,14 @@ pub(super) struct Rules {
 
 /// How long a stored answer serves.
 #[derive(Debug, Clone)]
-pub(super) struct Life {
+pub(super) struct Freshness {
     policy: CachePolicy,
     fresh_until: SystemTime,
     /// For when the upstream fails; `None` if it must not.
     stale_until: Option<SystemTime>,
 }
 
-impl Life {
+impl Freshness {
     /// Of an answer that came now; `None` if it is not to be stored.
     pub fn of(
         asked: &request::Parts,

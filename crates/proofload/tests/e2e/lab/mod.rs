@@ -12,6 +12,8 @@ pub mod process;
 #[path = "../../programs/mod.rs"]
 mod programs;
 pub mod server;
+pub mod terminal;
+pub mod witness;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::cast::frame::Cast;
 
-/// What the shelf holds at most.
+/// How much is kept at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Bytes of payloads; 0 keeps nothing.
@@ -42,7 +42,7 @@ struct Entry {
 
 /// The latest messages.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct Recent {
     bounds: Bounds,
     /// Grows up to the bound as it is filled for the first time.
     ring: Vec<u8>,
@@ -53,7 +53,7 @@ pub(super) struct Shelf {
     too_large: u64,
 }
 
-impl Shelf {
+impl Recent {
     pub fn new(bounds: Bounds) -> Self {
         let (ring, entries) = (Vec::new(), VecDeque::new());
         Self { bounds, ring, head: 0, entries, evicted: 0, too_large: 0 }
@@ -132,44 +132,44 @@ impl Shelf {
 mod tests {
     use super::*;
 
-    fn keep(shelf: &mut Shelf, sequence: u64, payload: &[u8]) {
+    fn keep(recent: &mut Recent, sequence: u64, payload: &[u8]) {
         let cast = Cast { lane: 1, caster: 2, sequence, sent_at: 3, payload };
-        shelf.keep(&cast, 4);
+        recent.keep(&cast, 4);
     }
 
-    fn kept(shelf: &Shelf, from: u64) -> Vec<(u64, u64, Vec<u8>)> {
-        shelf.from(from).map(|one| (one.arrival, one.sequence, one.payload.to_vec())).collect()
+    fn kept(recent: &Recent, from: u64) -> Vec<(u64, u64, Vec<u8>)> {
+        recent.from(from).map(|one| (one.arrival, one.sequence, one.payload.to_vec())).collect()
     }
 
     #[test]
     fn the_oldest_give_way_by_number() {
-        let mut shelf = Shelf::new(Bounds { bytes: 1000, messages: 2 });
+        let mut recent = Recent::new(Bounds { bytes: 1000, messages: 2 });
         for sequence in 10..13 {
-            keep(&mut shelf, sequence, &[sequence as u8]);
+            keep(&mut recent, sequence, &[sequence as u8]);
         }
-        assert_eq!(kept(&shelf, 0), [(1, 11, vec![11]), (2, 12, vec![12])]);
-        assert_eq!(kept(&shelf, 2), [(2, 12, vec![12])]);
-        assert_eq!(kept(&shelf, u64::MAX), []);
-        assert_eq!((shelf.len(), shelf.evicted(), shelf.too_large()), (2, 1, 0));
+        assert_eq!(kept(&recent, 0), [(1, 11, vec![11]), (2, 12, vec![12])]);
+        assert_eq!(kept(&recent, 2), [(2, 12, vec![12])]);
+        assert_eq!(kept(&recent, u64::MAX), []);
+        assert_eq!((recent.len(), recent.evicted(), recent.too_large()), (2, 1, 0));
     }
 
     #[test]
     fn what_has_no_room_at_all_is_not_kept_and_drives_nobody_out() {
-        let mut shelf = Shelf::new(Bounds { bytes: 4, messages: 9 });
-        keep(&mut shelf, 0, b"abcd");
-        keep(&mut shelf, 1, b"abcde");
-        assert_eq!(kept(&shelf, 0), [(0, 0, b"abcd".to_vec())]);
-        assert_eq!(shelf.too_large(), 1);
+        let mut recent = Recent::new(Bounds { bytes: 4, messages: 9 });
+        keep(&mut recent, 0, b"abcd");
+        keep(&mut recent, 1, b"abcde");
+        assert_eq!(kept(&recent, 0), [(0, 0, b"abcd".to_vec())]);
+        assert_eq!(recent.too_large(), 1);
         for bounds in [Bounds { bytes: 0, messages: 9 }, Bounds { bytes: 9, messages: 0 }] {
-            let mut shelf = Shelf::new(bounds);
-            keep(&mut shelf, 0, b"");
-            assert_eq!((shelf.len(), shelf.too_large()), (0, 1));
+            let mut recent = Recent::new(bounds);
+            keep(&mut recent, 0, b"");
+            assert_eq!((recent.len(), recent.too_large()), (0, 1));
         }
     }
 
     #[test]
     fn the_oldest_give_way_by_bytes_and_none_before_it_must() {
-        let mut shelf = Shelf::new(Bounds { bytes: 10, messages: 9 });
+        let mut recent = Recent::new(Bounds { bytes: 10, messages: 9 });
         let steps: [(&[u8], &[u64]); 5] = [
             (b"aaaa", &[0]),
             (b"bbbb", &[0, 1]),
@@ -179,12 +179,12 @@ mod tests {
             (b"eeee", &[2, 3, 4]),
         ];
         for (sequence, (payload, left)) in (0..).zip(steps) {
-            keep(&mut shelf, sequence, payload);
-            let numbers: Vec<u64> = shelf.from(0).map(|one| one.sequence).collect();
+            keep(&mut recent, sequence, payload);
+            let numbers: Vec<u64> = recent.from(0).map(|one| one.sequence).collect();
             assert_eq!(numbers, left);
         }
         let payloads: Vec<Vec<u8>> =
-            kept(&shelf, 0).into_iter().map(|(.., payload)| payload).collect();
+            kept(&recent, 0).into_iter().map(|(.., payload)| payload).collect();
         assert_eq!(payloads, [b"cccc".to_vec(), b"dd".to_vec(), b"eeee".to_vec()]);
     }
 
@@ -192,15 +192,15 @@ mod tests {
     #[test]
     fn payloads_stay_whole_over_many_laps() {
         let bounds = Bounds { bytes: 64, messages: 7 };
-        let mut shelf = Shelf::new(bounds);
+        let mut recent = Recent::new(bounds);
         let mut all: Vec<Vec<u8>> = Vec::new();
         for sequence in 0..2_000_u64 {
             let length = (sequence * 31 % 23) as usize;
             let payload: Vec<u8> = (0..length).map(|at| (sequence as usize + at) as u8).collect();
-            keep(&mut shelf, sequence, &payload);
+            keep(&mut recent, sequence, &payload);
             all.push(payload);
-            let found = kept(&shelf, 0);
-            let evicted = shelf.evicted();
+            let found = kept(&recent, 0);
+            let evicted = recent.evicted();
             assert!((1..=bounds.messages).contains(&found.len()));
             assert_eq!(evicted + found.len() as u64, sequence + 1);
             for (arrival, number, payload) in &found {
@@ -208,7 +208,7 @@ mod tests {
             }
             let bytes: usize = found.iter().map(|(.., payload)| payload.len()).sum();
             assert!(bytes <= bounds.bytes);
-            assert!(shelf.ring.len() <= bounds.bytes);
+            assert!(recent.ring.len() <= bounds.bytes);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a monitor answers over HTTP.
+//! The monitor's HTTP API.
 //!
 //! | request | answers |
 //! |---|---|
@@ -20,7 +20,7 @@ use serving::percent;
 use super::figures::Figures;
 use super::intake::Shared;
 use super::ledger::{Sender, Totals};
-use super::shelf::Kept;
+use super::recent::Kept;
 use crate::cast::account::Why;
 
 /// Messages of an answer, unless told otherwise and at most.
@@ -29,23 +29,23 @@ const MOST: usize = 1_000;
 /// Bytes of payloads in an answer, the last one of which may go beyond.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A refusal: its status and what is wrong.
-type Fault = (StatusCode, String);
+/// A refused request: the status, and what is wrong.
+type ApiError = (StatusCode, String);
 
 /// What answers requests.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Api {
     ledger: Shared,
     figures: Figures,
 }
 
-impl Door {
-    /// A door to this ledger, whose figures show in this registry.
+impl Api {
+    /// Answers from this ledger; its figures are exported by this registry.
     pub fn new(ledger: Shared, registry: &Registry) -> Self {
         Self { ledger, figures: Figures::new(registry) }
     }
 
-    fn try_answer(&self, request: &Request<Bytes>) -> Result<String, Fault> {
+    fn try_answer(&self, request: &Request<Bytes>) -> Result<String, ApiError> {
         let path = request.uri().path();
         if !["/observed", "/v1/senders", "/v1/messages"].contains(&path) {
             let there = "there are /observed, /v1/senders, /v1/messages, /healthz and /metrics";
@@ -61,18 +61,18 @@ impl Door {
                 let senders: Vec<Value> = senders.iter().map(sender).collect();
                 Ok(json!({ "senders": senders }).to_string())
             }
-            _ => Ok(self.messages(&Asked::read(request.uri().query())?).to_string()),
+            _ => Ok(self.messages(&Query::read(request.uri().query())?).to_string()),
         }
     }
 
-    fn messages(&self, asked: &Asked) -> Value {
+    fn messages(&self, query: &Query) -> Value {
         let (mut messages, mut bytes, mut next) = (Vec::new(), 0, None);
         let ledger = self.ledger.lock();
         let wanted = ledger
-            .messages(asked.from)
-            .filter(|kept| asked.sender.is_none_or(|sender| sender == kept.caster));
+            .messages(query.from)
+            .filter(|kept| query.sender.is_none_or(|sender| sender == kept.caster));
         for kept in wanted {
-            if messages.len() >= asked.limit || bytes >= MOST_BYTES {
+            if messages.len() >= query.limit || bytes >= MOST_BYTES {
                 next = Some(kept.arrival);
                 break;
             }
@@ -83,7 +83,7 @@ impl Door {
     }
 }
 
-impl Handler for Door {
+impl Handler for Api {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(&request) {
             Ok(body) => http::json(StatusCode::OK, body),
@@ -151,18 +151,18 @@ fn message(kept: &Kept<'_>) -> Value {
 
 /// Which messages are asked for.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct Query {
     sender: Option<u64>,
     from: u64,
     limit: usize,
 }
 
-impl Asked {
+impl Query {
     /// Reads a query.
     ///
     /// Errors: 400 with what is wrong and what was expected
-    fn read(query: Option<&str>) -> Result<Self, Fault> {
-        let mut asked = Self { sender: None, from: 0, limit: LIMIT };
+    fn read(query: Option<&str>) -> Result<Self, ApiError> {
+        let mut wanted = Self { sender: None, from: 0, limit: LIMIT };
         let pairs = query.into_iter().flat_map(|query| query.split('&'));
         for pair in pairs.filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -175,18 +175,18 @@ impl Asked {
                 "sender" => {
                     let number = u64::from_str_radix(&value, 16).ok();
                     let number = number.filter(|number| self::name(*number) == value);
-                    asked.sender = Some(
+                    wanted.sender = Some(
                         number.ok_or_else(|| bad("16 hexadecimal digits, as in /v1/senders"))?,
                     );
                 }
                 "from" => {
                     let arrival = value.parse();
-                    asked.from =
+                    wanted.from =
                         arrival.map_err(|_| bad("an arrival, or the next of an answer"))?;
                 }
                 "limit" => {
                     let limit = value.parse().ok().filter(|limit| (1..=MOST).contains(limit));
-                    asked.limit = limit.ok_or_else(|| bad("a whole number from 1 to 1000"))?;
+                    wanted.limit = limit.ok_or_else(|| bad("a whole number from 1 to 1000"))?;
                 }
                 _ => {
                     let what = format!("{name}: there are sender, from and limit");
@@ -194,7 +194,7 @@ impl Asked {
                 }
             }
         }
-        Ok(asked)
+        Ok(wanted)
     }
 }
 
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_read_and_bounded() {
-        let plain = Asked { sender: None, from: 0, limit: LIMIT };
-        assert_eq!(Asked::read(None), Ok(plain));
-        let asked = Asked::read(Some("sender=00000000000000ff&from=7&limit=1000")).unwrap();
-        assert_eq!(asked, Asked { sender: Some(255), from: 7, limit: 1000 });
+        let plain = Query { sender: None, from: 0, limit: LIMIT };
+        assert_eq!(Query::read(None), Ok(plain));
+        let query = Query::read(Some("sender=00000000000000ff&from=7&limit=1000")).unwrap();
+        assert_eq!(query, Query { sender: Some(255), from: 7, limit: 1000 });
         for bad in [
             "sender=ff",
             "sender=+0000000000000ff",
@@ -219,7 +219,7 @@ mod tests {
             "limit=%",
             "size=1",
         ] {
-            let (status, why) = Asked::read(Some(bad)).unwrap_err();
+            let (status, why) = Query::read(Some(bad)).unwrap_err();
             assert_eq!(status, StatusCode::BAD_REQUEST, "{bad}: {why}");
         }
     }

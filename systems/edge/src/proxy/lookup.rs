@@ -1,4 +1,4 @@
-//! A request that the cache may answer, as it is held against what is stored and sent on.
+//! A request that the cache may answer: what it is looked up by, and what is sent to the upstream.
 
 use http_body_util::{Either, Empty};
 use hyper::body::Body;
@@ -15,18 +15,18 @@ use super::outgoing::Sent;
 use super::policy;
 use super::settings::{Bust, Caching};
 use super::store::Stored;
-use super::tally::How;
+use super::tally::CacheStatus;
 
 /// A request that says with it that the cache is to stand aside, where the settings let it.
 const CACHE_BUST: HeaderName = HeaderName::from_static("x-cache-bust");
 
-/// A request without a body.
+/// A request that the cache may answer; it has no body.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct Lookup {
     pub parts: request::Parts,
     pub key: Key,
-    /// What its answer is called if it comes from the upstream.
-    pub how: How,
+    /// The status of its answer if that comes from the upstream.
+    pub how: CacheStatus,
     /// Whether its answer may be stored at all.
     pub may_store: bool,
     /// Whether it wants what is stored, or nothing.
@@ -42,8 +42,8 @@ pub(super) fn is_cacheable(parts: &request::Parts, body: &impl Body, caching: &C
         && !Directives::of(&parts.headers).no_store
 }
 
-impl Asked {
-    /// Such a request; `number` is of no other one.
+impl Lookup {
+    /// Reads a request; `number` is unique.
     pub fn new(mut parts: request::Parts, caching: &Caching, number: impl FnOnce() -> u64) -> Self {
         // What hyper put there belongs to the client's connection.
         parts.extensions.clear();
@@ -57,10 +57,10 @@ impl Asked {
         if stands_aside {
             let may_store = is_get && caching.stores_busted;
             let key = Key::busted(number());
-            return Self { parts, key, how: How::Bust, may_store, only_if_cached };
+            return Self { parts, key, how: CacheStatus::Bust, may_store, only_if_cached };
         }
         let key = Key::of(&parts.uri, &parts.headers);
-        let how = if is_get { How::Miss } else { How::Pass };
+        let how = if is_get { CacheStatus::Miss } else { CacheStatus::Pass };
         Self { parts, key, how, may_store: is_get, only_if_cached }
     }
 
@@ -72,7 +72,7 @@ impl Asked {
     /// Whether it asks for itself alone: others could not use its answer, or could not know that they may.
     pub fn is_alone(&self, found: Option<&Stored>) -> bool {
         let headers = &self.parts.headers;
-        self.how != How::Miss
+        self.how != CacheStatus::Miss
             || headers.contains_key(AUTHORIZATION)
             || condition::is_conditional(headers) && self.known(found).is_none()
     }

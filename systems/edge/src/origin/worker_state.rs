@@ -1,4 +1,4 @@
-//! What the workers share, and what each has for itself so that none waits for another.
+//! What the workers share, and what each has for itself so that it never waits for another.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,9 +14,9 @@ use serving::limits::Limits;
 use serving::metrics::{Gauge, Registry};
 use serving::timer::Timer;
 
-use super::book::{Book, Bounds, Loaded, Route, World};
 use super::draws::Draws;
 use super::fetch::Loader;
+use super::routes::{Bounds, Loaded, Route, RouteTable, SharedRoutes};
 use super::tally::{NOWHERE, Tally};
 use crate::tls::Tls;
 
@@ -35,12 +35,12 @@ const COWBOY: HeaderValue = HeaderValue::from_static("Cowboy");
 #[derive(Debug)]
 pub struct Shared {
     /// All routes.
-    pub book: Book,
+    pub routes: SharedRoutes,
     /// One a worker.
     pub tallies: Vec<Tally>,
     /// What a restart begins with.
     pub beginning: Vec<Loaded>,
-    /// What the book may hold.
+    /// How much the table may hold.
     pub bounds: Bounds,
     /// What payloads are made with, and by its seed all draws.
     pub loader: Loader,
@@ -54,8 +54,8 @@ pub struct Shared {
     pub open: Gauge,
 }
 
-/// What one worker has.
-pub struct Room {
+/// The state of one worker.
+pub struct WorkerState {
     /// What all have.
     pub shared: Arc<Shared>,
     /// Its number.
@@ -67,10 +67,10 @@ pub struct Room {
     view: RefCell<Rc<View>>,
 }
 
-/// A world as one worker sees it.
+/// A table as one worker sees it.
 pub struct View {
-    /// The world itself.
-    pub world: Arc<World>,
+    /// The table itself.
+    pub table: Arc<RouteTable>,
     /// Its routes, in the same order.
     pub outlets: Vec<Rc<Outlet>>,
 }
@@ -90,12 +90,12 @@ pub struct Outlet {
     pub draws: RefCell<Draws>,
 }
 
-impl Room {
-    /// The room of a worker with this number.
+impl WorkerState {
+    /// The state of a worker with this number.
     ///
     /// Errors: the kernel gives no timer
     pub fn new(shared: Arc<Shared>, worker: usize) -> std::io::Result<Self> {
-        let view = RefCell::new(Rc::new(View { world: Arc::default(), outlets: Vec::new() }));
+        let view = RefCell::new(Rc::new(View { table: Arc::default(), outlets: Vec::new() }));
         let nowhere = NOWHERE.into();
         Ok(Self { shared, worker, timer: Timer::new()?, nowhere, view })
     }
@@ -105,10 +105,10 @@ impl Room {
         &self.shared.tallies[self.worker]
     }
 
-    /// The present world.
+    /// The present table.
     pub fn view(&self) -> Rc<View> {
         let mut view = self.view.borrow_mut();
-        if view.world.generation != self.shared.book.generation() {
+        if view.table.generation != self.shared.routes.generation() {
             *view = Rc::new(self.renewed(&view));
         }
         Rc::clone(&view)
@@ -116,15 +116,15 @@ impl Room {
 
     /// Outlets of routes that stayed are kept, and with them where their draws are.
     fn renewed(&self, old: &View) -> View {
-        let world = self.shared.book.world();
+        let table = self.shared.routes.table();
         let kept: HashMap<&str, &Rc<Outlet>> =
             old.outlets.iter().map(|outlet| (&*outlet.route.name, outlet)).collect();
         let outlet = |route: &Arc<Route>| match kept.get(&*route.name) {
             Some(outlet) if Arc::ptr_eq(&outlet.route, route) => Rc::clone(outlet),
             _ => Rc::new(self.outlet(route)),
         };
-        let outlets = world.routes().iter().map(outlet).collect();
-        View { world, outlets }
+        let outlets = table.routes().iter().map(outlet).collect();
+        View { table, outlets }
     }
 
     fn outlet(&self, route: &Arc<Route>) -> Outlet {

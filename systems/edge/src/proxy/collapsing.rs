@@ -1,4 +1,4 @@
-//! Equal requests at the same time: one asks the upstream, the others wait for what it brings.
+//! Request collapsing: of equal requests at the same time one asks the upstream, and the others wait for its answer.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,49 +9,49 @@ use tokio::time::{Instant, timeout_at};
 
 use super::key::Key;
 
-/// All requests that others wait for.
+/// The keys that a leader is asking for.
 #[derive(Debug, Default)]
-pub(super) struct Flights(Mutex<HashMap<Key, watch::Receiver<bool>>>);
+pub(super) struct Collapsing(Mutex<HashMap<Key, watch::Receiver<bool>>>);
 
-/// What a request does about a key.
+/// What a request does for its key.
 #[derive(Debug)]
-pub(super) enum Boarding {
-    /// It asks the upstream, and others wait.
-    Lead(Flight),
-    /// Another one does.
+pub(super) enum Role {
+    /// It asks the upstream, and equal requests wait for it.
+    Lead(Leader),
+    /// It waits for another one.
     Follow(Follower),
 }
 
-/// One that others wait for, until it is dropped. If it lands with nothing for them, they ask for themselves; if it is
-/// dropped before, they look again, and one of them may lead.
+/// The request that others wait for, until this is dropped. After [`Leader::release_empty`] they ask for themselves; else
+/// they look into the cache again, and one of them may lead.
 #[derive(Debug)]
-pub(super) struct Flight {
-    flights: Arc<Flights>,
+pub(super) struct Leader {
+    collapsing: Arc<Collapsing>,
     key: Key,
     has_nothing: watch::Sender<bool>,
 }
 
-/// One that waits.
+/// A request that waits.
 #[derive(Debug)]
 pub(super) struct Follower(watch::Receiver<bool>);
 
 /// What a follower does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Looks for what the other one brought.
+    /// Looks into the cache.
     Look,
     /// Asks for itself.
     Ask,
 }
 
-impl Flights {
-    pub fn board(self: &Arc<Self>, key: &Key) -> Boarding {
+impl Collapsing {
+    pub fn join(self: &Arc<Self>, key: &Key) -> Role {
         match self.under_way().entry(key.clone()) {
-            Entry::Occupied(flight) => Boarding::Follow(Follower(flight.get().clone())),
+            Entry::Occupied(leader) => Role::Follow(Follower(leader.get().clone())),
             Entry::Vacant(place) => {
                 let (has_nothing, receiver) = watch::channel(false);
                 place.insert(receiver);
-                Boarding::Lead(Flight { flights: Arc::clone(self), key: key.clone(), has_nothing })
+                Role::Lead(Leader { collapsing: Arc::clone(self), key: key.clone(), has_nothing })
             }
         }
     }
@@ -61,16 +61,16 @@ impl Flights {
     }
 }
 
-impl Flight {
-    /// It brings nothing that serves others.
-    pub fn land_empty(self) {
+impl Leader {
+    /// Its answer cannot serve the others.
+    pub fn release_empty(self) {
         self.has_nothing.send_replace(true);
     }
 }
 
-impl Drop for Flight {
+impl Drop for Leader {
     fn drop(&mut self) {
-        self.flights.under_way().remove(&self.key);
+        self.collapsing.under_way().remove(&self.key);
     }
 }
 
@@ -92,45 +92,45 @@ mod tests {
 
     use super::*;
 
-    fn lead(boarding: Boarding) -> Flight {
-        let Boarding::Lead(flight) = boarding else { panic!("another one leads") };
-        flight
+    fn lead(role: Role) -> Leader {
+        let Role::Lead(leader) = role else { panic!("another one leads") };
+        leader
     }
 
-    fn follow(boarding: Boarding) -> Follower {
-        let Boarding::Follow(follower) = boarding else { panic!("it leads") };
+    fn follow(role: Role) -> Follower {
+        let Role::Follow(follower) = role else { panic!("it leads") };
         follower
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_first_leads_and_the_others_wait_for_what_it_brings() {
-        let flights = Arc::new(Flights::default());
+        let collapsing = Arc::new(Collapsing::default());
         let key = Key::busted(1);
         let late = Instant::now() + Duration::from_secs(10);
-        let flight = lead(flights.board(&key));
-        lead(flights.board(&Key::busted(2)));
-        let (one, other) = (follow(flights.board(&key)), follow(flights.board(&key)));
+        let leader = lead(collapsing.join(&key));
+        lead(collapsing.join(&Key::busted(2)));
+        let (one, other) = (follow(collapsing.join(&key)), follow(collapsing.join(&key)));
         let waiting = tokio::spawn(one.wait(late));
-        drop(flight);
+        drop(leader);
         assert_eq!(waiting.await.unwrap(), Next::Look);
         // Also one that comes to wait after the landing.
         assert_eq!(other.wait(late).await, Next::Look);
-        let flight = lead(flights.board(&key));
-        let one = follow(flights.board(&key));
-        flight.land_empty();
+        let leader = lead(collapsing.join(&key));
+        let one = follow(collapsing.join(&key));
+        leader.release_empty();
         assert_eq!(one.wait(late).await, Next::Ask);
-        lead(flights.board(&key));
+        lead(collapsing.join(&key));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_longer_than_the_bound() {
-        let flights = Arc::new(Flights::default());
+        let collapsing = Arc::new(Collapsing::default());
         let key = Key::busted(1);
-        let flight = lead(flights.board(&key));
-        let follower = follow(flights.board(&key));
+        let leader = lead(collapsing.join(&key));
+        let follower = follow(collapsing.join(&key));
         let begun = Instant::now();
         assert_eq!(follower.wait(begun + Duration::from_secs(3)).await, Next::Ask);
         assert_eq!(begun.elapsed(), Duration::from_secs(3));
-        drop(flight);
+        drop(leader);
     }
 }

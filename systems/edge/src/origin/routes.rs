@@ -1,4 +1,4 @@
-//! All routes that there are, replaced as a whole: whoever looks sees the old ones or the new ones.
+//! All routes, replaced as a whole: a reader sees either the old table or the new one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use super::timeline::{Moment, Timeline};
 /// Routes by their names.
 type Routes = BTreeMap<Arc<str>, Arc<Route>>;
 
-/// A recipe with its payload, before it has a place in a book.
+/// A recipe with its payload, before it is in the table.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// What was asked for.
@@ -37,7 +37,7 @@ pub struct Route {
     /// Of its draws, if not the system's.
     pub seed: Option<u64>,
     /// As its recipe is told.
-    pub told: Value,
+    pub given: Value,
     /// Keys of its recipe that mean nothing.
     pub ignored: Vec<String>,
     timeline: Timeline,
@@ -53,7 +53,7 @@ impl Route {
 
 /// The routes of one generation.
 #[derive(Debug, Default)]
-pub struct World {
+pub struct RouteTable {
     /// Number of the swap that brought it.
     pub generation: u64,
     routes: Vec<Arc<Route>>,
@@ -62,7 +62,7 @@ pub struct World {
     beginnings: Vec<(Arc<str>, usize)>,
 }
 
-impl World {
+impl RouteTable {
     fn of(generation: u64, routes: Routes) -> Self {
         let routes: Vec<Arc<Route>> = routes.into_values().collect();
         let named = |(place, route): (usize, &Arc<Route>)| (Arc::clone(&route.name), place);
@@ -79,7 +79,7 @@ impl World {
         &self.routes
     }
 
-    /// The place among the routes of the one that a path leads to.
+    /// The index of the route that a path leads to.
     pub fn find(&self, path: &str) -> Option<usize> {
         if let Some(place) = self.exact.get(path) {
             return Some(*place);
@@ -93,35 +93,35 @@ impl World {
         self.exact.contains_key(name)
     }
 
-    /// Each route with what holds there: the one for everything is always there.
-    pub fn told(&self, now_ns: u64) -> Vec<(&str, Option<Moment<'_>>)> {
-        let mut told: Vec<_> =
+    /// Each route with its present outcome; the route for everything is always listed.
+    pub fn present(&self, now_ns: u64) -> Vec<(&str, Option<Moment<'_>>)> {
+        let mut present: Vec<_> =
             self.routes.iter().map(|route| (&*route.name, route.at(now_ns))).collect();
         if !self.has(EVERYWHERE) {
-            let place = told.partition_point(|(name, _)| *name < EVERYWHERE);
-            told.insert(place, (EVERYWHERE, None));
+            let place = present.partition_point(|(name, _)| *name < EVERYWHERE);
+            present.insert(place, (EVERYWHERE, None));
         }
-        told
+        present
     }
 }
 
-/// The present world, and how it is replaced.
+/// The present table; it can be replaced.
 #[derive(Debug, Default)]
-pub struct Book {
-    current: RwLock<Arc<World>>,
-    /// Of the present world: what is looked at before the lock is.
+pub struct SharedRoutes {
+    current: RwLock<Arc<RouteTable>>,
+    /// That of the present table, readable without the lock.
     generation: AtomicU64,
-    /// Held while a new world is made, so that none is lost.
+    /// Held while a new table is made, so that no change is lost.
     swap: Mutex<()>,
 }
 
-impl Book {
-    /// The present world.
-    pub fn world(&self) -> Arc<World> {
+impl SharedRoutes {
+    /// The present table.
+    pub fn table(&self) -> Arc<RouteTable> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Number of the present world: it is another one if this is another one.
+    /// The number of the present table; it changes with the table.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -135,7 +135,7 @@ impl Book {
 
     /// The same after all others were forgotten.
     ///
-    /// Errors: as [`Book::add`]
+    /// Errors: as [`SharedRoutes::add`]
     pub fn restart(&self, loaded: Vec<Loaded>, now_ns: u64, bounds: Bounds) -> Result<(), String> {
         self.swap(false, loaded, now_ns, bounds)
     }
@@ -148,7 +148,7 @@ impl Book {
         bounds: Bounds,
     ) -> Result<(), String> {
         let _held = self.swap.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = self.world();
+        let old = self.table();
         let generation = old.generation + 1;
         let kept = old.routes.iter().filter(|_| keep);
         let mut routes: Routes =
@@ -158,14 +158,14 @@ impl Book {
             routes.insert(Arc::clone(&route.name), Arc::new(route));
         }
         bounds.check(&routes)?;
-        let new = Arc::new(World::of(generation, routes));
+        let new = Arc::new(RouteTable::of(generation, routes));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
         self.generation.store(generation, Ordering::Release);
         Ok(())
     }
 }
 
-/// What a book may hold.
+/// How much the table may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Routes.
@@ -198,7 +198,7 @@ fn place(loaded: Loaded, generation: u64, now_ns: u64, routes: &Routes) -> Route
         payload,
         headers: recipe.headers,
         seed: recipe.seed,
-        told: recipe.told,
+        given: recipe.given,
         ignored: recipe.ignored,
         timeline: recipe.timeline.after(held),
         added_ns: now_ns,
@@ -226,10 +226,10 @@ mod tests {
             .collect()
     }
 
-    fn book(recipes: Value) -> Book {
-        let book = Book::default();
-        book.add(loaded(recipes), 0, WIDE).unwrap();
-        book
+    fn routes(recipes: Value) -> SharedRoutes {
+        let routes = SharedRoutes::default();
+        routes.add(loaded(recipes), 0, WIDE).unwrap();
+        routes
     }
 
     fn route(name: &str, status: u16) -> Value {
@@ -237,15 +237,15 @@ mod tests {
         json!({"body": "x", "route": name, "stages": [stage]})
     }
 
-    fn found<'a>(world: &'a World, path: &str) -> Option<&'a str> {
-        world.find(path).map(|place| &*world.routes()[place].name)
+    fn found<'a>(table: &'a RouteTable, path: &str) -> Option<&'a str> {
+        table.find(path).map(|place| &*table.routes()[place].name)
     }
 
     #[test]
     fn a_path_leads_to_its_own_route_or_the_nearest_beginning() {
         let names = ["/*", "/news*", "/news/x", "/news/*", "/sport**", "/n"];
-        let book = book(names.map(|name| route(name, 200)).as_slice().into());
-        let world = book.world();
+        let routes = routes(names.map(|name| route(name, 200)).as_slice().into());
+        let table = routes.table();
         for (path, name) in [
             ("/news/x", "/news/x"),
             ("/news/x/y", "/news/*"),
@@ -257,23 +257,23 @@ mod tests {
             ("/sport**", "/sport**"),
             ("/", "/*"),
         ] {
-            assert_eq!(found(&world, path), Some(name), "{path}");
+            assert_eq!(found(&table, path), Some(name), "{path}");
         }
-        assert_eq!(found(&world, "*"), None);
+        assert_eq!(found(&table, "*"), None);
     }
 
     #[test]
     fn all_of_an_addition_come_at_once_and_the_others_stay() {
-        let book = book(json!([route("/a", 200), route("/b", 200)]));
-        assert_eq!(book.generation(), 1);
-        let old = book.world();
-        book.add(loaded(json!([route("/b", 500), route("/c", 404)])), 5, WIDE).unwrap();
-        let generations: Vec<(String, u64)> = (book.world().routes().iter())
+        let routes = routes(json!([route("/a", 200), route("/b", 200)]));
+        assert_eq!(routes.generation(), 1);
+        let old = routes.table();
+        routes.add(loaded(json!([route("/b", 500), route("/c", 404)])), 5, WIDE).unwrap();
+        let generations: Vec<(String, u64)> = (routes.table().routes().iter())
             .map(|route| (route.name.to_string(), route.generation))
             .collect();
         let expect = [("/a", 1), ("/b", 2), ("/c", 2)];
         assert_eq!(generations, expect.map(|(name, generation)| (name.to_owned(), generation)));
-        assert_eq!((book.generation(), old.generation, old.routes().len()), (2, 1, 2));
+        assert_eq!((routes.generation(), old.generation, old.routes().len()), (2, 1, 2));
     }
 
     #[test]
@@ -281,11 +281,11 @@ mod tests {
         let stages = json!([
             {"at": 0, "status": 200, "latency": 0}, {"at": "2s", "status": 504, "latency": 0},
         ]);
-        let book = book(json!({"body": "old", "stages": stages}));
+        let routes = routes(json!({"body": "old", "stages": stages}));
         let later = json!({"at": "5s", "status": 404, "latency": 0});
-        book.add(loaded(json!({"body": "new", "stages": [later]})), SECOND, WIDE).unwrap();
-        let world = book.world();
-        let route = &world.routes()[0];
+        routes.add(loaded(json!({"body": "new", "stages": [later]})), SECOND, WIDE).unwrap();
+        let table = routes.table();
+        let route = &table.routes()[0];
         assert_eq!(route.payload.bytes, "new");
         let status = |at| route.at(at * SECOND).unwrap().outcomes[0].status;
         assert_eq!([1, 2, 5, 6, 9].map(status), [200, 200, 200, 404, 404]);
@@ -293,32 +293,32 @@ mod tests {
 
     #[test]
     fn what_is_too_much_changes_nothing() {
-        let book = book(route("/a", 200));
+        let routes = routes(route("/a", 200));
         let narrow = Bounds { routes: 2, payloads: 3 };
         let many = json!([route("/b", 200), route("/c", 200)]);
-        let refused = book.add(loaded(many), 0, narrow).unwrap_err();
+        let refused = routes.add(loaded(many), 0, narrow).unwrap_err();
         assert_eq!(refused, "there may be 2 routes, not 3");
         let large = json!({"random_content": "3b", "route": "/b"});
-        let refused = book.add(loaded(large), 0, narrow).unwrap_err();
+        let refused = routes.add(loaded(large), 0, narrow).unwrap_err();
         assert_eq!(refused, "all payloads may have 3 bytes, not 4");
-        assert_eq!((book.generation(), book.world().routes().len()), (1, 1));
+        assert_eq!((routes.generation(), routes.table().routes().len()), (1, 1));
     }
 
     #[test]
     fn a_restart_forgets_what_was_added_and_what_held() {
-        let book = book(json!([route("/*", 500), route("/a", 200)]));
+        let routes = routes(json!([route("/*", 500), route("/a", 200)]));
         let later = json!({"at": "5s", "status": 200, "latency": 0});
-        book.restart(loaded(json!({"body": "x", "stages": [later]})), SECOND, WIDE).unwrap();
-        let world = book.world();
-        assert_eq!((world.routes().len(), world.generation), (1, 2));
-        assert!(world.routes()[0].at(SECOND).is_none());
+        routes.restart(loaded(json!({"body": "x", "stages": [later]})), SECOND, WIDE).unwrap();
+        let table = routes.table();
+        assert_eq!((table.routes().len(), table.generation), (1, 2));
+        assert!(table.routes()[0].at(SECOND).is_none());
     }
 
     #[test]
     fn the_route_for_everything_is_told_even_where_it_has_no_recipe() {
-        let world = book(route("/a", 200)).world();
-        let told: Vec<(&str, Option<String>)> =
-            world.told(0).into_iter().map(|(name, m)| (name, m.map(|m| m.told()))).collect();
-        assert_eq!(told, [("/*", None), ("/a", Some("200 0".to_owned()))]);
+        let table = routes(route("/a", 200)).table();
+        let present: Vec<(&str, Option<String>)> =
+            table.present(0).into_iter().map(|(name, m)| (name, m.map(|m| m.describe()))).collect();
+        assert_eq!(present, [("/*", None), ("/a", Some("200 0".to_owned()))]);
     }
 }

@@ -17,14 +17,14 @@ use socket2::SockRef;
 /// A test that waits longer than this waits for what does not come.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct House {
+pub struct TestProxy {
     pub address: SocketAddr,
     pub ready: Value,
     stopper: Option<Stopper>,
     served: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
-impl House {
+impl TestProxy {
     pub fn before(upstream: SocketAddr) -> Self {
         Self::with(upstream, &[])
     }
@@ -83,12 +83,12 @@ impl House {
     }
 
     /// A request in short (see [`request`]) and what is seen of its answer.
-    pub fn ask(&self, short: &str) -> Seen {
-        Seen::of(&ask(self.address, &request(short)))
+    pub fn ask(&self, short: &str) -> Received {
+        Received::of(&ask(self.address, &request(short)))
     }
 }
 
-impl Drop for House {
+impl Drop for TestProxy {
     fn drop(&mut self) {
         self.stop();
         if let Some(served) = self.served.take() {
@@ -100,13 +100,13 @@ impl Drop for House {
 
 /// An answer as a client sees it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Received {
     pub status: u16,
     pub head: String,
     pub body: String,
 }
 
-impl Seen {
+impl Received {
     fn of(text: &str) -> Self {
         let (head, body) =
             text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
