@@ -6,11 +6,13 @@
 //! looks is in `pages`.
 //!
 //! In reading order: [`metric`] the value of a trial; `question` who is held against whom; `blocks` the
-//! trials that are; `deciles` what the shift function needs; `answer` the word; [`oddities`] what else
+//! trials that are; `contrast` the difference of two sides and what it decides; `deciles` what the shift function needs;
+//! `answer` what the blocks of a run say; [`oddities`] what else
 //! the blocks show; [`stored`] runs held against each other afterwards.
 
 mod answer;
 mod blocks;
+mod contrast;
 mod deciles;
 pub mod metric;
 pub mod oddities;
