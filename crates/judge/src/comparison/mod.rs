@@ -5,13 +5,15 @@
 //! `valid` or `noted` leave their block out. The arithmetic is in [`stats::comparison`]; how the result
 //! looks is in `pages`.
 //!
-//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `question` who is held against whom; `blocks` the
-//! trials that are; `deciles` what the shift function needs; `answer` the word; [`oddities`] what else
+//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `question`
+//! who is held against whom; `blocks` the trials that are; `contrast` the difference of two sides and
+//! what it decides; `deciles` what the shift function needs; `answer` what the blocks of a run say; [`oddities`] what else
 //! the blocks show; [`stored`] runs held against each other afterwards.
 
 mod amount;
 mod answer;
 mod blocks;
+mod contrast;
 mod deciles;
 pub mod metric;
 pub mod oddities;

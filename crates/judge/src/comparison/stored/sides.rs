@@ -3,21 +3,15 @@
 use std::collections::BTreeMap;
 
 use record::folder::names;
-use record::summary::{
-    Arm, Change, Comparison, Judgement, Shares, Sides, Summary, Trial, Validity,
-};
+use record::summary::{Arm, Change, Comparison, Judgement, Sides, Summary, Trial, Validity};
 use serde::Serialize;
 use serde_json::Value;
 use stats::comparison::correction::holm;
-use stats::comparison::decision::{Decision, decide};
 use stats::comparison::power::{fewest_trials, trials_needed};
-use stats::comparison::shares::difference_of_shares;
-use stats::comparison::{Difference, unpaired};
-use stats::deviation;
 
 use super::bound::{Bound, Judged};
-use crate::comparison::answer::{change, failures, is_certain, margin};
-use crate::comparison::metric::{self, Metric};
+use crate::comparison::contrast::{Contrast, Pairing};
+use crate::comparison::metric::Metric;
 use crate::findings;
 
 /// What is compared where nobody says otherwise.
@@ -51,17 +45,7 @@ pub struct StoredComparison {
 struct Asked<'a> {
     arm: &'a str,
     factors: &'a BTreeMap<String, Value>,
-    operation: String,
-    name: String,
-    metric: Metric,
-    sides: [Vec<&'a Trial>; 2],
-    difference: Option<Difference>,
-    spread: Option<f64>,
-    counts: [usize; 2],
-    /// Usable trials of each side that have no value, such as a quantile among failed operations.
-    without: [usize; 2],
-    /// Trials of each side whose closed load waited for its processor.
-    crowded: [usize; 2],
+    contrast: Contrast<'a>,
     /// The best that a bound can come to after the trials that are left out.
     left_out: Judgement,
 }
@@ -79,8 +63,10 @@ pub fn compare(
     let (old, new) = (ids(baseline), ids(candidate));
     let rehearsal = baseline.iter().chain(candidate).any(|(one, _)| one.rehearsal);
     let asked = asked(baseline, candidate, bounds);
-    let p: Vec<f64> =
-        asked.iter().map(|one| one.difference.map_or(1.0, |difference| difference.p)).collect();
+    let p: Vec<f64> = asked
+        .iter()
+        .map(|one| one.contrast.difference.map_or(1.0, |difference| difference.p))
+        .collect();
     let tests = asked.len();
     let mut notes = notes(baseline, candidate, &asked, rehearsal);
     let comparisons: Vec<Comparison> = asked
@@ -92,7 +78,7 @@ pub fn compare(
     for bound in bounds {
         let about = asked.iter().zip(&comparisons).filter(|(_, one)| bound.is_about(one));
         criteria.extend(about.map(|(asked, one)| {
-            let decidable = !rehearsal && !asked.is_crowded();
+            let decidable = !rehearsal && !asked.contrast.is_crowded();
             bound.judge(asked.arm, one, asked.at_best(bound), decidable)
         }));
     }
@@ -117,22 +103,15 @@ fn asked<'a>(baseline: &Side<'a>, candidate: &Side<'a>, bounds: &[Bound]) -> Vec
             let Some(metric) = Metric::named(name) else { continue };
             let sides = [trials(baseline, &old.name), trials(candidate, &new.name)];
             let crowded = [crowded(baseline, &old.name), crowded(candidate, &new.name)];
-            let mut one = Asked {
+            let contrast = Contrast::new(metric, (operation, name), sides);
+            let mut contrast = Contrast { crowded, ..contrast };
+            contrast.compare(Pairing::None);
+            all.push(Asked {
                 arm: &new.name,
                 factors: &new.factors,
-                operation: operation.clone(),
-                name: name.clone(),
-                metric,
-                sides,
-                difference: None,
-                spread: None,
-                counts: [0; 2],
-                without: [0; 2],
-                crowded,
+                contrast,
                 left_out: left_out((baseline, &old.name), (candidate, &new.name)),
-            };
-            one.look();
-            all.push(one);
+            });
         }
     }
     all
@@ -205,65 +184,30 @@ fn left_out(baseline: (&Side<'_>, &str), candidate: (&Side<'_>, &str)) -> Judgem
 }
 
 impl Asked<'_> {
-    fn look(&mut self) {
-        if self.metric == Metric::Failed {
-            let count = |trial: &&Trial| Some(failures(metric::part(trial, &self.operation)?));
-            let counts = self.sides.each_ref().map(|side| side.iter().filter_map(count).collect());
-            let [old, new]: [Vec<_>; 2] = counts;
-            if self.counted([old.len(), new.len()]) {
-                self.difference = difference_of_shares(&old, &new);
-            }
-            return;
-        }
-        let logarithm = |trial: &&Trial| {
-            self.metric.value(trial, &self.operation).filter(|value| *value > 0.0).map(f64::ln)
-        };
-        let values = self.sides.each_ref().map(|side| side.iter().filter_map(logarithm).collect());
-        let [old, new]: [Vec<f64>; 2] = values;
-        if !self.counted([old.len(), new.len()]) {
-            return;
-        }
-        self.difference = unpaired(&old, &new);
-        self.spread = match (deviation(&old), deviation(&new)) {
-            (Some(old), Some(new)) => Some((old * old + new * new).sqrt() / 2.0_f64.sqrt()),
-            (one, other) => one.or(other),
-        };
-    }
-
-    /// Notes how many trials have a value. Unless all of them do, those are the lucky ones, whose
-    /// difference would say nothing of the rest.
-    fn counted(&mut self, counts: [usize; 2]) -> bool {
-        self.counts = counts;
-        self.without = [0, 1].map(|side| self.sides[side].len() - counts[side]);
-        self.without == [0; 2]
-    }
-
     /// The best that a bound can come to, whatever the trials with a value say. If only the candidate has
     /// trials without one, it is worse than any number.
     fn at_best(&self, bound: &Bound) -> Judgement {
-        match self.without {
+        match self.contrast.without() {
             _ if self.left_out == Judgement::Fail => Judgement::Fail,
             [0, 0] => self.left_out,
-            [0, _] if bound.is_upper() == self.metric.is_time() => Judgement::Fail,
+            [0, _] if bound.is_upper() == self.contrast.metric.is_time() => Judgement::Fail,
             _ => Judgement::Inconclusive,
         }
     }
 
-    /// Whether most trials of a side say as much of the crowd as of the target.
-    fn is_crowded(&self) -> bool {
-        self.crowded.iter().zip(&self.sides).any(|(crowded, side)| crowded * 2 > side.len())
+    /// Trials of each side.
+    fn sizes(&self) -> [usize; 2] {
+        self.contrast.sides.each_ref().map(Vec::len)
     }
 
     /// In how many trials the closed load waited for its processor.
     fn crowd(&self) -> Option<String> {
-        let [old, new] = self.crowded;
-        let undecided = if self.is_crowded() { "not decided: " } else { "" };
+        let ([old, new], [of_old, of_new]) = (self.contrast.crowded, self.sizes());
+        let undecided = if self.contrast.is_crowded() { "not decided: " } else { "" };
         (old + new > 0).then(|| {
             format!(
-                "{undecided}in {old} of {} trials of the baseline and {new} of {} of the candidate the generator waited \
-                 for its processor, so that differences in arm {} may be the crowd's",
-                self.sides[0].len(),
-                self.sides[1].len(),
+                "{undecided}in {old} of {of_old} trials of the baseline and {new} of {of_new} of the candidate the \
+                 generator waited for its processor, so that differences in arm {} may be the crowd's",
                 self.arm,
             )
         })
@@ -271,15 +215,13 @@ impl Asked<'_> {
 
     /// Which trials have no value.
     fn valueless(&self) -> Option<String> {
-        let [old, new] = self.without;
-        let (operation, name) = (&self.operation, &self.name);
+        let ([old, new], [of_old, of_new]) = (self.contrast.without(), self.sizes());
+        let (operation, name) = (&self.contrast.operation, &self.contrast.name);
         (old + new > 0).then(|| {
             format!(
-                "not decided: {name} of {operation} in arm {} has no value in {old} of {} trials of the \
-                 baseline and {new} of {} of the candidate, as where it falls among failed operations",
+                "not decided: {name} of {operation} in arm {} has no value in {old} of {of_old} trials of the \
+                 baseline and {new} of {of_new} of the candidate, as where it falls among failed operations",
                 self.arm,
-                self.sides[0].len(),
-                self.sides[1].len()
             )
         })
     }
@@ -291,59 +233,30 @@ impl Asked<'_> {
         rehearsal: bool,
         (old, new): (&[String], &[String]),
     ) -> Comparison {
-        let shares = self.metric == Metric::Failed;
-        let size = self.metric.default_margin();
-        let scale = margin(self.metric, size);
-        let decision = match &self.difference {
-            Some(difference) if !rehearsal && !self.is_crowded() => decide(difference, p, scale),
-            _ => Decision::Undecided,
-        };
-        let result = change(decision);
-        let ends = self.difference.and_then(|one| one.interval);
-        let (low, high) = (ends.map(|ends| ends.low), ends.map(|ends| ends.high));
-        let ratio = |log: Option<f64>| log.filter(|_| !shares).map(f64::exp);
-        let model = self.sides.iter().flatten().next().map(|trial| trial.load.model);
-        let needs = match self.spread {
-            Some(spread) => trials_needed(spread, scale, tests),
-            None => Some(fewest_trials(tests)).filter(|_| self.without == [0; 2]),
-        };
-        // What few operations or a crowd leave open is no matter of the spread between trials.
-        let smaller = self.counts[0].min(self.counts[1]) as u64;
-        let needs = needs.filter(|needed| *needed > smaller && !self.is_crowded());
+        let decided = self.contrast.decided(p, rehearsal);
+        let is_open = decided.result == Change::Undecided && !rehearsal;
         Comparison {
             factor: "run".to_owned(),
             stratum: self.factors.clone(),
             baseline: old.join(", ").into(),
             candidate: new.join(", ").into(),
-            operation: self.operation.clone(),
-            metric: self.name.clone(),
-            of: model.map_or(String::new(), |model| self.metric.source(model).to_owned()),
-            ratio: ratio(self.difference.map(|one| one.estimate)),
-            low: ratio(low),
-            high: ratio(high),
-            robust_ratio: None,
-            difference: self.difference.filter(|_| shares).map(|one| Shares {
-                observed: one.estimate,
-                low,
-                high,
-            }),
-            p_value: self.difference.map(|_| p),
-            p_raw: self.difference.map(|one| one.p),
-            margin: size,
-            result,
-            size_certain: is_certain(decision),
-            blocks: 0,
-            needs_blocks: needs.filter(|_| result == Change::Undecided && !rehearsal),
-            detectable: None,
-            left_out: Vec::new(),
+            needs_blocks: self.needs(tests).filter(|_| is_open),
             trials: Some(Sides {
-                baseline: size_of(self.counts[0]),
-                candidate: size_of(self.counts[1]),
+                baseline: size_of(self.contrast.counts[0]),
+                candidate: size_of(self.contrast.counts[1]),
             }),
-            note: None,
-            points: Vec::new(),
-            shift: Vec::new(),
+            ..decided
         }
+    }
+
+    /// Trials a side. What few operations or a crowd leave open is no matter of the spread between trials.
+    fn needs(&self, tests: usize) -> Option<u64> {
+        let needed = match self.contrast.moments?.1 {
+            Some(spread) => trials_needed(spread, self.contrast.scale(), tests)?,
+            None => fewest_trials(tests),
+        };
+        let smaller = self.contrast.counts[0].min(self.contrast.counts[1]) as u64;
+        (needed > smaller && !self.contrast.is_crowded()).then_some(needed)
     }
 }
 
@@ -389,7 +302,7 @@ fn notes(
 
 /// What so few trials cannot say, of the arm with the fewest.
 fn too_few(asked: &[Asked<'_>]) -> Option<String> {
-    let sizes = || asked.iter().map(|one| one.sides[0].len().min(one.sides[1].len()));
+    let sizes = || asked.iter().filter_map(|one| one.sizes().into_iter().min());
     let (least, most) = (sizes().min()?, sizes().max()?);
     let fewest = fewest_trials(asked.len());
     let place = if (most as u64) < fewest { "" } else { " in some arms" };
