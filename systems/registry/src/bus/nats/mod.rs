@@ -315,7 +315,7 @@ impl BusState {
 
     /// Handles a presence; slow work runs in a task of its own.
     fn presence(self: &Arc<Self>, message: Arrived) {
-        let read = Presence::presence_subject(&message.subject, &message.payload);
+        let read = Presence::read_from_subject(&message.subject, &message.payload);
         if let Ok((presence, _)) = &read
             && message.reply.is_none()
             && self.receivers().renew(presence)

@@ -87,7 +87,7 @@ impl Presence {
     /// namespace alone, and its receivers listen below `registry.` and that namespace.
     ///
     /// Errors: as [`Presence::read`]
-    pub fn presence_subject(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
+    pub fn read_from_subject(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
         let (presence, pattern) = Self::read(bytes)?;
         let of = subject.strip_prefix(SUBJECT).and_then(|rest| rest.strip_prefix('.'));
         let Some(namespace) = of else { return Ok((presence, pattern)) };
@@ -231,7 +231,7 @@ mod tests {
             let plain = Presence::sample("r", "*");
             let presence =
                 Presence { namespace: namespace.into(), subject: listens.into(), ..plain };
-            Presence::check(subject, &presence.write()).is_ok()
+            Presence::read_from_subject(subject, &presence.write()).is_ok()
         };
         assert!(check("registry.presence", "fleet", "anywhere"));
         assert!(check("registry.presence.fleet", "fleet", "registry.fleet.r"));
