@@ -21,7 +21,7 @@ use report::pages::tables;
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
 use crate::commands::run::{reachable, write_json};
-use crate::conduct::{Conduct, launcher};
+use crate::conduct::{Conduct, TrialOptions, launcher};
 use crate::disk::Disk;
 use crate::live::Live;
 use crate::message::Problem;
@@ -48,8 +48,8 @@ pub struct Searching<'a> {
     pub live: &'a mut Live,
     /// The user's wish to stop.
     pub stop: StopSignal,
-    /// Whether raw samples are kept.
-    pub keep_samples: bool,
+    /// What holds for every trial.
+    pub options: TrialOptions,
     /// What is searched, and what it may cost.
     pub settings: Settings,
     /// Length of each step up and down after the search; none for no such steps.
@@ -173,7 +173,7 @@ impl Searching<'_> {
             live: self.live,
             stop: self.stop.clone(),
             launcher: launcher()?,
-            keep_samples: self.keep_samples,
+            options: self.options,
         };
         let summary = conduct.run(self.run.clone())?;
         self.run.machine.placement = summary.run.machine.placement.clone();

@@ -23,6 +23,7 @@ pub mod pages;
 mod parts;
 pub mod run_record;
 pub mod scaling;
+mod scheduling;
 pub mod summarize;
 pub mod verdict;
 

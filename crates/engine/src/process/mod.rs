@@ -18,6 +18,7 @@ mod scratch;
 mod strike;
 #[cfg(test)]
 mod tests;
+mod thread_scheduling;
 mod usage;
 
 pub use error::ProcessError;
@@ -27,4 +28,5 @@ pub use places::Places;
 pub use ready::ReadyLine;
 pub use running::{Death, Processes};
 
-pub(crate) use usage::own_cpu_ns;
+pub(crate) use thread_scheduling::{become_fifo, become_nice};
+pub(crate) use usage::{own_cpu_ns, thread_cpu_ns};
