@@ -25,15 +25,15 @@ test: ## everything that must hold before a change is merged (installs what it l
 	@echo "make test: all of it holds"
 
 proof: ## the instrument against targets of known behaviour, and long simulations (about half an hour)
-	@cargo build --release --locked --quiet -p proofload
+	@cargo build --release --locked --quiet -p proofload -p truth
 	@target/release/proofload calibrate
-	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage --test criteria --test drifting --test comparison -- --nocapture --test-threads=1
+	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test simulated --test comparison -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib -- steady equal_sides --nocapture
-	PROOFLOAD_PROOF=1 cargo test --quiet -p report --lib capacity
+	PROOFLOAD_PROOF=1 cargo test --quiet -p judge --lib capacity
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e capacity
 	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p proofload --test e2e clean_runs
-	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p report --lib chance
+	PROOFLOAD_PROOF=1 cargo test --quiet -p stats -p judge --lib chance
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test stores sets
 	PROOFLOAD_PROOF=1 cargo test --quiet -p proofload --test e2e accepted_is_there
 	PROOFLOAD_PROOF=1 cargo test --quiet -p registry --test filters

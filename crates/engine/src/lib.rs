@@ -1,11 +1,12 @@
 //! During a trial: clock, pacing, connections, transports, phases, recording, self-check, and the
 //! processes under test.
 //!
-//! Not here: what a protocol says (see `drivers`), what a result means (see `report`).
+//! Not here: what a protocol says (see `drivers`), what a result means (see `judge`).
 
 pub mod clock;
 pub mod conduct;
 pub mod driver;
+pub mod file;
 pub mod placement;
 pub mod preflight;
 pub mod process;

@@ -4,7 +4,7 @@
 //! enough, and ends the phase if they are. Looking several times is allowed for by the level: each interval is
 //! one of [`CONFIDENCE`], so that all of them together hold with 95 %.
 //!
-//! Not here: the question whether intervals are narrow enough (see `report`).
+//! Not here: the question whether intervals are narrow enough (see `judge`).
 
 use std::time::Duration;
 

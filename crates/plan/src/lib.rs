@@ -14,6 +14,7 @@ pub mod expectation;
 pub mod experiment;
 pub mod fault;
 pub mod load;
+pub mod number;
 pub mod operation;
 pub mod printable;
 pub mod process;

@@ -1,22 +1,47 @@
 //! stdout: data, and nothing else.
 
-use std::io::{ErrorKind, IsTerminal, Write, stdout};
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal, Write, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 
-use report::pages::terminal::Colour;
+use pages::terminal::Colour;
 
 use crate::message::Problem;
 
-/// Writes the text to stdout. A reader that went away (`| head`) is no error.
+/// What a terminal that was closed answers to a write, on Linux.
+const EIO: i32 = 5;
+
+/// Writes the text to stdout. A reader that went away (`| head`, a closed terminal) is no error.
 ///
 /// Errors: stdout cannot be written, for example because the disk is full
 pub fn print(text: &str) -> Result<(), Problem> {
     let mut out = stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What comes of writing to stdout, whose reader may have gone away.
+///
+/// Errors: stdout cannot be written for another reason
+pub fn written(result: io::Result<()>) -> Result<(), Problem> {
+    match result {
+        Err(error) if !is_without_reader(&error) => {
             Err(Problem::environment(format!("cannot write to stdout: {error}")))
         }
         _ => Ok(()),
     }
+}
+
+fn is_without_reader(error: &io::Error) -> bool {
+    // Of a file the same number is a failing disk.
+    error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(EIO) && is_device()
+}
+
+/// A terminal that was closed is no terminal any more, but still a device.
+fn is_device() -> bool {
+    let file = stdout().as_fd().try_clone_to_owned().map(File::from);
+    let metadata = file.and_then(|file| file.metadata());
+    metadata.is_ok_and(|found| found.file_type().is_char_device())
 }
 
 /// Colour, where it is welcome on stdout.

@@ -14,6 +14,7 @@ use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
 use engine::conduct::{Output, Setup, run_virtual_together};
 use engine::transport::MemoryNetwork;
+use judge::summarize::{Input, Summariser};
 use plan::experiment::{self, Experiment, Inputs, Known, Options, World};
 use plan::load::Model;
 use plan::plan::TrialPlan;
@@ -21,7 +22,6 @@ use plan::randomness::{Stream, draw, unit};
 use plan::schedule::Schedule;
 use record::Window;
 use record::summary::{Change, Comparison, Run, Summary};
-use report::summarize::{Input, Summariser};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::Mutex;
 

@@ -5,8 +5,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use audit::{catalogue, imports, rules};
+use judge::{consistency, explain, findings};
 use record::FailureKind;
-use report::{audit, explain, findings, imports};
 
 const MADE: &str = "Made from the tables of the code; `make reference` writes this page anew.\n";
 
@@ -49,7 +50,7 @@ fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
         row(&mut page, format.name, format.about);
     }
     page.push_str("\n## Rules\n\n| rule | at most | what it says |\n|---|---|---|\n");
-    for rule in audit::foreign::rules() {
+    for rule in rules::rules() {
         let severity = serde_json::to_value(rule.severity).expect("a severity has a name");
         let severity = severity.as_str().unwrap_or_default();
         writeln!(page, "| `{}` | {severity} | **{}.** {} |", rule.id, rule.title, rule.explain)
@@ -62,14 +63,14 @@ fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
         writeln!(page, "| {place} | `{name}` | {meaning} |")
             .expect("writing to memory does not fail");
     }
-    let example = include_str!("../../report/src/imports/samples/golden/exchange.json");
+    let example = include_str!("../../audit/src/imports/samples/golden/exchange.json");
     write!(
         page,
         "\nAn example, whose capacity is in truth its users' think time:\n\n```json\n{example}```\n"
     )
     .expect("writing to memory does not fail");
     page.push_str("\n## Our own summary\n\nEvery trial's summary must survive these before it is shown.\n\n| rule | what must hold |\n|---|---|\n");
-    for rule in audit::RULES {
+    for rule in consistency::RULES {
         row(&mut page, rule.id, rule.means);
     }
     compare("audit.md", &page);
@@ -77,15 +78,15 @@ fn rules_of_the_audit_formats_and_fields_are_those_of_the_tables() {
 
 fn catalogue(page: &mut String) {
     page.push_str(CATALOGUE);
-    for (rule, ours) in audit::catalogue::IN_OUR_RUNS {
+    for (rule, ours) in catalogue::IN_OUR_RUNS {
         let is = |id: &&str| id.split('-').next() == Some(rule);
-        let rules = audit::foreign::rules().map(|rule| rule.id).filter(is);
+        let rules = rules::rules().map(|rule| rule.id).filter(is);
         let rules: Vec<_> = rules.map(|id| format!("`{id}`")).collect();
         writeln!(page, "| {rule} | {} | {ours} |", rules.join(", "))
             .expect("writing to memory does not fail");
     }
     page.push_str(NOT_DECIDED);
-    for (rules, what, instead) in audit::catalogue::NOT_DECIDED {
+    for (rules, what, instead) in catalogue::NOT_DECIDED {
         writeln!(page, "| {rules} | {what} | {instead} |")
             .expect("writing to memory does not fail");
     }

@@ -3,7 +3,7 @@
 //! Reading order: a [`Sample`] goes into the [`Recorder`] of its worker, which keeps [`Totals`] and hands over
 //! [`Batch`]es, from which the [`WindowAssembler`] makes [`Window`]s. [`Trial`] is what a finished trial leaves,
 //! [`folder`] stores it, [`hlog`] and [`hgrm`] are its formats, [`summary`] is the judged result.
-//! Pure: files only through `Read` and `Write`. Not here: judgement (see `report`).
+//! Pure: files only through `Read` and `Write`. Not here: judgement (see `judge`).
 
 mod error;
 pub mod event;
@@ -22,7 +22,7 @@ mod window;
 
 pub use error::RecordError;
 pub use failure::FailureKind;
-pub use recorder::{Batch, Phases, RawSample, Recorder};
+pub use recorder::{AllFailed, Batch, Failures, Phases, RawSample, Recorder, Streak};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
 pub use totals::{Before, ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
 pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, Trial};

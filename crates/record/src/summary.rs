@@ -1,7 +1,7 @@
 //! `summary.json`, format `proofload-summary/1`: what other programs rely on.
 //!
 //! Names are part of the contract. Durations are integer nanoseconds and end in `_ns`; rates are
-//! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `report`.
+//! per second; ratios lie in [0, 1]. The judgement that fills these fields is made in `judge`.
 
 mod arm;
 mod capacity;
@@ -315,9 +315,9 @@ pub struct Operation {
     pub parts: Vec<Part>,
     /// Numbers read from answers.
     pub items: BTreeMap<String, Item>,
-    /// Bytes written to the wire.
+    /// Bytes written to the wire; over HTTP/2 those of bodies that were handed to the connection.
     pub bytes_sent: u64,
-    /// Bytes read from the wire.
+    /// Bytes read from the wire; over HTTP/2 those of bodies.
     pub bytes_received: u64,
 }
 

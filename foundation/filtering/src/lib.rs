@@ -25,16 +25,16 @@ use path::Path;
 #[derive(Debug, Clone)]
 pub struct Filter {
     root: Arc<Node>,
-    /// The filter as JSON: what tells it from others.
+    /// The filter as JSON, by which filters are compared.
     text: Arc<str>,
     /// What it asks about, each with its place.
     fields: Arc<[(Path, String)]>,
 }
 
-/// Why a filter is none.
+/// Why a filter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {message}")]
-pub struct Refusal {
+pub struct FilterError {
     /// Where in the request, as a JSON pointer (RFC 6901).
     pub at: String,
     /// What is wrong and what was expected, in a sentence.
@@ -57,10 +57,10 @@ impl Default for Bounds {
 }
 
 impl Filter {
-    /// Reads a filter; `null` and `{}` match everybody.
+    /// Reads a filter; `null` and `{}` match every document.
     ///
     /// Errors: what cannot be read or is beyond the bounds, with its place below `/filter`
-    pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, Refusal> {
+    pub fn parse(filter: &Value, bounds: Bounds) -> Result<Self, FilterError> {
         let (root, fields) = read::read(filter, bounds)?;
         let text = if filter.is_null() { "{}".into() } else { filter.to_string().into() };
         Ok(Self { root: Arc::new(root), text, fields: fields.into() })
@@ -71,7 +71,7 @@ impl Filter {
         self.root.matches(metadata)
     }
 
-    /// The filter as JSON, which tells it from others.
+    /// The filter as JSON, by which filters are compared.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -92,7 +92,7 @@ impl Filter {
     }
 }
 
-/// Matches everybody.
+/// A filter that matches every document.
 impl Default for Filter {
     fn default() -> Self {
         Self { root: Arc::new(Node::All(Vec::new())), text: "{}".into(), fields: Arc::default() }

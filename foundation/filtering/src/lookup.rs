@@ -1,8 +1,8 @@
 //! Which documents of many to evaluate a filter on: indexes of single fields, and the choice among
 //! them.
 //!
-//! A lookup holds no document: whoever owns them says which [`Slot`] each has, and hands the same
-//! document in when it is taken out.
+//! A lookup holds no documents: the owner chooses each document's [`Slot`], and passes the same
+//! document again to remove it.
 
 mod field;
 mod plan;

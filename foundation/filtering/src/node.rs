@@ -8,7 +8,7 @@ use crate::test::Test;
 /// A filter that is evaluated. Its depth is bounded where it is read.
 #[derive(Debug)]
 pub enum Node {
-    /// Each of these; of none: everybody.
+    /// All of these; an empty list matches every document.
     All(Vec<Node>),
     /// At least one of these.
     Any(Vec<Node>),

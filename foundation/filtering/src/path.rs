@@ -1,7 +1,7 @@
 //! Where in the metadata: names with dots between them.
 //!
 //! A backslash before a dot, a dollar or a backslash makes it part of the name: `site\.v2.floor` is
-//! `floor` within `site.v2`. Paths go through objects only; there is none into an array.
+//! `floor` within `site.v2`. Paths lead through objects only, not into arrays.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub const LONGEST_PATH: usize = 8;
 pub struct Path(Box<[Box<str>]>);
 
 impl Path {
-    /// Reads a path as it is written.
+    /// Parses a path.
     ///
     /// Errors: a sentence, for names that are empty, too many of them, or a stray backslash
     pub fn read(text: &str) -> Result<Self, String> {
@@ -38,14 +38,14 @@ impl Path {
         self.0.iter().map(|step| &**step)
     }
 
-    /// What stands there.
+    /// The value at this path.
     pub fn find<'v>(&self, metadata: &'v Map<String, Value>) -> Option<&'v Value> {
         let (first, rest) = self.0.split_first()?;
         rest.iter().try_fold(metadata.get(&**first)?, |value, step| value.as_object()?.get(&**step))
     }
 }
 
-/// Names between dots; what a backslash stands before is part of a name.
+/// Names between dots; an escaped character is part of a name.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut steps = vec![String::new()];
     let mut rest = text.chars();

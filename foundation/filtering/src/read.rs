@@ -1,4 +1,4 @@
-//! From JSON to a filter, within bounds, with the place of whatever is wrong.
+//! From JSON to a filter, within bounds, with the place of every error.
 
 use serde_json::{Map, Value};
 
@@ -7,19 +7,19 @@ use crate::path::{self, Path};
 use crate::test::{OPERATORS, Operator};
 use crate::value::is_nested_within;
 use crate::words::{self, below, clip};
-use crate::{Bounds, Refusal};
+use crate::{Bounds, FilterError};
 
-/// Where the filter stands in a request.
+/// The place of the filter in a request.
 const PLACE: &str = "/filter";
 
-/// How deep its JSON may be nested, whatever it means: checked before anything else.
+/// How deep its JSON may be nested: checked first.
 const DEEPEST: usize = 32;
 
 /// Forms that join filters.
 const LOGICAL: &[&str] = &["$and", "$or", "$not", "not"];
 
 /// Reads a filter; with the fields that it asks about, each with its place.
-pub fn read(filter: &Value, bounds: Bounds) -> Result<(Node, Vec<(Path, String)>), Refusal> {
+pub fn read(filter: &Value, bounds: Bounds) -> Result<(Node, Vec<(Path, String)>), FilterError> {
     if !is_nested_within(filter, DEEPEST) {
         return Err(refuse(PLACE, format!("nested deeper than {DEEPEST} levels")));
     }
@@ -32,8 +32,8 @@ pub fn read(filter: &Value, bounds: Bounds) -> Result<(Node, Vec<(Path, String)>
     Ok((root, reader.fields))
 }
 
-fn refuse(at: &str, message: String) -> Refusal {
-    Refusal { at: at.to_owned(), message }
+fn refuse(at: &str, message: String) -> FilterError {
+    FilterError { at: at.to_owned(), message }
 }
 
 /// Reads with a count of what it has read.
@@ -50,7 +50,7 @@ impl Reader {
         members: &Map<String, Value>,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Refusal> {
+    ) -> Result<Node, FilterError> {
         let mut parts = Vec::with_capacity(members.len().min(self.bounds.clauses));
         for (key, value) in members {
             parts.push(self.member(key, value, at, depth)?);
@@ -64,7 +64,7 @@ impl Reader {
         value: &Value,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Refusal> {
+    ) -> Result<Node, FilterError> {
         let at = below(at, key);
         match (key, value) {
             ("$and", _) => self.list(value, &at, depth + 1).map(Node::All),
@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    fn list(&mut self, value: &Value, at: &str, depth: usize) -> Result<Vec<Node>, Refusal> {
+    fn list(&mut self, value: &Value, at: &str, depth: usize) -> Result<Vec<Node>, FilterError> {
         self.descend(at, depth)?;
         let Some(parts) = value.as_array().filter(|parts| !parts.is_empty()) else {
             return Err(refuse(at, "takes an array of at least one filter".to_owned()));
@@ -96,13 +96,13 @@ impl Reader {
         Ok(nodes)
     }
 
-    fn negated(&mut self, value: &Value, at: &str, depth: usize) -> Result<Node, Refusal> {
+    fn negated(&mut self, value: &Value, at: &str, depth: usize) -> Result<Node, FilterError> {
         self.descend(at, depth)?;
         self.part(value, at, depth).map(|part| Node::Not(Box::new(part)))
     }
 
     /// A filter within a logical form; an empty one counts as a clause.
-    fn part(&mut self, part: &Value, at: &str, depth: usize) -> Result<Node, Refusal> {
+    fn part(&mut self, part: &Value, at: &str, depth: usize) -> Result<Node, FilterError> {
         match part {
             Value::Object(members) if members.is_empty() => {
                 self.count(at)?;
@@ -113,7 +113,7 @@ impl Reader {
         }
     }
 
-    fn descend(&self, at: &str, depth: usize) -> Result<(), Refusal> {
+    fn descend(&self, at: &str, depth: usize) -> Result<(), FilterError> {
         let deepest = self.bounds.depth;
         match depth > deepest {
             true => Err(refuse(at, format!("logical forms nest at most {deepest} deep"))),
@@ -121,7 +121,7 @@ impl Reader {
         }
     }
 
-    fn count(&mut self, at: &str) -> Result<(), Refusal> {
+    fn count(&mut self, at: &str) -> Result<(), FilterError> {
         self.clauses += 1;
         let most = self.bounds.clauses;
         match self.clauses > most {
@@ -137,7 +137,7 @@ impl Reader {
         value: &Value,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Refusal> {
+    ) -> Result<Node, FilterError> {
         if let Value::Object(operators) = value
             && operators.keys().any(|key| key.starts_with('$'))
         {
@@ -163,7 +163,7 @@ impl Reader {
         operators: &Map<String, Value>,
         at: &str,
         depth: usize,
-    ) -> Result<Node, Refusal> {
+    ) -> Result<Node, FilterError> {
         let mut parts = Vec::new();
         for (key, operand) in operators {
             let at = below(at, key);
@@ -191,7 +191,7 @@ impl Reader {
         operator: Operator,
         operand: &Value,
         at: &str,
-    ) -> Result<Node, Refusal> {
+    ) -> Result<Node, FilterError> {
         self.count(at)?;
         let test = operator.with(operand).map_err(|(message, element)| match element {
             Some(element) => refuse(&below(at, element.to_string()), message),
@@ -206,9 +206,9 @@ fn known(word: &str) -> Option<Operator> {
     OPERATORS.iter().find(|(name, _)| *name == word).map(|(_, operator)| *operator)
 }
 
-/// The operator that a key's last name is, if it is one. A name that is nearly one is refused:
-/// taken as a field, it would match nobody and say nothing.
-fn operator(word: &str, key: &str, at: &str) -> Result<Option<Operator>, Refusal> {
+/// The operator in a key's last name, if any. A name that is nearly an operator is refused: taken
+/// as a field, it would silently match nothing.
+fn operator(word: &str, key: &str, at: &str) -> Result<Option<Operator>, FilterError> {
     if let Some(operator) = known(word) {
         return Ok(Some(operator));
     }
@@ -225,7 +225,8 @@ fn operator(word: &str, key: &str, at: &str) -> Result<Option<Operator>, Refusal
     }
 }
 
-/// The operator that a word is but for case, underscores, a dollar, or one letter of a long one.
+/// The operator that a word means apart from case, underscores, a dollar, or one letter of a long
+/// one.
 fn nearly(word: &str) -> Option<&'static str> {
     let plain: String = word.chars().filter(|c| !matches!(c, '_' | '-' | '$')).take(32).collect();
     let plain = plain.to_lowercase();
@@ -235,7 +236,7 @@ fn nearly(word: &str) -> Option<&'static str> {
 }
 
 /// A word with a dollar where a field has its operators.
-fn unknown_operator(key: &str, at: &str) -> Refusal {
+fn unknown_operator(key: &str, at: &str) -> FilterError {
     if !key.starts_with('$') {
         let message = "beside operators stand only operators, each with a `$`; an object is \
                        compared as a whole with `$eq`";
@@ -246,7 +247,7 @@ fn unknown_operator(key: &str, at: &str) -> Refusal {
 }
 
 /// A word with a dollar where filters are joined.
-fn unknown_form(key: &str, at: &str) -> Refusal {
+fn unknown_form(key: &str, at: &str) -> FilterError {
     if key.strip_prefix('$').and_then(known).is_some() {
         let message = format!("`{key}` stands below a field: {{\"field\": {{\"{key}\": …}}}}");
         return refuse(at, message);

@@ -19,7 +19,7 @@ const LONGEST_TEXT: usize = 1_024;
 /// Most values behind `in`.
 pub const MOST_VALUES: usize = 1_000;
 
-/// The operators, as they are written behind a field's last dot, or with a dollar before them.
+/// The operators, as written after a field's last dot or with a dollar before them.
 pub const OPERATORS: &[(&str, Operator)] = &[
     ("eq", Operator::Equal),
     ("ne", Operator::Unlike),
@@ -74,7 +74,7 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// The types that `type` tells apart, by all their names.
+/// The types that `type` distinguishes, by all their names.
 pub const KINDS: &[(&str, Kind)] = &[
     ("string", Kind::Text),
     ("bool", Kind::Bool),
@@ -135,7 +135,7 @@ pub enum Test {
 impl Operator {
     /// Joins the operator with an operand.
     ///
-    /// Errors: a sentence, with the number of the element concerned if it is one
+    /// Errors: a sentence, with the index of the element if it is about one
     pub fn with(self, operand: &Value) -> Result<Test, (String, Option<usize>)> {
         match (self, operand) {
             (Self::In, Value::Array(values)) => members(values),
@@ -210,7 +210,7 @@ fn kind(name: &str) -> Result<Kind, String> {
 }
 
 impl Test {
-    /// Whether it holds for what stands in a field, `None` if nothing does.
+    /// Whether a field's value passes; `None` if the field is missing.
     pub fn holds(&self, value: Option<&Value>) -> bool {
         let Some(value) = value else {
             return matches!(self, Self::Exists(false));

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn parse(filter: &Value) -> Result<Filter, Refusal> {
+fn parse(filter: &Value) -> Result<Filter, FilterError> {
     Filter::parse(filter, Bounds::default())
 }
 

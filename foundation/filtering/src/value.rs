@@ -81,7 +81,7 @@ pub enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// A value as a scalar, if it is one.
+    /// A value as a scalar; `None` for arrays and objects.
     pub fn of(value: &'a Value) -> Option<Self> {
         match value {
             Value::Null => Some(Self::Null),

@@ -25,7 +25,7 @@ pub fn clip(text: &str) -> String {
     }
 }
 
-/// A word that is none of those known, with the one that was probably meant.
+/// The error for an unknown word, with the known word that was probably meant.
 pub fn unknown<K: AsRef<str>>(what: &str, word: &str, known: &[K]) -> String {
     let word = clip(word);
     let names = known.iter().map(K::as_ref);

@@ -1,7 +1,9 @@
-//! Why a system could not start or go on, and the exit code that says so.
+//! Why a system could not start or continue, and the exit code for it.
 
 use std::fmt;
 use std::net::SocketAddr;
+
+use serde::Serialize;
 
 /// What is wrong with the options of a system: every problem at once, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,15 +23,25 @@ pub struct BadOption {
     pub kind: Kind,
 }
 
-/// Kinds of problems, which are told apart by whoever knows more than one start of the system.
+/// Kinds of problems, which an experiment with several arms treats differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// The value, or what it stands beside, makes no sense.
+    /// The value is wrong, alone or together with another setting.
     Value,
     /// There is no such setting, but these.
-    Unknown(Vec<&'static str>),
+    Unknown(Vec<Setting>),
     /// Beside the other settings it changes nothing; beside others it would.
     Idle,
+}
+
+/// A setting that a system has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Which values it takes, in words; empty where several parts judge them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub expects: String,
 }
 
 impl BadOption {
@@ -84,13 +96,13 @@ impl fmt::Display for BadOptions {
 
 impl std::error::Error for BadOptions {}
 
-/// Everything that ends a system other than the wish to stop it.
+/// Everything that ends a system except a requested stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The options make no sense: the user's to correct.
     #[error(transparent)]
     Options(#[from] BadOptions),
-    /// The address cannot be listened on: the environment's fault.
+    /// The address cannot be listened on: an error of the environment.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address that was asked for.
@@ -98,7 +110,7 @@ pub enum ServeError {
         /// What the kernel said.
         source: std::io::Error,
     },
-    /// What the system finds where it starts, or whom it depends on, stands in its way.
+    /// A dependency or the content of a folder prevents the start.
     #[error("cannot {doing}: {why}")]
     Stopped {
         /// What was being done, as in "open the store".

@@ -1,13 +1,13 @@
-//! An HTTP/1.1 server on hyper for systems whose own speed is not the question.
+//! An HTTP/1.1 server on hyper for systems whose own speed does not matter.
 //!
 //! It answers `/healthz` and `/metrics`, keeps the [`Limits`], and drains when stopped. Request
 //! bodies are read whole before the system sees them, and share a budget until they are answered;
 //! an answer may be whole or come in pieces.
 //!
-//! A request that asks for another protocol carries hyper's `OnUpgrade` and a [`Seat`] among its
-//! extensions. Whoever takes up the connection holds the seat as long as it is open, and ends it
-//! when the system is stopped: the drain waits until every seat is given back, so that a
-//! connection that speaks something else gets to say goodbye, too.
+//! A request for another protocol carries hyper's `OnUpgrade` and a [`ConnectionPermit`] in its extensions. The
+//! handler keeps the permit as long as the upgraded connection is open, and ends it when the system
+//! stops: the drain waits until all permits are dropped, so that upgraded connections can close
+//! properly.
 
 use std::convert::Infallible;
 use std::net::TcpListener as StdListener;
@@ -50,8 +50,7 @@ pub trait Handler: Send + Sync + 'static {
     /// Answers one request, its body read and within the limit.
     fn handle(&self, request: Request<Bytes>) -> impl Future<Output = Answer> + Send;
 
-    /// Refuses a request whose body cannot be had, for the reason given: as text, unless the system
-    /// has a form of its own.
+    /// Answers a request whose body cannot be read; as text, unless the system has its own format.
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
         text(status, format!("{reason}\n"))
     }
@@ -61,8 +60,7 @@ pub trait Handler: Send + Sync + 'static {
         async { text(StatusCode::OK, "ok\n") }
     }
 
-    /// Brings those figures up to date that are known only to whoever looks; asked before
-    /// `GET /metrics` is answered.
+    /// Updates metrics that are computed on request; called before `GET /metrics` is answered.
     fn measure(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -90,14 +88,14 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let room = Room {
+    let state = ServerState {
         open: registry.gauge("http_connections", "Open connections."),
         intake: Intake::new(&limits, &registry),
         handler,
         limits,
         registry,
     };
-    let room = Arc::new(room);
+    let state = Arc::new(state);
     let mut connections = JoinSet::new();
     let (held, mut all_given_back) = mpsc::channel(1);
     loop {
@@ -105,9 +103,9 @@ pub async fn serve(
             () = stop.pulled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if !room.is_full() => {
-                    let seat = Seat::take(&room.open, &held);
-                    connections.spawn(converse(stream, seat, Arc::clone(&room), stop.clone()));
+                Ok((stream, _)) if !state.is_full() => {
+                    let seat = ConnectionPermit::take(&state.open, &held);
+                    connections.spawn(converse(stream, seat, Arc::clone(&state), stop.clone()));
                 }
                 Ok(_) => {}
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -153,7 +151,7 @@ fn typed(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -
 }
 
 /// What every connection of one server shares.
-struct Room<H> {
+struct ServerState<H> {
     open: Gauge,
     intake: Intake,
     handler: H,
@@ -161,7 +159,7 @@ struct Room<H> {
     registry: Registry,
 }
 
-impl<H> Room<H> {
+impl<H> ServerState<H> {
     fn is_full(&self) -> bool {
         u64::try_from(self.open.get()).is_ok_and(|open| open >= self.limits.max_connections)
     }
@@ -169,41 +167,46 @@ impl<H> Room<H> {
 
 /// One of the connections that may be open at a time, given back when its last clone is dropped.
 #[derive(Debug, Clone)]
-pub struct Seat {
-    _taken: Arc<Taken>,
+pub struct ConnectionPermit {
+    _taken: Arc<PermitRelease>,
 }
 
 #[derive(Debug)]
-struct Taken {
+struct PermitRelease {
     open: Gauge,
-    /// Nothing is sent: that the last one is dropped says that no seat is taken.
+    /// Nothing is sent: dropping the last clone means that no permit is held.
     _held: mpsc::Sender<Infallible>,
 }
 
-impl Seat {
+impl ConnectionPermit {
     fn take(open: &Gauge, held: &mpsc::Sender<Infallible>) -> Self {
         open.add(1);
-        Self { _taken: Arc::new(Taken { open: open.clone(), _held: held.clone() }) }
+        Self { _taken: Arc::new(PermitRelease { open: open.clone(), _held: held.clone() }) }
     }
 }
 
-impl Drop for Taken {
+impl Drop for PermitRelease {
     fn drop(&mut self) {
         self.open.add(-1);
     }
 }
 
-async fn converse<H: Handler>(stream: TcpStream, seat: Seat, room: Arc<Room<H>>, mut stop: Stop) {
+async fn converse<H: Handler>(
+    stream: TcpStream,
+    seat: ConnectionPermit,
+    state: Arc<ServerState<H>>,
+    mut stop: Stop,
+) {
     // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
     let _ = stream.set_nodelay(true);
-    // An answer that nobody reads would keep its connection and its bytes for ever.
-    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(room.limits.read_time()));
-    let service = service_fn(|request| answer(request, &seat, &room));
+    // An unread answer would keep its connection and its bytes for ever.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(state.limits.read_time()));
+    let service = service_fn(|request| answer(request, &seat, &state));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(room.limits.idle())
-        .max_buf_size((room.limits.max_head_bytes as usize).max(SMALLEST_BUFFER));
+        .header_read_timeout(state.limits.idle())
+        .max_buf_size((state.limits.max_head_bytes as usize).max(SMALLEST_BUFFER));
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection.with_upgrades());
     // How a conversation broke off is the client's affair; it is no error of the system.
@@ -218,14 +221,14 @@ async fn converse<H: Handler>(stream: TcpStream, seat: Seat, room: Arc<Room<H>>,
 
 async fn answer<H: Handler>(
     request: Request<Incoming>,
-    seat: &Seat,
-    room: &Room<H>,
+    seat: &ConnectionPermit,
+    state: &ServerState<H>,
 ) -> Result<Answer, Infallible> {
     match (request.method(), request.uri().path()) {
-        (&Method::GET, "/healthz") => return Ok(room.handler.health().await),
+        (&Method::GET, "/healthz") => return Ok(state.handler.health().await),
         (&Method::GET, "/metrics") => {
-            room.handler.measure().await;
-            return Ok(typed(StatusCode::OK, metrics::CONTENT_TYPE, room.registry.render()));
+            state.handler.measure().await;
+            return Ok(typed(StatusCode::OK, metrics::CONTENT_TYPE, state.registry.render()));
         }
         _ => {}
     }
@@ -233,12 +236,12 @@ async fn answer<H: Handler>(
     if parts.extensions.get::<OnUpgrade>().is_some() {
         parts.extensions.insert(seat.clone());
     }
-    let read = tokio::time::timeout(room.limits.read_time(), room.intake.read(body)).await;
+    let read = tokio::time::timeout(state.limits.read_time(), state.intake.read(body)).await;
     let (body, _held) = match read.unwrap_or(Err(Refused::Slow)) {
         Ok(whole) => whole,
-        Err(refused) => return Ok(refuse(refused, &room.handler)),
+        Err(refused) => return Ok(refuse(refused, &state.handler)),
     };
-    Ok(room.handler.handle(Request::from_parts(parts, body)).await)
+    Ok(state.handler.handle(Request::from_parts(parts, body)).await)
 }
 
 fn refuse(refused: Refused, handler: &impl Handler) -> Answer {

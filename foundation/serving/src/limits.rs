@@ -1,4 +1,4 @@
-//! Bounds that every system keeps, whatever its clients do.
+//! Limits of every system.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::settings::Settings;
 /// Bounds on connections, sizes and times; each can be set by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Limits {
-    /// Connections at a time; one more is closed as soon as it is accepted.
+    /// Connections at a time; further ones are closed as soon as they are accepted.
     pub max_connections: u64,
     /// Bytes of a request head.
     pub max_head_bytes: u64,
@@ -23,7 +23,7 @@ pub struct Limits {
     pub idle_ns: u64,
     /// A request must be read, and an answer must move on, within this time.
     pub read_ns: u64,
-    /// What is in flight when the system is told to stop gets this long.
+    /// How long requests in progress may take after a stop.
     pub drain_ns: u64,
 }
 
@@ -65,7 +65,7 @@ impl Limits {
     pub fn read_with_bodies(settings: &Settings<'_>) -> Self {
         let limits = Self::read(settings);
         let default = Self::default().max_bodies_bytes.unwrap_or(u64::MAX);
-        // One body has room, however large it may be.
+        // One body of the largest size always fits.
         let most = settings.size("max_bodies", default).max(limits.max_body_bytes);
         Self { max_bodies_bytes: Some(most), ..limits }
     }

@@ -43,7 +43,7 @@ impl Gauge {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Where it stands.
+    /// The present value.
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! The mark in what a load sends, by which whoever receives it can tell messages apart and knows
-//! when they were sent.
+//! The mark in messages of a load, by which a receiver distinguishes them and knows when they were
+//! sent.
 //!
 //! 8 hexadecimal digits of the trial, 12 of the place in its schedule, 12 of a check, `-`, and the
 //! sending instant in CLOCK_MONOTONIC nanoseconds, which all processes of a machine share. The

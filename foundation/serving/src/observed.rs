@@ -7,7 +7,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Longest time under way that is told apart, one hour; longer ones count as this.
+/// The longest recorded delivery time, one hour; longer ones count as this.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// The answer of an observer after the drain.
@@ -20,13 +20,13 @@ pub struct Observed {
     pub received: u64,
     /// Received again.
     pub duplicates: u64,
-    /// Received although nobody sent them in this trial.
+    /// Received but not sent in this trial.
     pub unexpected: u64,
     /// Known to be sent and not received.
     pub lost: u64,
     /// Times under way as an HdrHistogram V2 compressed in base64; `null` where none is known.
     pub delivery_time: Option<String>,
-    /// Whatever else the observer counts, by name; criteria may refer to it.
+    /// Further counts by name; criteria may refer to them.
     pub detail: Map<String, Value>,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{BadOption, BadOptions};
 
-/// Options of `proofload serve SYSTEM`, or of `[system]` in an experiment file.
+/// Options on the command line of a system (see [`crate::program`]), or of `[system]` in an experiment file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Where to listen; port 0 lets the kernel choose.
@@ -24,7 +24,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads `--listen` and the `--set key=value` pairs as they stand on the command line.
+    /// Reads `--listen` and the `--set key=value` pairs of the command line.
     ///
     /// Shape:  `sets` one `key=value` each; a key given twice is a problem, not a last word
     /// Errors: every problem at once

@@ -1,10 +1,10 @@
 //! What a part leaves behind when it ends: processes that it started and that left its group.
 //!
-//! They come to this process in place of the machine's first one, so that whoever looks after this process finds them
-//! below it, and they end with it at the latest.
+//! They become children of this process instead of process 1, so that an observer of this process
+//! finds them below it, and they end with it at the latest.
 //!
-//! Not here: the parts themselves, which are ended with their groups (see `child`). It is for a process that
-//! does nothing but serve: what came to be below it since is ended, whoever started it.
+//! Not here: the parts themselves, which are ended with their groups (see `child`). Use it only in
+//! a process that does nothing but serve: every process below it that appeared since is ended.
 
 use std::fs;
 
@@ -17,11 +17,12 @@ use rustix::process::{
 #[must_use]
 #[derive(Debug)]
 pub struct Below {
-    /// Whoever became this process by `exec` may have started some; they are not ours.
+    /// The program that became this process by `exec` may have started some; they are not ours.
     before: Vec<Pid>,
 }
 
-/// From now on whatever loses its parent below this process comes to it. To be kept until nothing is served any more.
+/// From now on orphans below this process become its children. Keep the value until serving has
+/// ended.
 pub fn adopt() -> Below {
     // Where the kernel refuses, they go to the first process, as they would have done.
     let _ = set_child_subreaper(Some(getpid()));
@@ -43,7 +44,7 @@ fn end(before: &[Pid]) {
             return;
         }
         for pid in left {
-            // It may have ended by itself, and is collected all the same.
+            // It may have ended already, and is reaped all the same.
             let _ = kill_process(pid, Signal::KILL);
             let _ = waitpid(Some(pid), WaitOptions::empty());
         }
@@ -54,7 +55,8 @@ fn children() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().to_string();
     let is_own = |pid: &i32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // Behind the name, which stands in parentheses and may have any in it: the state, and the parent.
+        // After the name, which is in parentheses and may contain parentheses: the state, and the
+        // parent.
         stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(&*own)
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -18,7 +18,7 @@ const SIZES: [(&str, f64); 7] = [
 /// Units of a rate and how many of them make a second.
 const RATES: [(&str, f64); 3] = [("/s", 1.0), ("/m", 1.0 / 60.0), ("/h", 1.0 / 3600.0)];
 
-/// A length of time in nanoseconds; `None` if it is none, is negative, or lasts over 292 years.
+/// A length of time in nanoseconds; `None` if it is invalid, negative, or over 292 years.
 pub fn parse_time(text: &str) -> Option<u64> {
     whole(with_unit(text, &TIMES)?)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a system tells once it is ready.
+/// What a system reports once it is ready.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ready {
     ready: bool,

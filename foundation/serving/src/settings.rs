@@ -1,23 +1,24 @@
 //! A typed reader of settings that collects every problem before it gives up.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::error::{BadOption, BadOptions, Kind};
+use crate::error::{BadOption, BadOptions, Kind, Setting};
 use crate::quantity;
 
 /// Reads settings by name and type, and remembers what was asked for and what was wrong.
 ///
-/// A reading method always gives a value, so that reading goes on past a problem; the values
-/// stand only if [`Settings::finish`] says so. What nobody asked for is unknown: a setting that
-/// belongs to another mode is thus refused, with those that exist here beside it.
+/// Reading methods always return a value, so that reading continues past a problem; use the values
+/// only if [`Settings::finish`] succeeds. Settings that no method has read are unknown: a setting
+/// of another mode is refused, with a list of the known ones.
 #[derive(Debug)]
 pub struct Settings<'a> {
     given: &'a BTreeMap<String, Value>,
-    asked: RefCell<BTreeSet<&'static str>>,
+    /// What each setting that was asked for expects.
+    asked: RefCell<BTreeMap<&'static str, String>>,
     problems: RefCell<Vec<BadOption>>,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Settings<'a> {
         self.quantity(key, "a rate such as 1000/s", quantity::parse_rate).unwrap_or(default)
     }
 
-    /// A rate, if there is one.
+    /// A rate, if the setting is given.
     pub fn optional_rate(&self, key: &'static str) -> Option<f64> {
         self.quantity(key, "a rate such as 1000/s", quantity::parse_rate)
     }
@@ -63,7 +64,7 @@ impl<'a> Settings<'a> {
         self.optional_count(key, range).unwrap_or(default)
     }
 
-    /// A whole number within a range, if there is one.
+    /// A whole number within a range, if the setting is given.
     pub fn optional_count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let expected = match (range.start(), range.end()) {
             (low, &u64::MAX) => format!("a whole number from {low} on"),
@@ -78,7 +79,7 @@ impl<'a> Settings<'a> {
         self.quantity(key, "true or false", |text| text.trim().parse().ok()).unwrap_or(default)
     }
 
-    /// Text as it stands.
+    /// Text.
     pub fn text(&self, key: &'static str, default: &str) -> String {
         self.quantity(key, "text", |text| Some(text.to_owned())).unwrap_or(default.to_owned())
     }
@@ -92,7 +93,7 @@ impl<'a> Settings<'a> {
 
     /// A value as it was given, for a setting that is more than one word; its reader judges it.
     pub fn value(&self, key: &'static str) -> Option<&'a Value> {
-        self.asked.borrow_mut().insert(key);
+        self.asked.borrow_mut().entry(key).or_default();
         self.given.get(key)
     }
 
@@ -126,15 +127,17 @@ impl<'a> Settings<'a> {
 
     /// Ends the reading; `scope` names it in messages, as in "mode mm1".
     ///
-    /// Errors: every wrong value and every setting that nobody asked for
+    /// Errors: every wrong value and every unknown setting
     pub fn finish(self, scope: &str) -> Result<(), BadOptions> {
         let mut bad = BadOptions { problems: self.problems.into_inner() };
         let asked = self.asked.into_inner();
-        let known: Vec<&'static str> = asked.iter().copied().collect();
-        for key in self.given.keys().filter(|key| !asked.contains(key.as_str())) {
-            let near = last_words(key, &known).or_else(|| near_miss(key, &known));
+        let names: Vec<&'static str> = asked.keys().copied().collect();
+        let setting =
+            |(name, expects): (&&'static str, &String)| Setting { name, expects: expects.clone() };
+        for key in self.given.keys().filter(|key| !asked.contains_key(key.as_str())) {
+            let near = unique_suffix(key, &names).or_else(|| near_miss(key, &names));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            let kind = Kind::Unknown(known.clone());
+            let kind = Kind::Unknown(asked.iter().map(setting).collect());
             let what = format!("no setting of {scope}{near}");
             bad.problems.push(BadOption { kind, ..BadOption::of(key, what) });
         }
@@ -147,7 +150,7 @@ impl<'a> Settings<'a> {
         expected: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<T> {
-        self.asked.borrow_mut().insert(key);
+        self.asked.borrow_mut().insert(key, expected.to_owned());
         let value = self.given.get(key)?;
         let text = match value {
             Value::String(text) => text.clone(),
@@ -166,7 +169,7 @@ impl<'a> Settings<'a> {
 }
 
 /// The one known name that ends with these words, as that of a setting passed on to another process does.
-fn last_words(text: &str, known: &[&'static str]) -> Option<&'static str> {
+fn unique_suffix(text: &str, known: &[&'static str]) -> Option<&'static str> {
     let ends = |name: &&&str| name.strip_suffix(text).is_some_and(|first| first.ends_with('_'));
     let mut ending = known.iter().filter(ends);
     ending.next().filter(|_| !text.is_empty() && ending.next().is_none()).copied()
@@ -238,19 +241,26 @@ mod tests {
         );
         let kinds: Vec<Kind> = error.problems.iter().map(|one| one.kind.clone()).collect();
         assert_eq!(kinds[3..5], [Kind::Value, Kind::Value]);
-        let known = vec!["body", "many", "pieces", "service"];
-        assert_eq!(kinds[5..], [Kind::Idle, Kind::Unknown(known)]);
+        let setting =
+            |(name, expects): (&'static str, &str)| Setting { name, expects: expects.into() };
+        let known = [
+            ("body", "a size such as 64KiB"),
+            ("many", "a whole number from 1 on"),
+            ("pieces", "a whole number from 1 to 9"),
+            ("service", "a time such as 1ms"),
+        ];
+        assert_eq!(kinds[5..], [Kind::Idle, Kind::Unknown(known.map(setting).into())]);
         assert!(!error.to_string().contains('\n'));
     }
 
     #[test]
     fn the_last_words_of_a_name_are_enough_if_no_other_ends_so() {
         let known = ["other_slots", "producer_answer_room", "producer_slots", "room"];
-        assert_eq!(last_words("answer_room", &known), Some("producer_answer_room"));
-        assert_eq!(last_words("slots", &known), None, "of whom?");
-        assert_eq!(last_words("lots", &known), None, "no word");
-        assert_eq!(last_words("room", &known[2..]), None, "that is one itself");
-        assert_eq!(last_words("", &["producer_"]), None);
+        assert_eq!(unique_suffix("answer_room", &known), Some("producer_answer_room"));
+        assert_eq!(unique_suffix("slots", &known), None, "of whom?");
+        assert_eq!(unique_suffix("lots", &known), None, "no word");
+        assert_eq!(unique_suffix("room", &known[2..]), None, "that is one itself");
+        assert_eq!(unique_suffix("", &["producer_"]), None);
         let options = Options::default().with("answer_room", "0");
         let settings = Settings::new(&options.settings);
         settings.size("producer_answer_room", 0);

@@ -30,10 +30,10 @@ pub struct Timer {
 #[derive(Debug)]
 struct Inner {
     file: AsyncFd<OwnedFd>,
-    /// Who waits, by instant and a number that tells them apart.
+    /// The waiting tasks, by instant and a unique number.
     pending: RefCell<BTreeMap<(u64, u64), Waker>>,
     waited: Cell<u64>,
-    /// The instant that the kernel was told, `u64::MAX` if none.
+    /// The instant that the timer is set to, `u64::MAX` if none.
     armed_for_ns: Cell<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Timer {
         Ok(Self { inner: Rc::new(inner) })
     }
 
-    /// Waits for the kernel and wakes whatever is due, for ever.
+    /// Waits for the timer and wakes tasks that are due, for ever.
     ///
     /// Errors: the kernel takes no further instant
     pub async fn drive(self) -> io::Result<()> {
@@ -187,8 +187,8 @@ mod tests {
             }
             driver.abort();
         });
-        // On a busy machine several may be due in one wake-up, whose order is theirs to choose;
-        // the first needs no timer.
+        // On a busy machine several may be due in one wake-up, in any order; the first needs no
+        // timer.
         let mut order = order.take();
         assert_eq!(order.first(), Some(&0));
         order.sort_unstable();

@@ -37,8 +37,8 @@ impl Identity {
         Self { chain, key, source: source.to_owned() }
     }
 
-    /// What the settings `cert` and `key` name; without `key` it stands in the file of `cert`. Nothing where neither is
-    /// given.
+    /// Reads the files of the settings `cert` and `key`; without `key`, the key is in the file of
+    /// `cert`. `None` without either.
     ///
     /// Errors: of `cert` or `key`
     pub fn read(settings: &Settings<'_>) -> Result<Option<Self>, BadOption> {
@@ -120,7 +120,7 @@ mod tests {
             Self(folder)
         }
 
-        /// What comes of these names of files as settings: whether there is TLS, or of which setting the problem is.
+        /// The result for these file names: whether there is TLS, or the setting with the problem.
         fn read(&self, given: &[(&str, &str)]) -> Result<bool, String> {
             let mut options = Options::default();
             for (key, name) in given {

@@ -81,7 +81,7 @@ async fn write(metadata: &Metadata, writers: u64) -> Result<(f64, f64), Box<dyn 
                 let rows = vec![row(SEED, writer * EACH + number)];
                 metadata.write(Changes { rows, ..Changes::default() }).await?;
             }
-            Ok::<_, search::fault::Fault>(())
+            Ok::<_, search::api_error::ApiError>(())
         })
     });
     for writer in writing.collect::<Vec<_>>() {

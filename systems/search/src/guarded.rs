@@ -14,7 +14,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }
 
-/// Something whose end may panic, too.
+/// A value whose drop may panic.
 #[derive(Debug)]
 pub(crate) struct Guarded<T>(Option<T>);
 
@@ -41,7 +41,7 @@ impl<T> DerefMut for Guarded<T> {
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
         let inner = self.0.take();
-        // What it could not do at its end was told when it first failed.
+        // The failure was reported when it first occurred.
         let _ = guarded(|| drop(inner));
     }
 }
@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn an_end_that_panics_is_one() {
-        struct Bad;
-        impl Drop for Bad {
+        struct PanicsOnDrop;
+        impl Drop for PanicsOnDrop {
             fn drop(&mut self) {
                 panic!("at the end");
             }
         }
-        drop(Guarded::new(Bad));
+        drop(Guarded::new(PanicsOnDrop));
     }
 }

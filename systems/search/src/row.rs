@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::api_error::{ApiError, Code};
 use crate::embed::has_direction;
-use crate::fault::{Code, Fault};
 
 /// Longest text of a row, and of a query, in bytes.
 pub const LONGEST_TEXT: usize = 8 * 1024;
@@ -21,7 +21,7 @@ pub const DEEPEST_METADATA: usize = 5;
 /// How many names a row's metadata may have, on all levels.
 pub const MOST_FIELDS: usize = 256;
 
-/// How many refused rows are told one by one.
+/// How many refused rows are listed.
 pub const REFUSED_TOLD: usize = 100;
 
 /// A row, checked.
@@ -33,15 +33,15 @@ pub struct Row {
     pub text: String,
     /// What filters may ask about and answers show.
     pub metadata: Map<String, Value>,
-    /// The vector that stands in the place of the text's embedding: finite numbers, not all 0.
+    /// The vector that replaces the text's embedding: finite numbers, not all 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
 }
 
-/// A row as it stands in a request.
+/// A row in a request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct RowBody {
     id: String,
     text: Option<String>,
     #[serde(default)]
@@ -53,21 +53,21 @@ impl Row {
     /// Reads a row, `{"id", "text"?, "metadata"?, "vector"?}`.
     ///
     /// Errors: `InvalidRow` with the place within the row (`/metadata/skills/0`)
-    pub fn read(json: &[u8]) -> Result<Self, Fault> {
+    pub fn read(json: &[u8]) -> Result<Self, ApiError> {
         if !json.trim_ascii_start().starts_with(b"{") {
             return Err(no_object());
         }
         let mut reader = serde_json::Deserializer::from_slice(json);
         let given =
             serde_path_to_error::deserialize(&mut reader).map_err(|error| misread(&error))?;
-        reader.end().map_err(|error| Fault::new(Code::InvalidRow, said(&error)))?;
+        reader.end().map_err(|error| ApiError::new(Code::InvalidRow, said(&error)))?;
         Self::checked(given)
     }
 
     /// The same of a row that was read as JSON before.
     ///
     /// Errors: as [`Self::read`]
-    pub fn from_value(value: Value) -> Result<Self, Fault> {
+    pub fn from_value(value: Value) -> Result<Self, ApiError> {
         if !value.is_object() {
             return Err(no_object());
         }
@@ -75,8 +75,8 @@ impl Row {
         Self::checked(given)
     }
 
-    fn checked(given: Given) -> Result<Self, Fault> {
-        let Given { id, text, metadata, vector } = given;
+    fn checked(given: RowBody) -> Result<Self, ApiError> {
+        let RowBody { id, text, metadata, vector } = given;
         check_id(&id)?;
         check_metadata(&metadata)?;
         let text = text.unwrap_or_else(|| text_of(&metadata));
@@ -88,24 +88,26 @@ impl Row {
     }
 }
 
-/// Reads rows that stand one a line, empty lines left out.
+/// Reads one row a line, skipping empty lines.
 ///
 /// Shape: a body → rows, and those that cannot be taken with their lines, counted from 1; in order
 pub fn lines(body: &[u8]) -> impl Iterator<Item = Result<Row, Refused>> {
     body.split(|&byte| byte == b'\n')
         .zip(1..)
         .filter(|(line, _)| !line.trim_ascii().is_empty())
-        .map(|(text, line)| Row::read(text).map_err(|fault| Refused { line: Some(line), fault }))
+        .map(|(text, line)| {
+            Row::read(text).map_err(|refusal| Refused { line: Some(line), refusal })
+        })
 }
 
-/// Reads rows that stand in a JSON list.
+/// Reads rows of a JSON list.
 ///
 /// Shape: the list at `place` (a JSON pointer) → rows, and those that cannot be taken with their places; in order
 pub fn list(place: &str, rows: Vec<Value>) -> impl Iterator<Item = Result<Row, Refused>> {
     rows.into_iter().enumerate().map(move |(number, row)| {
-        Row::from_value(row).map_err(|mut fault| {
-            fault.at = Some(format!("{place}/{number}{}", fault.at.unwrap_or_default()));
-            Refused { line: None, fault }
+        Row::from_value(row).map_err(|mut refusal| {
+            refusal.at = Some(format!("{place}/{number}{}", refusal.at.unwrap_or_default()));
+            Refused { line: None, refusal }
         })
     })
 }
@@ -118,12 +120,12 @@ pub struct Refused {
     pub line: Option<u64>,
     /// Why.
     #[serde(flatten)]
-    pub fault: Fault,
+    pub refusal: ApiError,
 }
 
 /// Rows of a bulk.
 #[derive(Debug, Default)]
-pub struct Bulk {
+pub struct RowReader {
     /// Those that are taken, in order.
     pub rows: Vec<Row>,
     /// The first [`REFUSED_TOLD`] of the others.
@@ -132,7 +134,7 @@ pub struct Bulk {
     pub refused_count: u64,
 }
 
-impl FromIterator<Result<Row, Refused>> for Bulk {
+impl FromIterator<Result<Row, Refused>> for RowReader {
     fn from_iter<I: IntoIterator<Item = Result<Row, Refused>>>(read: I) -> Self {
         let mut bulk = Self::default();
         for row in read {
@@ -152,8 +154,8 @@ impl FromIterator<Result<Row, Refused>> for Bulk {
 
 /// The text of a row that was given none: what its metadata says, in the order of the keys' characters.
 ///
-/// Texts stand as they are, numbers behind their key (`years 7`), of booleans the keys of those that are true;
-/// the parts of a list or object follow each other with a comma. Cut at [`LONGEST_TEXT`].
+/// Texts as they are, numbers after their key (`years 7`), of booleans the keys that are true;
+/// elements of a list or object separated by commas. Cut at [`LONGEST_TEXT`].
 pub fn text_of(metadata: &Map<String, Value>) -> String {
     let mut text = String::new();
     say_all(metadata, &mut text);
@@ -187,22 +189,22 @@ fn say(key: &str, value: &Value, text: &mut String) {
     }
 }
 
-fn invalid(message: impl Into<String>, at: impl Into<String>) -> Fault {
-    Fault::new(Code::InvalidRow, message).at(at)
+fn invalid(message: impl Into<String>, at: impl Into<String>) -> ApiError {
+    ApiError::new(Code::InvalidRow, message).at(at)
 }
 
-fn misread(error: &serde_path_to_error::Error<serde_json::Error>) -> Fault {
-    let fault = Fault::new(Code::InvalidRow, said(error.inner()));
+fn misread(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    let refusal = ApiError::new(Code::InvalidRow, said(error.inner()));
     let at = pointer(error.path());
-    if at.is_empty() { fault } else { fault.at(at) }
+    if at.is_empty() { refusal } else { refusal.at(at) }
 }
 
 /// Serde would take a list for the fields in their order.
-fn no_object() -> Fault {
-    Fault::new(Code::InvalidRow, "a row is a JSON object")
+fn no_object() -> ApiError {
+    ApiError::new(Code::InvalidRow, "a row must be a JSON object")
 }
 
-/// The error, without the line: a row is on one, and which it is in the body is told apart.
+/// The error without serde's line number: the caller adds the row's line.
 fn said(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }
@@ -223,23 +225,24 @@ fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-pub(crate) fn check_id(id: &str) -> Result<(), Fault> {
+pub(crate) fn check_id(id: &str) -> Result<(), ApiError> {
     let length = id.chars().count();
     if !(1..=LONGEST_ID).contains(&length) {
-        let message = format!("a row's id has 1 to {LONGEST_ID} characters; this one has {length}");
+        let message = format!("a row's id must have 1 to {LONGEST_ID} characters (got {length})");
         return Err(invalid(message, "/id"));
     }
     match id.chars().find(|&character| !is_printable(character)) {
         None => Ok(()),
         Some(character) => {
             let message =
-                format!("a row's id has printable characters only; this one has {character:?}");
+                format!("a row's id must have printable characters only (got {character:?})");
             Err(invalid(message, "/id"))
         }
     }
 }
 
-/// Neither a control nor something that shows nothing or turns what stands around it; a combining mark is printable.
+/// Neither a control character nor an invisible or bidirectional one; a combining mark is
+/// printable.
 fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
@@ -250,18 +253,18 @@ fn is_printable(character: char) -> bool {
     str::from_utf8(&pair[..length]).is_ok_and(|pair| pair.escape_debug().count() == 2)
 }
 
-fn check_text(text: &str) -> Result<(), Fault> {
+fn check_text(text: &str) -> Result<(), ApiError> {
     if text.len() <= LONGEST_TEXT {
         return Ok(());
     }
     let length = text.len();
     Err(invalid(
-        format!("a row's text has at most {LONGEST_TEXT} bytes; this one has {length}"),
+        format!("a row's text must have at most {LONGEST_TEXT} bytes (got {length})"),
         "/text",
     ))
 }
 
-fn check_vector(vector: &[f32]) -> Result<(), Fault> {
+fn check_vector(vector: &[f32]) -> Result<(), ApiError> {
     if let Some(number) = vector.iter().position(|value| !value.is_finite()) {
         return Err(invalid("this number is too large for a vector", format!("/vector/{number}")));
     }
@@ -271,7 +274,7 @@ fn check_vector(vector: &[f32]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_metadata(metadata: &Map<String, Value>) -> Result<(), Fault> {
+fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ApiError> {
     let mut walk = Walk { place: String::from("/metadata"), names: 0 };
     walk.members(metadata, 1)?;
     let length = serde_json::to_vec(metadata).map_or(0, |json| json.len());
@@ -279,7 +282,7 @@ fn check_metadata(metadata: &Map<String, Value>) -> Result<(), Fault> {
         return Ok(());
     }
     let message =
-        format!("metadata has at most {LONGEST_METADATA} bytes as JSON; this has {length}");
+        format!("metadata must have at most {LONGEST_METADATA} bytes as JSON (got {length})");
     Err(invalid(message, "/metadata"))
 }
 
@@ -292,23 +295,23 @@ struct Walk {
 impl Walk {
     /// Refuses what is deeper than [`DEEPEST_METADATA`], and the name beyond [`MOST_FIELDS`]; `depth` is that of the
     /// object.
-    fn members(&mut self, members: &Map<String, Value>, depth: usize) -> Result<(), Fault> {
+    fn members(&mut self, members: &Map<String, Value>, depth: usize) -> Result<(), ApiError> {
         members.iter().try_for_each(|(key, value)| {
             self.names += 1;
             self.part(&escaped(key), value, depth + 1)
         })
     }
 
-    fn part(&mut self, key: &str, value: &Value, depth: usize) -> Result<(), Fault> {
+    fn part(&mut self, key: &str, value: &Value, depth: usize) -> Result<(), ApiError> {
         let length = self.place.len();
         self.place.push('/');
         self.place.push_str(key);
         if self.names > MOST_FIELDS {
-            return self.refuse(format!("metadata has at most {MOST_FIELDS} names in all"));
+            return self.refuse(format!("metadata must have at most {MOST_FIELDS} names in all"));
         }
         match value {
             Value::Array(_) | Value::Object(_) if depth > DEEPEST_METADATA => {
-                return self.refuse(format!("metadata is at most {DEEPEST_METADATA} deep"));
+                return self.refuse(format!("metadata must be at most {DEEPEST_METADATA} deep"));
             }
             Value::Array(values) => {
                 for (number, value) in values.iter().enumerate() {
@@ -322,7 +325,7 @@ impl Walk {
         Ok(())
     }
 
-    fn refuse(&mut self, message: String) -> Result<(), Fault> {
+    fn refuse(&mut self, message: String) -> Result<(), ApiError> {
         Err(invalid(message, std::mem::take(&mut self.place)))
     }
 }

@@ -12,12 +12,12 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
+use crate::api_error::{ApiError, Code};
 use crate::embed::cache::Cached;
 use crate::embed::{self, Embed};
-use crate::fault::{Code, Fault};
 use crate::front;
 use crate::front::child::{Front, Running};
 use crate::gateway::times::PARTS;
@@ -25,20 +25,29 @@ use crate::gateway::{Gateway, Parts};
 use crate::index::local::{self, Local};
 use crate::index::{self, Index};
 use crate::metadata::{Metadata, origin};
-use crate::parts::embedder::Embedder;
-use crate::parts::index::Served;
+use crate::parts::embedder::EmbedderServer;
+use crate::parts::index::IndexServer;
 use crate::playbook::Playbook;
 use crate::settings::{self, Configuration};
 
 mod filling;
 
 /// The service.
-pub const SYSTEM: System =
-    System { name: "search", check: |options| settings::service(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "search",
+    about: "vector search: embed, find, join",
+    page: "systems/search/README.md",
+    surface: surface,
+    check: |options| settings::service(options).map(drop),
+    start,
+};
 
 /// An embedder on its own.
 pub const EMBEDDER: System = System {
     name: "search-embedder",
+    about: "the embedder of a search service, by itself",
+    page: "systems/search/README.md",
+    surface: |_| Surface::default(),
     check: |options| settings::embedder(options).map(drop),
     start: start_embedder,
 };
@@ -46,6 +55,9 @@ pub const EMBEDDER: System = System {
 /// An index on its own.
 pub const INDEX: System = System {
     name: "search-index",
+    about: "the index of a search service, by itself",
+    page: "systems/search/README.md",
+    surface: |_| Surface::default(),
     check: |options| settings::index(options).map(drop),
     start: start_index,
 };
@@ -54,12 +66,12 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     let prepare = || {
         let configuration = settings::service(options)?;
         let is_direct = configuration.front == Front::Direct;
-        // Clients are told where the front is; what is behind it takes what port there is.
+        // Clients get the front's address; the service behind it takes any port.
         let own = if is_direct { options.listen } else { SocketAddr::new(options.listen.ip(), 0) };
         Ok((configuration.threads, (configuration, listener::bind(own)?)))
     };
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        open(configuration, options.listen, Room::new(listener, stop)?, announce).await
+        open(configuration, options.listen, HttpEndpoint::new(listener, stop)?, announce).await
     })
 }
 
@@ -73,7 +85,7 @@ fn start_embedder(
         Ok((part.threads, (part, listener::bind(options.listen)?)))
     };
     start::run(stop, prepare, async |(part, listener), stop| {
-        let room = Room::new(listener, stop)?;
+        let room = HttpEndpoint::new(listener, stop)?;
         let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
         let identity = embed::identity(&embed).await;
         let identity = identity.map_err(stopped("embed a text", "give another `model`"))?;
@@ -82,7 +94,7 @@ fn start_embedder(
             room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
         room.serve(
             (EMBEDDER.name, effective),
-            Embedder::new(embed, identity),
+            EmbedderServer::new(embed, identity),
             part.limits,
             announce,
         )
@@ -100,38 +112,49 @@ fn start_index(
         Ok((part.threads, (part, listener::bind(options.listen)?)))
     };
     start::run(stop, prepare, async |(part, listener), stop| {
-        let room = Room::new(listener, stop)?;
+        let room = HttpEndpoint::new(listener, stop)?;
         let dimension = part.index.dimension;
         let index = local(part.index)?;
         let effective =
             room.effective(json!({ "index": index.effective() }), &part.limits, part.threads);
-        let served = Served::new(Arc::new(index), dimension);
+        let served = IndexServer::new(Arc::new(index), dimension);
         room.serve((INDEX.name, effective), served, part.limits, announce).await
     })
 }
 
-/// The parts whose times answers tell, whatever stands before the service; and whether there may be others, which are
-/// those of somebody else's front.
-pub fn parts(front: &str) -> (Vec<&'static str>, bool) {
-    let known = PARTS.into_iter().chain([front::NAME]).collect();
-    (known, !matches!(front, "" | "direct" | "front"))
+fn surface(options: &Options) -> Surface {
+    let front = options.settings.get("front").and_then(Value::as_str).unwrap_or_default();
+    let is_direct = matches!(front, "" | "direct");
+    Surface {
+        listening: vec!["http", "gateway"],
+        processes: if is_direct { Vec::new() } else { vec!["front"] },
+        parts: parts(),
+        // A front that is somebody else's may report its own.
+        other_parts: !is_direct && front != "front",
+        ..Surface::default()
+    }
 }
 
-/// Where requests come in, whatever answers them.
-struct Room {
+/// The parts whose times are in answers of the service, with or without the front of ours.
+pub fn parts() -> Vec<&'static str> {
+    PARTS.into_iter().chain([front::NAME]).collect()
+}
+
+/// The listener and what belongs to it.
+struct HttpEndpoint {
     listener: TcpListener,
     address: SocketAddr,
     stop: Stop,
     metrics: Registry,
 }
 
-impl Room {
+impl HttpEndpoint {
     fn new(listener: TcpListener, stop: Stop) -> Result<Self, ServeError> {
         let address = listener::address(&listener)?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 
-    /// What a part tells of itself, with what holds for all of them.
+    /// A part's configuration, with what all parts have.
     fn effective(&self, mut own: Value, limits: &Limits, threads: usize) -> Value {
         own["limits"] = json!(limits);
         own["threads"] = json!(threads);
@@ -154,7 +177,7 @@ impl Room {
 }
 
 /// What can be done about what a folder holds.
-const FOLDER: &str = "put back a copy of all of the folder of `path`, without a note that ends in `.damaged`, or begin anew with an empty one";
+const FOLDER: &str = "restore a copy of the whole folder of `path` without notes that end in `.damaged`, or start with an empty folder";
 
 /// What can be done about a folder that came about otherwise.
 const OTHERWISE: &str =
@@ -163,21 +186,21 @@ const OTHERWISE: &str =
 /// What a folder of a model is.
 const MODEL: &str = "`model` is a folder with config.json, tokenizer.json and model.safetensors of a model2vec model";
 
-/// A fault of what a folder holds, as the environment's: that of `path`, or of the model that is held against it.
-fn of_folder(doing: &'static str) -> impl FnOnce(Fault) -> ServeError {
-    move |fault| {
-        let hint = match fault.code {
+/// An error in a folder's content, as an error of the start: of `path`, or of the model.
+fn of_folder(doing: &'static str) -> impl FnOnce(ApiError) -> ServeError {
+    move |error| {
+        let hint = match error.code {
             Code::InvalidVector => OTHERWISE,
             Code::InvalidRequest => MODEL,
             _ => FOLDER,
         };
-        stopped(doing, hint)(fault)
+        stopped(doing, hint)(error)
     }
 }
 
-/// A fault at the start, as the environment's.
-fn stopped(doing: &'static str, hint: &'static str) -> impl FnOnce(Fault) -> ServeError {
-    move |fault| ServeError::Stopped { doing, why: fault.message, hint }
+/// An API error at the start, as an error of the environment.
+fn stopped(doing: &'static str, hint: &'static str) -> impl FnOnce(ApiError) -> ServeError {
+    move |error| ServeError::Stopped { doing, why: error.message, hint }
 }
 
 fn embedder(
@@ -195,7 +218,7 @@ fn local(settings: local::Settings) -> Result<Local, ServeError> {
 async fn open(
     configuration: Configuration,
     listen: SocketAddr,
-    room: Room,
+    room: HttpEndpoint,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let within = configuration.part_timeout;
@@ -216,7 +239,7 @@ async fn open(
 async fn with_embedder<E: Embed>(
     configuration: Configuration,
     embed: E,
-    (listen, room): (SocketAddr, Room),
+    (listen, room): (SocketAddr, HttpEndpoint),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     if let Some(folder) = &configuration.folder {
@@ -248,19 +271,22 @@ async fn with_embedder<E: Embed>(
     }
 }
 
-fn fitting(index: index::remote::Remote, dimension: usize) -> Result<index::remote::Remote, Fault> {
+fn fitting(
+    index: index::remote::Remote,
+    dimension: usize,
+) -> Result<index::remote::Remote, ApiError> {
     if index.dimension() == dimension {
         return Ok(index);
     }
     let what =
         format!("its vectors have {} numbers, the embedder's {dimension}", index.dimension());
-    Err(Fault::new(Code::InvalidVector, what))
+    Err(ApiError::new(Code::InvalidVector, what))
 }
 
 async fn with_parts<E: Embed, I: Index>(
     configuration: Configuration,
     parts: Parts<E, I>,
-    (listen, room): (SocketAddr, Room),
+    (listen, room): (SocketAddr, HttpEndpoint),
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let Configuration { tuning, limits, threads, workers, seed, front, .. } = configuration;
@@ -277,7 +303,7 @@ async fn with_parts<E: Embed, I: Index>(
     let filled = filled.map_err(stopped("fill the index", filling::HINT))?;
     effective["rows"] = json!(filled.rows);
     effective["rows_forgotten"] = json!(filled.forgotten);
-    let Room { listener, address, stop, metrics } = room;
+    let HttpEndpoint { listener, address, stop, metrics } = room;
     // Behind a front it stops after the front, which may still have to answer.
     let (stopper, behind) = Stop::pair();
     let serving = tokio::spawn(http::serve(listener, gateway, limits, metrics, behind));
@@ -301,7 +327,7 @@ fn ready(mut effective: Value, address: SocketAddr, front: Option<&Running>) -> 
     ready
 }
 
-/// Waits for the wish to stop, and ends the front before all else; its death is an error.
+/// Waits for the stop, and ends the front first; its unexpected end is an error.
 async fn wait(mut stop: Stop, front: Option<Running>) -> Result<(), ServeError> {
     let Some(mut front) = front else {
         stop.pulled().await;

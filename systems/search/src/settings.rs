@@ -14,15 +14,15 @@ use crate::gateway::Tuning;
 use crate::index::local;
 use crate::staffing;
 
-/// Length of vectors unless told otherwise.
+/// Default length of vectors.
 const DIMENSION: usize = 256;
-/// Vectors that the cache keeps unless told otherwise.
+/// Default number of cached vectors.
 const CACHE: u64 = 10_000;
-/// Answers of a part come within this time unless told otherwise.
+/// Default time-out of parts.
 const PART_NS: u64 = 2_000_000_000;
-/// Share of the searches that is kept for a judge unless told otherwise.
+/// Default share of searches that is sampled for the recall observer.
 const SAMPLE: f64 = 0.01;
-/// Samples that are kept unless told otherwise.
+/// Default number of samples.
 const SAMPLES: u64 = 1_000;
 
 /// Text to vector: in this process, or asked for elsewhere.
@@ -109,7 +109,7 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
     if let Index::Local(local::Settings { max_rows, .. }) = index
         && max_rows < workers
     {
-        let what = format!("expected room for the {workers} rows of workers, got {max_rows}");
+        let what = format!("must be at least {workers}, the rows of `workers` (got {max_rows})");
         settings.wrong("max_rows", what);
     }
     let configuration = Configuration {
@@ -200,7 +200,7 @@ fn rebuild_share(settings: &Settings<'_>, default: f64) -> f64 {
     share
 }
 
-/// Without room for a byte nothing could be asked.
+/// A limit of 0 bytes would refuse every request.
 fn limits(settings: &Settings<'_>) -> Limits {
     let limits = Limits::read_with_bodies(settings);
     if limits.max_body_bytes == 0 {

@@ -1,8 +1,8 @@
 //! A file of redb that is refused once it was found damaged.
 //!
-//! redb compares pages with their checksums only when it is asked to, panics on those that make no sense, and repairs
-//! a file by going back to an earlier write. So that what was acknowledged is not lost in silence, whatever finds
-//! damage leaves a note beside the file, and as long as it lies there nobody opens the file.
+//! redb compares pages with checksums only on request, panics on invalid ones, and repairs a file
+//! by going back to an earlier write. So that acknowledged data are not lost silently, detected
+//! damage leaves a note beside the file, and the file is not opened while the note exists.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use redb::{Database, Error};
 
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::guarded::guarded;
 
 /// What the note is called behind the name of the file.
@@ -24,11 +24,11 @@ pub(crate) const RETRY: Duration = Duration::from_secs(1);
 /// A file, and whether it was found damaged.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    /// How faults begin.
+    /// The beginning of its errors.
     name: &'static str,
     /// None of what is in memory, which a test may use.
     path: Option<PathBuf>,
-    damage: OnceLock<Fault>,
+    damage: OnceLock<ApiError>,
 }
 
 impl Watched {
@@ -39,26 +39,26 @@ impl Watched {
     /// Whether it may be used.
     ///
     /// Errors: it was found damaged, now or before an earlier start
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&self) -> Result<(), ApiError> {
         self.damage.get().map_or(Ok(()), |damage| Err(damage.clone()))
     }
 
     /// Whether it may be opened.
     ///
     /// Errors: likewise; a note that lies beside it
-    pub(crate) fn admit(&self) -> Result<(), Fault> {
+    pub(crate) fn admit(&self) -> Result<(), ApiError> {
         self.check()?;
         let Some(note) = self.note().filter(|note| note.exists()) else { return Ok(()) };
         let why = std::fs::read_to_string(&note).unwrap_or_default();
         Err(self.unusable(format!(
-            "it was found damaged ({}); put back a copy, then remove {}, or remove that alone to go on with what can still be read",
+            "it is damaged ({}): restore a copy and remove {}, or remove only the latter to continue with what can be read",
             why.trim_end(),
             note.display()
         )))
     }
 
     /// What a call of redb gives; what of it means damage is noted.
-    pub(crate) fn call<T>(&self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Fault> {
+    pub(crate) fn call<T>(&self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, ApiError> {
         match guarded(call) {
             Ok(Ok(given)) => Ok(given),
             Ok(Err(error)) if is_damage(&error) => Err(self.damaged(error)),
@@ -68,11 +68,11 @@ impl Watched {
     }
 
     /// From now on it is damaged.
-    pub(crate) fn damaged(&self, why: impl Display) -> Fault {
+    pub(crate) fn damaged(&self, why: impl Display) -> ApiError {
         let found = || {
             let why = why.to_string();
             if let Some(note) = self.note() {
-                // Where there is no room for it, the file is refused until the end of this process.
+                // Without space for the note, the file is refused until the end of this process.
                 let _ = leave(&note, &why);
             }
             self.unusable(format!("it is damaged: {why}"))
@@ -80,8 +80,8 @@ impl Watched {
         self.damage.get_or_init(found).clone()
     }
 
-    pub(crate) fn unusable(&self, why: impl Display) -> Fault {
-        Fault::unavailable(format!("{}: {why}", self.name), RETRY)
+    pub(crate) fn unusable(&self, why: impl Display) -> ApiError {
+        ApiError::unavailable(format!("{}: {why}", self.name), RETRY)
     }
 
     fn note(&self) -> Option<PathBuf> {
@@ -119,5 +119,5 @@ pub(crate) fn check(database: &mut Database) -> Result<(), Error> {
     if database.check_integrity()? {
         return Ok(());
     }
-    Err(Error::Corrupted("it does not agree with its checksums".to_owned()))
+    Err(Error::Corrupted("its checksums do not match".to_owned()))
 }

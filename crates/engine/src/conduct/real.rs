@@ -9,7 +9,7 @@ use record::{EarlyEnd, Trial};
 
 use super::desk::{Desk, Listener};
 use super::facts::Died;
-use super::scheduling::{Circumstances, Targets, Wish};
+use super::scheduling::{Circumstances, Targets, Wish, is_closed};
 use super::setup::{Ready, Setup, briefs};
 use super::threads::{Conditions, Harvest, Threads, timing};
 use super::watch::{Blows, Check, Fall, Watch};
@@ -76,6 +76,7 @@ pub fn run_together<D: Driver>(
     let circumstances = Circumstances {
         real_time: setups[0].real_time,
         polls: busy_poll,
+        closed: is_closed(&setups[0].arm.load),
         targets,
         share: real_time_share(),
     };

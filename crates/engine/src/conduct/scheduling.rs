@@ -4,6 +4,7 @@
 //! of the machine, and the kernel stops it for a while. So a worker that comes near the kernel's limit gives it up,
 //! and one that polls does not ask for it.
 //!
+//! A closed load does not ask either: it is never late, and its waiting is what tells that the machine is crowded.
 //! A target on the worker's own processor would be put off by it and look slow, so that nobody asks there.
 //!
 //! A nice value is the second choice, and only against targets on other machines: where the kernel shares
@@ -13,6 +14,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use plan::load::{Load, Model};
 use record::summary::{Policy, Reason, Scheduling};
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -46,6 +48,8 @@ pub(super) struct Circumstances {
     pub(super) real_time: bool,
     /// Whether the workers poll.
     pub(super) polls: bool,
+    /// Whether each operation starts as soon as the one before it has ended.
+    pub(super) closed: bool,
     /// Where the targets run.
     pub(super) targets: Targets,
     /// Share of its time that the kernel leaves a real-time thread.
@@ -64,10 +68,11 @@ pub(super) struct Wish {
 impl Wish {
     /// What fits the circumstances.
     pub(super) fn of(circumstances: Circumstances) -> Self {
-        let Circumstances { real_time, polls, targets, share } = circumstances;
+        let Circumstances { real_time, polls, closed, targets, share } = circumstances;
         let fifo = match () {
             () if !real_time => Err(Reason::SwitchedOff),
             () if polls => Err(Reason::Polling),
+            () if closed => Err(Reason::ClosedLoad),
             () if targets == Targets::Beside => Err(Reason::SharedProcessors),
             () if share <= 0.0 => Err(Reason::NoBudget),
             () => Ok(NEAR * share),
@@ -86,6 +91,15 @@ impl Wish {
 enum Ask {
     Fifo,
     Nice(i32),
+}
+
+/// Whether a load has each operation start as soon as the one before it has ended.
+pub(super) fn is_closed(load: &Load) -> bool {
+    match load.model {
+        Model::Open { .. } => false,
+        Model::Closed => true,
+        Model::Users { think, .. } => think.mean().is_zero(),
+    }
 }
 
 /// What a thread has, and what it may ask for.
@@ -186,8 +200,13 @@ mod tests {
 
     use super::*;
 
-    const HERE: Circumstances =
-        Circumstances { real_time: true, polls: false, targets: Targets::Apart, share: 0.95 };
+    const HERE: Circumstances = Circumstances {
+        real_time: true,
+        polls: false,
+        closed: false,
+        targets: Targets::Apart,
+        share: 0.95,
+    };
     const ELSEWHERE: Circumstances = Circumstances { targets: Targets::Elsewhere, ..HERE };
     const BESIDE: Circumstances = Circumstances { targets: Targets::Beside, ..HERE };
 
@@ -199,6 +218,8 @@ mod tests {
         check(HERE, Ok(0.9 * 0.95), false);
         check(ELSEWHERE, Ok(0.9 * 0.95), true);
         check(BESIDE, Err(Reason::SharedProcessors), false);
+        check(Circumstances { closed: true, ..HERE }, Err(Reason::ClosedLoad), false);
+        check(Circumstances { closed: true, ..ELSEWHERE }, Err(Reason::ClosedLoad), true);
         check(Circumstances { polls: true, ..HERE }, Err(Reason::Polling), false);
         check(Circumstances { polls: true, ..ELSEWHERE }, Err(Reason::Polling), true);
         check(Circumstances { share: 0.0, ..HERE }, Err(Reason::NoBudget), false);

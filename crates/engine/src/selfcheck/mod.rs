@@ -3,7 +3,7 @@
 //! Files of `/proc` and `/sys` are read by small functions; what they say is parsed by pure ones. A
 //! file that is missing (no control group, no pressure figures) makes a note, never an error. All
 //! TCP counters are those of the whole network namespace. Not here: any threshold that would judge
-//! a trial (see `report`): effects decide, resources only name the cause.
+//! a trial (see `judge`): effects decide, resources only name the cause.
 
 mod check;
 mod counters;

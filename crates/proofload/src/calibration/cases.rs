@@ -116,8 +116,7 @@ fn response(seen: &Seen<'_>, q: f64) -> f64 {
 /// The least that can be measured here; nothing to hold it against.
 fn floor(seen: &Seen<'_>) -> Vec<Finding> {
     let service = &seen.trial.total.service_time;
-    let shown =
-        |what, q| Finding::shown(what, report::number::duration(quantile(service, q) as u64));
+    let shown = |what, q| Finding::shown(what, plan::number::duration(quantile(service, q) as u64));
     vec![shown("service time p50", 0.5), shown("service time p99", 0.99)]
 }
 

@@ -31,7 +31,7 @@ impl Finding {
 
     /// A time that should be this long; all nanoseconds.
     fn time(what: &str, truth_ns: f64, measured_ns: f64, bound_ns: f64) -> Self {
-        let text = |nanoseconds: f64| report::number::duration(nanoseconds.round() as u64);
+        let text = |nanoseconds: f64| plan::number::duration(nanoseconds.round() as u64);
         Self {
             what: what.to_owned(),
             truth: text(truth_ns),
@@ -51,8 +51,8 @@ impl Finding {
     fn exact(what: &str, truth: u64, measured: u64) -> Self {
         Self {
             what: what.to_owned(),
-            truth: report::number::count(truth),
-            measured: report::number::count(measured),
+            truth: plan::number::count(truth),
+            measured: plan::number::count(measured),
             bound: Some("exact".to_owned()),
             holds: truth == measured,
         }

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use report::audit::foreign;
-use report::{imports, pages};
+use audit::{imports, page, rules};
+use engine::file;
 
 use crate::cli::AuditArgs;
 use crate::exit::Exit;
-use crate::inputs;
 use crate::message::Problem;
 use crate::output;
 
@@ -22,23 +21,23 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Problem> {
             .during(format!("reading {}", args.file.display()))
             .hint(format!("these formats are read, and `--from` names one: {}", names.join(", ")))
     })?;
-    let audit = foreign::audit(&report);
-    let mut page = Vec::new();
+    let found = rules::audit(&report);
+    let mut text = Vec::new();
     let colour = output::colour(args.no_color);
-    pages::audit::write(&audit, &args.format, colour, &mut page)
+    page::write(&found, &args.format, colour, &mut text)
         .map_err(|error| Problem::environment(format!("cannot make the page: {error}")))?;
-    output::print(&String::from_utf8_lossy(&page))?;
-    Ok(if audit.contradictions > 0 { Exit::Failed } else { Exit::Passed })
+    output::print(&String::from_utf8_lossy(&text))?;
+    Ok(if found.contradictions > 0 { Exit::Failed } else { Exit::Passed })
 }
 
 /// No more than the longest report of any format.
-fn read(file: &Path) -> Result<String, Problem> {
+fn read(path: &Path) -> Result<String, Problem> {
     let most = imports::LONGEST as u64;
-    let bytes = if file == Path::new("-") {
-        inputs::within(io::stdin().lock(), most)
+    let bytes = if path == Path::new("-") {
+        file::within(io::stdin().lock(), most)
     } else {
-        inputs::read_within(file, most)
+        file::read(path, most)
     };
-    let wrong = |error| Problem::usage(format!("cannot read {}: {error}", file.display()));
+    let wrong = |error| Problem::usage(format!("cannot read {}: {error}", path.display()));
     bytes.map(imports::decode).map_err(wrong)
 }

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use judge::findings::INTERRUPTED;
 use record::summary::Validity;
-use report::findings::INTERRUPTED;
 
 use crate::calibration::{CASES, Case, Finding, Seen};
 use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags};
@@ -67,7 +67,7 @@ fn validity(seen: &Seen<'_>) -> Finding {
     let trial = seen.trial;
     let holds = matches!(trial.validity, Validity::Valid | Validity::Noted);
     let lag = trial.generator.dispatch_lag.quantiles.iter().find(|quantile| quantile.q == 0.99);
-    let lag = lag.and_then(|quantile| quantile.observed_ns).map(report::number::duration);
+    let lag = lag.and_then(|quantile| quantile.observed_ns).map(plan::number::duration);
     let measured = match lag {
         Some(lag) if trial.generator.dispatch_lag.max_ns > 0 => format!("p99 {lag}"),
         _ => "–".to_owned(),

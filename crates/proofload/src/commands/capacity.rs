@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::StopSignal;
+use pages::{markdown, tables, terminal};
 use plan::criterion::{Criterion, Metric, Operator};
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
@@ -12,7 +13,6 @@ use plan::load::{ArrivalProcess, Model};
 use plan::plan::{Arm, Plan};
 use plan::units::{self, format_rate, parse_duration, parse_percentage, parse_rate};
 use record::summary::Summary;
-use report::pages::{markdown, tables, terminal};
 use serde_json::Value;
 use stats::capacity::search::Settings;
 use stats::proportion::smallest_passing;
@@ -173,6 +173,7 @@ fn search(
         settings,
         stair: args.search.descend.then_some(shortest),
         run,
+        has_worked: false,
     };
     let stuck = searching.run()?;
     Ok((disk, stuck))

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use judge::comparison::stored::likeness::differences;
+use judge::comparison::stored::{Bound, compare as hold};
 use record::folder::{Folder, RunReader, names};
 use record::summary::{Judgement, Summary};
-use report::comparison::stored::likeness::differences;
-use report::comparison::stored::{Bound, compare as hold};
 use serde_json::Value;
 
 use crate::cli::CompareArgs;
@@ -36,7 +36,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Problem> {
     }
     let (old, new) = (parts(&baseline), parts(&candidate));
     let found = hold(&old, &new, &bounds, unlike);
-    let page = report::pages::stored::render(&found, &args.format)
+    let page = pages::stored::render(&found, &args.format)
         .map_err(|error| Problem::environment(format!("cannot write the comparison: {error}")))?;
     output::print(&page)?;
     let any = |result| found.criteria.iter().any(|one| one.result == result);

@@ -17,16 +17,45 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {
 fn everything() -> String {
     let table =
         |(heading, names): (&str, Vec<&str>)| format!("{heading}:\n  {}\n", names.join("\n  "));
-    report::explain::tables().into_iter().map(table).collect::<Vec<_>>().join("\n")
+    tables().into_iter().map(table).collect::<Vec<_>>().join("\n")
+}
+
+/// What can be explained, under its headings. A rule that both audits know is one of the audit.
+fn tables() -> Vec<(&'static str, Vec<&'static str>)> {
+    let rules: Vec<_> = audit::rules::rules().map(|rule| rule.id).collect();
+    let mut tables = judge::explain::tables();
+    tables.iter_mut().for_each(|(_, names)| names.retain(|name| !rules.contains(name)));
+    tables.push(("rules of an audit", rules));
+    tables
+}
+
+fn meaning(term: &str) -> Option<String> {
+    audit::rules::explain(term).or_else(|| judge::explain::explain(term))
 }
 
 fn one(term: &str) -> Result<String, Problem> {
-    report::explain::explain(term).ok_or_else(|| {
-        let names: Vec<&str> = report::explain::names().collect();
+    meaning(term).ok_or_else(|| {
+        let names: Vec<&str> = tables().into_iter().flat_map(|(_, names)| names).collect();
         let problem = Problem::usage(format!("nothing is known of \"{term}\""));
         match plan::diagnostic::near_miss(term, &names) {
             Some(near) => problem.hint(format!("did you mean `proofload explain \"{near}\"`?")),
             None => problem.hint("`proofload explain` lists everything that can be explained"),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_unique_and_explained() {
+        let all: Vec<_> = tables().into_iter().flat_map(|(_, names)| names).collect();
+        let times = |name| all.iter().filter(|other| **other == name).count();
+        let twice: Vec<&str> = all.iter().copied().filter(|name| times(*name) > 1).collect();
+        assert_eq!(twice, [""; 0]);
+        for name in all {
+            assert!(meaning(name).is_some_and(|text| text.len() > name.len() + 20), "{name}");
+        }
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use pages::{Format, unfinished};
 use record::folder::{Folder, names};
-use report::pages::{Format, terminal, unfinished};
 
 use crate::cli::ReportArgs;
-use crate::commands::run::read_back;
+use crate::commands::run::{print, read_back};
 use crate::disk::Disk;
 use crate::exit::Exit;
 use crate::message::Problem;
@@ -20,7 +20,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Problem> {
     }
     let record = read_back(&disk)?;
     if args.format == "text" {
-        output::print(&terminal::render(&record.summary, output::colour(args.no_color)))?;
+        print(&record, &disk, args.full, output::colour(args.no_color))?;
         return Ok(Exit::Passed);
     }
     let Some(format) = Format::named(&args.format) else {
@@ -59,9 +59,6 @@ fn finish(
                 .during(format!("making `{format}`"))
                 .hint("this file is damaged; formats that do not need it can still be made"))
         }
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Problem::environment(format!("cannot write to stdout: {error}")))
-        }
-        _ => Ok(Exit::Passed),
+        result => output::written(result).map(|()| Exit::Passed),
     }
 }

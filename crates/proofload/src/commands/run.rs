@@ -10,22 +10,24 @@ use engine::conduct::layout;
 use engine::preflight::{self, Demand};
 use engine::transport::{Endpoint, first_contact};
 use engine::{placement, selfcheck};
+use judge::run_record::RunRecord;
+use pages::Format;
+use pages::terminal;
 use plan::diagnostic::Colour;
 use plan::plan::{Arm, Plan};
 use record::folder::{Asked, Folder, Origin, RunReader, names};
 use record::summary::{Placement, Run, Severity, Summary};
-use report::pages::{Format, terminal};
-use report::run_record::RunRecord;
 use serde::Serialize;
 
 use crate::cli::{GeneratorFlags, OutputFlags, RunArgs};
 use crate::commands::resume::resume;
-use crate::conduct::{Conduct, TrialOptions, driver, launcher, now_text};
+use crate::conduct::{Conduct, TrialOptions, driver, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::loading::{Loaded, load_run};
 use crate::message::Problem;
+use crate::systems::launcher;
 use crate::{interrupt, output, redaction};
 
 /// How long a target that nobody started may take to accept one connection before the run.
@@ -124,7 +126,7 @@ pub fn carry_out(
     (options, live): (TrialOptions, &mut Live),
 ) -> Result<Summary, Problem> {
     let experiment = &loaded.experiment;
-    let launcher = launcher()?;
+    let launcher = launcher(&experiment.plan.arms)?;
     let mut conduct = Conduct { experiment, disk, live, stop, launcher, options };
     let summary = conduct.run(run)?;
     let secrets = &experiment.plan.secrets;
@@ -156,10 +158,10 @@ fn json(value: &impl Serialize) -> Result<serde_json::Value, Problem> {
 
 /// The exit code that goes with the verdict.
 pub fn exit(summary: &Summary) -> Exit {
-    match report::verdict::exit_code(summary) {
-        report::verdict::PASSED => Exit::Passed,
-        report::verdict::FAILED => Exit::Failed,
-        report::verdict::COULD_NOT_RUN => Exit::CouldNotRun,
+    match judge::verdict::exit_code(summary) {
+        judge::verdict::PASSED => Exit::Passed,
+        judge::verdict::FAILED => Exit::Failed,
+        judge::verdict::COULD_NOT_RUN => Exit::CouldNotRun,
         _ => Exit::Undecided,
     }
 }
@@ -341,9 +343,28 @@ pub fn show(record: &RunRecord, disk: &Disk, flags: &OutputFlags) -> Result<(), 
             .map_err(|error| unwritable(Path::new(file), &error))?,
         None => {}
     }
-    output::print(&terminal::render(&record.summary, output::colour(flags.no_color)))?;
-    let page = disk.root().join(names::REPORT_HTML);
-    output::print(&format!("\nreport  {}\n", page.display()))
+    print(record, disk, flags.full, output::colour(flags.no_color))
+}
+
+/// Prints the answer, or every table, and where the pages lie.
+///
+/// Errors: it cannot be written
+pub fn print(
+    record: &RunRecord,
+    disk: &Disk,
+    full: bool,
+    colour: terminal::Colour,
+) -> Result<(), Problem> {
+    let page = if full { terminal::full } else { terminal::render };
+    output::print(&page(&record.summary, colour))?;
+    let html = disk.root().join(names::REPORT_HTML);
+    output::print(&format!("report  {}\n", html.display()))?;
+    match full {
+        true => Ok(()),
+        false => {
+            output::print(&format!("tables  proofload report {} --full\n", disk.root().display()))
+        }
+    }
 }
 
 /// Makes sure that a file can be written once the run is over; leaves everything as it was.

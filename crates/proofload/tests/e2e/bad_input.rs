@@ -196,7 +196,7 @@ http = { path = "/" }
         "did you mean `workers`?",
         "`front_cost` of `search`: expected a time such as 1ms, got \"abc\"",
         "`within` of `search-judge`: expected a time above zero",
-        "the settings of `registry-receivers`: registry: the address of the registry is wanted",
+        "the settings of `registry-receivers`: registry: expected the registry's address",
         "wrong.toml:9:",
         "wrong.toml:13:",
         "^^^^^^",

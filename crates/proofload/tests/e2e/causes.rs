@@ -15,6 +15,7 @@ use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
 use crate::lab::nginx::nginx;
 use crate::lab::server::{Served, Truth};
+use crate::lab::witness::Witness;
 use crate::lab::{Lab, assert_accounting, finding, only_trial};
 
 const ATTEMPTS: u32 = 3;
@@ -230,34 +231,56 @@ fn was_crowded(summary: &Summary) -> bool {
     generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.004
 }
 
+/// How much of a run the machine may stand still without making it unclean: as much as may be stolen.
+const TOLERATED: f64 = 0.004;
+
 /// Three clean runs of 2 s; 20 of 5 s under `PROOFLOAD_PROOF=1`. In a run whose processors others had, the generator may
-/// blame itself and nobody else; such a run is not clean and is made again, at most twice as often as clean ones are wanted.
+/// blame itself and nobody else; such a run is not clean and is made again, and so is one with findings during which the
+/// machine stood still: at most twice as often as clean ones are wanted.
 /// Workers poll: those that sleep are woken late on some machines, which no counter of the kernel shows and a finding names.
 #[test]
 fn clean_runs_give_no_finding_at_warning_or_above() {
     let proof = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    let (wanted, duration) = if proof { (20, "5s") } else { (3, "2s") };
+    let (wanted, seconds) = if proof { (20, 5_u32) } else { (3, 2) };
+    let duration = format!("{seconds}s");
     let lab = Lab::alone();
     let (_nginx, port) = nginx(&lab, "nginx", "location / { return 200 hello; }");
     let url = format!("http://127.0.0.1:{port}/");
-    let mut clean = 0;
+    let (mut clean, mut unclean) = (0, Vec::new());
     for run in 0..3 * wanted {
         let name = format!("run-{run}");
-        let load = ["run", &url, "--rate", "1000/s", "--duration", duration, "--warm-up", "1s"];
+        let load = ["run", &url, "--rate", "1000/s", "--duration", &duration, "--warm-up", "1s"];
         let rest = ["--set", "load.busy_poll=true", "--out", &name, "--quiet"];
+        let witness = Witness::begin();
         let ran = lab.proofload(&[&load[..], &rest].concat());
+        let stalls = witness.end();
         let summary = lab.summary(&name).unwrap_or_else(|| panic!("no summary: {ran:?}"));
         let crowded = was_crowded(&summary);
         let itself = |one: &Finding| one.code.contains("generator") && crowded;
         let grave = summary.findings.iter().filter(|one| one.severity != Severity::Info);
         let grave: Vec<&Finding> = grave.filter(|one| !itself(one)).collect();
-        assert!(grave.is_empty(), "run {run}: {grave:?}, {:?}", only_trial(&summary).generator);
-        clean += usize::from(!crowded);
+        let stood_still = stalls.total.as_secs_f64() > TOLERATED * f64::from(seconds);
+        let generator = &only_trial(&summary).generator;
+        assert!(grave.is_empty() || stood_still, "run {run}: {grave:?}, {generator:?}, {stalls}");
+        if crowded || !grave.is_empty() {
+            let of = if crowded { "others had its processors" } else { "the machine stood still" };
+            unclean.push(format!("run {run}: {of}; {stalls}"));
+        } else {
+            clean += 1;
+        }
         if clean == wanted {
             println!("{clean} clean runs of {}, none with a finding", run + 1);
             return;
         }
     }
-    // A machine as crowded as this shows nothing about clean runs; only the proof insists.
-    assert!(!proof, "only {clean} of {} runs had their processors to themselves", 3 * wanted);
+    println!("{clean} clean runs of {}: {unclean:#?}", 3 * wanted);
+    // A machine as crowded as the kernel says shows nothing about clean runs; only the proof insists. One that stands still
+    // without a word of it is no place for this test.
+    let is_explained = unclean.iter().all(|why| why.contains("others had"));
+    assert!(clean > 0 || is_explained && !proof, "no run was clean: {unclean:#?}");
+    assert!(
+        clean == wanted || !proof,
+        "only {clean} of {} runs were clean: {unclean:#?}",
+        3 * wanted
+    );
 }

@@ -64,7 +64,7 @@ fn a_much_slower_arm_is_changed_and_the_answer_stands_first() {
     let equal = &summary.comparisons[0];
     assert!(equal.p_value.is_some_and(|p| p > 0.0 && p <= 1.0), "{equal:?}");
     let place = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is shown"));
-    assert!(place("service against 2ms") < place("Trials"));
+    assert!(place("service against 2ms") < place("Findings"));
     for page in ["run/report.md", "run/report.html"] {
         assert!(lab.read(page).contains("service against 2ms"), "{page}");
     }

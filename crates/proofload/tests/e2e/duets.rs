@@ -139,7 +139,7 @@ fn a_duet_is_gone_on_with_by_whole_blocks() {
         let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
         assert_eq!(shape(&summary), shape(&whole), "{signal:?}");
         assert_eq!(lab.read("run/trials/001/trial.json"), first, "what was finished is kept");
-        let claim = "the run was gone on with: 2 of 4 trials are from before that";
+        let claim = "the run was resumed: 2 of 4 trials are from before that";
         assert_eq!(finding(&summary, "resumed"), Some(claim));
         // A kill between the facts of the one trial and those of the other.
         std::fs::remove_file(lab.path("run/trials/003/trial.json")).expect("it is there");

@@ -1,7 +1,7 @@
 //! A measure phase that ends before the plan does, because of what was measured.
 
+use judge::verdict;
 use record::summary::{Judgement, Summary};
-use report::verdict;
 
 use crate::lab::server::truth;
 use crate::lab::{Lab, Ran, assert_accounting, finding};

@@ -142,8 +142,8 @@ fn bad_input_is_told_with_its_place() {
 fn settings_that_make_no_sense_are_told_at_once() {
     let lab = Lab::new();
     for (settings, told) in [
-        (&["race_hold=1s"][..], "race_hold: without file_race = true"),
-        (&["http=127.0.0.1:1"], "http, unix, shm: give all places"),
+        (&["race_hold=1s"][..], "race_hold: has no effect without file_race=true"),
+        (&["http=127.0.0.1:1"], "http, unix, shm: give all three addresses"),
         (&["users=0", "deadline=0s"], "users: expected a whole number from 1"),
         (&["producer_seed=x"], "producer_seed: expected"),
         (&["spn=1us"], "did you mean spin?"),

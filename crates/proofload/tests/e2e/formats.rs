@@ -130,7 +130,7 @@ fn every_format_can_be_made_again_from_the_run_folder() {
     let flags = ["--rate", "500/s", "--duration", "2s", "--warm-up", "0s", "--samples"];
     let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..]].concat());
     assert_measured(&ran, &summary);
-    for format in report::pages::FORMATS.iter().map(|format| format.name) {
+    for format in pages::FORMATS.iter().map(|format| format.name) {
         let made = lab.proofload(&["report", "run", "--format", format]);
         assert_eq!(made.code, 0, "{format}: {}", made.stderr);
         assert!(!made.stdout.is_empty(), "{format} is empty");

@@ -1,9 +1,11 @@
 //! Ended early: what an interrupted and a killed run leave behind.
 
+use record::summary::Judgement;
 use rustix::process::Signal;
 
 use crate::lab::process::Running;
 use crate::lab::server::truth;
+use crate::lab::terminal::Terminal;
 use crate::lab::{Lab, assert_accounting, finding, only_trial};
 
 /// Under 30 s, windows last 100 ms.
@@ -38,6 +40,43 @@ fn an_interrupt_leaves_a_whole_record_and_exits_3() {
         );
         assert!(lab.read("run/report.html").contains("was stopped"));
     }
+}
+
+#[test]
+fn a_run_whose_terminal_is_closed_leaves_its_report() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let terminal = Terminal::open();
+    let running = terminal.start(&lab, &[], &[&["run", &url], &LONG[..]].concat());
+    running.await_windows(&lab, 5);
+    drop(terminal);
+    let ran = running.finish();
+    assert_eq!(ran.code, 3);
+    let summary = lab.summary("run").expect("a summary");
+    assert_accounting(only_trial(&summary));
+    assert!(finding(&summary, "interrupted").is_some(), "{summary:?}");
+    for page in ["run/report.html", "run/report.md"] {
+        assert!(lab.read(page).contains("was stopped"), "{page}");
+    }
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=none"]);
+    let terminal = Terminal::open();
+    let load = ["--rate", "500/s", "--duration", "2s", "--warm-up", "0s", "--out", "run"];
+    let running = terminal.start(&lab, &["nohup"], &[&["run", &url], &load[..]].concat());
+    running.await_windows(&lab, 2);
+    drop(terminal);
+    let ran = running.finish();
+    let summary = lab.summary("run").expect("a summary");
+    crate::lab::assert_measured(&ran, &summary);
+    assert_eq!(finding(&summary, "interrupted"), None);
+    // Nothing was asked of the target.
+    assert!(ran.code == 3 || summary.verdict.result == Judgement::Measured);
+    assert!(lab.read("run/report.html").contains("Response time"));
+    assert!(lab.read("nohup.out").contains("run/report.html"));
 }
 
 /// As under `nohup`, whose runs outlive the terminal.

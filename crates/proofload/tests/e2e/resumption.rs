@@ -49,7 +49,7 @@ fn numbers(summary: &Summary) -> Vec<u32> {
 
 /// The exit code is the verdict; the generator of a busy machine may have been late.
 fn assert_judged(ran: &Ran, summary: &Summary) {
-    assert_eq!(ran.code, i32::from(report::verdict::exit_code(summary)), "{ran:?}");
+    assert_eq!(ran.code, i32::from(judge::verdict::exit_code(summary)), "{ran:?}");
     assert!(finding(summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
 }
 
@@ -119,7 +119,7 @@ fn an_interrupted_or_killed_run_is_gone_on_with_to_the_same_end() {
         assert_eq!(summary.run.seed, 7);
         assert!(summary.run.command.contains(&"two.toml".to_owned()), "{:?}", summary.run.command);
         assert_eq!(lab.read(&facts(1)), first, "what was finished is kept");
-        let claim = "the run was gone on with: 1 of 4 trials are from before that";
+        let claim = "the run was resumed: 1 of 4 trials are from before that";
         assert_eq!(finding(&summary, "resumed"), Some(claim));
         assert_eq!(finding(&summary, "interrupted"), None);
         assert!(lab.read("run/report.html").contains(claim));
@@ -250,7 +250,7 @@ fn trials_that_were_executed_again_are_not_among_those_that_were_kept() {
     let summary = lab.summary("run").unwrap_or_else(|| panic!("{ran:?}"));
     assert_judged(&ran, &summary);
     assert_eq!(numbers(&summary), [1, 2, 3, 7, 8]);
-    let claim = "the run was gone on with: 2 of 4 trials are from before that";
+    let claim = "the run was resumed: 2 of 4 trials are from before that";
     assert_eq!(finding(&summary, "resumed"), Some(claim));
 }
 
@@ -282,7 +282,8 @@ fn what_failed_before_an_interruption_is_remembered_by_fail_fast() {
         .replace("\"1s\"", "\"4s\"");
     // A trial brings 200 failures: one may, and the second may not bring more than half of them.
     lab.write("two.toml", &("criteria = [\"failed <= 300\"]\n".to_owned() + &one_arm));
-    let ran = lab.proofload(&[&["run", "two.toml", "--fail-fast"], &FLAGS[..]].concat());
+    let flags = ["--fail-fast", "--keep-going"];
+    let ran = lab.proofload(&[&["run", "two.toml"], &flags[..], &FLAGS[..]].concat());
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let summary = lab.summary("run").expect("a summary");
     assert_eq!((numbers(&summary), finding(&summary, "fail-fast")), (vec![1], None));

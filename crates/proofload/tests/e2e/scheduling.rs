@@ -66,14 +66,23 @@ fn workers_have_what_the_record_says_and_everything_else_is_ordinary() {
 }
 
 #[test]
-fn no_realtime_leaves_workers_as_they_are_and_every_page_says_so() {
+fn no_realtime_leaves_workers_as_they_are_and_the_pages_say_so() {
     let lab = Lab::new();
     let (_truth, url) = truth(&["mode=none"]);
     let (ran, summary) = lab.run(&[&[url.as_str(), "--no-realtime"], &LOAD[..]].concat());
     assert_measured(&ran, &summary);
     let had = had(&lab);
     assert_eq!((had.policy, had.reason), (Policy::Ordinary, Some(Reason::SwitchedOff)));
-    for page in [ran.stdout, lab.read("run/report.md"), lab.read("run/report.html")] {
+    for page in [lab.read("run/report.md"), lab.read("run/report.html")] {
         assert!(page.contains("--no-realtime") && page.contains("scheduling of workers"));
     }
+}
+
+#[test]
+fn a_closed_load_does_not_ask_for_fifo() {
+    let lab = Lab::new();
+    let (_truth, url) = truth(&["mode=constant", "service=1ms"]);
+    lab.run(&[&url, "--warm-up", "0s", "--connections", "2", "--duration", "1s"]);
+    let had = had(&lab);
+    assert_eq!((had.policy, had.reason), (Policy::Ordinary, Some(Reason::ClosedLoad)));
 }

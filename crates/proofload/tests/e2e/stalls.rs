@@ -73,7 +73,7 @@ fn a_freeze_of_one_second_shows_in_every_form_of_the_report() {
 /// The p95 of the response time, as in the JSON: observed, and claimed nowhere.
 fn assert_every_form_says_the_same(lab: &Lab, ran: &Ran, summary: &Summary) {
     let p95 = quantile(&only_trial(summary).total, 0.95).observed_ns.expect("a p95");
-    let shown = report::number::duration(p95);
+    let shown = plan::number::duration(p95);
     let markdown = lab.read("run/report.md");
     let row = first_after(&markdown, "### Response time", "| p95 |");
     assert!(row.contains(&format!("| p95 | – | – | {shown} |")), "{row}");
@@ -81,7 +81,10 @@ fn assert_every_form_says_the_same(lab: &Lab, ran: &Ran, summary: &Summary) {
     let row = first_after(&html, "<h3>Response time", "<td>p95</td>");
     let cells: Vec<&str> = row.split("<td").skip(3).map(text_of_cell).collect();
     assert_eq!(cells[..3], ["–", "–", &shown], "{row}");
-    let row = first_after(&ran.stdout, "\nResponse time", " p95 ");
+    assert!(ran.stdout.contains("\nResponse time"), "{}", ran.stdout);
+    let full = lab.proofload(&["report", "run", "--full"]).stdout;
+    let (_, tables) = full.split_once("\nMix and accounting").expect("every table");
+    let row = first_after(tables, "\nResponse time", " p95 ");
     let columns: Vec<&str> = row.split("  ").map(str::trim).filter(|one| !one.is_empty()).collect();
     let at = columns.iter().position(|one| one.ends_with("p95")).expect("its name");
     assert_eq!(columns[at + 1..at + 4], ["–", "–", &shown], "{row}");

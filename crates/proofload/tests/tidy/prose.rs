@@ -20,6 +20,9 @@ const GRADING: &[&str] = &[
     "impressive",
 ];
 
+/// Crates whose texts people read.
+const SHOWN: &[&str] = &["crates/judge/", "crates/pages/", "crates/audit/"];
+
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (path, text) in tree.ending(".md") {
@@ -28,9 +31,8 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
         problems.extend(links(tree, path, text));
     }
     for ending in [".rs", ".html", ".jinja"] {
-        for (path, text) in
-            tree.ending(ending).filter(|(path, _)| path.starts_with("crates/report/"))
-        {
+        let shown = |path: &str| SHOWN.iter().any(|folder| path.starts_with(folder));
+        for (path, text) in tree.ending(ending).filter(|(path, _)| shown(path)) {
             let source = Source::new(path, if ending == ".rs" { text } else { "" });
             let lines = text.lines().enumerate();
             problems.extend(grades(path, lines.filter(|(index, _)| !source.is_test(index + 1))));
@@ -136,12 +138,9 @@ mod tests {
     #[test]
     fn numbers_stand_where_grades_would() {
         assert_eq!(problems("docs/b.md", "# B\n\nAn Excellent result.\n").len(), 1);
-        assert_eq!(
-            problems("crates/report/src/page.rs", "//! P.\nlet a = \"blazing\";\n").len(),
-            1
-        );
-        assert_eq!(problems("crates/report/pages/a.html", "<b>superb</b>").len(), 1);
-        assert_eq!(problems("crates/report/src/tests.rs", "//! P.\nlet a = \"blazing\";\n"), []);
+        assert_eq!(problems("crates/pages/src/page.rs", "//! P.\nlet a = \"blazing\";\n").len(), 1);
+        assert_eq!(problems("crates/pages/pages/a.html", "<b>superb</b>").len(), 1);
+        assert_eq!(problems("crates/pages/src/tests.rs", "//! P.\nlet a = \"blazing\";\n"), []);
         assert_eq!(problems("docs/b.md", "# B\n\np99 was 12 ms.\n"), []);
     }
 

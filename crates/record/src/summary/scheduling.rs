@@ -34,6 +34,8 @@ pub enum Reason {
     SwitchedOff,
     /// A worker that polls would fill its processor, and the kernel throttles real-time threads that do.
     Polling,
+    /// A closed load without think time is never late, and its waiting tells of a crowded machine.
+    ClosedLoad,
     /// A target on the same processors would wait for the worker, and look slow.
     SharedProcessors,
     /// It had `fifo` and came near the limit at which the kernel throttles real-time threads.

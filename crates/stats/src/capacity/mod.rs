@@ -3,7 +3,7 @@
 //! In reading order: [`search`] says which rate to try next and for how long, once it is told how the last
 //! trial ended; [`short_trials`] is the other way to judge a rate, by many short trials on a noisy host;
 //! [`scalability`] fits the Universal Scalability Law to the steps. Not here: how a trial is carried out and
-//! judged (see the binary and `report`), and sentences.
+//! judged (see the binary and `judge`), and sentences.
 
 pub mod scalability;
 pub mod search;

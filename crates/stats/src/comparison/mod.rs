@@ -2,7 +2,7 @@
 //!
 //! Everything here looks at one value for each trial, because operations of one trial share its queue,
 //! its memory layout and its moment: with a million of them every difference would be significant. Not
-//! here: which trials are held against each other and in what (see `report`).
+//! here: which trials are held against each other and in what (see `judge`).
 //!
 //! In reading order: [`Difference`] is what any comparison comes to; `paired` makes it from blocks, with
 //! `sign_flip` and `signed_rank`; `rank_sum` makes it from trials without blocks; [`shares`] of failed

@@ -3,7 +3,7 @@
 //! [`judge()`] looks for four departures, each with its size and its certainty: a start that is not over, a slow
 //! drift, a step to another level, a backlog that grows; and, when none of them is there, for parts that differ in
 //! any other way. Windows of a queue depend on each other, so that no test takes them for independent draws.
-//! Not here: whether a steady state is required, and sentences (see `report`).
+//! Not here: whether a steady state is required, and sentences (see `judge`).
 //!
 //! In reading order: `point` is what is looked at; `mser`, `change_points`, `slope`, `level` and
 //! `homogeneity` are the tests; `judge` puts them together.

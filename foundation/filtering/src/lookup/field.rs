@@ -1,7 +1,8 @@
-//! One field's values in order, and who has each: equality and ranges without reading everybody.
+//! One field's values in order, with the slots that have each: equality and ranges without a full
+//! scan.
 //!
-//! An index finds candidates, never answers: text is held by its first bytes only, so that its
-//! memory is bounded, and whoever asks evaluates the filter on what was found.
+//! An index finds candidates, not answers: it stores only the first bytes of text to bound its
+//! memory, and the caller evaluates the filter on each candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -85,7 +86,7 @@ impl Holders {
         }
     }
 
-    /// Takes one out; whether nobody is left.
+    /// Removes one; whether none is left.
     fn take(&mut self, slot: Slot) -> bool {
         match self {
             Self::One(only) => *only == slot,

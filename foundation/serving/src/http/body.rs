@@ -19,7 +19,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// A body in pieces and where to put them; at most `room` of them wait at a time.
+    /// A streamed body and its sender; at most `room` pieces wait at a time.
     pub fn stream(room: usize) -> (mpsc::Sender<Bytes>, Self) {
         let (sender, receiver) = mpsc::channel(room);
         (sender, Self::Stream(receiver))

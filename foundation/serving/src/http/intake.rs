@@ -1,8 +1,8 @@
 //! Takes request bodies in, each within its limit and all of them within one budget.
 //!
-//! A body takes of the budget what has come of it, not what it says that it will be: a client that
-//! announces much and sends nothing holds nothing. Nobody waits for room: two bodies that wait for
-//! each other would both hold what they have.
+//! A body takes as much of the budget as has arrived, not as much as it announces: a client that
+//! announces much and sends nothing holds nothing. A body never waits for the budget, because two
+//! waiting bodies could block each other.
 
 use http_body_util::BodyExt;
 use hyper::StatusCode;
@@ -55,14 +55,15 @@ impl Intake {
         }
     }
 
-    /// Reads a body whole; it keeps its room until what comes beside it is dropped.
+    /// Reads a whole body; its share of the budget is released when the returned guard is dropped.
     ///
-    /// Errors: why it cannot be had; never [`Refused::Slow`], which is for whoever waits to say
+    /// Errors: why it cannot be read; never [`Refused::Slow`], which the caller decides
     pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
         &self,
         mut body: B,
     ) -> Result<(Bytes, Option<SemaphorePermit<'_>>), Refused> {
-        // Refused by its length where that is given, before anybody is invited to send it.
+        // A body whose announced length is too large is refused before the client is asked to send
+        // it.
         if body.size_hint().lower() > self.most {
             return Err(Refused::Large);
         }
@@ -104,29 +105,29 @@ mod tests {
 
     use super::*;
 
-    /// Something received, of which a piece is one byte.
-    struct Received(Arc<AtomicUsize>);
+    /// A received body that is counted by bytes.
+    struct CountedBytes(Arc<AtomicUsize>);
 
-    impl AsRef<[u8]> for Received {
+    impl AsRef<[u8]> for CountedBytes {
         fn as_ref(&self) -> &[u8] {
             b"x"
         }
     }
 
-    impl Drop for Received {
+    impl Drop for CountedBytes {
         fn drop(&mut self) {
             self.0.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// A body in pieces of one byte; how many of them somebody holds, and did at most.
-    struct Crumbs {
+    /// A body in pieces of one byte, which counts how many are held, and the maximum.
+    struct OneByteBody {
         left: usize,
         held: Arc<AtomicUsize>,
         most: Arc<AtomicUsize>,
     }
 
-    impl Body for Crumbs {
+    impl Body for OneByteBody {
         type Data = Bytes;
         type Error = std::convert::Infallible;
 
@@ -140,7 +141,7 @@ mod tests {
             self.left -= 1;
             let held = self.held.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(held, Ordering::SeqCst);
-            let piece = Bytes::from_owner(Received(Arc::clone(&self.held)));
+            let piece = Bytes::from_owner(CountedBytes(Arc::clone(&self.held)));
             Poll::Ready(Some(Ok(Frame::data(piece))))
         }
     }
@@ -150,7 +151,7 @@ mod tests {
         let limits = Limits { max_bodies_bytes: Some(1_000), ..Limits::default() };
         let intake = Intake::new(&limits, &Registry::default());
         let (held, most) = (Arc::default(), Arc::<AtomicUsize>::default());
-        let body = Crumbs { left: 1_000, held, most: Arc::clone(&most) };
+        let body = OneByteBody { left: 1_000, held, most: Arc::clone(&most) };
         let (whole, room) = intake.read(body).await.unwrap();
         assert_eq!(whole.len(), 1_000);
         assert!(most.load(Ordering::SeqCst) <= 2, "{most:?} pieces were kept beside");

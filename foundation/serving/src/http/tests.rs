@@ -249,7 +249,7 @@ where
     F: Future<Output = ()> + Send,
 {
     let upgrade = hyper::upgrade::on(&mut request);
-    let seat: Seat = request.extensions_mut().remove().unwrap();
+    let seat: ConnectionPermit = request.extensions_mut().remove().unwrap();
     tokio::spawn(async move {
         talk(TokioIo::new(upgrade.await.unwrap())).await;
         drop(seat);

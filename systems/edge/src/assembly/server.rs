@@ -8,26 +8,50 @@ use serving::error::ServeError;
 use serving::keeper::{Keeper, Recipe};
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
 use super::settings::{self, CASTS, Configuration};
 use crate::{monitor, origin, proxy};
 
 /// A proxy, an origin behind it unless `upstream` names one, and a monitor unless `cast_to` does.
-pub const SYSTEM: System =
-    System { name: "edge", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "edge",
+    about: "the proxy, an origin behind it and a monitor beside it, as one system",
+    page: "systems/edge/README.md",
+    surface: surface,
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn surface(options: &Options) -> Surface {
+    let [origin, monitor] = settings::starts(&options.settings);
+    let listening = [(true, "http"), (origin, "origin"), (monitor, "monitor"), (monitor, "casts")];
+    let there = |(is_there, name): (bool, &'static str)| if is_there { Some(name) } else { None };
+    Surface {
+        listening: listening.into_iter().filter_map(there).collect(),
+        processes: [(origin, "origin"), (monitor, "monitor")]
+            .into_iter()
+            .filter_map(there)
+            .collect(),
+        // The observer and the part that it asks have one name.
+        counts: [&monitor::ledger::COUNTS[..], &origin::tally::COUNTS].concat(),
+        parts: proxy::PARTS.into(),
+        // Another upstream may report its own.
+        other_parts: !origin,
+    }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
         // Before anything is started: an address that is taken is the likeliest reason not to serve.
-        let premises = proxy::Premises::take(options.listen, &configuration.proxy)?;
-        Ok((configuration.proxy.threads, (configuration, premises)))
+        let bound = proxy::Bound::take(options.listen, &configuration.proxy)?;
+        Ok((configuration.proxy.threads, (configuration, bound)))
     };
-    start::run(stop, prepare, async |(configuration, premises), stop| {
-        let parts = Parts::start(&configuration, &premises).await?;
-        let served = converse(&configuration, &parts, (premises, stop), announce).await;
+    start::run(stop, prepare, async |(configuration, bound), stop| {
+        let parts = Parts::start(&configuration, &bound).await?;
+        let served = converse(&configuration, &parts, (bound, stop), announce).await;
         // After the proxy, whose last answers and casts they still take.
         parts.stop().await;
         served
@@ -44,11 +68,11 @@ impl Parts {
     /// Starts those that there are to be. One that was started goes where the other cannot be.
     async fn start(
         configuration: &Configuration,
-        premises: &proxy::Premises,
+        bound: &proxy::Bound,
     ) -> Result<Self, ServeError> {
-        let origin = kept(configuration.origin.as_ref(), premises, nothing).await;
+        let origin = kept(configuration.origin.as_ref(), bound, nothing).await;
         let origin = origin.map_err(ServeError::while_doing("start the origin"))?;
-        let monitor = kept(configuration.monitor.as_ref(), premises, place).await;
+        let monitor = kept(configuration.monitor.as_ref(), bound, place).await;
         match monitor.map_err(ServeError::while_doing("start the monitor")) {
             Ok(monitor) => Ok(Self { origin, monitor }),
             Err(error) => {
@@ -84,11 +108,11 @@ impl Parts {
 /// Starts a part, if it is to be one of ours.
 async fn kept(
     part: Option<&Recipe>,
-    premises: &proxy::Premises,
+    bound: &proxy::Bound,
     lasting: fn(&Value) -> io::Result<Lasting>,
 ) -> io::Result<Option<Keeper>> {
     let Some(recipe) = part else { return Ok(None) };
-    let restarts = premises.restarts(recipe.system);
+    let restarts = bound.restarts(recipe.system);
     Keeper::start(recipe.clone(), restarts, lasting).await.map(Some)
 }
 
@@ -108,7 +132,7 @@ fn place(ready: &Value) -> io::Result<Lasting> {
 async fn converse(
     configuration: &Configuration,
     parts: &Parts,
-    (premises, stop): (proxy::Premises, Stop),
+    (bound, stop): (proxy::Bound, Stop),
     announce: Announce<'_>,
 ) -> Result<(), ServeError> {
     let origin = Parts::listening(parts.origin.as_ref(), "http")?;
@@ -116,7 +140,7 @@ async fn converse(
     // Where there is no origin of ours, the settings name one.
     let proxy = configuration.before(origin.unwrap_or_default(), casts)?;
     let mut effective = proxy.effective();
-    let mut ready = Ready::new(SYSTEM.name, Value::Null).listening("http", premises.address()?);
+    let mut ready = Ready::new(SYSTEM.name, Value::Null).listening("http", bound.address()?);
     // The first process is this one, which does the proxy's work.
     proxy::SYSTEM.name.clone_into(&mut ready.processes[0].name);
     for (name, part) in parts.list() {
@@ -132,5 +156,5 @@ async fn converse(
         }
     }
     ready.effective = effective;
-    proxy::serve(&proxy, premises, stop, || announce(&ready)).await
+    proxy::serve(&proxy, bound, stop, || announce(&ready)).await
 }

@@ -96,7 +96,7 @@ pub struct Welcome {
 
 /// Why bytes are no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum FrameError {
     /// The length is beyond the bound.
     Oversize,
     /// What is wrong.
@@ -111,11 +111,11 @@ pub fn size(payload: usize) -> usize {
 /// The first frame without its length; `None` if more bytes are wanted.
 ///
 /// Errors: a length beyond `longest`
-pub fn cut(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, Fault> {
+pub fn cut(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, FrameError> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;
     if length > longest {
-        return Err(Fault::Oversize);
+        return Err(FrameError::Oversize);
     }
     Ok(rest.get(..length))
 }
@@ -124,7 +124,7 @@ impl<'a> Frame<'a> {
     /// Reads a frame without its length.
     ///
     /// Errors: what is malformed
-    pub fn read(body: &'a [u8]) -> Result<Self, Fault> {
+    pub fn read(body: &'a [u8]) -> Result<Self, FrameError> {
         let mut fields = Fields(body);
         let frame = match fields.byte()? {
             HELLO => Self::Hello(fields.hello()?),
@@ -136,11 +136,11 @@ impl<'a> Frame<'a> {
                 longest: u32::from_le_bytes(fields.take()?),
             }),
             TAKEN => Self::Taken(fields.number()?),
-            _ => return Err(Fault::Malformed("a kind that does not exist")),
+            _ => return Err(FrameError::Malformed("a kind that does not exist")),
         };
         match fields.0 {
             [] => Ok(frame),
-            _ => Err(Fault::Malformed("bytes after the last field")),
+            _ => Err(FrameError::Malformed("bytes after the last field")),
         }
     }
 
@@ -200,19 +200,19 @@ fn write_account(account: &Account, bytes: &mut Vec<u8>) {
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
-        let short = Fault::Malformed("it ends before its last field");
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], FrameError> {
+        let short = FrameError::Malformed("it ends before its last field");
         let (field, rest) = self.0.split_first_chunk::<N>().ok_or(short)?;
         self.0 = rest;
         Ok(*field)
     }
 
-    fn byte(&mut self) -> Result<u8, Fault> {
+    fn byte(&mut self) -> Result<u8, FrameError> {
         let [byte] = self.take()?;
         Ok(byte)
     }
 
-    fn number(&mut self) -> Result<u64, Fault> {
+    fn number(&mut self) -> Result<u64, FrameError> {
         self.take().map(u64::from_le_bytes)
     }
 
@@ -220,7 +220,7 @@ impl<'a> Fields<'a> {
         std::mem::take(&mut self.0)
     }
 
-    fn account(&mut self) -> Result<Account, Fault> {
+    fn account(&mut self) -> Result<Account, FrameError> {
         let mut account = Account { cast: self.number()?, dropped: [0; REASONS] };
         for dropped in &mut account.dropped {
             *dropped = self.number()?;
@@ -228,23 +228,23 @@ impl<'a> Fields<'a> {
         Ok(account)
     }
 
-    fn hello(&mut self) -> Result<Hello<'a>, Fault> {
+    fn hello(&mut self) -> Result<Hello<'a>, FrameError> {
         if self.take::<8>()? != MAGIC {
-            return Err(Fault::Malformed("another protocol, or another version of it"));
+            return Err(FrameError::Malformed("another protocol, or another version of it"));
         }
         let (caster, base) = (self.number()?, self.account()?);
         let name = self.rest();
         match std::str::from_utf8(name) {
             Ok(name) if name.len() <= LONGEST_NAME => Ok(Hello { caster, base, name }),
-            _ => Err(Fault::Malformed("a name that is too long or no UTF-8")),
+            _ => Err(FrameError::Malformed("a name that is too long or no UTF-8")),
         }
     }
 
-    fn cast(&mut self) -> Result<Cast<'a>, Fault> {
+    fn cast(&mut self) -> Result<Cast<'a>, FrameError> {
         let lane = self.byte()?;
         let (caster, sequence, sent_at) = (self.number()?, self.number()?, self.number()?);
         if usize::from(lane) >= MOST_LANES || sequence == u64::MAX {
-            return Err(Fault::Malformed("a lane or a sequence that does not exist"));
+            return Err(FrameError::Malformed("a lane or a sequence that does not exist"));
         }
         Ok(Cast { lane, caster, sequence, sent_at, payload: self.rest() })
     }

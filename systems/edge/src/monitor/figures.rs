@@ -1,4 +1,4 @@
-//! What `/metrics` tells, brought up to date when it is asked.
+//! What `/metrics` tells, brought up to date when it is query.
 
 use serving::metrics::{Counter, Gauge, Registry};
 

@@ -21,7 +21,7 @@ const READ: usize = 256 << 10;
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// The ledger as connections and the door share it.
+/// The ledger, as connections and the HTTP API share it.
 #[derive(Debug, Clone)]
 pub(super) struct Shared(Arc<Mutex<Ledger>>);
 

@@ -6,10 +6,10 @@ use std::hash::{BuildHasher, RandomState};
 use serde_json::{Map, Value};
 use serving::observed::{DeliveryTimes, Observed};
 
+use super::recent::{self, Kept, Recent};
 use super::record::{Delays, Holder, Record};
-use super::shelf::{self, Kept, Shelf};
 use crate::cast::account::{Account, Why};
-use crate::cast::frame::{Cast, Fault, Frame, Hello, Welcome};
+use crate::cast::frame::{Cast, Frame, FrameError, Hello, Welcome};
 
 pub use super::record::Totals;
 
@@ -85,11 +85,11 @@ impl End {
     }
 }
 
-impl From<Fault> for End {
-    fn from(fault: Fault) -> Self {
+impl From<FrameError> for End {
+    fn from(fault: FrameError) -> Self {
         match fault {
-            Fault::Oversize => Self::Oversize,
-            Fault::Malformed(_) => Self::Malformed,
+            FrameError::Oversize => Self::Oversize,
+            FrameError::Malformed(_) => Self::Malformed,
         }
     }
 }
@@ -101,7 +101,7 @@ pub(super) struct Bounds {
     pub senders: usize,
     /// Bytes of the longest frame.
     pub longest_frame: usize,
-    pub shelf: shelf::Bounds,
+    pub recent: recent::Bounds,
 }
 
 /// The figures of all casters.
@@ -140,7 +140,7 @@ pub struct Ledger {
     begun: u64,
     /// Makes numbers of records that no other monitor gives.
     random: RandomState,
-    shelf: Shelf,
+    recent: Recent,
     times: DeliveryTimes,
     unexpected: u64,
     ends: [u64; End::ALL.len()],
@@ -155,7 +155,7 @@ impl Ledger {
             departed: Totals::default(),
             begun: 0,
             random: RandomState::new(),
-            shelf: Shelf::new(bounds.shelf),
+            recent: Recent::new(bounds.recent),
             times: DeliveryTimes::default(),
             unexpected: 0,
             ends: [0; End::ALL.len()],
@@ -230,7 +230,7 @@ impl Ledger {
     fn keep(&mut self, cast: &Cast<'_>, delay_ns: Option<u64>, now_ns: u64) {
         if let Some(delay_ns) = delay_ns {
             self.times.record(delay_ns);
-            self.shelf.keep(cast, now_ns);
+            self.recent.keep(cast, now_ns);
         }
     }
 
@@ -281,9 +281,9 @@ impl Ledger {
             senders: self.begun,
             connected: connected.count() as u64,
             unexpected: self.unexpected,
-            kept: self.shelf.len() as u64,
-            evicted: self.shelf.evicted(),
-            not_kept: self.shelf.too_large(),
+            kept: self.recent.len() as u64,
+            evicted: self.recent.evicted(),
+            not_kept: self.recent.too_large(),
             ends: self.ends,
         }
     }
@@ -304,7 +304,7 @@ impl Ledger {
 
     /// The messages that are kept, from this arrival on.
     pub(super) fn messages(&self, arrival: u64) -> impl Iterator<Item = Kept<'_>> {
-        self.shelf.from(arrival)
+        self.recent.from(arrival)
     }
 
     /// What `GET /observed` answers.

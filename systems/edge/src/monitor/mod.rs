@@ -9,18 +9,18 @@
 //! Not here: durable storage, order between casters, clocks of several machines.
 //!
 //! In reading order: `sequence` tells what is new from what is late or comes again, `record` is what
-//! is known of one caster, `shelf` keeps the latest messages, [`ledger`] is all of it. `intake` and
-//! `nats` bring frames, `door` answers over HTTP (with `figures`), `settings` and `server` put it together.
+//! is known of one caster, `recent` keeps the latest messages, [`ledger`] is all of it. `intake` and
+//! `nats` bring frames, `api` answers over HTTP (with `figures`), `settings` and `server` put it together.
 
-mod door;
+mod api;
 mod figures;
 mod intake;
 pub mod ledger;
 mod nats;
+mod recent;
 mod record;
 mod sequence;
 mod server;
 mod settings;
-mod shelf;
 
 pub use server::SYSTEM;

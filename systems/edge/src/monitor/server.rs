@@ -7,21 +7,31 @@ use serving::error::ServeError;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use serving::{http, limits, listener};
 use tokio::task::JoinSet;
 
-use super::door::Door;
+use super::api::Api;
 use super::intake::{self, Shared, Terms};
-use super::ledger::Ledger;
+use super::ledger::{COUNTS, Ledger};
 use super::nats::Bus;
 use super::settings::{self, Configuration};
 use crate::cast::Address;
 
 /// A monitor.
-pub const SYSTEM: System =
-    System { name: "monitor", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "monitor",
+    about: "a monitor that counts the messages which services cast",
+    page: "systems/edge/README.md",
+    surface: |_| Surface {
+        listening: vec!["http", "casts"],
+        counts: COUNTS.into(),
+        ..Surface::default()
+    },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
@@ -51,7 +61,7 @@ async fn monitor(
         .listening("casts", listener::address(&casts)?);
     let ledger = Shared::new(Ledger::new(configuration.bounds));
     let registry = Registry::default();
-    let door = Door::new(ledger.clone(), &registry);
+    let api = Api::new(ledger.clone(), &registry);
     let terms = terms(&configuration);
     let mut parts = JoinSet::new();
     parts.spawn(intake::serve(casts, terms, ledger.clone(), stop.clone()));
@@ -62,7 +72,7 @@ async fn monitor(
             Ok(())
         });
     }
-    parts.spawn(http::serve(http, door, configuration.limits, registry, stop));
+    parts.spawn(http::serve(http, api, configuration.limits, registry, stop));
     announce(&ready);
     while let Some(ended) = parts.join_next().await {
         let ended = ended.unwrap_or_else(|broken| Err(std::io::Error::other(broken)));
@@ -92,8 +102,8 @@ fn effective(configuration: &Configuration, casts: &TcpListener) -> Value {
         "max_casters": connections,
         "max_senders": bounds.senders,
         "max_frame": bounds.longest_frame,
-        "keep": bounds.shelf.bytes,
-        "keep_messages": bounds.shelf.messages,
+        "keep": bounds.recent.bytes,
+        "keep_messages": bounds.recent.messages,
         "slow_ns": slow.as_nanos() as u64,
         "threads": threads,
         "limits": limits,

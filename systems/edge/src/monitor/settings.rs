@@ -8,7 +8,7 @@ use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
 
-use super::{ledger, shelf};
+use super::{ledger, recent};
 use crate::cast::Address;
 use crate::cast::settings::{longest, subject};
 
@@ -44,7 +44,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         bounds: ledger::Bounds {
             senders: count("max_senders", 1_024, 100_000),
             longest_frame: longest(&settings, "max_frame", 64 << 10),
-            shelf: shelf::Bounds {
+            recent: recent::Bounds {
                 bytes: usize::try_from(settings.size("keep", 64 << 20)).unwrap_or(usize::MAX),
                 messages: settings.count("keep_messages", 100_000, 0..=100_000_000) as usize,
             },
@@ -113,7 +113,7 @@ mod tests {
                 .with("keep", "0")
                 .with("slow", "5ms"),
         );
-        assert_eq!((set.subject.as_str(), set.bounds.shelf.bytes), ("a.b", 0));
+        assert_eq!((set.subject.as_str(), set.bounds.recent.bytes), ("a.b", 0));
         assert_eq!(set.slow, Duration::from_millis(5));
     }
 }

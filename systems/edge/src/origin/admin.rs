@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use serving::nonce::now_ns;
 
 use super::recipe::{self, Problem};
-use super::room::{JSON, Room};
-use super::simulation::{Answer, NOT_SET, told, told_json};
+use super::simulation::{Answer, NOT_SET, json_answer, text_answer};
 use super::tally::{self, Counts, Tally};
 use super::timeline::Moment;
+use super::worker_state::{JSON, WorkerState};
 
 /// What the paths of the administration begin with.
 pub const PREFIX: &str = "/_admin";
@@ -29,26 +29,28 @@ pub fn below(path: &str) -> Option<&str> {
 }
 
 /// Answers a request for a path of the administration.
-pub async fn administer(room: &Room, request: Request<Incoming>) -> Answer {
+pub async fn administer(state: &WorkerState, request: Request<Incoming>) -> Answer {
     let path = below(request.uri().path()).unwrap_or_default().to_owned();
     match (request.method().clone(), path.as_str()) {
-        (Method::POST, "/add_recipe") => match body(room, request.into_body()).await {
-            Ok(text) => match add(room, text).await {
-                Ok(()) => told_json(StatusCode::CREATED, &recipes(room).into(), generation(room)),
-                Err(problems) => refuse(room, StatusCode::BAD_REQUEST, &problems),
+        (Method::POST, "/add_recipe") => match body(state, request.into_body()).await {
+            Ok(text) => match add(state, text).await {
+                Ok(()) => {
+                    json_answer(StatusCode::CREATED, &recipes(state).into(), generation(state))
+                }
+                Err(problems) => refuse(state, StatusCode::BAD_REQUEST, &problems),
             },
-            Err((status, problem)) => refuse(room, status, &[problem]),
+            Err((status, problem)) => refuse(state, status, &[problem]),
         },
-        (Method::GET, "/restart") => match restart(room).await {
-            Ok(()) => plain(room, "ok!"),
-            Err(why) => refuse(room, StatusCode::BAD_REQUEST, &[Problem::of("$", why)]),
+        (Method::GET, "/restart") => match restart(state).await {
+            Ok(()) => plain(state, "ok!"),
+            Err(why) => refuse(state, StatusCode::BAD_REQUEST, &[Problem::of("$", why)]),
         },
         (Method::GET, "/clear_current_count") => {
-            room.shared.tallies.iter().for_each(Tally::clear);
-            told(StatusCode::OK, CLEARED.to_owned(), JSON, generation(room))
+            state.shared.tallies.iter().for_each(Tally::clear);
+            text_answer(StatusCode::OK, CLEARED.to_owned(), JSON, generation(state))
         }
-        (Method::GET, path) => asked(room, path).unwrap_or_else(|| not_found(room)),
-        _ => not_found(room),
+        (Method::GET, path) => get(state, path).unwrap_or_else(|| not_found(state)),
+        _ => not_found(state),
     }
 }
 
@@ -56,37 +58,37 @@ pub async fn administer(room: &Room, request: Request<Incoming>) -> Answer {
 const CLEARED: &str = r#"{"cleared": "yes"}"#;
 
 /// Answers what changes nothing; `None` if there is no such path.
-fn asked(room: &Room, path: &str) -> Option<Answer> {
-    let json = |value: &Value| told_json(StatusCode::OK, value, generation(room));
-    let rows = || tally::by_route(&room.shared.tallies);
-    let view = room.view();
+fn get(state: &WorkerState, path: &str) -> Option<Answer> {
+    let json = |value: &Value| json_answer(StatusCode::OK, value, generation(state));
+    let rows = || tally::by_route(&state.shared.tallies);
+    let view = state.view();
     Some(match path {
-        "/status" => plain(room, "ok!"),
-        "/current_recipe" => match recipes(room) {
+        "/status" => plain(state, "ok!"),
+        "/current_recipe" => match recipes(state) {
             none if none.is_empty() => json(&NOT_SET.into()),
             all => json(&all.into()),
         },
         "/routes" => {
-            let told = view.world.told(now_ns());
+            let told = view.table.present(now_ns());
             let names: Vec<&str> = told.into_iter().map(|(name, _)| name).collect();
-            plain(room, names.join("\n"))
+            plain(state, names.join("\n"))
         }
         "/routes_status" => {
             let line = |(name, moment): (&str, Option<Moment<'_>>)| {
-                let told = moment.map_or_else(|| "406 0".to_owned(), |moment| moment.told());
+                let told = moment.map_or_else(|| "406 0".to_owned(), |moment| moment.describe());
                 format!("{name} {told}")
             };
-            let lines: Vec<String> = view.world.told(now_ns()).into_iter().map(line).collect();
-            plain(room, lines.join("\n"))
+            let lines: Vec<String> = view.table.present(now_ns()).into_iter().map(line).collect();
+            plain(state, lines.join("\n"))
         }
-        "/current_count" => json(&tally::told(&tally::together(&rows()))),
+        "/current_count" => json(&tally::to_json(&tally::together(&rows()))),
         "/current_count_by_route" => {
             let told =
-                |(route, counts): (&Arc<str>, &Counts)| (route.to_string(), tally::told(counts));
+                |(route, counts): (&Arc<str>, &Counts)| (route.to_string(), tally::to_json(counts));
             json(&rows().iter().map(told).collect::<Map<_, _>>().into())
         }
         "/ignored_keys" => {
-            let routes = view.world.routes().iter().filter(|route| !route.ignored.is_empty());
+            let routes = view.table.routes().iter().filter(|route| !route.ignored.is_empty());
             let told = routes.map(|route| (route.name.to_string(), json!(route.ignored)));
             json(&told.collect::<Map<_, _>>().into())
         }
@@ -94,26 +96,26 @@ fn asked(room: &Room, path: &str) -> Option<Answer> {
     })
 }
 
-fn recipes(room: &Room) -> Vec<Value> {
-    room.view().world.routes().iter().map(|route| route.told.clone()).collect()
+fn recipes(state: &WorkerState) -> Vec<Value> {
+    state.view().table.routes().iter().map(|route| route.given.clone()).collect()
 }
 
-fn generation(room: &Room) -> u64 {
-    room.shared.book.generation()
+fn generation(state: &WorkerState) -> u64 {
+    state.shared.routes.generation()
 }
 
-fn plain(room: &Room, text: impl Into<String>) -> Answer {
-    told(StatusCode::OK, text.into(), PLAIN, generation(room))
+fn plain(state: &WorkerState, text: impl Into<String>) -> Answer {
+    text_answer(StatusCode::OK, text.into(), PLAIN, generation(state))
 }
 
 /// What is answered to what nobody answers.
-pub fn not_found(room: &Room) -> Answer {
-    told(StatusCode::NOT_FOUND, "not found".to_owned(), PLAIN, generation(room))
+pub fn not_found(state: &WorkerState) -> Answer {
+    text_answer(StatusCode::NOT_FOUND, "not found".to_owned(), PLAIN, generation(state))
 }
 
 /// The body of a request, read whole.
-async fn body(room: &Room, body: Incoming) -> Result<Bytes, (StatusCode, Problem)> {
-    let limits = &room.shared.limits;
+async fn body(state: &WorkerState, body: Incoming) -> Result<Bytes, (StatusCode, Problem)> {
+    let limits = &state.shared.limits;
     let most = usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX);
     let reading = tokio::time::timeout(limits.read_time(), Limited::new(body, most).collect());
     match reading.await {
@@ -128,27 +130,27 @@ async fn body(room: &Room, body: Incoming) -> Result<Bytes, (StatusCode, Problem
 }
 
 /// Adds recipes, all of them or none.
-async fn add(room: &Room, text: Bytes) -> Result<(), Vec<Problem>> {
-    let shared = &room.shared;
+async fn add(state: &WorkerState, text: Bytes) -> Result<(), Vec<Problem>> {
+    let shared = &state.shared;
     let most_payload = shared.loader.most_payload;
     // Beside the threads that serve: it may take longer than they have.
     let reading = tokio::task::spawn_blocking(move || recipe::read(&text, most_payload));
     let recipes = reading.await.expect("reading a recipe does not panic")?;
     let loaded = shared.loader.load(recipes).await?;
-    let added = shared.book.add(loaded, now_ns(), shared.bounds);
+    let added = shared.routes.add(loaded, now_ns(), shared.bounds);
     added.map_err(|why| vec![Problem::of("$", why)])
 }
 
-async fn restart(room: &Room) -> Result<(), String> {
-    let shared = &room.shared;
-    shared.book.restart(shared.beginning.clone(), now_ns(), shared.bounds)?;
+async fn restart(state: &WorkerState) -> Result<(), String> {
+    let shared = &state.shared;
+    shared.routes.restart(shared.beginning.clone(), now_ns(), shared.bounds)?;
     shared.tallies.iter().for_each(Tally::clear);
     tokio::time::sleep(RESTART_PAUSE).await;
     Ok(())
 }
 
 /// Everything that is wrong, and the first of it where somebody looks who wants to know one thing.
-fn refuse(room: &Room, status: StatusCode, problems: &[Problem]) -> Answer {
+fn refuse(state: &WorkerState, status: StatusCode, problems: &[Problem]) -> Answer {
     let all: Vec<Value> = (problems.iter())
         .map(|Problem { path, reason }| json!({"path": path, "reason": reason}))
         .collect();
@@ -159,7 +161,7 @@ fn refuse(room: &Room, status: StatusCode, problems: &[Problem]) -> Answer {
         "reason": first.map(|problem| &problem.reason),
         "problems": all,
     });
-    told_json(status, &told, generation(room))
+    json_answer(status, &told, generation(state))
 }
 
 #[cfg(test)]

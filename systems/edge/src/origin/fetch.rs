@@ -15,10 +15,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::book::Loaded;
 use super::draws::Draws;
 use super::payload::Payload;
 use super::recipe::{Piece, Problem, Recipe, Source};
+use super::routes::Loaded;
 use super::trust::Trust;
 
 /// How long an origin may take, all in all.
@@ -95,7 +95,7 @@ impl Loader {
             (None, None) => Ok(Payload::plain(body, false)),
             (had, asked) if had.as_ref() == asked => Ok(Payload::compressed(body)),
             (had, asked) => {
-                let (had, asked) = (told(had.as_ref()), told(asked));
+                let (had, asked) = (describe(had.as_ref()), describe(asked));
                 Err(format!("{uri} answered {had}, and the recipe's headers announce it {asked}"))
             }
         }
@@ -132,7 +132,7 @@ fn least(recipe: &Recipe) -> u64 {
     pieces.iter().map(of).fold(0, u64::saturating_add)
 }
 
-fn told(coding: Option<&HeaderValue>) -> String {
+fn describe(coding: Option<&HeaderValue>) -> String {
     match coding {
         Some(coding) => format!("in the coding {}", String::from_utf8_lossy(coding.as_bytes())),
         None => "without a coding".to_owned(),
@@ -171,8 +171,8 @@ async fn exchange(
     let mut asked = pin!(async {
         let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
         let (head, body) = answer.into_parts();
-        let room = usize::try_from(most).unwrap_or(usize::MAX);
-        let whole = Limited::new(body, room).collect().await.map_err(|error| error.to_string())?;
+        let state = usize::try_from(most).unwrap_or(usize::MAX);
+        let whole = Limited::new(body, state).collect().await.map_err(|error| error.to_string())?;
         Ok(Response::from_parts(head, whole.to_bytes()))
     });
     // The connection may end before all that came over it was taken.
@@ -189,7 +189,7 @@ mod tests {
     use serde_json::json;
 
     /// What comes of recipes of which the first cannot be fetched, where all payloads have so many bytes.
-    async fn told(most_together: u64, coding: &str) -> Vec<String> {
+    async fn describe(most_together: u64, coding: &str) -> Vec<String> {
         let headers = json!({"content-encoding": coding});
         let recipes = json!([
             // Nobody listens there.
@@ -207,10 +207,10 @@ mod tests {
     #[tokio::test]
     async fn payloads_that_are_too_large_together_are_not_begun() {
         // Whoever began was told first that nobody is there.
-        assert_eq!(told(2_049, "identity").await, ["$"]);
-        assert_eq!(told(2_050, "identity").await, ["$[0].origin"]);
+        assert_eq!(describe(2_049, "identity").await, ["$"]);
+        assert_eq!(describe(2_050, "identity").await, ["$[0].origin"]);
         // Compressed they are smaller, but not by as much as that.
-        assert_eq!(told(1_023, "gzip").await, ["$"]);
-        assert_eq!(told(2_049, "gzip").await, ["$[0].origin"]);
+        assert_eq!(describe(1_023, "gzip").await, ["$"]);
+        assert_eq!(describe(2_049, "gzip").await, ["$[0].origin"]);
     }
 }

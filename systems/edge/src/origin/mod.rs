@@ -2,19 +2,18 @@
 //!
 //! In reading order. Pure: what a recipe says ([`recipe`]), how long answers wait ([`delay`], drawn
 //! by [`draws`]), what holds when ([`timeline`]), what is served ([`payload`]), and all routes
-//! together, replaced as a whole ([`book`]). At work: payloads are made or fetched ([`fetch`], over TLS by [`trust`]), each
-//! worker ([`worker`]) has a room of its own ([`room`]) in which it answers as told ([`simulation`])
+//! together, replaced as a whole ([`routes`]). At work: payloads are made or fetched ([`fetch`], over TLS by [`trust`]), each
+//! worker ([`worker`]) has a state of its own ([`worker_state`]) in which it answers as told ([`simulation`])
 //! and counts ([`tally`]); answers may be held back or cut ([`served`]), and connections end as they
 //! were told to ([`wire`]). The administration ([`admin`]) adds recipes and tells what is in force.
 
 pub mod admin;
-pub mod book;
 pub mod delay;
 pub mod draws;
 pub mod fetch;
 pub mod payload;
 pub mod recipe;
-pub mod room;
+pub mod routes;
 pub mod served;
 pub mod settings;
 pub mod simulation;
@@ -24,6 +23,7 @@ pub mod trust;
 pub mod welcome;
 pub mod wire;
 pub mod worker;
+pub mod worker_state;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -35,18 +35,24 @@ use serving::metrics::Registry;
 use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
-use self::book::Book;
-use self::room::Shared;
+use self::routes::SharedRoutes;
 use self::settings::Configuration;
 use self::tally::Tally;
+use self::worker_state::Shared;
 
 /// An origin; `listening` has `http`.
-pub const SYSTEM: System =
-    System { name: "origin", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "origin",
+    about: "an origin that answers, waits and fails as recipes say",
+    page: "systems/edge/origin.md",
+    surface: |_| Surface { counts: tally::COUNTS.into(), ..Surface::default() },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
@@ -101,10 +107,10 @@ async fn share(configuration: Configuration) -> Result<Shared, ServeError> {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         stopped(told.join("; "))
     })?;
-    let book = Book::default();
-    book.add(loaded.clone(), now_ns(), bounds).map_err(stopped)?;
+    let routes = SharedRoutes::default();
+    routes.add(loaded.clone(), now_ns(), bounds).map_err(stopped)?;
     let registry = Registry::default();
     let open = registry.gauge("http_connections", "Open connections.");
     let tallies = (0..threads).map(|_| Tally::default()).collect();
-    Ok(Shared { book, tallies, beginning: loaded, bounds, loader, limits, tls, registry, open })
+    Ok(Shared { routes, tallies, beginning: loaded, bounds, loader, limits, tls, registry, open })
 }

@@ -8,9 +8,9 @@ use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
 
-use super::book::Bounds;
 use super::fetch::Loader;
 use super::recipe::{self, Recipe};
+use super::routes::Bounds;
 use super::trust::Trust;
 use super::welcome;
 use crate::tls::Tls;
@@ -24,7 +24,7 @@ pub struct Configuration {
     pub named: String,
     /// What payloads are made with.
     pub loader: Loader,
-    /// What the book may hold.
+    /// How much the route table may hold.
     pub bounds: Bounds,
     /// Of connections and times.
     pub limits: Limits,

@@ -7,10 +7,10 @@ use hyper::{HeaderMap, Response, StatusCode};
 use serving::nonce::now_ns;
 
 use super::recipe::EVERYWHERE;
-use super::room::{HTML, JSON, Outlet, Room, ordinary};
 use super::served::{Fate, Served};
 use super::tally::Came;
 use super::timeline::{Fault, Outcome};
+use super::worker_state::{HTML, JSON, Outlet, WorkerState, ordinary};
 
 /// An answer of an origin.
 pub type Answer = Response<Served>;
@@ -19,15 +19,15 @@ pub type Answer = Response<Served>;
 ///
 /// Errors: the timer failed, or a stream ends in the place of an answer
 pub async fn simulate(
-    room: &Room,
+    state: &WorkerState,
     path: &str,
     arrived_ns: u64,
     fate: &Fate,
 ) -> std::io::Result<Answer> {
-    let view = room.view();
-    let Some(outlet) = view.world.find(path).map(|place| &view.outlets[place]) else {
-        room.tally().count(&room.nowhere, Came::Status(406), now_ns() - arrived_ns, 0);
-        return Ok(answer(406, not_set(path), ordinary(view.world.generation, HTML)));
+    let view = state.view();
+    let Some(outlet) = view.table.find(path).map(|place| &view.outlets[place]) else {
+        state.tally().count(&state.nowhere, Came::Status(406), now_ns() - arrived_ns, 0);
+        return Ok(answer(406, not_set(path), ordinary(view.table.generation, HTML)));
     };
     let (outcome, due_ns) = match outlet.route.at(arrived_ns) {
         None => (None, arrived_ns),
@@ -38,15 +38,15 @@ pub async fn simulate(
         }
     };
     if due_ns > arrived_ns {
-        room.timer.sleep_until(due_ns).await?;
+        state.timer.sleep_until(due_ns).await?;
     }
-    let given = given(room, outlet, path, outcome.as_ref(), fate);
+    let given = given(state, outlet, path, outcome.as_ref(), fate);
     let came = match &given {
         Ok(answer) => Came::Status(answer.status().as_u16()),
         Err(fault) => Came::To(fault.end),
     };
     let now_ns = now_ns();
-    room.tally().count(
+    state.tally().count(
         &outlet.route.name,
         came,
         now_ns - arrived_ns,
@@ -65,7 +65,7 @@ pub async fn simulate(
 ///
 /// Errors: what comes in its place
 fn given(
-    room: &Room,
+    state: &WorkerState,
     outlet: &Outlet,
     path: &str,
     outcome: Option<&Outcome>,
@@ -78,7 +78,7 @@ fn given(
     };
     let Some(outcome) = outcome else { return Ok(answer) };
     if let Some(bytes_per_second) = outcome.bytes_per_second {
-        answer = answer.map(|body| body.held_back(bytes_per_second, &room.timer));
+        answer = answer.map(|body| body.held_back(bytes_per_second, &state.timer));
     }
     match outcome.fault {
         None => Ok(answer),
@@ -128,7 +128,7 @@ fn whole(status: u16, body: Served, headers: HeaderMap) -> Answer {
 }
 
 /// An answer of the administration: its text, and the type of that.
-pub fn told(
+pub fn text_answer(
     status: StatusCode,
     text: String,
     content_type: HeaderValue,
@@ -138,6 +138,6 @@ pub fn told(
 }
 
 /// The same in JSON.
-pub fn told_json(status: StatusCode, value: &serde_json::Value, generation: u64) -> Answer {
-    told(status, value.to_string(), JSON, generation)
+pub fn json_answer(status: StatusCode, value: &serde_json::Value, generation: u64) -> Answer {
+    text_answer(status, value.to_string(), JSON, generation)
 }

@@ -115,7 +115,7 @@ pub fn together(rows: &BTreeMap<Arc<str>, Counts>) -> Counts {
 }
 
 /// Counts as they are told: `{"200":2,"404":1,"total_requests":3}`.
-pub fn told(counts: &Counts) -> Value {
+pub fn to_json(counts: &Counts) -> Value {
     let total: u64 = counts.values().sum();
     let mut told: Map<String, Value> =
         counts.iter().map(|(came, count)| (came.to_string(), (*count).into())).collect();
@@ -188,16 +188,16 @@ mod tests {
         tallies[1].count(&news, Came::To(End::Reset), 1_000, 0);
         tallies[1].count(&none, Came::Status(406), 1_000, 0);
         let rows = by_route(&tallies);
-        assert_eq!(told(&rows["/news"]), json!({"total_requests": 3, "200": 2, "reset": 1}));
+        assert_eq!(to_json(&rows["/news"]), json!({"total_requests": 3, "200": 2, "reset": 1}));
         assert_eq!(
-            told(&together(&rows)),
+            to_json(&together(&rows)),
             json!({"total_requests": 4, "200": 2, "406": 1, "reset": 1})
         );
         let observed = observed(&together(&rows));
         assert_eq!((observed.received, observed.detail["unanswered"].as_u64()), (4, Some(1)));
         assert_eq!(observed.detail["errors"], 0);
         tallies.iter().for_each(Tally::clear);
-        assert_eq!(told(&together(&by_route(&tallies))), json!({"total_requests": 0}));
+        assert_eq!(to_json(&together(&by_route(&tallies))), json!({"total_requests": 0}));
         assert_eq!(times(&tallies).service.len(), 4);
     }
 

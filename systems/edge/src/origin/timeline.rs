@@ -147,7 +147,7 @@ impl Moment<'_> {
     }
 
     /// As a list of routes tells it: `200 100`, and outcomes by their weights, `200:9|503:1 100`.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let status = match &self.outcomes[..] {
             [one] => one.status.to_string(),
             several => {

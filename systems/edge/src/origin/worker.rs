@@ -26,11 +26,11 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::JoinSet;
 
 use super::admin;
-use super::room::{HTML, JSON, Room, Shared};
 use super::served::{Fate, Served};
-use super::simulation::{Answer, simulate, told};
+use super::simulation::{Answer, simulate, text_answer};
 use super::tally::{self, Came};
 use super::wire::Wire;
+use super::worker_state::{HTML, JSON, Shared, WorkerState};
 use crate::tls::Stream;
 
 /// hyper refuses smaller read buffers.
@@ -54,13 +54,13 @@ pub fn run(
         .map_err(ServeError::while_doing("make a runtime"))?;
     let served = runtime.block_on(async {
         let listener = TcpListener::from_std(listener)?;
-        serve(listener, Rc::new(Room::new(shared, worker)?), stop).await
+        serve(listener, Rc::new(WorkerState::new(shared, worker)?), stop).await
     });
     served.map_err(ServeError::while_doing("serve"))
 }
 
-async fn serve(listener: TcpListener, room: Rc<Room>, mut stop: Stop) -> io::Result<()> {
-    let mut driver = tokio::task::spawn_local(room.timer.clone().drive());
+async fn serve(listener: TcpListener, state: Rc<WorkerState>, mut stop: Stop) -> io::Result<()> {
+    let mut driver = tokio::task::spawn_local(state.timer.clone().drive());
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -69,8 +69,8 @@ async fn serve(listener: TcpListener, room: Rc<Room>, mut stop: Stop) -> io::Res
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    if let Some(seat) = Seat::take(&room) {
-                        connections.spawn_local(converse(stream, seat, stop.clone()));
+                    if let Some(permit) = ConnectionPermit::take(&state) {
+                        connections.spawn_local(converse(stream, permit, stop.clone()));
                     }
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -80,42 +80,42 @@ async fn serve(listener: TcpListener, room: Rc<Room>, mut stop: Stop) -> io::Res
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
-    let _ = tokio::time::timeout(room.shared.limits.drain(), drained).await;
+    let _ = tokio::time::timeout(state.shared.limits.drain(), drained).await;
     driver.abort();
     Ok(())
 }
 
 /// One of the connections that may be open at a time.
-struct Seat(Rc<Room>);
+struct ConnectionPermit(Rc<WorkerState>);
 
-impl Seat {
-    fn take(room: &Rc<Room>) -> Option<Self> {
-        let open = &room.shared.open;
+impl ConnectionPermit {
+    fn take(state: &Rc<WorkerState>) -> Option<Self> {
+        let open = &state.shared.open;
         let is_full =
-            u64::try_from(open.get()).is_ok_and(|open| open >= room.shared.limits.max_connections);
+            u64::try_from(open.get()).is_ok_and(|open| open >= state.shared.limits.max_connections);
         if is_full {
             return None;
         }
         open.add(1);
-        Some(Self(Rc::clone(room)))
+        Some(Self(Rc::clone(state)))
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.0.shared.open.add(-1);
     }
 }
 
-async fn converse(stream: TcpStream, seat: Seat, mut stop: Stop) {
-    let room = Rc::clone(&seat.0);
-    let limits = room.shared.limits;
+async fn converse(stream: TcpStream, permit: ConnectionPermit, mut stop: Stop) {
+    let state = Rc::clone(&permit.0);
+    let limits = state.shared.limits;
     // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
     let _ = stream.set_nodelay(true);
     // An answer that nobody reads would keep its connection and its bytes for ever.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
     let opened = tokio::select! {
-        opened = Stream::open(stream, room.shared.tls.as_ref(), limits.read_time()) => opened,
+        opened = Stream::open(stream, state.shared.tls.as_ref(), limits.read_time()) => opened,
         () = stop.pulled() => return,
     };
     let Ok(stream) = opened else { return };
@@ -125,8 +125,8 @@ async fn converse(stream: TcpStream, seat: Seat, mut stop: Stop) {
     let has_asked = Rc::clone(&asked);
     let service = service_fn(move |request| {
         has_asked.set(true);
-        let (room, fate) = (Rc::clone(&room), fate.clone());
-        async move { answer(&room, request, &fate).await }
+        let (state, fate) = (Rc::clone(&state), fate.clone());
+        async move { answer(&state, request, &fate).await }
     });
     let builder = builder(&limits);
     let mut connection = std::pin::pin!(builder.serve_connection(wire, service));
@@ -178,59 +178,66 @@ impl<F: Future<Output = ()> + 'static> Executor<F> for OnThisThread {
     }
 }
 
-async fn answer(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
+async fn answer(
+    state: &WorkerState,
+    request: Request<Incoming>,
+    fate: &Fate,
+) -> io::Result<Answer> {
     // Over HTTP/1.1 hyper sees to it.
     let is_silent = request.version() == Version::HTTP_2 && request.method() == Method::HEAD;
-    let answer = reply(room, request, fate).await?;
+    let answer = reply(state, request, fate).await?;
     Ok(if is_silent { answer.map(Served::silent) } else { answer })
 }
 
-async fn reply(room: &Room, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
+async fn reply(state: &WorkerState, request: Request<Incoming>, fate: &Fate) -> io::Result<Answer> {
     let fate = if request.version() == Version::HTTP_2 { &Fate::Stream } else { fate };
     let path = request.uri().path();
     if admin::below(path).is_some() {
-        return Ok(admin::administer(room, request).await);
+        return Ok(admin::administer(state, request).await);
     }
     let is_get = request.method() == Method::GET;
     // These are of ours, and leave the path to a recipe that names it.
     if is_get
-        && let Some(own) = own(room, path)
-        && !room.view().world.has(path)
+        && let Some(own) = own(state, path)
+        && !state.view().table.has(path)
     {
         return Ok(own);
     }
     if !is_get && request.method() != Method::POST {
-        room.tally().count(&room.nowhere, Came::Status(404), 0, 0);
-        return Ok(admin::not_found(room));
+        state.tally().count(&state.nowhere, Came::Status(404), 0, 0);
+        return Ok(admin::not_found(state));
     }
     let (head, body) = request.into_parts();
     if !body.is_end_stream()
-        && let Err((status, reason)) = discard(body, room).await
+        && let Err((status, reason)) = discard(body, state).await
     {
-        room.tally().count(&room.nowhere, Came::Status(status.as_u16()), 0, 0);
-        let generation = room.shared.book.generation();
-        return Ok(told(status, reason.to_owned(), HTML, generation));
+        state.tally().count(&state.nowhere, Came::Status(status.as_u16()), 0, 0);
+        let generation = state.shared.routes.generation();
+        return Ok(text_answer(status, reason.to_owned(), HTML, generation));
     }
-    simulate(room, head.uri.path(), now_ns(), fate).await
+    simulate(state, head.uri.path(), now_ns(), fate).await
 }
 
 /// What the origin says of itself at this path, if anything.
-fn own(room: &Room, path: &str) -> Option<Answer> {
-    let tallies = &room.shared.tallies;
+fn own(state: &WorkerState, path: &str) -> Option<Answer> {
+    let tallies = &state.shared.tallies;
     let (text, content_type) = match path {
         "/healthz" => ("ok\n".to_owned(), HTML),
         "/metrics" => {
-            (room.shared.registry.render() + &tally::render(&tally::times(tallies)), PROMETHEUS)
+            (state.shared.registry.render() + &tally::render(&tally::times(tallies)), PROMETHEUS)
         }
         "/observed" => (tally::observed(&tally::together(&tally::by_route(tallies))).body(), JSON),
         _ => return None,
     };
-    Some(told(StatusCode::OK, text, content_type, room.shared.book.generation()))
+    Some(text_answer(StatusCode::OK, text, content_type, state.shared.routes.generation()))
 }
 
 /// Reads a body to its end, for nothing but that the next request follows it.
-async fn discard(mut body: Incoming, room: &Room) -> Result<(), (StatusCode, &'static str)> {
-    let limits = &room.shared.limits;
+async fn discard(
+    mut body: Incoming,
+    state: &WorkerState,
+) -> Result<(), (StatusCode, &'static str)> {
+    let limits = &state.shared.limits;
     let reading = async {
         let mut read = 0;
         while let Some(frame) = body.frame().await {

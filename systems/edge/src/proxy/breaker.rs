@@ -82,7 +82,7 @@ impl Breaker {
     }
 
     /// What came of a request, and whether it was the one that tried. Answers from before it opened change nothing.
-    pub fn tell(&mut self, rules: &Rules, now: Instant, is_probe: bool, outcome: Outcome) {
+    pub fn record(&mut self, rules: &Rules, now: Instant, is_probe: bool, outcome: Outcome) {
         match (&mut self.state, is_probe, outcome) {
             (State::Closed, false, Outcome::Failed) => {
                 let errors = self.errors.add(rules.window, now);

@@ -12,7 +12,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::CONTENT_LENGTH;
 
 use super::outgoing::Outgoing;
-use super::streams::Pulse;
+use super::streams::Progress;
 
 /// Bytes of a piece: those of a frame.
 const PIECE: usize = 16 << 10;
@@ -24,7 +24,7 @@ pub(super) struct Delivery<C> {
     /// Of what the body gave last.
     left: Bytes,
     /// That of its stream, if it has one.
-    pulse: Option<Arc<Pulse>>,
+    progress: Option<Arc<Progress>>,
     /// Whether nothing of it is sent.
     is_silent: bool,
     _call: C,
@@ -33,8 +33,8 @@ pub(super) struct Delivery<C> {
 impl<C> Delivery<C> {
     /// The answer with its body as it is given, and what lasts as long; to be called where the request is answered.
     pub fn of(answer: Response<Outgoing>, is_head: bool, call: C) -> Response<Self> {
-        let pulse = Pulse::here();
-        let is_silent = is_head && pulse.is_some();
+        let progress = Progress::here();
+        let is_silent = is_head && progress.is_some();
         let (mut head, body) = answer.into_parts();
         if is_silent
             && !body.is_end_stream()
@@ -42,7 +42,7 @@ impl<C> Delivery<C> {
         {
             head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
         }
-        let given = Self { body, left: Bytes::new(), pulse, is_silent, _call: call };
+        let given = Self { body, left: Bytes::new(), progress, is_silent, _call: call };
         Response::from_parts(head, given)
     }
 }
@@ -56,10 +56,10 @@ impl<C: Unpin> Body for Delivery<C> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let it = self.get_mut();
-        let Some(pulse) = &it.pulse else {
+        let Some(progress) = &it.progress else {
             return Pin::new(&mut it.body).poll_frame(context);
         };
-        pulse.is_asked();
+        progress.is_asked();
         if it.left.is_empty() {
             let frame = ready!(Pin::new(&mut it.body).poll_frame(context));
             match frame.map(|frame| frame.map(Frame::into_data)) {
@@ -69,7 +69,7 @@ impl<C: Unpin> Body for Delivery<C> {
                 None => return Poll::Ready(None),
             }
         }
-        pulse.hand_out();
+        progress.hand_out();
         let piece = it.left.split_to(it.left.len().min(PIECE));
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

@@ -13,7 +13,7 @@ use hyper::{Method, StatusCode, Uri};
 use serde_json::json;
 use serving::metrics::Counter;
 
-use super::tally::How;
+use super::tally::CacheStatus;
 
 /// Lines that wait to be written at most.
 const WAITING: usize = 8192;
@@ -84,7 +84,7 @@ pub(super) struct Entry {
     method: Method,
     target: String,
     /// What was answered, and where it came from.
-    pub answer: Option<(StatusCode, How)>,
+    pub answer: Option<(StatusCode, CacheStatus)>,
     /// Bytes of the body that were passed on.
     pub bytes: u64,
     /// Whether all of it was.
@@ -149,7 +149,7 @@ mod tests {
         let (log, writer) = open(&target, lost.clone()).unwrap().unwrap();
         let client = "::ffff:192.0.2.1".parse().unwrap();
         let mut entry = log.entry(client, &Method::GET, &"/a/%22?b=c&d".parse().unwrap());
-        entry.answer = Some((StatusCode::OK, How::Hit));
+        entry.answer = Some((StatusCode::OK, CacheStatus::Hit));
         entry.bytes = 7;
         entry.is_whole = true;
         drop(entry);

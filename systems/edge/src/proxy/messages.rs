@@ -1,4 +1,4 @@
-//! What a proxy casts about each of its answers.
+//! The messages that a proxy casts about each answer.
 //!
 //! A message is a line of JSON, filled up with spaces to its length: what is asked is what messages cost, and a
 //! message of two thousand bytes costs what it does whatever it says. One that is longer by itself is cut.
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hyper::{Method, StatusCode, Uri};
 
-use super::tally::{How, escaped, family};
+use super::tally::{CacheStatus, escaped, family};
 use crate::cast::{Caster, Settings};
 
 /// How many messages, and of which length.
@@ -23,7 +23,7 @@ pub(super) struct Plan {
     pub casts: Settings,
 }
 
-/// Who casts them.
+/// Casts them.
 #[derive(Debug)]
 pub(super) struct Messages {
     caster: Caster,
@@ -46,7 +46,7 @@ impl Messages {
     }
 
     /// Casts what was answered; waits for the monitor only where casts are told to block, and says how long.
-    pub async fn tell(&self, about: &About, status: StatusCode, how: How) -> Duration {
+    pub async fn cast(&self, about: &About, status: StatusCode, how: CacheStatus) -> Duration {
         let mut waited = Duration::ZERO;
         let mut message = Vec::with_capacity(self.bytes.max(256));
         for number in 0..self.each {

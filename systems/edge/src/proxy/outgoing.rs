@@ -10,12 +10,12 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use proxying::Answer;
 
-use super::flights::Flight;
+use super::collapsing::Leader;
 use super::key::{Key, Selection};
 use super::log::Entry;
-use super::policy::Life;
-use super::store::{Room, Store, Stored};
-use super::tally::{Place, Tally};
+use super::policy::Freshness;
+use super::store::{Reservation, Store, Stored};
+use super::tally::{Permit, Tally};
 
 /// A request's body: the client's, or none where the proxy asks for itself.
 pub(super) type Sent = Either<Incoming, Empty<Bytes>>;
@@ -26,7 +26,7 @@ pub(super) struct Outgoing {
     body: Answer<Sent>,
     fill: Option<Box<Fill>>,
     entry: Option<Box<Entry>>,
-    _place: Option<Place>,
+    _permit: Option<Permit>,
 }
 
 /// An answer that is stored once all of it has gone by.
@@ -38,9 +38,9 @@ pub(super) struct Fill {
     body: Vec<u8>,
     /// Bytes that are stored of one answer at most.
     most: usize,
-    room: Room,
-    /// Whoever waits for it.
-    flight: Option<Flight>,
+    reservation: Reservation,
+    /// Those that wait for it.
+    leader: Option<Leader>,
 }
 
 /// What is known before the body.
@@ -49,20 +49,20 @@ pub(super) struct Head {
     pub key: Key,
     pub status: StatusCode,
     pub headers: HeaderMap,
-    pub life: Life,
+    pub freshness: Freshness,
     pub selection: Selection,
 }
 
 impl Outgoing {
     pub fn new(body: Answer<Sent>, fill: Option<Box<Fill>>) -> Self {
-        let mut outgoing = Self { body, fill, entry: None, _place: None };
+        let mut outgoing = Self { body, fill, entry: None, _permit: None };
         outgoing.look_for_end();
         outgoing
     }
 
-    /// The same, with a place among the requests under way and a line in the log, which last as long as it.
-    pub fn with(self, place: Option<Place>, entry: Option<Box<Entry>>) -> Self {
-        let mut outgoing = Self { _place: place, entry, ..self };
+    /// The same, with a permit among the requests under way and a line in the log, which last as long as it.
+    pub fn with(self, permit: Option<Permit>, entry: Option<Box<Entry>>) -> Self {
+        let mut outgoing = Self { _permit: permit, entry, ..self };
         outgoing.look_for_end();
         outgoing
     }
@@ -76,7 +76,7 @@ impl Outgoing {
 
     fn end(&mut self) {
         if let Some(fill) = self.fill.take() {
-            fill.land();
+            fill.store();
         }
         if let Some(entry) = &mut self.entry {
             entry.is_whole = true;
@@ -105,9 +105,9 @@ impl Fill {
         most: usize,
         (store, tally): (&Arc<Store>, &Arc<Tally>),
     ) -> Option<Box<Self>> {
-        let mut room = store.room();
+        let mut reservation = store.reserve();
         let length = usize::try_from(length.unwrap_or(0)).ok().filter(|length| *length <= most)?;
-        if !room.hold(length) {
+        if !reservation.hold(length) {
             return None;
         }
         Some(Box::new(Self {
@@ -116,21 +116,21 @@ impl Fill {
             tally: Arc::clone(tally),
             body: Vec::with_capacity(length),
             most,
-            room,
-            flight: None,
+            reservation,
+            leader: None,
         }))
     }
 
     /// The same, with others waiting for it.
-    pub fn for_others(mut self: Box<Self>, flight: Option<Flight>) -> Box<Self> {
-        self.flight = flight;
+    pub fn for_others(mut self: Box<Self>, leader: Option<Leader>) -> Box<Self> {
+        self.leader = leader;
         self
     }
 
-    /// Whether there was room.
+    /// Whether there was room for the piece.
     fn take(&mut self, piece: &[u8]) -> bool {
         let length = self.body.len() + piece.len();
-        if length > self.most || !self.room.hold(length) {
+        if length > self.most || !self.reservation.hold(length) {
             return false;
         }
         // Copied, as a piece may hold on to all that was received with it.
@@ -140,25 +140,25 @@ impl Fill {
 
     fn give_up(self: Box<Self>) {
         self.tally.given_up.one();
-        if let Some(flight) = self.flight {
-            flight.land_empty();
+        if let Some(leader) = self.leader {
+            leader.release_empty();
         }
     }
 
-    fn land(self: Box<Self>) {
-        let Self { head, store, tally, body, room, flight, .. } = *self;
-        let Head { key, status, mut headers, life, selection } = head;
+    fn store(self: Box<Self>) {
+        let Self { head, store, tally, body, reservation, leader, .. } = *self;
+        let Head { key, status, mut headers, freshness, selection } = head;
         // Without room to spare.
         let body = Bytes::from(body.into_boxed_slice());
         if status != StatusCode::NO_CONTENT {
             headers.insert(CONTENT_LENGTH, body.len().into());
         }
-        let stored = Stored { status, headers, body, life, selection };
+        let stored = Stored { status, headers, body, freshness, selection };
         store.put(&key, Arc::new(stored));
         tally.stored.one();
         // In this order: who waited finds it, and what it took on the way is free.
-        drop(flight);
-        drop(room);
+        drop(leader);
+        drop(reservation);
     }
 }
 

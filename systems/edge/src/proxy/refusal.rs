@@ -50,7 +50,7 @@ impl Refusal {
             Self::Failure(failure) => failure.answer(),
             Self::Breaker(wait) => {
                 let text = "the upstream failed too often, and is left alone for a while\n";
-                let mut answer = words(StatusCode::SERVICE_UNAVAILABLE, text);
+                let mut answer = text_answer(StatusCode::SERVICE_UNAVAILABLE, text);
                 // Whole seconds, and none of them too early.
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
                 answer.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
@@ -61,7 +61,7 @@ impl Refusal {
 }
 
 /// An answer of the proxy's own, as text.
-pub(super) fn words(
+pub(super) fn text_answer(
     status: StatusCode,
     text: impl Into<hyper::body::Bytes>,
 ) -> Response<Answer<Sent>> {

@@ -21,9 +21,9 @@ pub(super) struct Routes {
     breakers: Mutex<BTreeMap<String, Breaker>>,
 }
 
-/// The right to ask the upstream once. What came of it is told; if it is dropped before, nothing is known of it.
+/// The right to ask the upstream once. Dropped without [`Attempt::record`], it counts as unknown.
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(super) struct Attempt {
     routes: Arc<Routes>,
     route: String,
     is_probe: bool,
@@ -39,7 +39,7 @@ impl Routes {
     /// Whether a request for this path may go to the upstream.
     ///
     /// Errors: not before so long from now
-    pub fn ask(self: &Arc<Self>, path: &str, now: Instant) -> Result<Option<Ticket>, Duration> {
+    pub fn ask(self: &Arc<Self>, path: &str, now: Instant) -> Result<Option<Attempt>, Duration> {
         let Some(rules) = &self.rules else { return Ok(None) };
         let route = self.of(path);
         let mut breakers = self.breakers();
@@ -51,7 +51,7 @@ impl Routes {
             verdict => verdict == Verdict::Probe,
         };
         let (routes, route) = (Arc::clone(self), route.to_owned());
-        Ok(Some(Ticket { routes, route, is_probe, outcome: Outcome::Unknown }))
+        Ok(Some(Attempt { routes, route, is_probe, outcome: Outcome::Unknown }))
     }
 
     /// Each route with how it stands and the errors that it counts.
@@ -84,18 +84,18 @@ impl Routes {
     }
 }
 
-impl Ticket {
-    /// What came of it.
-    pub fn tell(mut self, outcome: Outcome) {
+impl Attempt {
+    /// Records how it ended.
+    pub fn record(mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
 }
 
-impl Drop for Ticket {
+impl Drop for Attempt {
     fn drop(&mut self) {
         let Some(rules) = &self.routes.rules else { return };
         if let Some(breaker) = self.routes.breakers().get_mut(&self.route) {
-            breaker.tell(rules, Instant::now(), self.is_probe, self.outcome);
+            breaker.record(rules, Instant::now(), self.is_probe, self.outcome);
         }
     }
 }
@@ -143,7 +143,7 @@ mod tests {
     fn what_fails_on_one_route_leaves_the_others_alone() {
         let routes = routes(&[]);
         let now = Instant::now();
-        routes.ask("/a/1", now).unwrap().unwrap().tell(Outcome::Failed);
+        routes.ask("/a/1", now).unwrap().unwrap().record(Outcome::Failed);
         assert!(routes.ask("/a/2", now).is_err());
         // Dropped without a word, it is no error.
         drop(routes.ask("/b", now).unwrap());
@@ -163,7 +163,7 @@ mod tests {
             routes.ask(&format!("/{number}"), now).unwrap();
         }
         assert_eq!(routes.look(now).len(), MOST + 1);
-        routes.ask("/new", now).unwrap().unwrap().tell(Outcome::Failed);
+        routes.ask("/new", now).unwrap().unwrap().record(Outcome::Failed);
         assert!(routes.ask("/newer", now).is_err());
         assert!(routes.ask("/0", now).is_ok());
     }

@@ -10,47 +10,59 @@ use serving::listener;
 use serving::metrics::Counter;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::conversation::{Door, Guest, converse};
-use super::desk::Desk;
+use super::connection::{Accepted, Shared, serve_client};
+use super::handler::Handler;
 use super::log::{self, Log, Writer};
 use super::settings::{self, Configuration};
-use super::tally::{Place, Tally};
+use super::tally::{Permit, Tally};
+use super::times::PARTS;
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A proxy.
-pub const SYSTEM: System =
-    System { name: "proxy", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "proxy",
+    about: "a caching reverse proxy",
+    page: "systems/edge/proxy.md",
+    surface: |_| Surface {
+        parts: PARTS.into(),
+        // What is behind it may report its own.
+        other_parts: true,
+        ..Surface::default()
+    },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
         let configuration = settings::read(options)?;
-        let premises = Premises::take(options.listen, &configuration)?;
-        Ok((configuration.threads, (configuration, premises)))
+        let bound = Bound::take(options.listen, &configuration)?;
+        Ok((configuration.threads, (configuration, bound)))
     };
-    start::run(stop, prepare, async |(configuration, premises), stop| {
-        let address = premises.address()?;
+    start::run(stop, prepare, async |(configuration, bound), stop| {
+        let address = bound.address()?;
         let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
-        serve(&configuration, premises, stop, || announce(&ready)).await
+        serve(&configuration, bound, stop, || announce(&ready)).await
     })
 }
 
 /// What a proxy has before it serves.
 #[derive(Debug)]
-pub(crate) struct Premises {
+pub(crate) struct Bound {
     listener: StdListener,
     tally: Tally,
     log: Option<(Log, Writer)>,
 }
 
-impl Premises {
+impl Bound {
     /// Listens here, and opens the access log; where requests go plays no part yet.
     pub fn take(listen: SocketAddr, configuration: &Configuration) -> Result<Self, ServeError> {
         let listener = listener::bind(listen)?;
@@ -74,31 +86,31 @@ impl Premises {
 /// Serves until stopped; what is cast about the last answers has gone out or is counted as dropped when this returns.
 pub(crate) async fn serve(
     configuration: &Configuration,
-    premises: Premises,
+    bound: Bound,
     stop: Stop,
     announce: impl FnOnce(),
 ) -> Result<(), ServeError> {
-    let Premises { listener, tally, log } = premises;
+    let Bound { listener, tally, log } = bound;
     let (log, writer) = log.unzip();
     let tally = Arc::new(tally);
-    let desk = Arc::new(Desk::new(configuration, Arc::clone(&tally), log));
+    let handler = Arc::new(Handler::new(configuration, Arc::clone(&tally), log));
     announce();
     let limits = configuration.limits;
     let (held, mut all_gone) = mpsc::channel(1);
-    let door = Door {
-        desk: Arc::clone(&desk),
+    let shared = Shared {
+        handler: Arc::clone(&handler),
         tls: configuration.tls.clone(),
         limits,
         streams: configuration.streams,
         tally,
         held,
     };
-    let served = accept(listener, Arc::new(door), stop).await;
+    let served = accept(listener, Arc::new(shared), stop).await;
     // Streams are tasks of their own, which end with their connections.
     all_gone.recv().await;
-    desk.finish(limits.drain()).await;
+    handler.finish(limits.drain()).await;
     // The log is at its end once nobody can write to it.
-    drop(desk);
+    drop(handler);
     if let Some(writer) = writer {
         writer.finish();
     }
@@ -107,19 +119,19 @@ pub(crate) async fn serve(
 
 /// Accepts until stopped, then finishes what is under way within the time for it. Beyond the most clients, one more is
 /// closed at once.
-async fn accept(listener: StdListener, door: Arc<Door>, mut stop: Stop) -> io::Result<()> {
+async fn accept(listener: StdListener, shared: Arc<Shared>, mut stop: Stop) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let (limits, tally) = (door.limits, &door.tally);
+    let (limits, tally) = (shared.limits, &shared.tally);
     let mut talks = JoinSet::new();
     loop {
         tokio::select! {
             () = stop.pulled() => break,
             Some(_) = talks.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => match Place::take(&tally.clients, limits.max_connections) {
-                    Some(place) => {
-                        let guest = Guest { stream, address, place };
-                        talks.spawn(converse(guest, Arc::clone(&door), stop.clone()));
+                Ok((stream, address)) => match Permit::take(&tally.clients, limits.max_connections) {
+                    Some(permit) => {
+                        let accepted = Accepted { stream, address, permit };
+                        talks.spawn(serve_client(accepted, Arc::clone(&shared), stop.clone()));
                     }
                     None => tally.turned_away.one(),
                 },

@@ -11,9 +11,9 @@ use moka::sync::Cache;
 use serving::metrics::Counter;
 
 use super::key::{Key, Selection};
-use super::policy::Life;
+use super::policy::Freshness;
 
-/// Answers under one key; the oldest makes room.
+/// Answers under one key; the oldest is dropped first.
 const MOST_VARIANTS: usize = 16;
 /// What an answer takes beside its text, roughly.
 const OVERHEAD: usize = 512;
@@ -25,7 +25,7 @@ pub(super) struct Stored {
     /// As they came, without those of one connection alone.
     pub headers: HeaderMap,
     pub body: Bytes,
-    pub life: Life,
+    pub freshness: Freshness,
     pub selection: Selection,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// One that keeps so many bytes, and counts what it drops for want of room.
+    /// One that keeps so many bytes, and counts what it drops because it is full.
     pub fn new(most: u64, dropped: Counter) -> Self {
         let weigh = |key: &Key, variants: &Variants| {
             let sizes: usize = variants.iter().map(|stored| stored.size()).sum();
@@ -96,22 +96,22 @@ impl Store {
         (self.cache.weighted_size(), self.cache.entry_count(), filling)
     }
 
-    /// Room for an answer that comes, nothing taken yet.
-    pub fn room(&self) -> Room {
-        Room { filling: Arc::clone(&self.filling), most: self.most, held: 0 }
+    /// A reservation for an answer that is being received; it holds nothing yet.
+    pub fn reserve(&self) -> Reservation {
+        Reservation { filling: Arc::clone(&self.filling), most: self.most, held: 0 }
     }
 }
 
-/// Bytes held by an answer on its way; given back when dropped.
+/// Bytes held by an answer that is being received; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Reservation {
     filling: Arc<AtomicU64>,
     most: u64,
     held: u64,
 }
 
-impl Room {
-    /// Holds so many in all, or what it held before if there are not as many.
+impl Reservation {
+    /// Raises what it holds to so many bytes; if there are not as many, it holds what it held before.
     pub fn hold(&mut self, bytes: usize) -> bool {
         let more = (bytes as u64).saturating_sub(self.held);
         if self.filling.fetch_add(more, Ordering::Relaxed) + more > self.most {
@@ -123,7 +123,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.filling.fetch_sub(self.held, Ordering::Relaxed);
     }
@@ -155,10 +155,10 @@ mod tests {
         let rules = Rules { heuristic: 0.0, stale_if_error: Duration::ZERO };
         let request = Request::new(()).into_parts().0;
         let now = SystemTime::now();
-        let life = Life::of(&request, StatusCode::OK, &headers, &rules, now).unwrap();
+        let freshness = Freshness::of(&request, StatusCode::OK, &headers, &rules, now).unwrap();
         let selection = Selection::of(&asked(language), &headers).unwrap();
         let body = vec![b'x'; length].into();
-        Arc::new(Stored { status: StatusCode::OK, headers, body, life, selection })
+        Arc::new(Stored { status: StatusCode::OK, headers, body, freshness, selection })
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn answers_on_their_way_have_a_bound_of_their_own() {
         let store = Store::new(100, Counter::default());
-        let (mut one, mut other) = (store.room(), store.room());
+        let (mut one, mut other) = (store.reserve(), store.reserve());
         assert!(one.hold(60) && !other.hold(41) && other.hold(40) && !one.hold(61));
         assert!(one.hold(60) && one.hold(10), "it holds more already");
         assert_eq!(store.look().2, 100);

@@ -18,31 +18,31 @@ use tokio::time::timeout;
 
 tokio::task_local! {
     /// Of the stream whose task it is; there is none over HTTP/1.1.
-    static PULSE: Arc<Pulse>;
+    static PROGRESS: Arc<Progress>;
 }
 
-/// What an answer's body tells of its progress to the task that it is in.
+/// How far the client has taken an answer's body, as the body reports it to the task of its stream.
 #[derive(Debug, Default)]
-pub(super) struct Pulse {
+pub(super) struct Progress {
     /// Odd while the client has a piece to take.
-    beats: AtomicU64,
+    steps: AtomicU64,
 }
 
-impl Pulse {
+impl Progress {
     /// That of the stream within whose task it is called.
     pub fn here() -> Option<Arc<Self>> {
-        PULSE.try_with(Arc::clone).ok()
+        PROGRESS.try_with(Arc::clone).ok()
     }
 
     /// A piece was handed out.
     pub fn hand_out(&self) {
-        self.beats.fetch_add(1, Ordering::Relaxed);
+        self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The next one is asked for, so that the one before was taken.
     pub fn is_asked(&self) {
-        if self.beats.load(Ordering::Relaxed) % 2 == 1 {
-            self.beats.fetch_add(1, Ordering::Relaxed);
+        if self.steps.load(Ordering::Relaxed) % 2 == 1 {
+            self.steps.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -101,14 +101,14 @@ where
 
 /// Runs a stream; whether it came to its end.
 async fn live(stream: impl Future<Output = ()>, patience: Duration) -> bool {
-    let pulse = Arc::<Pulse>::default();
-    let mut stream = pin!(PULSE.scope(Arc::clone(&pulse), stream));
+    let progress = Arc::<Progress>::default();
+    let mut stream = pin!(PROGRESS.scope(Arc::clone(&progress), stream));
     let mut before = 0;
     loop {
         if timeout(patience, stream.as_mut()).await.is_ok() {
             return true;
         }
-        let now = pulse.beats.load(Ordering::Relaxed);
+        let now = progress.steps.load(Ordering::Relaxed);
         if now == before && now % 2 == 1 {
             return false;
         }
@@ -132,7 +132,7 @@ mod tests {
         let begun = Instant::now();
         let stuck = async {
             sleep(PATIENCE / 2).await;
-            Pulse::here().unwrap().hand_out();
+            Progress::here().unwrap().hand_out();
             pending().await
         };
         assert!(!live(stuck, PATIENCE).await);
@@ -142,18 +142,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_or_takes_slowly_is_not() {
         let slow = async {
-            let pulse = Pulse::here().unwrap();
+            let progress = Progress::here().unwrap();
             // As long as the upstream needs.
             sleep(PATIENCE * 10).await;
             for _ in 0..5 {
-                pulse.is_asked();
+                progress.is_asked();
                 sleep(PATIENCE * 3).await;
-                pulse.hand_out();
+                progress.hand_out();
                 sleep(PATIENCE * 9 / 10).await;
             }
         };
         assert!(live(slow, PATIENCE).await);
-        assert!(Pulse::here().is_none());
+        assert!(Progress::here().is_none());
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What a proxy did so far, for whoever asks.
+//! The proxy's counts, as `/_proxy/metrics` exports them.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::store::Store;
 
 /// Where an answer came from, as `x-cache` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum CacheStatus {
     /// Stored, and fresh.
     Hit,
     /// From the upstream, and stored if it may be.
@@ -27,11 +27,11 @@ pub(super) enum How {
     Pass,
     /// From the upstream, as the cache is told to stand aside.
     Bust,
-    /// The proxy's own words, for want of an answer.
+    /// The proxy's own answer.
     Nothing,
 }
 
-impl How {
+impl CacheStatus {
     const ALL: [Self; 8] = [
         Self::Hit,
         Self::Miss,
@@ -43,7 +43,7 @@ impl How {
         Self::Nothing,
     ];
 
-    /// The word for it.
+    /// Its name in `x-cache`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hit => "hit",
@@ -64,7 +64,7 @@ pub(super) struct Tally {
     registry: Registry,
     /// What became of requests to the upstream.
     pub upstream: Arc<Counts>,
-    answers: [Counter; How::ALL.len()],
+    answers: [Counter; CacheStatus::ALL.len()],
     pub not_modified: Counter,
     pub stored: Counter,
     pub given_up: Counter,
@@ -83,12 +83,12 @@ pub(super) struct Tally {
     filling_bytes: Gauge,
 }
 
-/// One of what there are some of at a time; gone when dropped.
+/// One unit of a bounded gauge; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place(Gauge);
+pub(super) struct Permit(Gauge);
 
-impl Place {
-    /// Takes one, if there are fewer than the most. Of two who come for the last one at the same moment, none may get it.
+impl Permit {
+    /// Takes one, if fewer than `most` are taken. Two that try for the last one at the same moment may both fail.
     pub fn take(gauge: &Gauge, most: u64) -> Option<Self> {
         gauge.add(1);
         let place = Self(gauge.clone());
@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.add(-1);
     }
@@ -105,11 +105,11 @@ impl Drop for Place {
 impl Tally {
     pub fn new() -> Self {
         let registry = Registry::default();
-        let answer = |how: How| {
+        let answer = |how: CacheStatus| {
             let help = "Answers by where they came from.";
             registry.labelled_counter("proxy_answers_total", help, &[("cache", how.name())])
         };
-        let answers = How::ALL.map(answer);
+        let answers = CacheStatus::ALL.map(answer);
         let counter = |name, help| registry.counter(name, help);
         let gauge = |name, help| registry.gauge(name, help);
         Self {
@@ -155,12 +155,12 @@ impl Tally {
 
     /// Counts how often a part that is kept beside the proxy was started again.
     pub fn restarts(&self, part: &str) -> Counter {
-        let help = "How often a part beside the proxy was started again.";
+        let help = "CacheStatus often a part beside the proxy was started again.";
         self.registry.labelled_counter("proxy_part_restarts_total", help, &[("part", part)])
     }
 
     /// Counts an answer.
-    pub fn answer(&self, how: How) {
+    pub fn answer(&self, how: CacheStatus) {
         self.answers[how as usize].one();
     }
 
@@ -214,12 +214,12 @@ mod tests {
     #[test]
     fn each_way_has_a_word_and_a_count_of_its_own() {
         let tally = Tally::new();
-        for (times, how) in How::ALL.into_iter().enumerate() {
+        for (times, how) in CacheStatus::ALL.into_iter().enumerate() {
             (0..=times).for_each(|_| tally.answer(how));
         }
         let store = Store::new(1 << 20, Counter::default());
         let text = tally.render(&store, &Routes::new(None, Vec::new()));
-        for (times, how) in How::ALL.into_iter().enumerate() {
+        for (times, how) in CacheStatus::ALL.into_iter().enumerate() {
             let line = format!("proxy_answers_total{{cache=\"{}\"}} {}\n", how.name(), times + 1);
             assert!(text.contains(&line), "{line} in {text}");
         }
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn places_are_given_back() {
         let gauge = Gauge::default();
-        let one = Place::take(&gauge, 1);
-        assert!(one.is_some() && Place::take(&gauge, 1).is_none());
+        let one = Permit::take(&gauge, 1);
+        assert!(one.is_some() && Permit::take(&gauge, 1).is_none());
         drop(one);
-        assert!(Place::take(&gauge, 1).is_some());
+        assert!(Permit::take(&gauge, 1).is_some());
         assert_eq!(gauge.get(), 0);
     }
 }

@@ -26,8 +26,8 @@ impl Times {
         Self { begun: Instant::now(), upstream: Duration::ZERO, cast: Duration::ZERO }
     }
 
-    /// Tells them, beside what the upstream told of its own.
-    pub fn tell(&self, headers: &mut HeaderMap) {
+    /// Writes them as `Server-Timing`, after what the upstream reported.
+    pub fn write_to(&self, headers: &mut HeaderMap) {
         let [proxy, upstream, cast] = PARTS;
         let parts = [(proxy, self.begun.elapsed()), (upstream, self.upstream), (cast, self.cast)];
         headers.append(SERVER_TIMING, told(parts));

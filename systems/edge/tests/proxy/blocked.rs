@@ -9,8 +9,8 @@ use std::time::Instant;
 use edge::cast::account::Account;
 use edge::cast::frame::{self, Frame, LENGTH, Welcome};
 
-use crate::house::{House, PATIENCE, Upstream};
-use crate::times::told;
+use crate::fixture::{PATIENCE, TestProxy, Upstream};
+use crate::times::reported;
 
 /// Messages about each answer.
 const EACH: u64 = 3;
@@ -85,7 +85,7 @@ impl Puppet {
 
 /// A proxy whose lane has room for one message, and that takes no more from it before what went is acknowledged.
 struct Coupled {
-    house: House,
+    proxy: TestProxy,
     puppet: Puppet,
     to: String,
 }
@@ -102,12 +102,12 @@ impl Coupled {
             ("cast_window", "1B"),
             ("cast_blocking", if is_blocking { "true" } else { "false" }),
         ];
-        let house = House::with(upstream.address, &settings);
-        Self { house, puppet: Puppet::greet(&listener), to }
+        let proxy = TestProxy::with(upstream.address, &settings);
+        Self { proxy, puppet: Puppet::greet(&listener), to }
     }
 
     fn figure(&self, name: &str) -> u64 {
-        self.house.figure(&format!("proxy_casts_{name}{{to=\"{}\"}}", self.to))
+        self.proxy.figure(&format!("proxy_casts_{name}{{to=\"{}\"}}", self.to))
     }
 }
 
@@ -117,16 +117,16 @@ fn a_blocking_answer_comes_once_the_monitor_reads_again() {
     let mut coupled = Coupled::start(&upstream, true);
     // The first one, of a monitor that reads: a connection stands once it has all of its messages.
     thread::scope(|scope| {
-        let asked = scope.spawn(|| coupled.house.ask("GET /"));
+        let asked = scope.spawn(|| coupled.proxy.ask("GET /"));
         coupled.puppet.take_until(EACH);
         assert_eq!(asked.join().unwrap().status, 200);
     });
     let reads_again = AtomicBool::new(false);
-    let (house, to) = (&coupled.house, &coupled.to);
-    let total = || house.figure(&format!("proxy_casts_total{{to=\"{to}\"}}"));
+    let (proxy, to) = (&coupled.proxy, &coupled.to);
+    let total = || proxy.figure(&format!("proxy_casts_total{{to=\"{to}\"}}"));
     let seen = thread::scope(|scope| {
         let asked = scope.spawn(|| {
-            let seen = house.ask("GET /");
+            let seen = proxy.ask("GET /");
             assert!(reads_again.load(Ordering::SeqCst), "it came while the monitor stood still");
             seen
         });
@@ -136,14 +136,14 @@ fn a_blocking_answer_comes_once_the_monitor_reads_again() {
         }
         // One waits and one may be under way; whoever casts the next one has not yet cast it.
         assert!(total() < 2 * EACH, "it did not wait");
-        assert_eq!(house.figure("proxy_under_way"), 1);
+        assert_eq!(proxy.figure("proxy_under_way"), 1);
         reads_again.store(true, Ordering::SeqCst);
         coupled.puppet.take_until(2 * EACH);
         asked.join().unwrap()
     });
-    let (_, [proxy, _, cast]) = told(&seen);
+    let (_, [whole, _, cast]) = reported(&seen);
     assert_eq!(seen.status, 200);
-    assert!(cast > 0.0 && proxy >= cast, "{}", seen.head);
+    assert!(cast > 0.0 && whole >= cast, "{}", seen.head);
     assert!(coupled.puppet.adds_up(), "{:?}", coupled.puppet.account);
 }
 
@@ -154,8 +154,8 @@ fn without_blocking_a_monitor_that_stands_still_costs_messages_and_no_answer() {
     let mut coupled = Coupled::start(&upstream, false);
     for _ in 0..ANSWERS {
         // Each comes although nobody reads.
-        let seen = coupled.house.ask("GET /");
-        assert_eq!((seen.status, told(&seen).1[2].to_bits()), (200, 0), "{}", seen.head);
+        let seen = coupled.proxy.ask("GET /");
+        assert_eq!((seen.status, reported(&seen).1[2].to_bits()), (200, 0), "{}", seen.head);
     }
     let cast = ANSWERS * EACH;
     let [total, dropped, taken, pending] =

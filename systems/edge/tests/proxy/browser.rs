@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use serving::options::Options;
 
-use crate::house::House;
+use crate::fixture::TestProxy;
 use crate::peers::Certificate;
 
 /// Says what it was loaded over, where its second part came from, and what that is.
@@ -48,13 +48,13 @@ fn seen(url: &str, name: &str) -> String {
 #[test]
 fn chromium_loads_a_page_and_its_parts_over_http_1_1_and_over_http_2() {
     let options = Options::default().with("recipe", recipes().to_string());
-    let origin = House::serve(&edge::origin::SYSTEM, options);
-    let clear = House::before(origin.address);
+    let origin = TestProxy::serve(&edge::origin::SYSTEM, options);
+    let clear = TestProxy::before(origin.address);
     let url = format!("http://{}", clear.address);
     assert_eq!(seen(&url, "first"), "http/1.1 miss of it");
     assert_eq!(seen(&url, "second"), "http/1.1 hit of it");
     let certificate = Certificate::new("proxy-browser");
-    let covered = House::with(origin.address, &certificate.settings());
+    let covered = TestProxy::with(origin.address, &certificate.settings());
     let url = format!("https://{}", covered.address);
     assert_eq!(seen(&url, "third"), "h2 miss of it");
     assert_eq!(seen(&url, "fourth"), "h2 hit of it");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::house::{House, PATIENCE, Upstream, answer};
+use crate::fixture::{PATIENCE, TestProxy, Upstream, answer};
 
 /// An upstream whose `/bad` fails until it is mended.
 fn patient() -> (Upstream, Arc<AtomicBool>) {
@@ -23,34 +23,34 @@ const STATE: &str = "proxy_breaker_state{route=\"/bad\"}";
 fn a_route_that_fails_too_often_is_left_alone_and_no_other() {
     let (upstream, _) = patient();
     let settings = [("breaker_errors", "3"), ("breaker_pause", "60s")];
-    let house = House::with(upstream.address, &settings);
+    let proxy = TestProxy::with(upstream.address, &settings);
     for _ in 0..3 {
-        assert_eq!(house.ask("GET /bad/a").line(), "503 miss no");
+        assert_eq!(proxy.ask("GET /bad/a").line(), "503 miss no");
     }
-    assert_eq!(house.figure(STATE), 2);
-    let refused = house.ask("POST /bad/b|=x");
+    assert_eq!(proxy.figure(STATE), 2);
+    let refused = proxy.ask("POST /bad/b|=x");
     assert_eq!((refused.status, refused.header("x-cache")), (503, Some("none")));
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(upstream.times(), 3);
-    assert_eq!(house.ask("GET /well").line(), "200 miss well");
-    assert_eq!(house.figure("proxy_breaker_refused_total"), 1);
-    assert_eq!(house.figure("proxy_breaker_errors{route=\"/bad\"}"), 3);
+    assert_eq!(proxy.ask("GET /well").line(), "200 miss well");
+    assert_eq!(proxy.figure("proxy_breaker_refused_total"), 1);
+    assert_eq!(proxy.figure("proxy_breaker_errors{route=\"/bad\"}"), 3);
 }
 
 #[test]
 fn it_closes_when_the_upstream_is_mended() {
     let (upstream, is_mended) = patient();
     let settings = [("breaker_errors", "1"), ("breaker_pause", "50ms"), ("breaker_probes", "2")];
-    let house = House::with(upstream.address, &settings);
-    assert_eq!(house.ask("GET /bad").status, 503);
+    let proxy = TestProxy::with(upstream.address, &settings);
+    assert_eq!(proxy.ask("GET /bad").status, 503);
     is_mended.store(true, Ordering::SeqCst);
     let end = Instant::now() + PATIENCE;
-    while house.figure(STATE) != 0 {
+    while proxy.figure(STATE) != 0 {
         assert!(Instant::now() < end, "it does not close");
-        house.ask("GET /bad");
+        proxy.ask("GET /bad");
     }
-    assert_eq!(house.ask("GET /bad").line(), "200 miss well");
+    assert_eq!(proxy.ask("GET /bad").line(), "200 miss well");
 }
 
 #[test]
@@ -63,14 +63,14 @@ fn what_is_stored_stands_in_while_it_is_open() {
         _ => answer("503|=no"),
     });
     let settings = [("breaker_errors", "1"), ("breaker_pause", "60s")];
-    let house = House::with(upstream.address, &settings);
-    house.ask("GET /bad/stored");
-    house.ask("GET /bad/fresh");
-    assert_eq!(house.ask("GET /bad").status, 503);
+    let proxy = TestProxy::with(upstream.address, &settings);
+    proxy.ask("GET /bad/stored");
+    proxy.ask("GET /bad/fresh");
+    assert_eq!(proxy.ask("GET /bad").status, 503);
     let times = upstream.times();
-    assert_eq!(house.ask("GET /bad/stored").line(), "200 stale old");
-    assert_eq!(house.ask("GET /bad/fresh").line(), "200 hit fresh");
-    assert_eq!(house.ask("GET /bad/other").header("x-cache"), Some("none"));
+    assert_eq!(proxy.ask("GET /bad/stored").line(), "200 stale old");
+    assert_eq!(proxy.ask("GET /bad/fresh").line(), "200 hit fresh");
+    assert_eq!(proxy.ask("GET /bad/other").header("x-cache"), Some("none"));
     assert_eq!(upstream.times(), times);
 }
 
@@ -78,16 +78,16 @@ fn what_is_stored_stands_in_while_it_is_open() {
 fn what_cannot_be_reached_counts_and_what_clients_do_wrong_does_not() {
     let nobody = ([127, 0, 0, 1], 1).into();
     let settings = [("breaker_errors", "2"), ("breaker_pause", "60s")];
-    let house = House::with(nobody, &settings);
+    let proxy = TestProxy::with(nobody, &settings);
     for strange in ["GET /bad|host: h|host: i", "GET /bad|expect: a miracle"] {
         for _ in 0..3 {
-            assert!(matches!(house.ask(strange).status, 400 | 417), "{strange}");
+            assert!(matches!(proxy.ask(strange).status, 400 | 417), "{strange}");
         }
     }
-    assert_eq!(house.ask("GET /bad").status, 502);
-    assert_eq!(house.ask("GET /bad").status, 502);
-    assert_eq!(house.ask("GET /bad").status, 503);
-    assert_eq!(house.figure(STATE), 2);
+    assert_eq!(proxy.ask("GET /bad").status, 502);
+    assert_eq!(proxy.ask("GET /bad").status, 502);
+    assert_eq!(proxy.ask("GET /bad").status, 503);
+    assert_eq!(proxy.figure(STATE), 2);
 }
 
 #[test]
@@ -95,13 +95,13 @@ fn routes_can_be_named_and_breakers_be_had_without() {
     let (upstream, _) = patient();
     let settings =
         [("breaker_errors", "1"), ("breaker_pause", "60s"), ("routes", "/bad/one, /bad/two")];
-    let house = House::with(upstream.address, &settings);
-    assert_eq!(house.ask("GET /bad/one/a").line(), "503 miss no");
-    assert_eq!(house.ask("GET /bad/one/b").header("x-cache"), Some("none"));
-    assert_eq!(house.ask("GET /bad/two").line(), "503 miss no");
-    assert_eq!(house.figure("proxy_breaker_state{route=\"/bad/one\"}"), 2);
-    let house = House::with(upstream.address, &[("breaker_errors", "0")]);
+    let proxy = TestProxy::with(upstream.address, &settings);
+    assert_eq!(proxy.ask("GET /bad/one/a").line(), "503 miss no");
+    assert_eq!(proxy.ask("GET /bad/one/b").header("x-cache"), Some("none"));
+    assert_eq!(proxy.ask("GET /bad/two").line(), "503 miss no");
+    assert_eq!(proxy.figure("proxy_breaker_state{route=\"/bad/one\"}"), 2);
+    let proxy = TestProxy::with(upstream.address, &[("breaker_errors", "0")]);
     for _ in 0..5 {
-        assert_eq!(house.ask("GET /bad").line(), "503 miss no");
+        assert_eq!(proxy.ask("GET /bad").line(), "503 miss no");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::io::{Read, Write};
 
-use crate::house::{House, Upstream, connect};
+use crate::fixture::{TestProxy, Upstream, connect};
 use crate::peers::{Certificate, curl, h2load};
 use crate::poison::mirror;
 
 /// Protocol, status, where it came from, and bytes of the body, of what curl gets with these arguments.
-fn told(arguments: &[&str]) -> String {
+fn reported(arguments: &[&str]) -> String {
     let format = "%{http_version} %{http_code} %header{x-cache} %{size_download}";
     let format = ["-o", "/dev/null", "-w", format];
     String::from_utf8(curl(&[&format, arguments].concat())).unwrap()
@@ -17,8 +17,8 @@ fn told(arguments: &[&str]) -> String {
 fn curl_is_answered_the_same_over_either_protocol_in_the_clear_and_over_tls() {
     let certificate = Certificate::new("proxy-curl");
     let upstream = Upstream::always("200|cache-control: max-age=60|etag: \"a\"|=one");
-    let clear = House::before(upstream.address);
-    let covered = House::with(upstream.address, &certificate.settings());
+    let clear = TestProxy::before(upstream.address);
+    let covered = TestProxy::with(upstream.address, &certificate.settings());
     let (clear_url, covered_url) =
         (format!("http://{}", clear.address), format!("https://{}", covered.address));
     for (way, url, protocol) in [
@@ -29,21 +29,21 @@ fn curl_is_answered_the_same_over_either_protocol_in_the_clear_and_over_tls() {
         ("--http1.1", &covered_url, "1.1"),
         ("--http2", &covered_url, "2"),
     ] {
-        let told = |path: &str, more: &[&str]| {
+        let summary = |path: &str, more: &[&str]| {
             let url = format!("{url}{path}");
             let own = ["--cacert", &certificate.cert, way, &url];
-            let told = told(&[&own, more].concat());
-            told.strip_prefix(protocol).unwrap_or_else(|| panic!("{way}: {told}")).to_owned()
+            let line = reported(&[&own, more].concat());
+            line.strip_prefix(protocol).unwrap_or_else(|| panic!("{way}: {line}")).to_owned()
         };
         let path = format!("/{way}");
-        assert_eq!(told(&path, &[]), " 200 miss 3", "{way} {url}");
-        assert_eq!(told(&path, &[]), " 200 hit 3", "{way} {url}");
-        assert_eq!(told(&path, &["-I"]), " 200 hit 0", "{way} {url}");
-        assert_eq!(told(&path, &["-H", "if-none-match: \"a\""]), " 304 hit 0", "{way} {url}");
-        assert_eq!(told(&path, &["-r", "0-1"]), " 200 pass 3", "{way} {url}");
-        assert_eq!(told("/post", &["--data", "x"]), " 200 pass 3", "{way} {url}");
-        assert_eq!(told("/_proxy/healthz", &["-I"]), " 404  0", "{way} {url}");
-        assert_eq!(told("/_proxy/healthz", &[]), " 200  3", "{way} {url}");
+        assert_eq!(summary(&path, &[]), " 200 miss 3", "{way} {url}");
+        assert_eq!(summary(&path, &[]), " 200 hit 3", "{way} {url}");
+        assert_eq!(summary(&path, &["-I"]), " 200 hit 0", "{way} {url}");
+        assert_eq!(summary(&path, &["-H", "if-none-match: \"a\""]), " 304 hit 0", "{way} {url}");
+        assert_eq!(summary(&path, &["-r", "0-1"]), " 200 pass 3", "{way} {url}");
+        assert_eq!(summary("/post", &["--data", "x"]), " 200 pass 3", "{way} {url}");
+        assert_eq!(summary("/_proxy/healthz", &["-I"]), " 404  0", "{way} {url}");
+        assert_eq!(summary("/_proxy/healthz", &[]), " 200  3", "{way} {url}");
     }
 }
 
@@ -53,10 +53,10 @@ fn h2load_is_answered_in_the_clear_and_over_tls() {
     let upstream = Upstream::new(|head, _| {
         let body = "x".repeat(if head.contains("/large") { 300_000 } else { 100 });
         let kept = if head.contains("/alone") { "no-store" } else { "max-age=60" };
-        crate::house::answer(&format!("200|cache-control: {kept}|={body}"))
+        crate::fixture::answer(&format!("200|cache-control: {kept}|={body}"))
     });
-    let clear = House::before(upstream.address);
-    let covered = House::with(upstream.address, &certificate.settings());
+    let clear = TestProxy::before(upstream.address);
+    let covered = TestProxy::with(upstream.address, &certificate.settings());
     for path in ["/small", "/large", "/alone"] {
         h2load(&format!("http://{}{path}", clear.address));
         h2load(&format!("https://{}{path}", covered.address));
@@ -70,14 +70,14 @@ fn h2load_is_answered_in_the_clear_and_over_tls() {
 fn the_upstream_is_told_what_the_client_speaks() {
     let certificate = Certificate::new("proxy-told");
     let upstream = mirror();
-    let house = House::with(upstream.address, &certificate.settings());
-    let url = format!("https://{}/", house.address);
+    let proxy = TestProxy::with(upstream.address, &certificate.settings());
+    let url = format!("https://{}/", proxy.address);
     for (way, path, via) in [("--http1.1", "1", "1.1"), ("--http2", "2", "2.0")] {
         let url = format!("{url}{path}");
         let text = curl(&["--cacert", &certificate.cert, way, &url]);
         let text = String::from_utf8(text).unwrap();
         for line in [
-            format!("\nhost: {}\n", house.address),
+            format!("\nhost: {}\n", proxy.address),
             "\nx-forwarded-proto: https\n".to_owned(),
             "\nforwarded: for=127.0.0.1;proto=https\n".to_owned(),
             format!("\nvia: {via} edge-proxy-"),
@@ -92,12 +92,12 @@ fn a_handshake_that_does_not_come_holds_nobody_up() {
     let certificate = Certificate::new("proxy-silent");
     let [cert, key] = certificate.settings();
     let upstream = Upstream::always("200|=one");
-    let house = House::with(upstream.address, &[cert, key, ("read", "300ms")]);
-    let silent: Vec<_> = (0..20).map(|_| connect(house.address)).collect();
-    let mut plain = connect(house.address);
+    let proxy = TestProxy::with(upstream.address, &[cert, key, ("read", "300ms")]);
+    let silent: Vec<_> = (0..20).map(|_| connect(proxy.address)).collect();
+    let mut plain = connect(proxy.address);
     plain.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
     let ask = |path: &str| {
-        let url = format!("https://{}{path}", house.address);
+        let url = format!("https://{}{path}", proxy.address);
         String::from_utf8(curl(&["--cacert", &certificate.cert, &url])).unwrap()
     };
     assert_eq!(ask("/"), "one");

@@ -5,11 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::house::{House, Upstream, answer, ask, connect, message, request};
+use crate::fixture::{TestProxy, Upstream, answer, ask, connect, message, request, reset};
 
 /// So many clients that ask for the same at the same time; what each of them sees.
-fn crowd(house: &House, count: usize, short: &str) -> Vec<thread::JoinHandle<String>> {
-    let (address, text) = (house.address, request(short));
+fn crowd(proxy: &TestProxy, count: usize, short: &str) -> Vec<thread::JoinHandle<String>> {
+    let (address, text) = (proxy.address, request(short));
     let client = |_| {
         let text = text.clone();
         thread::spawn(move || ask(address, &text))
@@ -37,9 +37,9 @@ fn words(answers: &[String], word: &str) -> usize {
 #[test]
 fn fifty_that_ask_for_the_same_are_one_for_the_upstream() {
     let (upstream, let_go) = gated("200|cache-control: max-age=60|=one");
-    let house = House::with(upstream.address, &[("collapse", "20s"), ("threads", "2")]);
-    let clients = crowd(&house, 50, "GET /");
-    house.until("proxy_under_way", 50);
+    let proxy = TestProxy::with(upstream.address, &[("collapse", "20s"), ("threads", "2")]);
+    let clients = crowd(&proxy, 50, "GET /");
+    proxy.until("proxy_under_way", 50);
     upstream.until(1);
     let_go.send(()).unwrap();
     let answers: Vec<String> = clients.into_iter().map(|client| client.join().unwrap()).collect();
@@ -48,7 +48,7 @@ fn fifty_that_ask_for_the_same_are_one_for_the_upstream() {
     assert_eq!(words(&answers, "miss"), 1);
     // One that came to look only after it had landed found it there.
     assert_eq!(words(&answers, "collapsed") + words(&answers, "hit"), 49);
-    assert_eq!(house.figure("proxy_answers_total{cache=\"miss\"}"), 1);
+    assert_eq!(proxy.figure("proxy_answers_total{cache=\"miss\"}"), 1);
 }
 
 /// The same for what is stale: it is asked about once.
@@ -63,10 +63,10 @@ fn a_stale_answer_is_asked_about_once() {
         let _ = gate.lock().unwrap().recv();
         answer("304|etag: \"a\"|cache-control: max-age=60")
     });
-    let house = House::with(upstream.address, &[("collapse", "20s")]);
-    house.ask("GET /");
-    let clients = crowd(&house, 10, "GET /");
-    house.until("proxy_under_way", 10);
+    let proxy = TestProxy::with(upstream.address, &[("collapse", "20s")]);
+    proxy.ask("GET /");
+    let clients = crowd(&proxy, 10, "GET /");
+    proxy.until("proxy_under_way", 10);
     upstream.until(2);
     sender.send(()).unwrap();
     let answers: Vec<String> = clients.into_iter().map(|client| client.join().unwrap()).collect();
@@ -79,9 +79,9 @@ fn a_stale_answer_is_asked_about_once() {
 fn what_serves_nobody_else_is_asked_for_by_each() {
     for short in ["200|cache-control: no-store|=one", "200|=one", "404|=one", "503|=one"] {
         let (upstream, let_go) = gated(short);
-        let house = House::with(upstream.address, &[("collapse", "20s")]);
-        let clients = crowd(&house, 5, "GET /");
-        house.until("proxy_under_way", 5);
+        let proxy = TestProxy::with(upstream.address, &[("collapse", "20s")]);
+        let clients = crowd(&proxy, 5, "GET /");
+        proxy.until("proxy_under_way", 5);
         drop(let_go);
         for client in clients {
             assert!(client.join().unwrap().ends_with("one"), "{short}");
@@ -94,11 +94,11 @@ fn what_serves_nobody_else_is_asked_for_by_each() {
 #[test]
 fn nobody_waits_longer_than_the_bound() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("collapse", "100ms")]);
-    let mut slow = connect(house.address);
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &[("collapse", "100ms")]);
+    let mut slow = connect(proxy.address);
     slow.write_all(request("GET /").as_bytes()).unwrap();
     let held = accept(&listener);
-    let second = crowd(&house, 1, "GET /").remove(0);
+    let second = crowd(&proxy, 1, "GET /").remove(0);
     // Asked for while the first is still without an answer.
     let mut stream = accept(&listener);
     stream.write_all(answer("200|cache-control: max-age=60|=two").as_bytes()).unwrap();
@@ -107,31 +107,31 @@ fn nobody_waits_longer_than_the_bound() {
     drop(held);
 }
 
-/// If the one that asks goes away, one of those who wait asks.
+/// If the client of the one that asks resets, one of those who wait asks.
 #[test]
-fn another_one_asks_when_the_first_goes_away() {
+fn another_one_asks_when_the_first_resets() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("collapse", "20s")]);
-    let mut first = connect(house.address);
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &[("collapse", "20s")]);
+    let mut first = connect(proxy.address);
     first.write_all(request("GET /").as_bytes()).unwrap();
     let held = accept(&listener);
-    let others = crowd(&house, 5, "GET /");
-    house.until("proxy_under_way", 6);
-    drop(first);
+    let others = crowd(&proxy, 5, "GET /");
+    proxy.until("proxy_under_way", 6);
+    reset(first);
     let mut stream = accept(&listener);
     stream.write_all(answer("200|cache-control: max-age=60|=two").as_bytes()).unwrap();
     for other in others {
         assert!(other.join().unwrap().ends_with("two"));
     }
-    assert_eq!(house.figure("proxy_upstream_requests_total"), 2);
+    assert_eq!(proxy.figure("proxy_upstream_requests_total"), 2);
     drop(held);
 }
 
 #[test]
 fn nobody_waits_where_that_is_off() {
     let (upstream, let_go) = gated("200|cache-control: max-age=60|=one");
-    let house = House::with(upstream.address, &[("collapse", "0")]);
-    let clients = crowd(&house, 5, "GET /");
+    let proxy = TestProxy::with(upstream.address, &[("collapse", "0")]);
+    let clients = crowd(&proxy, 5, "GET /");
     upstream.until(5);
     drop(let_go);
     clients.into_iter().for_each(|client| assert!(client.join().unwrap().ends_with("one")));

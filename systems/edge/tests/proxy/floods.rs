@@ -4,11 +4,11 @@ use std::io::{BufReader, Write};
 use std::net::TcpListener;
 use std::time::Instant;
 
+use crate::fixture::{PATIENCE, TestProxy, Upstream, answer, message};
 use crate::frames::{
     CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, GET, GOAWAY, HEADERS,
     REFUSED_STREAM, RESET, block, frame,
 };
-use crate::house::{House, PATIENCE, Upstream, answer, message};
 use crate::session::Session;
 
 const CANCELLED: [u8; 4] = CANCEL.to_be_bytes();
@@ -17,10 +17,10 @@ const CANCELLED: [u8; 4] = CANCEL.to_be_bytes();
 #[test]
 fn resets_in_a_row_leave_it_serving() {
     let upstream = Upstream::always("200|=one");
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     let head = block(&GET);
     for _ in 0..3 {
-        let mut frames = Frames::open(house.address, &[]);
+        let mut frames = Frames::open(proxy.address, &[]);
         for number in 0..10_000 {
             let stream = 2 * number + 1;
             let begun = frame((HEADERS, END_HEADERS | END_STREAM), stream, &head);
@@ -30,22 +30,22 @@ fn resets_in_a_row_leave_it_serving() {
                 break;
             }
         }
-        assert_eq!(house.ask("GET /").body, "one");
+        assert_eq!(proxy.ask("GET /").body, "one");
     }
-    house.until("proxy_under_way", 0);
-    assert!(house.figure("proxy_upstream_open") <= 256);
-    assert_eq!(Session::open(house.address).ask("GET /").body, "one");
+    proxy.until("proxy_under_way", 0);
+    assert!(proxy.figure("proxy_upstream_open") <= 256);
+    assert_eq!(Session::open(proxy.address).ask("GET /").body, "one");
 }
 
 /// A head that goes on and on, in as many pieces as it takes.
 #[test]
 fn a_head_without_end_is_cut_off() {
     let upstream = Upstream::always("200|=one");
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     let field = [("x-a", "x".repeat(100))];
     let field = block(&field.each_ref().map(|(name, value)| (*name, value.as_str())));
     for piece in [field.repeat(16_000 / field.len()), block(&[("x", "")]), Vec::new()] {
-        let mut frames = Frames::open(house.address, &[]);
+        let mut frames = Frames::open(proxy.address, &[]);
         frames.send((HEADERS, 0), 1, &block(&GET)).unwrap();
         let next = frame((CONTINUATION, 0), 1, &piece);
         let end = Instant::now() + PATIENCE;
@@ -53,19 +53,19 @@ fn a_head_without_end_is_cut_off() {
             assert!(Instant::now() < end, "pieces of {} bytes are still heard", piece.len());
         }
     }
-    assert_eq!((house.ask("GET /").body.as_str(), upstream.times()), ("one", 1));
+    assert_eq!((proxy.ask("GET /").body.as_str(), upstream.times()), ("one", 1));
 }
 
 #[test]
 fn a_stream_too_many_is_refused_and_no_other() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("streams", "2")]);
-    let mut frames = Frames::open(house.address, &[]);
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &[("streams", "2")]);
+    let mut frames = Frames::open(proxy.address, &[]);
     let alone = [&GET[..], &[("cache-control", "no-store")]].concat();
     for stream in [1, 3] {
         frames.ask(stream, &alone);
     }
-    house.until("proxy_under_way", 2);
+    proxy.until("proxy_under_way", 2);
     frames.ask(5, &alone);
     let reset = frames.until(RESET);
     assert_eq!((reset.stream, reset.number()), (5, REFUSED_STREAM));
@@ -83,17 +83,17 @@ fn an_answer_that_nobody_takes_is_given_up_and_no_other() {
     let body = "x".repeat(300_000);
     let upstream =
         Upstream::new(move |_, _| answer(&format!("200|cache-control: max-age=60|={body}")));
-    let house = House::with(upstream.address, &[("read", "200ms")]);
-    assert_eq!(house.ask("GET /").body.len(), 300_000);
+    let proxy = TestProxy::with(upstream.address, &[("read", "200ms")]);
+    assert_eq!(proxy.ask("GET /").body.len(), 300_000);
     let first_window = 4;
     for (given_up, window) in [(1, 0), (2, 1), (3, 20_000)] {
-        let mut frames = Frames::open(house.address, &[(first_window, window)]);
+        let mut frames = Frames::open(proxy.address, &[(first_window, window)]);
         frames.ask(1, &GET);
         assert_eq!(frames.until(HEADERS).stream, 1);
         let reset = frames.until(RESET);
         assert_eq!((reset.stream, reset.number()), (1, CANCEL));
-        house.until("proxy_streams_given_up_total", given_up);
-        house.until("proxy_under_way", 0);
+        proxy.until("proxy_streams_given_up_total", given_up);
+        proxy.until("proxy_under_way", 0);
         let head = [&[(":method", "HEAD")], &GET[1..]].concat();
         frames.ask(3, &head);
         assert_eq!(frames.until(HEADERS).stream, 3);
@@ -105,8 +105,8 @@ fn an_answer_that_nobody_takes_is_given_up_and_no_other() {
 fn what_is_not_read_is_not_asked_for() {
     let body = "x".repeat(20_000_000);
     let upstream = Upstream::new(move |_, _| answer(&format!("200|={body}")));
-    let house = House::with(upstream.address, &[("read", "300ms")]);
-    let mut frames = Frames::open(house.address, &[]);
+    let proxy = TestProxy::with(upstream.address, &[("read", "300ms")]);
+    let mut frames = Frames::open(proxy.address, &[]);
     frames.ask(1, &GET);
     let mut taken = 0;
     let end = loop {
@@ -118,18 +118,18 @@ fn what_is_not_read_is_not_asked_for() {
         }
     };
     assert_eq!((end.number(), taken), (CANCEL, 65_535));
-    assert!(house.figure("proxy_upstream_bytes_down_total") < 1 << 20);
-    house.until("proxy_under_way", 0);
-    house.until("proxy_upstream_open", 0);
+    assert!(proxy.figure("proxy_upstream_bytes_down_total") < 1 << 20);
+    proxy.until("proxy_under_way", 0);
+    proxy.until("proxy_upstream_open", 0);
 }
 
 /// Also one that no longer answers when it is asked whether it is there.
 #[test]
 fn a_connection_without_a_request_ends_in_its_time() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::with(upstream.address, &[("idle", "200ms"), ("read", "200ms")]);
+    let proxy = TestProxy::with(upstream.address, &[("idle", "200ms"), ("read", "200ms")]);
     for (asks, is_polite) in [(true, true), (true, false), (false, true), (false, false)] {
-        let mut frames = Frames::open(house.address, &[]);
+        let mut frames = Frames::open(proxy.address, &[]);
         frames.is_polite = is_polite;
         if asks {
             frames.ask(1, &GET);
@@ -139,18 +139,18 @@ fn a_connection_without_a_request_ends_in_its_time() {
         assert!(last.is_some() || !is_polite, "it ends without a word");
     }
     // With the one who asks for it.
-    house.until("proxy_clients", 1);
+    proxy.until("proxy_clients", 1);
 }
 
 /// Nothing under way, though a client never took the end of an answer.
 #[test]
 fn what_is_left_of_an_answer_does_not_keep_a_connection() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=hello");
-    let house = House::with(upstream.address, &[("idle", "200ms"), ("read", "200ms")]);
+    let proxy = TestProxy::with(upstream.address, &[("idle", "200ms"), ("read", "200ms")]);
     let first_window = 4;
-    let mut frames = Frames::open(house.address, &[(first_window, 1)]);
+    let mut frames = Frames::open(proxy.address, &[(first_window, 1)]);
     frames.ask(1, &GET);
     assert_eq!(frames.until(DATA).payload, b"h");
     frames.last(GOAWAY);
-    house.until("proxy_clients", 1);
+    proxy.until("proxy_clients", 1);
 }

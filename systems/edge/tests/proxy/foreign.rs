@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use crate::house::{House, Upstream, answer};
+use crate::fixture::{TestProxy, Upstream, answer};
 use crate::peers;
 
 /// A folder and a process that are gone with the test.
@@ -86,7 +86,7 @@ impl Curl {
     }
 
     /// Status, where it came from, and bytes of the body, of what it gets with these arguments.
-    fn told(self, arguments: &[&str]) -> String {
+    fn summary(self, arguments: &[&str]) -> String {
         let format = ["-o", "/dev/null", "-w", "%{http_code} %header{x-cache} %{size_download}"];
         String::from_utf8(self.gets(&[&format, arguments].concat())).unwrap()
     }
@@ -114,32 +114,32 @@ fn curl_gets_from_the_cache_what_nginx_has() {
 }
 
 fn walk(nginx: &Server, large: &[u8], curl: Curl) {
-    let house = House::before(nginx.address);
-    let url = |path: &str| format!("http://{}{path}", house.address);
+    let proxy = TestProxy::before(nginx.address);
+    let url = |path: &str| format!("http://{}{path}", proxy.address);
     let (large_url, small_url) = (url("/large.txt"), url("/small.txt"));
-    assert_eq!(curl.told(&[&large_url]), "200 miss 300000");
-    assert_eq!(curl.told(&[&large_url]), "200 hit 300000");
+    assert_eq!(curl.summary(&[&large_url]), "200 miss 300000");
+    assert_eq!(curl.summary(&[&large_url]), "200 hit 300000");
     assert_eq!(curl.gets(&["-f", &large_url]), large);
-    assert_eq!(curl.told(&["-I", &large_url]), "200 hit 0");
+    assert_eq!(curl.summary(&["-I", &large_url]), "200 hit 0");
     // Compressed by the upstream, kept as it came, and told apart by Vary.
-    assert!(curl.told(&["-H", "accept-encoding: gzip", &large_url]).starts_with("200 miss "));
-    let packed = curl.told(&["-H", "accept-encoding: gzip", &large_url]);
+    assert!(curl.summary(&["-H", "accept-encoding: gzip", &large_url]).starts_with("200 miss "));
+    let packed = curl.summary(&["-H", "accept-encoding: gzip", &large_url]);
     let size: usize = packed.strip_prefix("200 hit ").unwrap().parse().unwrap();
     assert!((1..290_000).contains(&size), "{packed}");
     let unpacked = curl.gets(&["-f", "--compressed", "-H", "accept-encoding: gzip", &large_url]);
     assert_eq!(unpacked, large);
-    assert_eq!(curl.told(&[&large_url]), "200 hit 300000");
+    assert_eq!(curl.summary(&[&large_url]), "200 hit 300000");
     // A part is the upstream's to cut.
     assert_eq!(curl.gets(&["-f", "-r", "1-3", &large_url]), large[1..=3]);
-    assert_eq!(curl.told(&["-r", "1-3", &large_url]), "206 pass 3");
+    assert_eq!(curl.summary(&["-r", "1-3", &large_url]), "206 pass 3");
     // A condition on what is kept.
-    assert_eq!(curl.told(&[&small_url]), "200 miss 6");
+    assert_eq!(curl.summary(&[&small_url]), "200 miss 6");
     let head = String::from_utf8(curl.gets(&["-I", &small_url])).unwrap();
     let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
-    assert_eq!(curl.told(&["-H", &format!("if-none-match: {tag}"), &small_url]), "304 hit 0");
+    assert_eq!(curl.summary(&["-H", &format!("if-none-match: {tag}"), &small_url]), "304 hit 0");
     let file = nginx.folder.join("root/small.txt");
-    assert_eq!(curl.told(&["-z", file.to_str().unwrap(), &small_url]), "304 hit 0");
-    assert_eq!(curl.told(&[&url("/nothing")]).split(' ').next(), Some("404"));
+    assert_eq!(curl.summary(&["-z", file.to_str().unwrap(), &small_url]), "304 hit 0");
+    assert_eq!(curl.summary(&[&url("/nothing")]).split(' ').next(), Some("404"));
     assert_eq!(peers::curl(&["-f", "--http1.0", &small_url]), b"small\n");
 }
 
@@ -147,33 +147,33 @@ fn walk(nginx: &Server, large: &[u8], curl: Curl) {
 fn nginx_is_asked_whether_it_is_still_the_same() {
     let nginx = nginx("stale");
     fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
-    let (house, curl) = (House::before(nginx.address), Curl(WAYS[0]));
-    let url = format!("http://{}/stale/small.txt", house.address);
-    assert_eq!(curl.told(&[&url]), "200 miss 6");
-    assert_eq!(curl.told(&[&url]), "200 revalidated 6");
+    let (proxy, curl) = (TestProxy::before(nginx.address), Curl(WAYS[0]));
+    let url = format!("http://{}/stale/small.txt", proxy.address);
+    assert_eq!(curl.summary(&[&url]), "200 miss 6");
+    assert_eq!(curl.summary(&[&url]), "200 revalidated 6");
     fs::write(nginx.folder.join("root/small.txt"), "another\n").unwrap();
-    assert_eq!(curl.told(&[&url]), "200 miss 8");
-    assert_eq!(curl.told(&[&url]), "200 revalidated 8");
+    assert_eq!(curl.summary(&[&url]), "200 miss 8");
+    assert_eq!(curl.summary(&[&url]), "200 revalidated 8");
 }
 
 #[test]
 fn a_server_in_python_is_asked_by_date() {
     let python = python("python");
     fs::write(python.folder.join("root/small.txt"), "small\n").unwrap();
-    let (house, curl) = (House::before(python.address), Curl(WAYS[0]));
-    let url = format!("http://{}/small.txt", house.address);
-    assert_eq!(curl.told(&[&url]), "200 miss 6");
-    assert_eq!(curl.told(&[&url]), "200 revalidated 6");
+    let (proxy, curl) = (TestProxy::before(python.address), Curl(WAYS[0]));
+    let url = format!("http://{}/small.txt", proxy.address);
+    assert_eq!(curl.summary(&[&url]), "200 miss 6");
+    assert_eq!(curl.summary(&[&url]), "200 revalidated 6");
     assert_eq!(curl.gets(&["-f", &url]), b"small\n");
-    assert_eq!(curl.told(&["-I", &url]), "200 pass 0");
-    assert!(curl.told(&["--data", "x", &url]).starts_with("501 pass "));
+    assert_eq!(curl.summary(&["-I", &url]), "200 pass 0");
+    assert!(curl.summary(&["--data", "x", &url]).starts_with("501 pass "));
 }
 
 #[test]
 fn curl_waits_to_be_told_to_go_on() {
     let upstream = Upstream::new(|_, body| answer(&format!("200|={}", body.len())));
-    let house = House::before(upstream.address);
-    let url = format!("http://{}/", house.address);
+    let proxy = TestProxy::before(upstream.address);
+    let url = format!("http://{}/", proxy.address);
     let path = folder("post").join("root/body");
     fs::write(&path, "x".repeat(3_000_000)).unwrap();
     let data = format!("@{}", path.display());

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use crate::house::connect;
+use crate::fixture::connect;
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;

@@ -6,8 +6,8 @@ use std::thread;
 
 use h2::Reason;
 
+use crate::fixture::{TestProxy, Upstream, answer, connect, message};
 use crate::frames::{Frames, GET, HEADERS, PROTOCOL_ERROR, RESET, SETTINGS};
-use crate::house::{House, Upstream, answer, connect, message};
 use crate::peers::Certificate;
 use crate::poison::{UNKEYED, mirror};
 use crate::session::Session;
@@ -34,8 +34,8 @@ const REFUSED: [(&str, u16); 15] = [
 #[test]
 fn what_is_refused_over_http_1_1_is_refused_here() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::before(upstream.address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(upstream.address);
+    let mut session = Session::open(proxy.address);
     assert_eq!(session.ask("GET /").line(), "200 miss one");
     for (short, status) in REFUSED {
         let seen = session.ask(short);
@@ -51,8 +51,8 @@ fn what_is_refused_over_http_1_1_is_refused_here() {
 #[test]
 fn heads_that_are_none_end_their_streams() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::before(upstream.address);
-    let mut frames = Frames::open(house.address, &[]);
+    let proxy = TestProxy::before(upstream.address);
+    let mut frames = Frames::open(proxy.address, &[]);
     let own: [&[(&str, &str)]; 11] = [
         &[("connection", "close")],
         &[("connection", "x-a"), ("x-a", "1")],
@@ -82,16 +82,16 @@ fn heads_that_are_none_end_their_streams() {
     }
     frames.ask(101, &GET);
     assert_eq!(frames.until(HEADERS).stream, 101);
-    assert_eq!((upstream.times(), house.figure("proxy_answers_total{cache=\"miss\"}")), (1, 1));
+    assert_eq!((upstream.times(), proxy.figure("proxy_answers_total{cache=\"miss\"}")), (1, 1));
 }
 
 /// Names in capitals, and bytes that no value has, are an error of what packs heads, and with it of the connection.
 #[test]
 fn names_in_capitals_and_line_ends_in_values_reach_nobody() {
     let upstream = Upstream::always("200|=one");
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     for field in [("X-A", "1"), ("x-a", "1\r\nx-b: 2"), ("x-a", "1\0"), ("x a", "1"), ("", "1")] {
-        let mut frames = Frames::open(house.address, &[]);
+        let mut frames = Frames::open(proxy.address, &[]);
         frames.ask(1, &[&GET[..], &[field]].concat());
         frames.until(SETTINGS);
         let is_answered = std::iter::from_fn(|| frames.hear())
@@ -106,8 +106,8 @@ fn names_in_capitals_and_line_ends_in_values_reach_nobody() {
 #[test]
 fn a_target_is_a_path_or_of_options_an_asterisk() {
     let upstream = mirror();
-    let house = House::before(upstream.address);
-    let mut frames = Frames::open(house.address, &[]);
+    let proxy = TestProxy::before(upstream.address);
+    let mut frames = Frames::open(proxy.address, &[]);
     let mut stream = 1;
     let mut asked = |method: &str, path: &str, host: &[(&str, &str)]| {
         let head = [&[(":method", method), (":scheme", "http")], host, &[(":path", path)]];
@@ -140,8 +140,8 @@ fn a_target_is_a_path_or_of_options_an_asterisk() {
 
 #[test]
 fn what_goes_on_is_what_http_1_1_says() {
-    let house = House::before(mirror().address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(mirror().address);
+    let mut session = Session::open(proxy.address);
     let short = "GET /a?b|authority: SHOP.Example:80|host: shop.example:80|cookie: a=1|cookie: b=2; c=3|te: trailers";
     let seen = session.ask(short);
     assert!(seen.body.starts_with("GET /a?b HTTP/1.1\n"), "{}", seen.body);
@@ -158,7 +158,7 @@ fn what_goes_on_is_what_http_1_1_says() {
         assert!(!seen.body.contains(name), "{name:?} is in {}", seen.body);
     }
     // Whoever asks for the same over the other protocol gets what is kept.
-    let other = house.ask("GET /a?b|host: Shop.example:80");
+    let other = proxy.ask("GET /a?b|host: Shop.example:80");
     assert_eq!((other.header("x-cache"), &other.body), (Some("hit"), &seen.body));
     // A request that came through it before is no other one.
     let via = seen.body.lines().find_map(|line| line.strip_prefix("via: ")).unwrap();
@@ -167,8 +167,8 @@ fn what_goes_on_is_what_http_1_1_says() {
 
 #[test]
 fn headers_that_are_in_no_key_do_not_reach_the_upstream() {
-    let house = House::before(mirror().address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(mirror().address);
+    let mut session = Session::open(proxy.address);
     let twins = ["X_Forwarded_For", "X-Original_URL", "Transfer_Encoding", "Content_Length"];
     for (number, name) in UNKEYED.iter().chain(&twins).enumerate() {
         let first = session.ask(&format!("GET /{number}|{name}: evil.example"));
@@ -181,8 +181,8 @@ fn headers_that_are_in_no_key_do_not_reach_the_upstream() {
 #[test]
 fn a_head_alone_has_no_body_and_says_its_length() {
     let upstream = Upstream::always("200|cache-control: max-age=60|etag: \"a\"|=one");
-    let house = House::before(upstream.address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(upstream.address);
+    let mut session = Session::open(proxy.address);
     assert_eq!(session.ask("HEAD /").line(), "200 pass");
     assert_eq!(session.ask("GET /").line(), "200 miss one");
     let kept = session.ask("HEAD /");
@@ -197,8 +197,8 @@ fn bodies_go_on_in_either_direction() {
     let upstream = Upstream::new(|_, body| {
         answer(&format!("200|cache-control: max-age=60|={} {body}", body.len()))
     });
-    let house = House::before(upstream.address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(upstream.address);
+    let mut session = Session::open(proxy.address);
     let large = "x".repeat(1_000_000);
     let seen = session.ask(&format!("POST /|content-length: 1000000|={large}"));
     assert_eq!(seen.body, format!("1000000 {large}"));
@@ -206,8 +206,8 @@ fn bodies_go_on_in_either_direction() {
     assert_eq!(session.ask("GET /|content-length: 4|=evil").line(), "200 pass 4 evil");
     assert_eq!(session.ask("GET /").line(), "200 miss 0");
     let chunks = "200|cache-control: max-age=60|transfer-encoding: chunked|==5\r\nhello\r\n0\r\nx-trailer: 1\r\n\r\n";
-    let house = House::before(Upstream::always(chunks).address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(Upstream::always(chunks).address);
+    let mut session = Session::open(proxy.address);
     assert_eq!(session.ask("GET /").line(), "200 miss hello");
     assert_eq!(session.ask("GET /").line(), "200 hit hello");
 }
@@ -216,8 +216,8 @@ fn bodies_go_on_in_either_direction() {
 #[test]
 fn a_body_of_unknown_length_goes_on_in_chunks() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::before(listener.local_addr().unwrap());
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(listener.local_addr().unwrap());
+    let mut session = Session::open(proxy.address);
     for method in ["POST", "GET"] {
         let begun = session.begin(&format!("{method} /|=hello")).unwrap();
         let (stream, _) = listener.accept().unwrap();
@@ -241,19 +241,19 @@ fn an_answer_that_breaks_off_resets_its_stream_alone() {
         let is_cut = head.starts_with("GET /cut");
         answer(if is_cut { "200|content-length: 10|connection: close|==hello" } else { "200|=ok" })
     });
-    let house = House::before(upstream.address);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::before(upstream.address);
+    let mut session = Session::open(proxy.address);
     let error = session.try_ask("GET /cut").unwrap_err();
     assert_eq!(error.reason(), Some(Reason::INTERNAL_ERROR));
     assert_eq!(session.ask("GET /").line(), "200 miss ok");
-    house.until("proxy_under_way", 0);
+    proxy.until("proxy_under_way", 0);
 }
 
 #[test]
 fn streams_are_requests_under_way() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("in_flight", "1")]);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &[("in_flight", "1")]);
+    let mut session = Session::open(proxy.address);
     let first = session.begin("GET /").unwrap();
     let (mut stream, _) = listener.accept().unwrap();
     message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
@@ -261,33 +261,33 @@ fn streams_are_requests_under_way() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     stream.write_all(answer("200|cache-control: max-age=60|=one").as_bytes()).unwrap();
     assert_eq!(session.finish(first).unwrap().line(), "200 miss one");
-    house.until("proxy_under_way", 0);
+    proxy.until("proxy_under_way", 0);
     assert_eq!(session.ask("GET /").line(), "200 hit one");
     // Whoever takes it back is no longer among them.
     let second = session.begin("GET /other").unwrap();
     message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-    assert_eq!(house.figure("proxy_under_way"), 1);
+    assert_eq!(proxy.figure("proxy_under_way"), 1);
     drop(second);
-    house.until("proxy_under_way", 0);
+    proxy.until("proxy_under_way", 0);
 }
 
 #[test]
 fn what_is_under_way_is_answered_before_it_stops_and_nothing_else() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for threads in ["1", "3"] {
-        let mut house = House::with(listener.local_addr().unwrap(), &[("threads", threads)]);
-        let mut idle = connect(house.address);
-        let mut session = Session::open(house.address);
+        let mut proxy = TestProxy::with(listener.local_addr().unwrap(), &[("threads", threads)]);
+        let mut idle = connect(proxy.address);
+        let mut session = Session::open(proxy.address);
         let first = session.begin("GET /").unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-        house.stop();
+        proxy.stop();
         // That nobody else is served any more shows that the stop has arrived.
         assert_eq!(idle.read(&mut [0]).unwrap(), 0);
         stream.write_all(answer("200|connection: close|=ok").as_bytes()).unwrap();
         assert_eq!(session.finish(first).unwrap().body, "ok");
         assert!(session.try_ask("GET /").is_err());
-        house.stopped();
+        proxy.stopped();
     }
 }
 
@@ -297,12 +297,12 @@ fn streams_without_end_do_not_keep_it_from_stopping() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let path = std::env::temp_dir().join(format!("edge-cut-{}", std::process::id()));
     let settings = [("drain", "100ms"), ("access_log", path.to_str().unwrap())];
-    let house = House::with(listener.local_addr().unwrap(), &settings);
-    let mut session = Session::open(house.address);
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &settings);
+    let mut session = Session::open(proxy.address);
     let begun = session.begin("GET /never").unwrap();
     let (stream, _) = listener.accept().unwrap();
     message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-    house.stopped();
+    proxy.stopped();
     assert!(session.finish(begun).is_err());
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -312,8 +312,8 @@ fn streams_without_end_do_not_keep_it_from_stopping() {
 #[test]
 fn a_connection_says_what_it_bears() {
     let upstream = Upstream::always("200|=one");
-    let house = House::with(upstream.address, &[("streams", "7"), ("max_head", "20KiB")]);
-    let settings = Frames::open(house.address, &[]).until(SETTINGS).payload;
+    let proxy = TestProxy::with(upstream.address, &[("streams", "7"), ("max_head", "20KiB")]);
+    let settings = Frames::open(proxy.address, &[]).until(SETTINGS).payload;
     let said: Vec<(u16, u32)> = settings
         .chunks(6)
         .map(|one| {
@@ -332,8 +332,8 @@ fn a_connection_says_what_it_bears() {
 #[test]
 fn over_tls_an_address_begins_with_https() {
     let certificate = Certificate::new("proxy-scheme");
-    let house = House::with(mirror().address, &certificate.settings());
-    let url = format!("https://{}/", house.address);
+    let proxy = TestProxy::with(mirror().address, &certificate.settings());
+    let url = format!("https://{}/", proxy.address);
     let own = ["--cacert", &certificate.cert, "--http1.1", "-o", "/dev/null", "-w"];
     for (target, status) in [("https://h/", "200"), ("http://h/", "400"), ("/", "200")] {
         let asked = ["%{http_code}", "--request-target", target, &url];
@@ -346,12 +346,12 @@ fn over_tls_an_address_begins_with_https() {
 #[test]
 fn bodies_that_do_not_end_are_given_up() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(upstream.local_addr().unwrap(), &[("first_byte", "300ms")]);
-    let address = house.address;
+    let proxy = TestProxy::with(upstream.local_addr().unwrap(), &[("first_byte", "300ms")]);
+    let address = proxy.address;
     let clients = ["POST /…", "POST /|=begun…", "POST /|content-length: 9|=begun…", "GET /…"]
         .map(|short| thread::spawn(move || Session::open(address).ask(short).status));
     for client in clients {
         assert_eq!(client.join().unwrap(), 408);
     }
-    house.until("proxy_under_way", 0);
+    proxy.until("proxy_under_way", 0);
 }

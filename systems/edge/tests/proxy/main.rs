@@ -8,11 +8,12 @@ mod circuit;
 mod clients;
 mod collapse;
 mod endings;
+mod fixture;
 mod floods;
 mod foreign;
 mod frames;
-mod house;
 mod http2;
+mod interims;
 mod messages;
 #[path = "../shared/peers.rs"]
 mod peers;

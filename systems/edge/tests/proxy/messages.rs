@@ -9,7 +9,7 @@ use serving::error::ServeError;
 use serving::options::Options;
 use serving::stop::{Stop, Stopper};
 
-use crate::house::{House, PATIENCE, Upstream, ask};
+use crate::fixture::{PATIENCE, TestProxy, Upstream, ask};
 
 /// A monitor of a test's own.
 struct Monitor {
@@ -52,13 +52,13 @@ fn each_answer_is_told_as_often_and_as_long_as_was_asked_for() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
     let to = monitor.address("casts");
     let settings = [("cast_to", to), ("cast_messages", "3"), ("cast_bytes", "500B")];
-    let house = House::with(upstream.address, &settings);
-    assert_eq!(house.ready["effective"]["cast_messages"], 3);
+    let proxy = TestProxy::with(upstream.address, &settings);
+    assert_eq!(proxy.ready["effective"]["cast_messages"], 3);
     for (path, line) in [("/a", "200 miss one"), ("/a", "200 hit one"), ("/b", "200 miss one")] {
-        assert_eq!(house.ask(&format!("GET {path}")).line(), line);
+        assert_eq!(proxy.ask(&format!("GET {path}")).line(), line);
     }
-    house.until(&format!("proxy_casts_taken_total{{to=\"{to}\"}}"), 9);
-    house.stopped();
+    proxy.until(&format!("proxy_casts_taken_total{{to=\"{to}\"}}"), 9);
+    proxy.stopped();
     let seen = monitor.get("/observed");
     let count = |name: &str| {
         let own = seen.get(name).filter(|value| value.is_u64());
@@ -84,11 +84,11 @@ fn clients_are_served_while_no_monitor_is_there_and_what_has_no_room_is_counted(
     let upstream = Upstream::always("200|=one");
     let room = [("cast_room", "1KiB"), ("cast_blocking", "true")];
     let settings = [("cast_to", to), ("cast_messages", "4"), room[0], room[1]];
-    let house = House::with(upstream.address, &settings);
+    let proxy = TestProxy::with(upstream.address, &settings);
     for _ in 0..5 {
-        assert_eq!(house.ask("GET /").status, 200);
+        assert_eq!(proxy.ask("GET /").status, 200);
     }
-    let figure = |name: &str| house.figure(&format!("proxy_casts_{name}{{to=\"{to}\"}}"));
+    let figure = |name: &str| proxy.figure(&format!("proxy_casts_{name}{{to=\"{to}\"}}"));
     let [cast, dropped, taken, pending] =
         ["total", "dropped_total", "taken_total", "pending"].map(figure);
     assert_eq!((cast, taken, cast), (20, 0, dropped + pending));

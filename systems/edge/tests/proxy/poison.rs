@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::house::{House, Upstream, answer, ask, request};
+use crate::fixture::{TestProxy, Upstream, answer, ask, request};
 
 /// An upstream that repeats what it was asked, and says that it may be stored.
 pub fn mirror() -> Upstream {
@@ -42,16 +42,16 @@ pub const UNKEYED: [&str; 19] = [
 
 #[test]
 fn headers_that_are_in_no_key_do_not_reach_the_upstream() {
-    let house = House::before(mirror().address);
+    let proxy = TestProxy::before(mirror().address);
     for (number, name) in UNKEYED.iter().enumerate() {
-        let first = house.ask(&format!("GET /{number}|{name}: evil.example"));
+        let first = proxy.ask(&format!("GET /{number}|{name}: evil.example"));
         assert!(!first.body.contains("evil"), "{name}: {}", first.body);
-        let second = house.ask(&format!("GET /{number}"));
+        let second = proxy.ask(&format!("GET /{number}"));
         assert_eq!(second.header("x-cache"), Some("hit"), "{name}");
         assert_eq!(second.body, first.body, "{name}");
     }
     // Neither do they where nothing is stored.
-    let posted = house.ask("POST /|X-Original-URL: /admin|=x");
+    let posted = proxy.ask("POST /|X-Original-URL: /admin|=x");
     assert!(!posted.body.contains("/admin"), "{}", posted.body);
 }
 
@@ -66,17 +66,17 @@ fn polyglot(field: &'static str) -> Upstream {
 /// What selects an answer is what the upstream saw, not what was taken off on the way.
 #[test]
 fn a_connection_that_names_what_vary_names_changes_nothing_for_others() {
-    let house = House::before(polyglot("x-lang: de").address);
-    assert_eq!(house.ask("GET /|x-lang: de|connection: x-lang").line(), "200 miss en");
-    assert_eq!(house.ask("GET /|x-lang: de").line(), "200 miss de");
-    assert_eq!(house.ask("GET /").line(), "200 hit en");
-    assert_eq!(house.ask("GET /|x-lang: de|connection: X-Lang").line(), "200 hit en");
-    assert_eq!(house.ask("GET /|x-lang: de").line(), "200 hit de");
+    let proxy = TestProxy::before(polyglot("x-lang: de").address);
+    assert_eq!(proxy.ask("GET /|x-lang: de|connection: x-lang").line(), "200 miss en");
+    assert_eq!(proxy.ask("GET /|x-lang: de").line(), "200 miss de");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit en");
+    assert_eq!(proxy.ask("GET /|x-lang: de|connection: X-Lang").line(), "200 hit en");
+    assert_eq!(proxy.ask("GET /|x-lang: de").line(), "200 hit de");
 }
 
 #[test]
 fn a_name_with_another_dash_is_no_way_around() {
-    let house = House::before(mirror().address);
+    let proxy = TestProxy::before(mirror().address);
     for (number, name) in [
         "X_Forwarded_For",
         "X_Forwarded_Host",
@@ -91,35 +91,35 @@ fn a_name_with_another_dash_is_no_way_around() {
     .into_iter()
     .enumerate()
     {
-        let first = house.ask(&format!("GET /{number}|{name}: evil|x_own: kept"));
+        let first = proxy.ask(&format!("GET /{number}|{name}: evil|x_own: kept"));
         assert!(!first.body.contains("evil"), "{name}: {}", first.body);
         assert!(first.body.contains("x_own: kept"), "{name}: {}", first.body);
     }
     // An upstream that takes one for the other, and says only that it varies by the other.
-    let house = House::before(polyglot("x_lang: de").address);
-    assert_eq!(house.ask("GET /|x_lang: de").line(), "200 miss de");
-    assert_eq!(house.ask("GET /").line(), "200 miss en");
-    assert_eq!(house.ask("GET /|x_lang: de").line(), "200 miss de");
-    assert_eq!(house.ask("GET /").line(), "200 hit en");
+    let proxy = TestProxy::before(polyglot("x_lang: de").address);
+    assert_eq!(proxy.ask("GET /|x_lang: de").line(), "200 miss de");
+    assert_eq!(proxy.ask("GET /").line(), "200 miss en");
+    assert_eq!(proxy.ask("GET /|x_lang: de").line(), "200 miss de");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit en");
 }
 
 /// Links that the upstream makes of it are the same for all.
 #[test]
 fn a_host_goes_on_as_it_is_kept() {
-    let house = House::before(mirror().address);
-    let first = house.ask("GET /|host: SHOP.Example:80");
+    let proxy = TestProxy::before(mirror().address);
+    let first = proxy.ask("GET /|host: SHOP.Example:80");
     for line in ["\nhost: shop.example:80\n", "\nx-forwarded-host: shop.example:80\n"] {
         assert!(first.body.contains(line), "{}", first.body);
     }
-    let second = house.ask("GET http://shop.EXAMPLE:80/|host: other");
+    let second = proxy.ask("GET http://shop.EXAMPLE:80/|host: other");
     assert_eq!((second.header("x-cache"), &second.body), (Some("hit"), &first.body));
 }
 
 #[test]
 fn what_is_not_valid_is_refused_and_makes_nothing_forgotten() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::before(upstream.address);
-    assert_eq!(house.ask("GET /").line(), "200 miss one");
+    let proxy = TestProxy::before(upstream.address);
+    assert_eq!(proxy.ask("GET /").line(), "200 miss one");
     for strange in [
         "GET /|host: h@h",
         "GET /|host:",
@@ -132,10 +132,10 @@ fn what_is_not_valid_is_refused_and_makes_nothing_forgotten() {
         "GET *",
         "DELETE http://user@h/",
     ] {
-        let seen = house.ask(strange);
+        let seen = proxy.ask(strange);
         assert_eq!((seen.status, seen.header("x-cache")), (400, Some("none")), "{strange}");
     }
-    assert_eq!(house.ask("GET /").line(), "200 hit one");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit one");
     assert_eq!(upstream.times(), 1);
 }
 
@@ -148,16 +148,16 @@ fn a_proxy_that_is_its_own_upstream_says_so() {
         let last = head.replacen("\r\n", "\r\nconnection: close\r\n", 1);
         ask(*back.get().unwrap(), &last)
     });
-    let house = House::before(hop.address);
-    own.set(house.address).unwrap();
+    let proxy = TestProxy::before(hop.address);
+    own.set(proxy.address).unwrap();
     for method in ["GET", "POST"] {
-        let seen = house.ask(&format!("{method} /|via: 1.1 edge-proxy, 1.1 edge-proxy-00000000"));
+        let seen = proxy.ask(&format!("{method} /|via: 1.1 edge-proxy, 1.1 edge-proxy-00000000"));
         assert_eq!(seen.status, 508, "{}", seen.body);
         assert!(seen.body.contains("leads back to this proxy"), "{}", seen.body);
     }
     assert_eq!(hop.times(), 2);
-    let behind = House::before(Upstream::always("200|=one").address);
-    assert_eq!(House::before(behind.address).ask("GET /").body, "one");
+    let behind = TestProxy::before(Upstream::always("200|=one").address);
+    assert_eq!(TestProxy::before(behind.address).ask("GET /").body, "one");
 }
 
 #[test]
@@ -165,17 +165,17 @@ fn what_varies_by_what_the_proxy_says_is_not_stored() {
     for vary in ["X-Forwarded-For", "accept, x-forwarded-host", "Forwarded", "X-Original-URL"] {
         let short: &'static str = format!("200|cache-control: max-age=60|vary: {vary}|=one").leak();
         let upstream = Upstream::always(short);
-        let house = House::before(upstream.address);
-        house.ask("GET /");
-        assert_eq!(house.ask("GET /").header("x-cache"), Some("miss"), "{vary}");
+        let proxy = TestProxy::before(upstream.address);
+        proxy.ask("GET /");
+        assert_eq!(proxy.ask("GET /").header("x-cache"), Some("miss"), "{vary}");
     }
 }
 
 #[test]
 fn a_request_that_can_be_understood_in_two_ways_is_refused_also_where_an_answer_is_stored() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::before(upstream.address);
-    assert_eq!(house.ask("GET /").line(), "200 miss one");
+    let proxy = TestProxy::before(upstream.address);
+    assert_eq!(proxy.ask("GET /").line(), "200 miss one");
     for strange in [
         "GET /|host: h|host: evil",
         "GET /|transfer-encoding: chunked|content-length: 0|==0\r\n\r\n",
@@ -183,12 +183,12 @@ fn a_request_that_can_be_understood_in_two_ways_is_refused_also_where_an_answer_
         "GET /|transfer-encoding: gzip, chunked|==0\r\n\r\n",
         "GET /|x: a\r\n folded: b\r\ntransfer-encoding : chunked",
     ] {
-        let status = house.ask(strange).status;
+        let status = proxy.ask(strange).status;
         assert!(status == 400 || status == 501, "{strange}: {status}");
     }
-    let unnamed = ask(house.address, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n");
+    let unnamed = ask(proxy.address, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n");
     assert!(unnamed.starts_with("HTTP/1.1 400 "), "{unnamed}");
-    assert_eq!(house.ask("GET /").line(), "200 hit one");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit one");
     assert_eq!(upstream.times(), 1);
 }
 
@@ -197,11 +197,11 @@ fn a_request_that_can_be_understood_in_two_ways_is_refused_also_where_an_answer_
 fn a_get_with_a_body_is_passed_on() {
     let upstream =
         Upstream::new(|_, body| answer(&format!("200|cache-control: max-age=60|={body}.")));
-    let house = House::before(upstream.address);
-    assert_eq!(house.ask("GET /|=evil").line(), "200 pass evil.");
-    assert_eq!(house.ask("GET /").line(), "200 miss .");
-    assert_eq!(house.ask("GET /|=evil").line(), "200 pass evil.");
-    assert_eq!(house.ask("GET /").line(), "200 hit .");
+    let proxy = TestProxy::before(upstream.address);
+    assert_eq!(proxy.ask("GET /|=evil").line(), "200 pass evil.");
+    assert_eq!(proxy.ask("GET /").line(), "200 miss .");
+    assert_eq!(proxy.ask("GET /|=evil").line(), "200 pass evil.");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit .");
 }
 
 #[test]
@@ -213,17 +213,17 @@ fn a_part_is_never_kept_as_the_whole() {
             let is_part = head.contains("range:");
             answer(if is_part { &short } else { "200|cache-control: max-age=60|=one" })
         });
-        let house = House::before(upstream.address);
-        assert_eq!(house.ask("GET /|range: bytes=0-0").body, "o");
-        assert_eq!(house.ask("GET /").line(), "200 miss one");
-        assert_eq!(house.ask("GET /|range: bytes=0-0").body, "o");
-        assert_eq!(house.ask("GET /").line(), "200 hit one");
+        let proxy = TestProxy::before(upstream.address);
+        assert_eq!(proxy.ask("GET /|range: bytes=0-0").body, "o");
+        assert_eq!(proxy.ask("GET /").line(), "200 miss one");
+        assert_eq!(proxy.ask("GET /|range: bytes=0-0").body, "o");
+        assert_eq!(proxy.ask("GET /").line(), "200 hit one");
     }
     // A part that nobody asked for is not stored either.
     let upstream = Upstream::always("206|cache-control: max-age=60|content-range: bytes 0-0/3|=o");
-    let house = House::before(upstream.address);
-    house.ask("GET /");
-    assert_eq!(house.ask("GET /").line(), "206 miss o");
+    let proxy = TestProxy::before(upstream.address);
+    proxy.ask("GET /");
+    assert_eq!(proxy.ask("GET /").line(), "206 miss o");
 }
 
 /// A header that the upstream chokes on: its refusal is for whoever sent that.
@@ -235,12 +235,12 @@ fn an_error_that_one_client_brought_about_is_not_stored() {
             let is_strange = head.contains("x-strange");
             answer(if is_strange { &short } else { "200|=well" })
         });
-        let house = House::before(upstream.address);
+        let proxy = TestProxy::before(upstream.address);
         let is_default = status.starts_with("414");
-        assert_eq!(house.ask("GET /|x-strange: 1").body, "refused");
+        assert_eq!(proxy.ask("GET /|x-strange: 1").body, "refused");
         // 414 is about the target alone, which is the key, and may be stored.
         let expected = if is_default { "refused" } else { "well" };
-        assert_eq!(house.ask("GET /").body, expected, "{status}");
+        assert_eq!(proxy.ask("GET /").body, expected, "{status}");
     }
 }
 
@@ -248,31 +248,31 @@ fn an_error_that_one_client_brought_about_is_not_stored() {
 #[test]
 fn variants_without_end_are_bounded() {
     let upstream = Upstream::always("200|cache-control: max-age=60|vary: x-any|=one");
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     for number in 0..100 {
-        house.ask(&format!("GET /|x-any: {number}"));
+        proxy.ask(&format!("GET /|x-any: {number}"));
     }
-    assert_eq!(house.figure("proxy_stored_keys"), 1);
-    assert!(house.figure("proxy_stored_bytes") < 16 * 2048);
-    assert_eq!(house.ask("GET /|x-any: 99").line(), "200 hit one");
-    assert_eq!(house.ask("GET /|x-any: 0").line(), "200 miss one");
+    assert_eq!(proxy.figure("proxy_stored_keys"), 1);
+    assert!(proxy.figure("proxy_stored_bytes") < 16 * 2048);
+    assert_eq!(proxy.ask("GET /|x-any: 99").line(), "200 hit one");
+    assert_eq!(proxy.ask("GET /|x-any: 0").line(), "200 miss one");
 }
 
 #[test]
 fn nobody_changes_the_protocol() {
     let upstream = mirror();
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     let asked = ask(
-        house.address,
+        proxy.address,
         "GET /a HTTP/1.1\r\nhost: h\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n",
     );
     assert!(asked.starts_with("HTTP/1.1 200 "), "{asked}");
     assert!(!upstream.asked()[0].contains("upgrade"), "{}", upstream.asked()[0]);
-    let house =
-        House::before(Upstream::always("101|upgrade: websocket|connection: upgrade").address);
-    assert_eq!(house.ask("GET /").status, 502);
+    let proxy =
+        TestProxy::before(Upstream::always("101|upgrade: websocket|connection: upgrade").address);
+    assert_eq!(proxy.ask("GET /").status, 502);
     let tunnel =
-        ask(house.address, "CONNECT h:1 HTTP/1.1\r\nhost: h:1\r\nconnection: close\r\n\r\n");
+        ask(proxy.address, "CONNECT h:1 HTTP/1.1\r\nhost: h:1\r\nconnection: close\r\n\r\n");
     assert!(tunnel.starts_with("HTTP/1.1 501 "), "{tunnel}");
 }
 
@@ -285,9 +285,9 @@ fn what_is_hidden_in_a_body_is_not_a_request() {
         counted.fetch_add(1, Ordering::SeqCst);
         answer(&format!("200|={}", body.len()))
     });
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     let hidden = request("GET /admin");
-    let seen = house.ask(&format!("POST /|={hidden}"));
+    let seen = proxy.ask(&format!("POST /|={hidden}"));
     assert_eq!(seen.body, hidden.len().to_string());
     assert_eq!(times.load(Ordering::SeqCst), 1);
 }

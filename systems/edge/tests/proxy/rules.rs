@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use crate::house::{House, Upstream};
+use crate::fixture::{TestProxy, Upstream};
 
 mod errors;
 
@@ -19,12 +19,12 @@ type Row = (&'static str, &'static [Step]);
 fn walk(name: &str, settings: &[(&str, &str)], steps: &[Step]) -> Vec<String> {
     let answers: Arc<Mutex<VecDeque<String>>> = Arc::default();
     let upstream = Upstream::of(&answers);
-    let house = House::with(upstream.address, settings);
+    let proxy = TestProxy::with(upstream.address, settings);
     for (place, (asked, answered, seen)) in steps.iter().enumerate() {
         if !answered.is_empty() {
             answers.lock().unwrap().push_back((*answered).to_owned());
         }
-        let answer = house.ask(asked);
+        let answer = proxy.ask(asked);
         assert_eq!(answer.line(), *seen, "{name}, step {place}: {asked}\n{}", answer.head);
         assert!(answers.lock().unwrap().is_empty(), "{name}, step {place}: it was not asked");
     }
@@ -263,12 +263,12 @@ fn what_is_stale_is_asked_about_and_lives_again() {
 fn a_304_about_something_else_is_not_believed() {
     let answers: Arc<Mutex<VecDeque<String>>> = Arc::default();
     let upstream = Upstream::of(&answers);
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     answers.lock().unwrap().extend([STALE.to_owned(), "304|etag: \"b\"".to_owned()]);
     answers.lock().unwrap().push_back("200|cache-control: max-age=60|etag: \"b\"|=new".to_owned());
-    assert_eq!(house.ask("GET /").line(), "200 miss old");
-    assert_eq!(house.ask("GET /").line(), "200 miss new");
-    assert_eq!(house.ask("GET /").line(), "200 hit new");
+    assert_eq!(proxy.ask("GET /").line(), "200 miss old");
+    assert_eq!(proxy.ask("GET /").line(), "200 miss new");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit new");
     assert!(!upstream.asked()[2].contains("if-none-match"));
 }
 
@@ -314,18 +314,18 @@ fn the_age_and_the_date_are_those_of_the_answer() {
     let upstream = Upstream::always(
         "200|cache-control: max-age=1000|age: 500|date: Sun, 06 Nov 1994 08:49:37 GMT|=one",
     );
-    let house = House::before(upstream.address);
-    assert_eq!(house.ask("GET /").header("age"), Some("500"));
-    let kept = house.ask("GET /");
+    let proxy = TestProxy::before(upstream.address);
+    assert_eq!(proxy.ask("GET /").header("age"), Some("500"));
+    let kept = proxy.ask("GET /");
     let age: u64 = kept.header("age").unwrap().parse().unwrap();
     assert!((500..530).contains(&age), "{age}");
     assert_eq!(kept.header("date"), Some("Sun, 06 Nov 1994 08:49:37 GMT"));
     assert!(kept.header("via").unwrap().starts_with("1.1 edge-proxy-"), "{}", kept.head);
     assert_eq!(kept.header("content-length"), Some("3"));
     // Without a date it is the time when it came, and stays that.
-    let house = House::before(Upstream::always("200|cache-control: max-age=1000|=one").address);
-    house.ask("GET /");
-    assert!(house.ask("GET /").header("date").is_some_and(|date| date.ends_with(" GMT")));
+    let proxy = TestProxy::before(Upstream::always("200|cache-control: max-age=1000|=one").address);
+    proxy.ask("GET /");
+    assert!(proxy.ask("GET /").header("date").is_some_and(|date| date.ends_with(" GMT")));
 }
 
 #[test]
@@ -357,9 +357,9 @@ fn head_is_answered_by_what_get_brought_and_stores_nothing() {
             ],
         ),
     ]);
-    let house = House::before(Upstream::always("200|cache-control: max-age=60|=one").address);
-    house.ask("GET /");
-    assert_eq!(house.ask("HEAD /").header("content-length"), Some("3"));
+    let proxy = TestProxy::before(Upstream::always("200|cache-control: max-age=60|=one").address);
+    proxy.ask("GET /");
+    assert_eq!(proxy.ask("HEAD /").header("content-length"), Some("3"));
 }
 
 #[test]
@@ -439,9 +439,11 @@ fn the_cache_stands_aside_where_it_is_told_to() {
     );
     // Stored, it fills the cache, and serves nobody.
     let upstream = Upstream::always(ONE);
-    let house =
-        House::with(upstream.address, &[("cache_bust", "always"), ("cache_bust_stored", "true")]);
-    assert_eq!(house.ask("GET /").line(), "200 bust one");
-    assert_eq!(house.ask("GET /").line(), "200 bust one");
-    assert_eq!((house.figure("proxy_stored_total"), house.figure("proxy_stored_keys")), (2, 2));
+    let proxy = TestProxy::with(
+        upstream.address,
+        &[("cache_bust", "always"), ("cache_bust_stored", "true")],
+    );
+    assert_eq!(proxy.ask("GET /").line(), "200 bust one");
+    assert_eq!(proxy.ask("GET /").line(), "200 bust one");
+    assert_eq!((proxy.figure("proxy_stored_total"), proxy.figure("proxy_stored_keys")), (2, 2));
 }

@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 
-use crate::house::{House, Upstream, answer, connect, message, request};
+use crate::fixture::{TestProxy, Upstream, answer, connect, message, request};
 use serde_json::{Value, json};
 use serving::options::Options;
 use serving::stop::Stop;
@@ -11,22 +11,22 @@ use serving::stop::Stop;
 #[test]
 fn its_own_paths_are_not_passed_on() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::before(upstream.address);
-    assert_eq!(house.ask("GET /_proxy/healthz").body, "ok\n");
-    assert_eq!(house.ask("GET /_proxy/else").status, 404);
-    assert_eq!(house.ask("POST /_proxy/healthz|=x").status, 404);
+    let proxy = TestProxy::before(upstream.address);
+    assert_eq!(proxy.ask("GET /_proxy/healthz").body, "ok\n");
+    assert_eq!(proxy.ask("GET /_proxy/else").status, 404);
+    assert_eq!(proxy.ask("POST /_proxy/healthz|=x").status, 404);
     assert_eq!(upstream.times(), 0);
     // Those of the upstream are.
-    assert_eq!(house.ask("GET /healthz").line(), "200 miss one");
-    assert_eq!(house.ask("GET /_proxy").line(), "200 miss one");
-    assert_eq!(house.ask("GET /healthz").line(), "200 hit one");
+    assert_eq!(proxy.ask("GET /healthz").line(), "200 miss one");
+    assert_eq!(proxy.ask("GET /_proxy").line(), "200 miss one");
+    assert_eq!(proxy.ask("GET /healthz").line(), "200 hit one");
     for (cache, count) in [("miss", 2), ("hit", 1), ("stale", 0), ("none", 0)] {
-        assert_eq!(house.figure(&format!("proxy_answers_total{{cache=\"{cache}\"}}")), count);
+        assert_eq!(proxy.figure(&format!("proxy_answers_total{{cache=\"{cache}\"}}")), count);
     }
-    assert_eq!((house.figure("proxy_stored_total"), house.figure("proxy_stored_keys")), (2, 2));
-    assert!((1..5_000).contains(&house.figure("proxy_stored_bytes")));
-    assert_eq!(house.figure("proxy_upstream_completed_total"), 2);
-    assert_eq!(house.figure("proxy_under_way"), 0);
+    assert_eq!((proxy.figure("proxy_stored_total"), proxy.figure("proxy_stored_keys")), (2, 2));
+    assert!((1..5_000).contains(&proxy.figure("proxy_stored_bytes")));
+    assert_eq!(proxy.figure("proxy_upstream_completed_total"), 2);
+    assert_eq!(proxy.figure("proxy_under_way"), 0);
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn every_setting_is_read_back() {
         ("drain", "1s"),
     ];
     let upstream = Upstream::always("200|=one");
-    let house = House::with(upstream.address, &given);
-    let mut effective = house.ready["effective"].clone();
+    let proxy = TestProxy::with(upstream.address, &given);
+    let mut effective = proxy.ready["effective"].clone();
     let told = effective.as_object_mut().unwrap();
     assert!(told.remove("open_files").unwrap().is_u64());
     assert_eq!(told.remove("version").unwrap(), env!("CARGO_PKG_VERSION"));
@@ -84,8 +84,8 @@ fn every_setting_is_read_back() {
             "streams": 10, "cert": null, "read_ns": seconds(7),
         })
     );
-    assert_eq!(house.ready["system"], "proxy");
-    assert_eq!(house.ask("GET /").line(), "200 miss one");
+    assert_eq!(proxy.ready["system"], "proxy");
+    assert_eq!(proxy.ask("GET /").line(), "200 miss one");
 }
 
 #[test]
@@ -148,37 +148,37 @@ fn bad_settings_are_told_all_at_once() {
 #[test]
 fn beyond_the_most_requests_are_turned_away() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("in_flight", "1")]);
-    let mut first = connect(house.address);
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &[("in_flight", "1")]);
+    let mut first = connect(proxy.address);
     first.write_all(request("GET /").as_bytes()).unwrap();
     let (mut stream, _) = listener.accept().unwrap();
     message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-    let refused = house.ask("GET /");
+    let refused = proxy.ask("GET /");
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     // Its place is taken until the last byte of its answer.
     let head = answer("200|cache-control: max-age=60|content-length: 5|==hell");
     stream.write_all(head.as_bytes()).unwrap();
-    assert_eq!(house.ask("GET /").status, 503);
+    assert_eq!(proxy.ask("GET /").status, 503);
     stream.write_all(b"o").unwrap();
     let mut text = String::new();
     first.read_to_string(&mut text).unwrap();
     assert!(text.ends_with("hello"), "{text}");
-    house.until("proxy_under_way", 0);
-    assert_eq!(house.ask("GET /").line(), "200 hit hello");
-    assert_eq!(house.figure("proxy_shed_total"), 2);
+    proxy.until("proxy_under_way", 0);
+    assert_eq!(proxy.ask("GET /").line(), "200 hit hello");
+    assert_eq!(proxy.figure("proxy_shed_total"), 2);
 }
 
 #[test]
 fn each_answer_is_a_line_of_the_log() {
     let path = std::env::temp_dir().join(format!("edge-access-{}", std::process::id()));
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::with(upstream.address, &[("access_log", path.to_str().unwrap())]);
-    house.ask("GET /a?b");
-    house.ask("GET /a?b");
-    house.ask("HEAD /a?b");
-    house.ask("POST /c|=x");
-    house.until("proxy_under_way", 0);
-    house.stopped();
+    let proxy = TestProxy::with(upstream.address, &[("access_log", path.to_str().unwrap())]);
+    proxy.ask("GET /a?b");
+    proxy.ask("GET /a?b");
+    proxy.ask("HEAD /a?b");
+    proxy.ask("POST /c|=x");
+    proxy.until("proxy_under_way", 0);
+    proxy.stopped();
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let line = |line: &str| {
@@ -202,37 +202,37 @@ fn each_answer_is_a_line_of_the_log() {
 fn what_is_under_way_is_answered_before_it_stops() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for threads in ["1", "3"] {
-        let mut house = House::with(listener.local_addr().unwrap(), &[("threads", threads)]);
-        let mut idle = connect(house.address);
-        let mut client = connect(house.address);
+        let mut proxy = TestProxy::with(listener.local_addr().unwrap(), &[("threads", threads)]);
+        let mut idle = connect(proxy.address);
+        let mut client = connect(proxy.address);
         client.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-        house.stop();
+        proxy.stop();
         // That nobody else is served any more shows that the stop has arrived.
         assert_eq!(idle.read(&mut [0]).unwrap(), 0);
         stream.write_all(answer("200|=ok").as_bytes()).unwrap();
         let mut text = String::new();
         client.read_to_string(&mut text).unwrap();
         assert!(text.starts_with("HTTP/1.1 200 ") && text.ends_with("ok"), "{text}");
-        house.stopped();
+        proxy.stopped();
     }
 }
 
 #[test]
 fn more_clients_than_may_be_are_turned_away() {
-    let house = House::with(Upstream::always("200|=one").address, &[("max_connections", "1")]);
-    let mut first = connect(house.address);
+    let proxy = TestProxy::with(Upstream::always("200|=one").address, &[("max_connections", "1")]);
+    let mut first = connect(proxy.address);
     first.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
     message(&mut BufReader::new(&first)).unwrap();
     // Closed without a word; what was said on it may make that a reset.
-    assert!(matches!(connect(house.address).read(&mut [0]), Ok(0) | Err(_)));
+    assert!(matches!(connect(proxy.address).read(&mut [0]), Ok(0) | Err(_)));
     drop(first);
     // Its place is free a moment later.
     let mut text = String::new();
     while !text.starts_with("HTTP/1.0 200 ") {
         text.clear();
-        let mut stream = connect(house.address);
+        let mut stream = connect(proxy.address);
         let _ = stream.write_all(b"GET /_proxy/metrics HTTP/1.0\r\n\r\n");
         let _ = stream.read_to_string(&mut text);
     }
@@ -244,29 +244,29 @@ fn more_clients_than_may_be_are_turned_away() {
 #[test]
 fn heads_that_do_not_end_hold_nobody_up() {
     let upstream = Upstream::always("200|cache-control: max-age=60|=one");
-    let house = House::with(upstream.address, &[("idle", "1s")]);
+    let proxy = TestProxy::with(upstream.address, &[("idle", "1s")]);
     let slow: Vec<_> = (0..200)
         .map(|_| {
-            let mut client = connect(house.address);
+            let mut client = connect(proxy.address);
             client.write_all(b"GET / HTTP/1.1\r\nhost: h\r\nx-a: ").unwrap();
             client
         })
         .collect();
-    assert_eq!(house.ask("GET /").line(), "200 miss one");
-    assert_eq!(house.ask("GET /").line(), "200 hit one");
+    assert_eq!(proxy.ask("GET /").line(), "200 miss one");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit one");
     for mut client in slow {
         let mut text = Vec::new();
         let _ = client.read_to_end(&mut text);
     }
-    house.until("proxy_clients", 1);
+    proxy.until("proxy_clients", 1);
     let flood = "x: y\r\n".repeat(100_000);
-    let mut client = connect(house.address);
+    let mut client = connect(proxy.address);
     // It need not hear all of it.
     let _ = client.write_all(format!("GET / HTTP/1.1\r\nhost: h\r\n{flood}\r\n").as_bytes());
     let mut text = Vec::new();
     let _ = client.read_to_end(&mut text);
     assert!(!text.starts_with(b"HTTP/1.1 200 "));
-    assert_eq!(house.ask("GET /").line(), "200 hit one");
+    assert_eq!(proxy.ask("GET /").line(), "200 hit one");
     assert_eq!(upstream.times(), 1);
 }
 
@@ -280,14 +280,32 @@ fn heads_that_are_none_and_those_with_too_many_fields() {
         [answer(&format!("200{}|=one", fields(99))), answer(&format!("200{}", fields(100)))];
     let upstream =
         Upstream::new(move |head, _| answers[usize::from(head.contains("/more"))].clone());
-    let house = House::before(upstream.address);
+    let proxy = TestProxy::before(upstream.address);
     // With `Host` and `Connection`.
-    assert_eq!(house.ask(&format!("GET /{}", fields(98))).line(), "200 miss one");
-    assert_eq!(house.ask("GET /more").status, 502);
+    assert_eq!(proxy.ask(&format!("GET /{}", fields(98))).line(), "200 miss one");
+    assert_eq!(proxy.ask("GET /more").status, 502);
     for (short, status) in [(format!("GET /{}", fields(99)), 431), ("GET /|x : 1".to_owned(), 400)]
     {
-        let seen = house.ask(&short);
+        let seen = proxy.ask(&short);
         assert_eq!((seen.status, seen.header("x-cache")), (status, None), "{short}");
     }
-    assert_eq!(house.figure("proxy_answers_total{cache=\"none\"}"), 1);
+    assert_eq!(proxy.figure("proxy_answers_total{cache=\"none\"}"), 1);
+}
+
+/// Kept by what it says to this cache alone, and given as it came.
+#[test]
+fn what_is_said_to_this_cache_goes_on_with_the_answer() {
+    let upstream =
+        Upstream::always("200|cache-control: no-store|cdn-cache-control: max-age=60, MAX|=one");
+    let proxy = TestProxy::before(upstream.address);
+    assert_eq!([proxy.ask("GET /").line(), proxy.ask("GET /").line()], ["200 miss one"; 2]);
+    let upstream =
+        Upstream::always("200|cache-control: no-store|cdn-cache-control: max-age=60|=one");
+    let proxy = TestProxy::before(upstream.address);
+    for line in ["200 miss one", "200 hit one"] {
+        let seen = proxy.ask("GET /");
+        assert_eq!(seen.line(), line);
+        assert_eq!(seen.header("cache-control"), Some("no-store"));
+        assert_eq!(seen.header("cdn-cache-control"), Some("max-age=60"));
+    }
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use crate::house::{PATIENCE, Seen};
+use crate::fixture::{PATIENCE, Received};
 
 pub struct Session {
     runtime: Runtime,
@@ -56,7 +56,7 @@ impl Session {
     }
 
     /// The answer, to its end.
-    pub fn finish(&self, begun: Begun) -> Result<Seen, h2::Error> {
+    pub fn finish(&self, begun: Begun) -> Result<Received, h2::Error> {
         let Begun { answer, sender } = begun;
         let seen = self.runtime.block_on(async {
             timeout(PATIENCE, async { seen(answer.await?).await }).await.expect("it ends")
@@ -65,18 +65,18 @@ impl Session {
         seen
     }
 
-    pub fn try_ask(&mut self, short: &str) -> Result<Seen, h2::Error> {
+    pub fn try_ask(&mut self, short: &str) -> Result<Received, h2::Error> {
         let begun = self.begin(short)?;
         self.finish(begun)
     }
 
-    pub fn ask(&mut self, short: &str) -> Seen {
+    pub fn ask(&mut self, short: &str) -> Received {
         self.try_ask(short).unwrap_or_else(|error| panic!("{short}: {error}"))
     }
 }
 
 /// As what came over HTTP/1.1 is seen.
-async fn seen(answer: hyper::Response<RecvStream>) -> Result<Seen, h2::Error> {
+async fn seen(answer: hyper::Response<RecvStream>) -> Result<Received, h2::Error> {
     let (parts, mut body) = answer.into_parts();
     let status = parts.status.as_u16();
     let mut head = format!("HTTP/2 {status}");
@@ -90,7 +90,7 @@ async fn seen(answer: hyper::Response<RecvStream>) -> Result<Seen, h2::Error> {
         bytes.extend_from_slice(&data);
     }
     assert!(body.trailers().await?.is_none(), "there are trailers");
-    Ok(Seen { status, head, body: String::from_utf8(bytes).unwrap() })
+    Ok(Received { status, head, body: String::from_utf8(bytes).unwrap() })
 }
 
 fn request(short: &str) -> (Request<()>, Bytes) {

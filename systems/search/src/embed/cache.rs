@@ -11,17 +11,17 @@ use lru::LruCache;
 use serde_json::{Value, json};
 
 use super::{Embed, Embedded};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 
 /// Texts to their vectors.
-type Known = LruCache<Box<str>, Arc<[f32]>>;
+type KnownVectors = LruCache<Box<str>, Arc<[f32]>>;
 
 /// An embedding, and the vectors of the texts that it was asked for last.
 #[derive(Debug)]
 pub struct Cached<E> {
     inner: E,
     /// None if nothing is kept.
-    known: Option<Mutex<Known>>,
+    known: Option<Mutex<KnownVectors>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -48,12 +48,12 @@ impl<E> Cached<E> {
         self.with(|known| known.len()).unwrap_or(0)
     }
 
-    /// What it stands before.
+    /// The embedding whose vectors are cached.
     pub fn inner(&self) -> &E {
         &self.inner
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> Option<T> {
+    fn with<T>(&self, look: impl FnOnce(&mut KnownVectors) -> T) -> Option<T> {
         let known = self.known.as_ref()?;
         Some(look(&mut known.lock().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -67,7 +67,7 @@ impl<E: Embed> Embed for Cached<E> {
     /// Embeds what is not known, all of it at once.
     ///
     /// Two that ask for the same unknown text at the same time both embed it, and both are misses.
-    async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
+    async fn embed(&self, texts: &[&str]) -> Result<Embedded, ApiError> {
         let mut vectors: Vec<Option<Vec<f32>>> = texts
             .iter()
             .map(|text| self.with(|known| known.get(*text).cloned()).flatten())
@@ -78,7 +78,7 @@ impl<E: Embed> Embed for Cached<E> {
         if !unknown.is_empty() {
             let asked: Vec<&str> = unknown.iter().map(|&number| texts[number]).collect();
             let embedded =
-                self.inner.embed(&asked).await.map_err(|fault| renumbered(fault, &unknown))?;
+                self.inner.embed(&asked).await.map_err(|error| renumbered(error, &unknown))?;
             for (&number, vector) in unknown.iter().zip(embedded.vectors) {
                 let kept: Arc<[f32]> = vector.as_slice().into();
                 self.with(|known| known.put(texts[number].into(), kept));
@@ -90,7 +90,7 @@ impl<E: Embed> Embed for Cached<E> {
         Ok(Embedded { vectors: vectors.into_iter().flatten().collect(), hits })
     }
 
-    async fn ready(&self) -> Result<(), Fault> {
+    async fn ready(&self) -> Result<(), ApiError> {
         self.inner.ready().await
     }
 
@@ -104,13 +104,13 @@ impl<E: Embed> Embed for Cached<E> {
     }
 }
 
-/// The fault with the number that its text had in what was asked for.
-fn renumbered(mut fault: Fault, asked: &[usize]) -> Fault {
-    let number = fault.at.as_deref().and_then(|at| at.strip_prefix('/')?.parse::<usize>().ok());
+/// The error, with the text's number in the request.
+fn renumbered(mut error: ApiError, asked: &[usize]) -> ApiError {
+    let number = error.at.as_deref().and_then(|at| at.strip_prefix('/')?.parse::<usize>().ok());
     if let Some(number) = number.and_then(|number| asked.get(number)) {
-        fault.at = Some(format!("/{number}"));
+        error.at = Some(format!("/{number}"));
     }
-    fault
+    error
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 use serde_json::{Value, json};
 
 use super::{Embed, Embedded, no_direction, normalize, words};
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 /// What this way of embedding is called.
 pub const NAME: &str = "hashed-1";
@@ -48,11 +48,11 @@ impl Hashed {
     /// For vectors of so many numbers.
     ///
     /// Errors: `InvalidVector` for a dimension outside [`DIMENSIONS`]
-    pub fn new(dimension: usize, seed: u64) -> Result<Self, Fault> {
+    pub fn new(dimension: usize, seed: u64) -> Result<Self, ApiError> {
         if !DIMENSIONS.contains(&dimension) {
             let (least, most) = (DIMENSIONS.start(), DIMENSIONS.end());
             let message = format!("a dimension is {least} to {most}; {dimension} is not");
-            return Err(Fault::new(Code::InvalidVector, message));
+            return Err(ApiError::new(Code::InvalidVector, message));
         }
         let start = |kind: u8| Hash::default().bytes(&seed.to_le_bytes()).bytes(&[kind]);
         Ok(Self { dimension, seed, word: start(b'w'), pair: start(b'p'), piece: start(b'c') })
@@ -105,7 +105,7 @@ impl Embed for Hashed {
         self.dimension
     }
 
-    async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
+    async fn embed(&self, texts: &[&str]) -> Result<Embedded, ApiError> {
         let vector =
             |(number, text): (usize, &&str)| self.vector(text).ok_or_else(|| no_direction(number));
         let vectors = texts.iter().enumerate().map(vector).collect::<Result<_, _>>()?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::hashed::Hashed;
 use super::model::Model;
 use super::{Embed, Embedded};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 
 /// By hashing, or by a model.
 #[derive(Debug)]
@@ -19,10 +19,10 @@ pub enum Local {
 }
 
 impl Local {
-    /// The model of a folder, or hashing if there is none.
+    /// The model of a folder, or hashing without one.
     ///
     /// Errors: as [`Model::open`] and [`Hashed::new`]
-    pub fn open(model: Option<&Path>, dimension: usize, seed: u64) -> Result<Self, Fault> {
+    pub fn open(model: Option<&Path>, dimension: usize, seed: u64) -> Result<Self, ApiError> {
         match model {
             Some(folder) => Model::open(folder).map(Self::Model),
             None => Hashed::new(dimension, seed).map(Self::Hashed),
@@ -38,7 +38,7 @@ impl Embed for Local {
         }
     }
 
-    async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
+    async fn embed(&self, texts: &[&str]) -> Result<Embedded, ApiError> {
         match self {
             Self::Hashed(hashed) => hashed.embed(texts).await,
             Self::Model(model) => model.embed(texts).await,

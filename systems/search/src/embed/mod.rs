@@ -1,5 +1,5 @@
-//! Text to vector: [`hashed`] by its words and their pieces, or by a [`model`] from a folder; [`local`] is either of
-//! them, and [`cache`] stands in front of any.
+//! Text to vector: [`hashed`] by its words and their pieces, or by a [`model`] from a folder;
+//! [`local`] chooses, and [`cache`] wraps either.
 
 pub mod cache;
 pub mod hashed;
@@ -11,7 +11,7 @@ use std::future::Future;
 
 use serde_json::Value;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 pub mod remote;
 
@@ -25,12 +25,12 @@ pub trait Embed: Send + Sync + 'static {
     /// Shape:  n texts → n vectors of [`Self::dimension`] numbers, each of length 1
     /// Errors: a text that gives no direction (nothing in it but spaces and marks), with its number as place (`/0`);
     ///         `Unavailable` where the embedder is another process
-    fn embed(&self, texts: &[&str]) -> impl Future<Output = Result<Embedded, Fault>> + Send;
+    fn embed(&self, texts: &[&str]) -> impl Future<Output = Result<Embedded, ApiError>> + Send;
 
     /// Whether it would answer.
     ///
     /// Errors: `Unavailable` where the embedder is another process that does not
-    fn ready(&self) -> impl Future<Output = Result<(), Fault>> + Send {
+    fn ready(&self) -> impl Future<Output = Result<(), ApiError>> + Send {
         async { Ok(()) }
     }
 
@@ -41,12 +41,13 @@ pub trait Embed: Send + Sync + 'static {
 /// A text that is embedded to see which embedding it is.
 pub(crate) const PROBE: &str = "forklift driver in Turin, night shift, certificate 7";
 
-/// What tells an embedding from those of other settings: a checksum of a vector, the same in every process.
+/// An embedding's identity: a checksum of one vector, the same in every process and different for
+/// other settings.
 ///
 /// Errors: `Unavailable` where the embedder is another process
-pub(crate) async fn identity(embed: &impl Embed) -> Result<u32, Fault> {
+pub(crate) async fn identity(embed: &impl Embed) -> Result<u32, ApiError> {
     let embedded = match embed.embed(&[PROBE]).await {
-        Err(fault) if fault.code == Code::Unavailable => return Err(fault),
+        Err(error) if error.code == Code::Unavailable => return Err(error),
         embedded => embedded.map(|embedded| embedded.vectors).unwrap_or_default(),
     };
     let mut sum = crc32fast::Hasher::new();
@@ -65,7 +66,7 @@ pub struct Embedded {
 
 /// Makes a vector one of length 1, in place.
 ///
-/// Shape: → whether it has a direction; if not, it is left as it is
+/// Shape: → whether it has a direction; if not, it is unchanged
 pub fn normalize(vector: &mut [f32]) -> bool {
     let length = length(vector);
     let has_direction = is_length(length);
@@ -95,9 +96,9 @@ pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
 }
 
 /// A text, by its number, in which there is nothing to go by.
-fn no_direction(number: usize) -> Fault {
-    let message = "there is no word to go by in this text";
-    Fault::new(Code::InvalidQuery, message).at(format!("/{number}"))
+fn no_direction(number: usize) -> ApiError {
+    let message = "the text contains no word";
+    ApiError::new(Code::InvalidQuery, message).at(format!("/{number}"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokenizers as _;
 
 use super::{Embed, Embedded, no_direction, normalize};
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::guarded::guarded;
 
 /// Embeds with a model.
@@ -25,10 +25,10 @@ pub struct Model {
 impl Model {
     /// Loads the model of a folder.
     ///
-    /// Errors: `InvalidRequest` if there is none, or one that cannot be read
-    pub fn open(folder: &Path) -> Result<Self, Fault> {
+    /// Errors: `InvalidRequest` if it is missing or cannot be read
+    pub fn open(folder: &Path) -> Result<Self, ApiError> {
         if !folder.is_dir() {
-            return Err(unreadable(folder, "there is no such folder"));
+            return Err(unreadable(folder, "the folder does not exist"));
         }
         // A path that exists is never taken for the name of a model elsewhere.
         let load = || StaticModel::from_pretrained(folder, None, Some(true), None);
@@ -37,12 +37,11 @@ impl Model {
         Ok(Self { model, folder: folder.to_owned() })
     }
 
-    fn vector(&self, text: &str) -> Result<Option<Vec<f32>>, Fault> {
+    fn vector(&self, text: &str) -> Result<Option<Vec<f32>>, ApiError> {
         // Tokens without a vector, as of a tokenizer that is another model's, are found out when a text has them.
         let vector = guarded(|| self.model.encode_single(text));
-        let mut vector = vector.map_err(|_| {
-            unreadable(&self.folder, "its tokenizer and its vectors do not belong together")
-        })?;
+        let mut vector = vector
+            .map_err(|_| unreadable(&self.folder, "its tokenizer does not fit its vectors"))?;
         Ok(normalize(&mut vector).then_some(vector))
     }
 }
@@ -52,7 +51,7 @@ impl Embed for Model {
         self.model.dim()
     }
 
-    async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
+    async fn embed(&self, texts: &[&str]) -> Result<Embedded, ApiError> {
         let vector =
             |(number, text): (usize, &&str)| self.vector(text)?.ok_or_else(|| no_direction(number));
         let vectors = texts.iter().enumerate().map(vector).collect::<Result<_, _>>()?;
@@ -64,9 +63,9 @@ impl Embed for Model {
     }
 }
 
-fn unreadable(folder: &Path, why: &str) -> Fault {
+fn unreadable(folder: &Path, why: &str) -> ApiError {
     let message = format!("the model in {} cannot be used: {why}", folder.display());
-    Fault::new(Code::InvalidRequest, message)
+    ApiError::new(Code::InvalidRequest, message)
 }
 
 #[cfg(test)]

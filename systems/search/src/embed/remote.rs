@@ -5,66 +5,58 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Embed, Embedded};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::parts::embedder::{Texts, Vectors};
-use crate::parts::{Client, Effective, Kind};
+use crate::parts::{Effective, Kind, Part};
 
 /// A client of `serve search-embedder`.
 #[derive(Debug)]
-pub struct Remote {
-    client: Client,
-    url: String,
-    is: Effective,
-}
+pub struct Remote(Part);
 
 impl Remote {
-    /// Asks the embedder at `http://HOST:PORT` what it is; every answer comes within the deadline.
+    /// Connects to the embedder at `http://HOST:PORT`; every answer comes within the deadline.
     ///
-    /// Errors: `Unavailable` where nobody answers there
-    pub async fn connect(url: &str, deadline: Duration) -> Result<Self, Fault> {
-        let client = Client::new("embedder", url, deadline);
-        let is = client.get("/v1/effective").await?;
-        Ok(Self { client, url: url.to_owned(), is })
+    /// Errors: `Unavailable` if it does not answer
+    pub async fn connect(url: &str, deadline: Duration) -> Result<Self, ApiError> {
+        Ok(Self(Part::connect("embedder", url, deadline).await?))
     }
-}
 
-impl Remote {
     /// Another embedder than the one that was asked at the start has taken its address.
-    fn replaced(&self) -> Fault {
+    fn replaced(&self) -> ApiError {
         let what = format!(
-            "the embedder at {} has come back with another dimension, seed or model: rows are not where it would look for them",
-            self.url
+            "the embedder at {} was restarted with another dimension, seed or model, so that queries would not find the rows: restore its settings",
+            self.0.url
         );
-        Fault::unavailable(what, Duration::from_secs(1))
+        ApiError::unavailable(what, Duration::from_secs(1))
     }
 }
 
 impl Embed for Remote {
     fn dimension(&self) -> usize {
-        self.is.dimension
+        self.0.is.dimension
     }
 
-    async fn embed(&self, texts: &[&str]) -> Result<Embedded, Fault> {
+    async fn embed(&self, texts: &[&str]) -> Result<Embedded, ApiError> {
         let asked = Texts { texts: texts.iter().map(|text| (*text).to_owned()).collect() };
-        let told = self.client.post("/v1/embed", &asked, Kind::Read, texts.len()).await;
+        let told = self.0.client.post("/v1/embed", &asked, Kind::Read, texts.len()).await;
         let Vectors { vectors, hits, identity } = told?;
-        let fits = |vector: &Vec<f32>| vector.len() == self.is.dimension;
+        let fits = |vector: &Vec<f32>| vector.len() == self.0.is.dimension;
         let vectors: Vec<Vec<f32>> = vectors.into_iter().map(|packed| packed.0).collect();
         let is_whole = vectors.len() == texts.len() && vectors.iter().all(fits);
-        if is_whole && identity == self.is.identity {
+        if is_whole && identity == self.0.is.identity {
             return Ok(Embedded { vectors, hits });
         }
         Err(self.replaced())
     }
 
-    async fn ready(&self) -> Result<(), Fault> {
-        let now: Effective = self.client.get("/v1/effective").await?;
-        let is_same = (now.dimension, now.identity) == (self.is.dimension, self.is.identity);
+    async fn ready(&self) -> Result<(), ApiError> {
+        let now: Effective = self.0.client.get("/v1/effective").await?;
+        let is_same = (now.dimension, now.identity) == (self.0.is.dimension, self.0.is.identity);
         if is_same { Ok(()) } else { Err(self.replaced()) }
     }
 
     fn effective(&self) -> Value {
-        json!({ "at": self.url, "is": self.is.effective })
+        json!({ "at": self.0.url, "is": self.0.is.effective })
     }
 }
 
@@ -83,10 +75,10 @@ mod tests {
     use super::*;
     use crate::embed::hashed::Hashed;
     use crate::embed::identity;
-    use crate::parts::embedder::Embedder;
+    use crate::parts::embedder::EmbedderServer;
 
     /// Embedders that take turns at one address.
-    struct Turns(Vec<Embedder<Hashed>>, Arc<AtomicUsize>);
+    struct Turns(Vec<EmbedderServer<Hashed>>, Arc<AtomicUsize>);
 
     impl Handler for Turns {
         async fn handle(&self, request: Request<Bytes>) -> Answer {
@@ -100,7 +92,7 @@ mod tests {
         for (dimension, seed) in [(64, 1), (64, 2), (32, 1), (64, 1)] {
             let embed = Hashed::new(dimension, seed).unwrap();
             let identity = identity(&embed).await.unwrap();
-            embedders.push(Embedder::new(embed, identity));
+            embedders.push(EmbedderServer::new(embed, identity));
         }
         let turn = Arc::<AtomicUsize>::default();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -114,9 +106,9 @@ mod tests {
             turn.store(place, Ordering::SeqCst);
             let (ready, embedded) = (remote.ready().await, remote.embed(&["picker"]).await);
             assert_eq!((ready.is_ok(), embedded.is_ok()), (is_same, is_same), "{place}");
-            if let Err(fault) = embedded {
-                assert_eq!(fault.code.status(), 503);
-                assert!(fault.message.contains("another dimension, seed or model"), "{fault}");
+            if let Err(error) = embedded {
+                assert_eq!(error.code.status(), 503);
+                assert!(error.message.contains("another dimension, seed or model"), "{error}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Rows in bulk: read, embedded, kept, and then found.
 
-mod intended;
+mod request;
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use serde::Serialize;
 use serving::http::{self, Answer};
 use tokio::runtime::Handle;
 
-use super::refusal::refusal;
+use super::error_body::error_answer;
 use super::route::Parameters;
 use super::{Gateway, json};
+use crate::api_error::{ApiError, Code};
 use crate::embed::Embed;
-use crate::fault::{Code, Fault};
 use crate::index::{Index, Written};
 use crate::row::{Refused, Row};
-use intended::{Form, Intended};
+use request::{IngestOptions, IngestRequest};
 
 /// Bytes of a body, above which it is a bulk: it waits for its turn, and keeps no searches waiting.
 const BULK: usize = 8 << 10;
-/// Bytes of a body, above which its turn lasts until it is written: its rows take many times the room.
+/// Larger bodies hold their permit until they are written: their rows take many times the memory.
 const LARGE: usize = 1 << 20;
 /// Texts that are embedded at a time.
 const AT_ONCE: usize = 256;
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct IngestAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Fault>,
+    error: Option<ApiError>,
     accepted: usize,
     deleted: u64,
     refused: &'a [Refused],
@@ -43,12 +43,12 @@ struct Told<'a> {
 impl<E: Embed, I: Index> Gateway<E, I> {
     /// Answers an ingest.
     pub(super) async fn ingest(&self, request: &Request<Bytes>) -> Answer {
-        self.try_ingest(request).await.unwrap_or_else(refusal)
+        self.try_ingest(request).await.unwrap_or_else(error_answer)
     }
 
-    async fn try_ingest(&self, request: &Request<Bytes>) -> Result<Answer, Fault> {
+    async fn try_ingest(&self, request: &Request<Bytes>) -> Result<Answer, ApiError> {
         let parameters = Parameters::read(request.uri().query(), &["drop", "all_or_nothing"])?;
-        let form = Form {
+        let form = IngestOptions {
             is_lines: request.headers().get(CONTENT_TYPE).is_some_and(is_lines),
             drop: parameters.flag("drop")?,
             all_or_nothing: parameters.flag("all_or_nothing")?,
@@ -71,8 +71,13 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     }
 
     /// Reads and embeds in its turn, and writes after it.
-    async fn take<T: Send>(&self, body: &[u8], form: Form, turn: T) -> Result<Answer, Fault> {
-        let mut intended = Intended::read(body, form)?;
+    async fn take<T: Send>(
+        &self,
+        body: &[u8],
+        form: IngestOptions,
+        turn: T,
+    ) -> Result<Answer, ApiError> {
+        let mut intended = IngestRequest::read(body, form)?;
         let vectors = self.vectors(&mut intended).await?;
         drop(turn);
         let accepted = intended.rows.len();
@@ -93,10 +98,10 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     async fn told(
         &self,
         status: StatusCode,
-        intended: &Intended,
-        error: Option<Fault>,
+        intended: &IngestRequest,
+        error: Option<ApiError>,
         (accepted, written): (usize, Option<Written>),
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, ApiError> {
         let written = match written {
             Some(written) => written,
             None => {
@@ -104,7 +109,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
                 Written { size: status.size, deleted: 0, sequence: status.sequence }
             }
         };
-        let told = Told {
+        let told = IngestAnswer {
             error,
             accepted,
             deleted: written.deleted,
@@ -118,10 +123,10 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     }
 
     /// The vectors of rows, given or embedded; rows that have none are refused.
-    async fn vectors(&self, intended: &mut Intended) -> Result<Vec<Vec<f32>>, Fault> {
+    async fn vectors(&self, intended: &mut IngestRequest) -> Result<Vec<Vec<f32>>, ApiError> {
         let dimension = self.0.parts.embed.dimension();
         intended.retain(|row| match &row.vector {
-            Some(vector) => super::asked::check_dimension(vector, dimension),
+            Some(vector) => super::search_request::check_dimension(vector, dimension),
             None => Ok(()),
         });
         let mut vectors = Vec::with_capacity(intended.rows.len());
@@ -133,20 +138,20 @@ impl<E: Embed, I: Index> Gateway<E, I> {
                 .await
             {
                 Ok(some) => vectors.extend(some),
-                Err((place, fault)) => match place {
-                    Some(place) => intended.refuse(begin + place, fault),
-                    None => return Err(fault),
+                Err((place, error)) => match place {
+                    Some(place) => intended.refuse(begin + place, error),
+                    None => return Err(error),
                 },
             }
         }
         Ok(vectors)
     }
 
-    /// Errors: what is wrong, and with which of the rows if it is one of them
+    /// Errors: what is wrong, and in which row
     async fn some_vectors<'a>(
         &self,
         rows: impl Iterator<Item = &'a Row> + Clone + Send,
-    ) -> Result<Vec<Vec<f32>>, (Option<usize>, Fault)> {
+    ) -> Result<Vec<Vec<f32>>, (Option<usize>, ApiError)> {
         let (mut without, mut texts) = (Vec::new(), Vec::new());
         for (place, row) in rows.clone().enumerate().filter(|(_, row)| row.vector.is_none()) {
             without.push(place);
@@ -156,7 +161,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         if !texts.is_empty() {
             // Past the cache, which is for queries.
             let asked = self.0.parts.embed.inner().embed(&texts).await;
-            embedded = asked.map_err(|fault| misfit(fault, &without))?.vectors;
+            embedded = asked.map_err(|error| misfit(error, &without))?.vectors;
         }
         let mut embedded = embedded.into_iter();
         let vector = |row: &Row| match &row.vector {
@@ -169,16 +174,16 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     /// The vectors of rows that were taken before.
     ///
     /// Errors: `Unavailable` where the embedder is another process
-    pub(crate) async fn embed_rows(&self, rows: &[Row]) -> Result<Vec<Vec<f32>>, Fault> {
+    pub(crate) async fn embed_rows(&self, rows: &[Row]) -> Result<Vec<Vec<f32>>, ApiError> {
         let mut vectors = Vec::with_capacity(rows.len());
         for some in rows.chunks(AT_ONCE) {
-            vectors.extend(self.some_vectors(some.iter()).await.map_err(|(_, fault)| fault)?);
+            vectors.extend(self.some_vectors(some.iter()).await.map_err(|(_, error)| error)?);
         }
         Ok(vectors)
     }
 
     /// Deletes one row; one that is not there is no error.
-    pub(super) async fn delete(&self, id: String) -> Result<Answer, Fault> {
+    pub(super) async fn delete(&self, id: String) -> Result<Answer, ApiError> {
         let written = self.write(false, Default::default(), vec![id]).await?;
         self.0.figures.deleted.add(written.deleted);
         Ok(json(&serde_json::json!({
@@ -189,8 +194,8 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     }
 }
 
-/// Whether a media type says one value a line: `application/x-ndjson` and its like, in whatever case, whatever its
-/// parameters.
+/// Whether a media type means one value a line: `application/x-ndjson` and similar, in any case,
+/// with any parameters.
 fn is_lines(media: &HeaderValue) -> bool {
     let media = media.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     let media = String::from_utf8_lossy(media.trim_ascii()).to_ascii_lowercase();
@@ -198,24 +203,24 @@ fn is_lines(media: &HeaderValue) -> bool {
     ["ndjson", "jsonl", "jsonlines"].contains(&kind.trim_start_matches("x-"))
 }
 
-/// A fault of the embedder, and the row that it is about, if one.
-fn misfit(fault: Fault, asked: &[usize]) -> (Option<usize>, Fault) {
-    let number = fault.at.as_deref().and_then(|at| at.strip_prefix('/')?.parse::<usize>().ok());
-    match number.and_then(|number| asked.get(number)).filter(|_| fault.code != Code::Unavailable) {
-        Some(place) => (Some(*place), Fault::new(Code::InvalidRow, fault.message).at("/text")),
-        None => (None, fault),
+/// An error of the embedder, with its row if known.
+fn misfit(error: ApiError, asked: &[usize]) -> (Option<usize>, ApiError) {
+    let number = error.at.as_deref().and_then(|at| at.strip_prefix('/')?.parse::<usize>().ok());
+    match number.and_then(|number| asked.get(number)).filter(|_| error.code != Code::Unavailable) {
+        Some(place) => (Some(*place), ApiError::new(Code::InvalidRow, error.message).at("/text")),
+        None => (None, error),
     }
 }
 
-/// Carries out what keeps a thread busy on one that serves nobody else.
+/// Runs CPU-bound work on a blocking thread.
 async fn apart<T: Send + 'static>(
-    work: impl Future<Output = Result<T, Fault>> + Send + 'static,
-) -> Result<T, Fault> {
+    work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
+) -> Result<T, ApiError> {
     let runtime = Handle::current();
     let ended = tokio::task::spawn_blocking(move || runtime.block_on(work)).await;
     let broken = |error: tokio::task::JoinError| {
-        Fault::unavailable(
-            format!("the work broke off: {error}"),
+        ApiError::unavailable(
+            format!("the write was aborted: {error}"),
             std::time::Duration::from_secs(1),
         )
     };

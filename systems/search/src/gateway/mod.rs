@@ -11,18 +11,18 @@
 //!
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code, and `others` where more is wrong.
 
-mod asked;
-mod figures;
+pub(crate) mod error_body;
 mod ingest;
+mod metrics;
+pub(crate) mod progress;
 pub(crate) mod reading;
-pub(crate) mod refusal;
 mod render;
 mod route;
+mod row_locks;
 pub mod samples;
 mod search;
-pub(crate) mod seen;
+mod search_request;
 pub(crate) mod times;
-mod turns;
 mod versions;
 mod writing;
 
@@ -36,21 +36,21 @@ use serving::http::{self, Answer, Handler};
 use serving::metrics::Registry;
 use tokio::sync::Semaphore;
 
+use crate::api_error::{ApiError, Code};
 use crate::embed::Embed;
 use crate::embed::cache::Cached;
-use crate::fault::{Code, Fault};
 use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::playbook::{Entry, Playbook};
-use figures::Figures;
-use refusal::{refusal, refusals};
+use error_body::{error_answer, refusals};
+use metrics::GatewayMetrics;
+use progress::IndexProgress;
 use route::{Operation, Parameters};
+use row_locks::RowLocks;
 use samples::Samples;
-use seen::Seen;
-use turns::Turns;
 use versions::Versions;
 
-/// What a gateway stands on.
+/// The parts of a gateway.
 #[derive(Debug)]
 pub struct Parts<E, I> {
     /// Text to vector, for queries with what it remembers, for rows without.
@@ -86,11 +86,11 @@ impl<E, I> Clone for Gateway<E, I> {
 
 #[derive(Debug)]
 struct Inner<E, I> {
-    parts: Parts<E, Seen<I>>,
+    parts: Parts<E, IndexProgress<I>>,
     versions: Versions,
     samples: Samples,
-    figures: Figures,
-    turns: Turns,
+    figures: GatewayMetrics,
+    turns: RowLocks,
     bulks: Arc<Semaphore>,
 }
 
@@ -99,17 +99,17 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     pub fn new(parts: Parts<E, I>, tuning: Tuning, registry: &Registry) -> Self {
         let Parts { embed, index, metadata, playbook } = parts;
         Self(Arc::new(Inner {
-            parts: Parts { embed, index: Seen::new(index), metadata, playbook },
+            parts: Parts { embed, index: IndexProgress::new(index), metadata, playbook },
             versions: Versions::default(),
             samples: Samples::new(tuning.sample_every, tuning.samples),
-            figures: Figures::new(registry),
-            turns: Turns::default(),
+            figures: GatewayMetrics::new(registry),
+            turns: RowLocks::default(),
             bulks: Arc::new(Semaphore::new(tuning.bulks.max(1))),
         }))
     }
 
-    /// What it stands on.
-    pub(crate) fn parts(&self) -> &Parts<E, Seen<I>> {
+    /// Its parts.
+    pub(crate) fn parts(&self) -> &Parts<E, IndexProgress<I>> {
         &self.0.parts
     }
 
@@ -126,10 +126,10 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             }
             Operation::Samples => Ok(json(&self.0.samples.sampled())),
         };
-        ended.unwrap_or_else(refusal)
+        ended.unwrap_or_else(error_answer)
     }
 
-    fn worker(&self, id: &str) -> Result<Answer, Fault> {
+    fn worker(&self, id: &str) -> Result<Answer, ApiError> {
         #[derive(Serialize)]
         struct Worker<'a> {
             id: &'a str,
@@ -140,8 +140,8 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         }
         let now = self.0.parts.metadata.get(&[id])?.pop().flatten();
         let found = self.0.versions.acknowledged(id).unwrap_or(now);
-        let record =
-            found.ok_or_else(|| Fault::new(Code::NotFound, format!("no row is called {id:?}")))?;
+        let record = found
+            .ok_or_else(|| ApiError::new(Code::NotFound, format!("row {id:?} does not exist")))?;
         let (text, metadata) = (&*record.text, &*record.metadata);
         Ok(json(&Worker { id, text, metadata, vector: record.vector.as_deref() }))
     }
@@ -151,7 +151,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         json(&json!({ "size": entries.len(), "entries": entries }))
     }
 
-    async fn learn(&self, body: &[u8]) -> Result<Answer, Fault> {
+    async fn learn(&self, body: &[u8]) -> Result<Answer, ApiError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Body {
@@ -161,12 +161,12 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         }
         let Body { entries, replace } = reading::read(body)?;
         let learned = self.0.parts.playbook.learn(&entries, replace).await;
-        let size = learned.map_err(|fault| match &fault.at {
+        let size = learned.map_err(|error| match &error.at {
             Some(at) => {
                 let at = format!("/entries{at}");
-                fault.at(at)
+                error.at(at)
             }
-            None => fault,
+            None => error,
         })?;
         Ok(json(&json!({ "size": size })))
     }
@@ -180,30 +180,30 @@ impl<E: Embed, I: Index> Handler for Gateway<E, I> {
                 let name = operation.name();
                 match Parameters::read(request.uri().query(), known) {
                     Ok(_) => (name, self.answer(operation, &request).await),
-                    Err(fault) => (name, refusal(fault)),
+                    Err(error) => (name, error_answer(error)),
                 }
             }
-            Err(fault) => ("none", refusal(fault)),
+            Err(error) => ("none", error_answer(error)),
         };
         self.0.figures.count(name, answer.status().as_u16());
         answer
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        refusal::unread(status, reason)
+        error_body::unread(status, reason)
     }
 
     async fn health(&self) -> Answer {
         let parts = &self.0.parts;
         let (embed, index) = tokio::join!(parts.embed.ready(), parts.index.status());
         let metadata = parts.metadata.size();
-        let faults = [embed.err(), index.err(), metadata.err()];
-        let mut faults: Vec<Fault> = faults.into_iter().flatten().collect();
-        if faults.is_empty() {
+        let errors = [embed.err(), index.err(), metadata.err()];
+        let mut errors: Vec<ApiError> = errors.into_iter().flatten().collect();
+        if errors.is_empty() {
             return http::text(StatusCode::OK, "ok\n");
         }
-        let first = faults.remove(0);
-        refusals(first, faults)
+        let first = errors.remove(0);
+        refusals(first, errors)
     }
 
     async fn measure(&self) {

@@ -2,29 +2,29 @@
 
 use serde::Deserialize;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::row::pointer;
 
 /// Reads a body, which is an object: fields have names, and no order that could stand for them.
 ///
 /// Errors: `INVALID_REQUEST` with the place, or line and column where it is no JSON
-pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Fault> {
+pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
     match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{') => serde_json::from_slice(body).map_err(|error| explained::<T>(body, &error)),
-        Some(_) => Err(Fault::new(Code::InvalidRequest, "the body is not a JSON object").at("")),
-        None => Err(Fault::new(Code::InvalidRequest, "the body is empty").at("")),
+        Some(_) => Err(ApiError::new(Code::InvalidRequest, "the body is not a JSON object").at("")),
+        None => Err(ApiError::new(Code::InvalidRequest, "the body is empty").at("")),
     }
 }
 
 /// The same again, for its place: keeping track of it would cost every request that is right.
-fn explained<'a, T: Deserialize<'a>>(body: &'a [u8], error: &serde_json::Error) -> Fault {
+fn explained<'a, T: Deserialize<'a>>(body: &'a [u8], error: &serde_json::Error) -> ApiError {
     let mut reader = serde_json::Deserializer::from_slice(body);
     match serde_path_to_error::deserialize::<_, T>(&mut reader) {
         Err(error) => {
             let message = error.inner().to_string();
-            Fault::new(Code::InvalidRequest, message).at(pointer(error.path()))
+            ApiError::new(Code::InvalidRequest, message).at(pointer(error.path()))
         }
-        Ok(_) => Fault::new(Code::InvalidRequest, error.to_string()),
+        Ok(_) => ApiError::new(Code::InvalidRequest, error.to_string()),
     }
 }
 
@@ -52,10 +52,10 @@ mod tests {
             (r#"[[1]]"#, Some(""), "not a JSON object"),
             ("", Some(""), "empty"),
         ] {
-            let fault = read::<Body>(body.as_bytes()).unwrap_err();
-            assert_eq!(fault.code, Code::InvalidRequest, "{body}");
-            assert!(fault.message.contains(part), "{body}: {fault:?}");
-            assert_eq!(fault.at.as_deref(), at, "{body}: {fault:?}");
+            let error = read::<Body>(body.as_bytes()).unwrap_err();
+            assert_eq!(error.code, Code::InvalidRequest, "{body}");
+            assert!(error.message.contains(part), "{body}: {error:?}");
+            assert_eq!(error.at.as_deref(), at, "{body}: {error:?}");
         }
     }
 }

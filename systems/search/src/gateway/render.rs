@@ -16,9 +16,9 @@ pub(super) struct Hit {
     pub record: Option<Arc<Record>>,
 }
 
-/// What stands in an answer besides its rows.
+/// What an answer contains besides its rows.
 #[derive(Debug)]
-pub(super) struct Context {
+pub(super) struct AnswerContext {
     pub size: u64,
     pub sequence: u64,
     pub exact: bool,
@@ -29,7 +29,12 @@ pub(super) struct Context {
 }
 
 /// Writes the answer; the times in it are complete but for the few bytes behind them.
-pub(super) fn render(hits: &[Hit], context: &Context, times: &mut Times, watch: &Watch) -> Vec<u8> {
+pub(super) fn render(
+    hits: &[Hit],
+    context: &AnswerContext,
+    times: &mut Times,
+    watch: &Watch,
+) -> Vec<u8> {
     let metadata = hits.iter().filter_map(|hit| hit.record.as_ref());
     let bytes: usize = metadata.map(|record| record.metadata.get().len()).sum();
     let mut json = Vec::with_capacity(bytes + 96 * hits.len() + 256);
@@ -102,7 +107,7 @@ mod tests {
             Hit { ranked: ranked("ü", -1.0, Some(0.5)), record: None },
         ];
         let context =
-            Context { size: 2, sequence: 9, exact: true, was_known: Some(false), gone: 0 };
+            AnswerContext { size: 2, sequence: 9, exact: true, was_known: Some(false), gone: 0 };
         let mut times = Times { embed: 1_500, search: 2, join: 3, gateway: 0 };
         let json = render(&hits, &context, &mut times, &Watch::start());
         let mut read: Value = serde_json::from_slice(&json).unwrap();
@@ -117,7 +122,7 @@ mod tests {
             "took_us": { "embed": 1.5, "search": 0.002, "join": 0.003, "total": null },
         });
         assert_eq!(read, expect);
-        let none = Context { was_known: None, gone: 7, ..context };
+        let none = AnswerContext { was_known: None, gone: 7, ..context };
         let json = render(&[], &none, &mut times, &Watch::start());
         let read: Value = serde_json::from_slice(&json).unwrap();
         assert_eq!((&read["results"], &read["cache"]), (&json!([]), &Value::Null));

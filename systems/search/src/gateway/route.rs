@@ -3,7 +3,7 @@
 use hyper::Method;
 use serving::percent;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 /// What a request is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Operation {
     ///
     /// Errors: `NO_SUCH_OPERATION` naming the methods that the path takes; `INVALID_REQUEST` for a
     /// path that is not properly escaped
-    pub fn of(method: &Method, path: &str) -> Result<Self, Fault> {
+    pub fn of(method: &Method, path: &str) -> Result<Self, ApiError> {
         if let Some(id) = path.strip_prefix("/v1/workers/").filter(|id| !id.is_empty()) {
             return match *method {
                 Method::GET => Ok(Self::Worker(unescape(id)?)),
@@ -63,30 +63,30 @@ impl Operation {
             _ => {
                 let what = "operations are POST /v1/matrix/search, POST /v1/workers, GET and DELETE \
                             /v1/workers/{id}, GET and PUT /v1/playbook, POST /v1/snapshot, GET /v1/samples";
-                Err(Fault::new(Code::NoSuchOperation, what))
+                Err(ApiError::new(Code::NoSuchOperation, what))
             }
         }
     }
 }
 
-fn takes(path: &str, methods: &str) -> Fault {
-    Fault::new(Code::NoSuchOperation, format!("{path} is asked for with {methods}"))
+fn takes(path: &str, methods: &str) -> ApiError {
+    ApiError::new(Code::NoSuchOperation, format!("use {methods} for {path}"))
 }
 
-/// The parameters of a query string, each of which is one of those known and stands once.
+/// The parameters of a query string: known ones only, each at most once.
 #[derive(Debug, Default)]
 pub(super) struct Parameters(Vec<(&'static str, String)>);
 
 impl Parameters {
     /// Errors: `INVALID_REQUEST` for a parameter that is unknown, repeated, or not properly escaped
-    pub fn read(query: Option<&str>, known: &[&'static str]) -> Result<Self, Fault> {
+    pub fn read(query: Option<&str>, known: &[&'static str]) -> Result<Self, ApiError> {
         let mut read: Vec<(&'static str, String)> = Vec::new();
         let pairs = query.unwrap_or("").split('&').filter(|pair| !pair.is_empty());
         for (name, value) in pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))) {
-            let bad = |what: String| Fault::new(Code::InvalidRequest, what);
+            let bad = |what: String| ApiError::new(Code::InvalidRequest, what);
             let Some(key) = known.iter().find(|key| **key == name) else {
                 let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-                return Err(bad(format!("parameter {name:?} is unknown; known are {known}")));
+                return Err(bad(format!("unknown parameter {name:?}; use {known}")));
             };
             if read.iter().any(|(read, _)| read == key) {
                 return Err(bad(format!("parameter {name:?} is given twice")));
@@ -104,18 +104,18 @@ impl Parameters {
     /// Whether one is `true`; absent it is not.
     ///
     /// Errors: `INVALID_REQUEST` for anything but `true` and `false`
-    pub fn flag(&self, key: &str) -> Result<bool, Fault> {
+    pub fn flag(&self, key: &str) -> Result<bool, ApiError> {
         let bad = |value: &str| {
-            let what = format!("parameter {key:?} is true or false, not {value:?}");
-            Fault::new(Code::InvalidRequest, what)
+            let what = format!("parameter {key:?} must be true or false (got {value:?})");
+            ApiError::new(Code::InvalidRequest, what)
         };
         self.get(key).map_or(Ok(false), |value| value.parse().map_err(|_| bad(value)))
     }
 }
 
 /// Percent-encoding undone.
-fn unescape(text: &str) -> Result<String, Fault> {
-    let bad = || Fault::new(Code::InvalidRequest, "the path is not properly percent-encoded UTF-8");
+fn unescape(text: &str) -> Result<String, ApiError> {
+    let bad = || ApiError::new(Code::InvalidRequest, "the path must be percent-encoded UTF-8");
     percent::decode(text).ok_or_else(bad)
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn operation(method: &str, path: &str) -> Result<Operation, Code> {
-        Operation::of(&method.parse().unwrap(), path).map_err(|fault| fault.code)
+        Operation::of(&method.parse().unwrap(), path).map_err(|error| error.code)
     }
 
     #[test]
@@ -153,8 +153,8 @@ mod tests {
         assert_eq!((read.flag("drop"), read.flag("all_or_nothing")), (Ok(true), Ok(false)));
         assert_eq!(Parameters::read(None, &known).unwrap().flag("drop"), Ok(false));
         for bad in ["drp=true", "drop=true&drop=true", "drop=%zz"] {
-            let fault = Parameters::read(Some(bad), &known).unwrap_err();
-            assert_eq!(fault.code, Code::InvalidRequest, "{bad}");
+            let error = Parameters::read(Some(bad), &known).unwrap_err();
+            assert_eq!(error.code, Code::InvalidRequest, "{bad}");
         }
         let read = Parameters::read(Some("drop=yes"), &known).unwrap();
         assert!(read.flag("drop").unwrap_err().message.contains("\"yes\""));

@@ -1,4 +1,4 @@
-//! Every so-manieth answer of the index, kept for whoever judges its recall.
+//! One of every so many answers of the index, kept for the recall observer.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ pub struct Sample {
 pub struct Sampled {
     /// Searches that might have been sampled.
     pub seen: u64,
-    /// Of which one in so many was; 0 for none.
+    /// One of so many searches is sampled; 0 for none.
     pub every: u64,
     /// Samples taken.
     pub taken: u64,

@@ -9,14 +9,14 @@ use serde_json::Value;
 use serving::http::{self, Answer};
 use serving::watch::Watch;
 
-use super::asked::{self, Asked, Target};
-use super::refusal::{refusal, refusals};
-use super::render::{Context, Hit, render};
+use super::error_body::{error_answer, refusals};
+use super::render::{AnswerContext, Hit, render};
 use super::samples::Sample;
+use super::search_request::{self, SearchRequest, Target};
 use super::times::{Times, nanoseconds};
 use super::{Gateway, Inner};
+use crate::api_error::{ApiError, Code};
 use crate::embed::{Embed, cosine, normalize};
-use crate::fault::{Code, Fault};
 use crate::index::{Found, Index, Near, Query};
 use crate::metadata::Record;
 use crate::playbook::{Boosts, Ranked, rank};
@@ -28,31 +28,32 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     /// Answers a search.
     pub(super) async fn search(&self, body: &[u8]) -> Answer {
         let watch = Watch::start();
-        let asked = match asked::read(body, self.0.parts.embed.dimension()) {
+        let asked = match search_request::read(body, self.0.parts.embed.dimension()) {
             Ok(asked) => asked,
-            Err(mut faults) => {
-                let first = faults.remove(0);
-                return refusals(first, faults);
+            Err(mut errors) => {
+                let first = errors.remove(0);
+                return refusals(first, errors);
             }
         };
         match self.0.find(asked, watch).await {
             Ok(answer) => answer,
-            Err(fault) => refusal(fault),
+            Err(error) => error_answer(error),
         }
     }
 }
 
 /// Where a query is, and whether that was known.
-struct Place {
+struct QueryVector {
     text: Option<String>,
     vector: Vec<f32>,
     was_known: Option<bool>,
 }
 
 impl<E: Embed, I: Index> Inner<E, I> {
-    async fn find(&self, asked: Asked<'_>, mut watch: Watch) -> Result<Answer, Fault> {
+    async fn find(&self, asked: SearchRequest<'_>, mut watch: Watch) -> Result<Answer, ApiError> {
         let mut times = Times::default();
-        let Asked { target, k, filter, use_playbook, exact, as_of, include_metadata } = asked;
+        let SearchRequest { target, k, filter, use_playbook, exact, as_of, include_metadata } =
+            asked;
         watch.lap();
         let place = self.place(target).await?;
         times.embed = nanoseconds(watch.lap());
@@ -71,7 +72,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
             None => found.nearest.iter().map(plain).collect(),
         };
         let (hits, gone) = self.join(ranked, include_metadata)?;
-        let context = Context {
+        let context = AnswerContext {
             size: found.size,
             sequence: found.sequence,
             exact: found.exact,
@@ -89,15 +90,17 @@ impl<E: Embed, I: Index> Inner<E, I> {
         Ok(answer)
     }
 
-    async fn place(&self, target: Target<'_>) -> Result<Place, Fault> {
+    async fn place(&self, target: Target<'_>) -> Result<QueryVector, ApiError> {
         let text = match target {
-            Target::Vector(vector) => return Ok(Place { text: None, vector, was_known: None }),
+            Target::Vector(vector) => {
+                return Ok(QueryVector { text: None, vector, was_known: None });
+            }
             Target::Text(text) => text,
         };
         let embedded =
-            self.parts.embed.embed(&[&*text]).await.map_err(|fault| match fault.code {
-                Code::Unavailable => fault,
-                _ => Fault::new(Code::InvalidQuery, fault.message).at("/query"),
+            self.parts.embed.embed(&[&*text]).await.map_err(|error| match error.code {
+                Code::Unavailable => error,
+                _ => ApiError::new(Code::InvalidQuery, error.message).at("/query"),
             })?;
         let was_known = embedded.hits > 0;
         if was_known {
@@ -106,7 +109,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
             self.figures.misses.one()
         }
         let vector = embedded.vectors.into_iter().next().expect("a vector for each text");
-        Ok(Place { text: Some(text.into_owned()), vector, was_known: Some(was_known) })
+        Ok(QueryVector { text: Some(text.into_owned()), vector, was_known: Some(was_known) })
     }
 
     /// What was found, ranked with what was learned: a learned row may enter that was not among the nearest.
@@ -116,7 +119,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         boosts: &Boosts,
         (vector, filter): (&[f32], Option<&Value>),
         k: usize,
-    ) -> Result<Vec<Ranked>, Fault> {
+    ) -> Result<Vec<Ranked>, ApiError> {
         let has = |id: &str| found.nearest.iter().any(|near| &*near.id == id);
         let missing: Vec<Arc<str>> = boosts.keys().filter(|id| !has(id)).cloned().collect();
         let mut records = self.parts.metadata.get(&missing)?;
@@ -124,8 +127,9 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let born = found.sequence;
         self.versions.look_back(missing.iter().map(|id| (&**id, born)), &mut records);
         let filter = filter.map(|filter| Filter::parse(filter, Bounds::default())).transpose();
-        let filter = filter
-            .map_err(|refusal| Fault::new(Code::InvalidFilter, refusal.message).at(refusal.at))?;
+        let filter = filter.map_err(|refusal| {
+            ApiError::new(Code::InvalidFilter, refusal.message).at(refusal.at)
+        })?;
         let mut near = found.nearest.clone();
         for (id, record) in missing.into_iter().zip(records) {
             let Some(record) = record.filter(|record| admits(filter.as_ref(), record)) else {
@@ -153,7 +157,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         &self,
         ranked: Vec<Ranked>,
         include_metadata: bool,
-    ) -> Result<(Vec<Hit>, usize), Fault> {
+    ) -> Result<(Vec<Hit>, usize), ApiError> {
         if !include_metadata {
             return Ok((
                 ranked.into_iter().map(|ranked| Hit { ranked, record: None }).collect(),

@@ -21,24 +21,24 @@ mod states;
 
 /// An index without a thought; it can be told to be away or full, to stop on its way, and to lose everything.
 #[derive(Debug, Default)]
-pub(crate) struct Naive {
-    rows: Mutex<BTreeMap<String, Kept>>,
+pub(crate) struct BruteForceIndex {
+    rows: Mutex<BTreeMap<String, StoredRow>>,
     writes: Mutex<u64>,
     pub(crate) is_away: Mutex<bool>,
     is_full: Mutex<bool>,
-    gate: Mutex<Option<Gate>>,
+    gate: Mutex<Option<StopGate>>,
 }
 
 /// Where an index stops once, tells so, and goes on when it is told to.
 #[derive(Debug)]
-struct Gate {
-    at: At,
+struct StopGate {
+    at: StopPoint,
     reached: oneshot::Sender<()>,
     go: oneshot::Receiver<()>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum At {
+enum StopPoint {
     /// It has found what it will answer.
     Found,
     /// Nothing is written yet.
@@ -48,25 +48,28 @@ enum At {
 }
 
 /// The write that put a row there, where it is, and what filters may ask about.
-type Kept = (u64, Vec<f32>, Map<String, Value>);
+type StoredRow = (u64, Vec<f32>, Map<String, Value>);
 
-impl Naive {
-    fn look(&self) -> Result<(), Fault> {
+impl BruteForceIndex {
+    fn look(&self) -> Result<(), ApiError> {
         if *self.is_away.lock().unwrap_or_else(PoisonError::into_inner) {
-            return Err(Fault::unavailable("the index is away", std::time::Duration::from_secs(1)));
+            return Err(ApiError::unavailable(
+                "the index is away",
+                std::time::Duration::from_secs(1),
+            ));
         }
         Ok(())
     }
 
-    fn stop(&self, at: At) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
+    fn stop(&self, at: StopPoint) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
         let ((reached, stopped), (on, go)) = (oneshot::channel(), oneshot::channel());
-        *self.gate.lock().unwrap() = Some(Gate { at, reached, go });
+        *self.gate.lock().unwrap() = Some(StopGate { at, reached, go });
         (stopped, on)
     }
 
-    async fn pass(&self, at: At) {
+    async fn pass(&self, at: StopPoint) {
         let gate = self.gate.lock().unwrap().take_if(|gate| gate.at == at);
-        if let Some(Gate { reached, go, .. }) = gate {
+        if let Some(StopGate { reached, go, .. }) = gate {
             reached.send(()).unwrap();
             go.await.unwrap();
         }
@@ -116,31 +119,31 @@ impl Naive {
     }
 }
 
-impl Index for Naive {
-    async fn search(&self, query: Query) -> Result<Found, Fault> {
+impl Index for BruteForceIndex {
+    async fn search(&self, query: Query) -> Result<Found, ApiError> {
         self.look()?;
         let found = self.found(&query);
-        self.pass(At::Found).await;
+        self.pass(StopPoint::Found).await;
         Ok(found)
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, Fault> {
-        self.pass(At::Asked).await;
+    async fn write(&self, batch: Batch) -> Result<Written, ApiError> {
+        self.pass(StopPoint::Asked).await;
         self.look()?;
         if *self.is_full.lock().unwrap() {
-            return Err(Fault::new(Code::TooLarge, "it is full").at("/rows"));
+            return Err(ApiError::new(Code::TooLarge, "it is full").at("/rows"));
         }
         let written = self.put(batch);
-        self.pass(At::Written).await;
+        self.pass(StopPoint::Written).await;
         Ok(written)
     }
 
-    async fn snapshot(&self) -> Result<Value, Fault> {
+    async fn snapshot(&self) -> Result<Value, ApiError> {
         self.look()?;
         Ok(json!({ "rows": self.rows.lock().unwrap().len() }))
     }
 
-    async fn status(&self) -> Result<Status, Fault> {
+    async fn status(&self) -> Result<Status, ApiError> {
         self.look()?;
         let (size, sequence) =
             (self.rows.lock().unwrap().len() as u64, *self.writes.lock().unwrap());
@@ -154,17 +157,17 @@ impl Index for Naive {
 
 /// A gateway in memory, and how it is asked; clones are the same.
 #[derive(Clone)]
-struct Stand {
-    gateway: Gateway<Hashed, Naive>,
+struct TestGateway {
+    gateway: Gateway<Hashed, BruteForceIndex>,
     registry: Registry,
 }
 
-impl Stand {
+impl TestGateway {
     fn new() -> Self {
         let metadata = Metadata::open(None).unwrap();
         let parts = Parts {
             embed: Cached::new(Hashed::new(64, 1).unwrap(), 100),
-            index: Naive::default(),
+            index: BruteForceIndex::default(),
             playbook: Playbook::open(&metadata).unwrap(),
             metadata,
         };

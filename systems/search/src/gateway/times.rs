@@ -21,7 +21,7 @@ pub(super) struct Times {
     pub gateway: u64,
 }
 
-/// As parts are told; more than 584 years do not come.
+/// Nanoseconds as JSON numbers; saturates after 584 years.
 pub(super) fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos() as u64
 }

@@ -1,10 +1,10 @@
 //! What is known about rows, as of the write that an answer saw.
 //!
-//! Metadata are written before the index learns of a row and forgotten after it has, so that a search may find the row
-//! of one write and the metadata of another. What was known before a write is therefore kept here until the write has
-//! ended, and no search is under way any more that began before its end. Which of the two belongs to a row that was
-//! found is told by the number of the write in which that row came: one up to the newest write seen before is of the
-//! state before.
+//! Metadata are written before the index learns of a row and removed after it, so a search could
+//! find the row of one write and the metadata of another. The metadata before a write are therefore
+//! kept here until the write has ended and all searches that began before its end are done. The
+//! sequence number of the write that inserted a found row tells which version belongs to it:
+//! numbers up to the newest write seen before are of the state before.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,17 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::metadata::Record;
 
 /// A row's name, and what is known about it; none if it is not there.
-pub(super) type Known = (Box<str>, Option<Arc<Record>>);
+pub(super) type KnownRow = (Box<str>, Option<Arc<Record>>);
 
-/// What was known before writes that somebody may still have to tell from what is known now.
+/// Earlier versions of metadata that a search in progress may need.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptVersions>,
     are_some: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptVersions {
     /// Held by each search that began since a write ended last.
     era: Arc<()>,
     writes: u64,
@@ -55,7 +55,7 @@ pub(super) struct Reading<'v> {
 pub(super) struct Writing<'v> {
     versions: &'v Versions,
     number: u64,
-    before: Vec<Known>,
+    before: Vec<KnownRow>,
 }
 
 impl Versions {
@@ -64,12 +64,13 @@ impl Versions {
         Reading { versions: self, era: Some(self.kept().era.clone()) }
     }
 
-    /// Begins a write of rows: before anything of it is written. `newest` is the number of a write that the index is
-    /// known to have made before this one, and not before the last one of these rows; each row is named once, and
-    /// written by nobody else meanwhile.
+    /// Begins a write of rows, before anything is written. `newest` is the number of a write that
+    /// the index has made before this one, and not before the last one of these rows; each row is
+    /// named once, and locked by the caller.
     ///
-    /// A write that has not ended then is one that could not be taken back: what was before it is before this one.
-    pub fn write(&self, newest: u64, mut before: Vec<Known>) -> Writing<'_> {
+    /// A write that has not ended then could not be undone: its earlier version stays the one
+    /// before this write.
+    pub fn write(&self, newest: u64, mut before: Vec<KnownRow>) -> Writing<'_> {
         let mut kept = self.kept();
         kept.writes += 1;
         let write = kept.writes;
@@ -85,7 +86,8 @@ impl Versions {
         Writing { versions: self, number: write, before }
     }
 
-    /// Forgets what was before writes that could not be taken back: all rows were dropped, and nobody writes.
+    /// Drops versions of writes that could not be undone: all rows were dropped, and no write is in
+    /// progress.
     pub fn forget_unended(&self) {
         let mut kept = self.kept();
         kept.before.retain(|_, versions| {
@@ -131,20 +133,20 @@ impl Versions {
         self.kept().before.values().map(VecDeque::len).sum()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptVersions> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sweep(&self, mut kept: MutexGuard<'_, Kept>) {
+    fn sweep(&self, mut kept: MutexGuard<'_, KeptVersions>) {
         kept.sweep();
         self.are_some.store(!kept.before.is_empty(), Ordering::Release);
     }
 }
 
-impl Kept {
-    /// Forgets what nobody can ask for any more.
+impl KeptVersions {
+    /// Drops versions that no search can need.
     fn sweep(&mut self) {
-        // An older search may look at whatever a later one may.
+        // An older search may need everything that a later one may.
         while self.ended.front().is_some_and(|(era, ..)| Arc::strong_count(era) == 1) {
             let Some((_, write, ids)) = self.ended.pop_front() else { return };
             for id in ids {
@@ -169,7 +171,7 @@ impl Drop for Reading<'_> {
 
 impl Writing<'_> {
     /// What was known of the rows as far as it was acknowledged.
-    pub fn before(&self) -> &[Known] {
+    pub fn before(&self) -> &[KnownRow] {
         &self.before
     }
 

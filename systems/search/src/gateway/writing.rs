@@ -1,16 +1,16 @@
 //! Writes: what is known about rows and the index are brought from one state to the next together.
 //!
-//! What is known about a row is written before the index learns of it, and forgotten after the index has: whatever is
-//! found is known, wherever a crash falls. Where the index refuses, it is taken back, and looked past as long as that
-//! fails.
+//! Metadata are written before the index learns of a row, and removed after it: every row that is
+//! found has metadata, even after a crash. If the index refuses the row, its metadata are removed
+//! again, and ignored as long as that fails.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use super::versions::Known;
+use super::versions::KnownRow;
 use super::{Gateway, Inner};
+use crate::api_error::ApiError;
 use crate::embed::Embed;
-use crate::fault::Fault;
 use crate::index::{Batch, Entry, Index, Written};
 use crate::metadata::Changes;
 use crate::row::Row;
@@ -19,7 +19,7 @@ use crate::row::Row;
 const PAGE: usize = 1_000;
 
 impl<E: Embed, I: Index> Gateway<E, I> {
-    /// Writes rows and what is known about them; once begun it is carried through, whether or not somebody waits.
+    /// Writes rows and their metadata; once begun it completes even if the client has gone.
     ///
     /// Errors: what the index refuses, or `Unavailable`; then what is known is as it was
     pub(crate) async fn write(
@@ -27,12 +27,12 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         drop: bool,
         rows: (Vec<Row>, Vec<Vec<f32>>),
         delete: Vec<String>,
-    ) -> Result<Written, Fault> {
+    ) -> Result<Written, ApiError> {
         let gateway = self.clone();
         let whole = tokio::spawn(async move { gateway.0.write(drop, rows, delete).await });
         let broken = |error| {
-            let why = format!("the write broke off: {error}");
-            Err(Fault::unavailable(why, Duration::from_secs(1)))
+            let why = format!("the write was aborted: {error}");
+            Err(ApiError::unavailable(why, Duration::from_secs(1)))
         };
         whole.await.unwrap_or_else(broken)
     }
@@ -44,7 +44,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         drop: bool,
         (rows, vectors): (Vec<Row>, Vec<Vec<f32>>),
         delete: Vec<String>,
-    ) -> Result<Written, Fault> {
+    ) -> Result<Written, ApiError> {
         let ids = rows.iter().map(|row| &*row.id).chain(delete.iter().map(String::as_str));
         let _turns = if drop { self.turns.take_all().await } else { self.turns.take(ids).await };
         let newest = self.parts.index.newest().await?;
@@ -60,11 +60,11 @@ impl<E: Embed, I: Index> Inner<E, I> {
         let writing = self.versions.write(newest, before);
         let written = match self.put(rows, batch).await {
             Ok(written) => written,
-            Err(fault) => {
+            Err(error) => {
                 if self.take_back(writing.before()).await.is_err() {
                     writing.stays();
                 }
-                return Err(fault);
+                return Err(error);
             }
         };
         std::mem::drop(writing);
@@ -72,7 +72,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         Ok(written)
     }
 
-    async fn put(&self, rows: Vec<Row>, batch: Batch) -> Result<Written, Fault> {
+    async fn put(&self, rows: Vec<Row>, batch: Batch) -> Result<Written, ApiError> {
         if !rows.is_empty() {
             self.parts.metadata.write(Changes { rows, ..Changes::default() }).await?;
         }
@@ -80,13 +80,13 @@ impl<E: Embed, I: Index> Inner<E, I> {
     }
 
     /// What is known about some rows, each once.
-    fn known<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Result<Vec<Known>, Fault> {
+    fn known<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Result<Vec<KnownRow>, ApiError> {
         let ids: Vec<&str> = ids.collect::<BTreeSet<&str>>().into_iter().collect();
         let records = self.parts.metadata.get(&ids)?;
         Ok(ids.into_iter().map(Box::from).zip(records).collect())
     }
 
-    async fn take_back(&self, before: &[Known]) -> Result<(), Fault> {
+    async fn take_back(&self, before: &[KnownRow]) -> Result<(), ApiError> {
         let mut changes = Changes::default();
         for (id, record) in before {
             match record {
@@ -106,7 +106,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         kept: Option<&HashSet<Box<str>>>,
         delete: Vec<String>,
         sequence: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ApiError> {
         if let Some(kept) = kept {
             self.forget_all_but(kept).await?;
             self.versions.forget_unended();
@@ -123,7 +123,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
         forgotten
     }
 
-    async fn forget_all_but(&self, kept: &HashSet<Box<str>>) -> Result<(), Fault> {
+    async fn forget_all_but(&self, kept: &HashSet<Box<str>>) -> Result<(), ApiError> {
         if kept.is_empty() {
             return self.parts.metadata.write(Changes { drop: true, ..Changes::default() }).await;
         }

@@ -1,10 +1,10 @@
 //! Vector to rows: the nearest by cosine, among those that a filter admits.
 
+mod append_list;
 mod dot;
 mod graph;
 pub mod local;
 pub mod remote;
-mod shelf;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::parts::packed;
 
 /// Keeps vectors, and finds the nearest. Writes are acknowledged when they are where the index promises them to be:
@@ -21,23 +21,23 @@ pub trait Index: Send + Sync + 'static {
     /// The nearest rows.
     ///
     /// Errors: a vector or filter that does not fit; `Unavailable` where the index is another process
-    fn search(&self, query: Query) -> impl Future<Output = Result<Found, Fault>> + Send;
+    fn search(&self, query: Query) -> impl Future<Output = Result<Found, ApiError>> + Send;
 
     /// Forgets, inserts or replaces, and deletes, in this order, as one: all of it is found afterwards, or nothing.
     ///
     /// Errors: a vector that does not fit; the disk; `Unavailable` where the index is another process
-    fn write(&self, batch: Batch) -> impl Future<Output = Result<Written, Fault>> + Send;
+    fn write(&self, batch: Batch) -> impl Future<Output = Result<Written, ApiError>> + Send;
 
     /// Writes what there is to the disk, so that the next start is quick.
     ///
     /// Shape:  → what was written, for people
     /// Errors: no folder; the disk
-    fn snapshot(&self) -> impl Future<Output = Result<Value, Fault>> + Send;
+    fn snapshot(&self) -> impl Future<Output = Result<Value, ApiError>> + Send;
 
     /// How much there is.
     ///
     /// Errors: `Unavailable` where the index is another process that does not answer
-    fn status(&self) -> impl Future<Output = Result<Status, Fault>> + Send;
+    fn status(&self) -> impl Future<Output = Result<Status, ApiError>> + Send;
 
     /// The configuration in force, for the ready line, with what was loaded and why anything was refused.
     fn effective(&self) -> Value;
@@ -54,7 +54,7 @@ pub struct Query {
     /// Which rows are admitted, as the filter's JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Value>,
-    /// Whether every admitted row is compared, whatever it costs.
+    /// Whether every admitted row is compared, at any cost.
     #[serde(default)]
     pub exact: bool,
     /// Look only among rows that were written up to this write, and are still there. Exact searches only.
@@ -130,7 +130,7 @@ pub struct Written {
 pub struct Status {
     /// Rows that can be found.
     pub size: u64,
-    /// Rows that were deleted or replaced and still take room.
+    /// Rows that were deleted or replaced and still take memory.
     pub tombstones: u64,
     /// Number of the last write.
     pub sequence: u64,

@@ -3,7 +3,7 @@
 //! A record is coded as the length of its text (4 bytes, the lowest first), how many numbers its vector has (4 bytes),
 //! the text, the vector (4 bytes a number), and the metadata as JSON.
 
-mod keeper;
+mod journal;
 
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefiniti
 use serde_json::value::RawValue;
 
 use super::{Changes, Named, Record};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::row::Row;
-use keeper::Keeper;
+use journal::Journal;
 
 /// Name of the file in its folder.
 pub(super) const FILE: &str = "rows.redb";
@@ -57,17 +57,17 @@ impl Write {
 #[derive(Debug)]
 pub(crate) struct Disk {
     path: PathBuf,
-    keeper: Keeper,
+    journal: Journal,
 }
 
 impl Disk {
     /// Opens or makes the file.
-    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(super) fn open(path: &Path) -> Result<Self, ApiError> {
         let file = path.to_owned();
         let open = move || redb::Builder::new().set_cache_size(CACHE).create(&file);
         Ok(Self {
             path: path.to_owned(),
-            keeper: Keeper::begin(Box::new(open), Some(path.to_owned()))?,
+            journal: Journal::begin(Box::new(open), Some(path.to_owned()))?,
         })
     }
 
@@ -77,16 +77,16 @@ impl Disk {
 
     /// How often the disk was waited for.
     pub(super) fn commits(&self) -> u64 {
-        self.keeper.commits()
+        self.journal.commits()
     }
 
     /// Returns when the changes are on the disk.
-    pub(crate) async fn write(&self, write: Write) -> Result<(), Fault> {
-        self.keeper.write(write).await
+    pub(crate) async fn write(&self, write: Write) -> Result<(), ApiError> {
+        self.journal.write(write).await
     }
 
     /// All that a table holds, in the order of the names.
-    pub(crate) fn all(&self, table: Table) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+    pub(crate) fn all(&self, table: Table) -> Result<Vec<(String, Vec<u8>)>, ApiError> {
         self.read(table, |rows| {
             let mut all = Vec::new();
             for row in rows.iter()? {
@@ -97,7 +97,10 @@ impl Disk {
         })
     }
 
-    pub(super) fn get<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<Option<Arc<Record>>>, Fault> {
+    pub(super) fn get<S: AsRef<str>>(
+        &self,
+        ids: &[S],
+    ) -> Result<Vec<Option<Arc<Record>>>, ApiError> {
         let coded = self.read(ROWS, |rows| {
             let mut found = Vec::with_capacity(ids.len());
             for id in ids {
@@ -108,7 +111,7 @@ impl Disk {
         coded.into_iter().map(|found| found.map(|found| self.sound(found)).transpose()).collect()
     }
 
-    pub(super) fn after(&self, id: &str, most: usize) -> Result<Vec<Named>, Fault> {
+    pub(super) fn after(&self, id: &str, most: usize) -> Result<Vec<Named>, ApiError> {
         let coded = self.read(ROWS, |rows| {
             let mut found = Vec::new();
             for row in rows.range::<&str>((Excluded(id), Unbounded))?.take(most) {
@@ -120,20 +123,20 @@ impl Disk {
         coded.into_iter().map(|(name, record)| Ok((name, self.sound(record)?))).collect()
     }
 
-    pub(super) fn size(&self) -> Result<u64, Fault> {
+    pub(super) fn size(&self) -> Result<u64, ApiError> {
         self.read(ROWS, |rows| Ok(rows.len()?))
     }
 
-    fn sound(&self, record: Option<Record>) -> Result<Arc<Record>, Fault> {
-        record.map(Arc::new).ok_or_else(|| self.keeper.damaged("a record cannot be read"))
+    fn sound(&self, record: Option<Record>) -> Result<Arc<Record>, ApiError> {
+        record.map(Arc::new).ok_or_else(|| self.journal.damaged("a record cannot be read"))
     }
 
     fn read<T>(
         &self,
         table: Table,
         look: impl FnOnce(&Rows) -> Result<T, redb::Error>,
-    ) -> Result<T, Fault> {
-        self.keeper.with(|database| look(&database.begin_read()?.open_table(table)?))
+    ) -> Result<T, ApiError> {
+        self.journal.with(|database| look(&database.begin_read()?.open_table(table)?))
     }
 }
 

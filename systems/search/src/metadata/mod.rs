@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::row::Row;
 use disk::{Disk, Write};
 use memory::Memory;
@@ -57,10 +57,10 @@ pub struct Changes {
 
 /// Where records are; clones are the same place.
 #[derive(Debug, Clone)]
-pub struct Metadata(Arc<Place>);
+pub struct Metadata(Arc<MetadataStore>);
 
 #[derive(Debug)]
-enum Place {
+enum MetadataStore {
     Memory(Memory),
     Disk(Disk),
 }
@@ -69,10 +69,10 @@ impl Metadata {
     /// Opens what is kept in a folder, or begins in memory.
     ///
     /// Errors: `Unavailable` if the file cannot be read, or if another process has it open
-    pub fn open(folder: Option<&Path>) -> Result<Self, Fault> {
+    pub fn open(folder: Option<&Path>) -> Result<Self, ApiError> {
         let place = match folder {
-            None => Place::Memory(Memory::default()),
-            Some(folder) => Place::Disk(Disk::open(&folder.join(disk::FILE))?),
+            None => MetadataStore::Memory(Memory::default()),
+            Some(folder) => MetadataStore::Disk(Disk::open(&folder.join(disk::FILE))?),
         };
         Ok(Self(Arc::new(place)))
     }
@@ -82,16 +82,16 @@ impl Metadata {
     /// All but the waiting for the disk is done on the thread that calls, some microseconds a row.
     ///
     /// Errors: `Unavailable` if the disk does not take them; then all of them were made or none
-    pub async fn write(&self, changes: Changes) -> Result<(), Fault> {
+    pub async fn write(&self, changes: Changes) -> Result<(), ApiError> {
         match &*self.0 {
             #[cfg(test)]
-            Place::Memory(memory)
+            MetadataStore::Memory(memory)
                 if memory.failing.lock().unwrap().pop_front().unwrap_or_default() =>
             {
-                return Err(Fault::unavailable("the disk is full", std::time::Duration::ZERO));
+                return Err(ApiError::unavailable("the disk is full", std::time::Duration::ZERO));
             }
-            Place::Memory(memory) => memory.write(changes),
-            Place::Disk(disk) => return disk.write(Write::of_rows(changes)).await,
+            MetadataStore::Memory(memory) => memory.write(changes),
+            MetadataStore::Disk(disk) => return disk.write(Write::of_rows(changes)).await,
         }
         Ok(())
     }
@@ -99,10 +99,10 @@ impl Metadata {
     /// The records of rows, in the order of their names; none for a row that is not there.
     ///
     /// Errors: `Unavailable` if the disk cannot be read
-    pub fn get<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<Option<Arc<Record>>>, Fault> {
+    pub fn get<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<Option<Arc<Record>>>, ApiError> {
         match &*self.0 {
-            Place::Memory(memory) => Ok(memory.get(ids)),
-            Place::Disk(disk) => disk.get(ids),
+            MetadataStore::Memory(memory) => Ok(memory.get(ids)),
+            MetadataStore::Disk(disk) => disk.get(ids),
         }
     }
 
@@ -110,27 +110,27 @@ impl Metadata {
     /// last name of the one before.
     ///
     /// Errors: `Unavailable` if the disk cannot be read
-    pub fn after(&self, id: &str, most: usize) -> Result<Vec<Named>, Fault> {
+    pub fn after(&self, id: &str, most: usize) -> Result<Vec<Named>, ApiError> {
         match &*self.0 {
-            Place::Memory(memory) => Ok(memory.after(id, most)),
-            Place::Disk(disk) => disk.after(id, most),
+            MetadataStore::Memory(memory) => Ok(memory.after(id, most)),
+            MetadataStore::Disk(disk) => disk.after(id, most),
         }
     }
 
     /// How many rows there are.
     ///
     /// Errors: `Unavailable` if the disk cannot be read
-    pub fn size(&self) -> Result<u64, Fault> {
+    pub fn size(&self) -> Result<u64, ApiError> {
         match &*self.0 {
-            Place::Memory(memory) => Ok(memory.size()),
-            Place::Disk(disk) => disk.size(),
+            MetadataStore::Memory(memory) => Ok(memory.size()),
+            MetadataStore::Disk(disk) => disk.size(),
         }
     }
 
     /// Has some of the next writes fail, of a place in memory.
     #[cfg(test)]
     pub(crate) fn fail(&self, writes: &[bool]) {
-        if let Place::Memory(memory) = &*self.0 {
+        if let MetadataStore::Memory(memory) = &*self.0 {
             *memory.failing.lock().unwrap() = writes.iter().copied().collect();
         }
     }
@@ -143,16 +143,16 @@ impl Metadata {
     /// The configuration in force, for the ready line.
     pub fn effective(&self) -> Value {
         match &*self.0 {
-            Place::Memory(_) => json!({ "metadata": "memory" }),
-            Place::Disk(disk) => json!({ "metadata": disk.path() }),
+            MetadataStore::Memory(_) => json!({ "metadata": "memory" }),
+            MetadataStore::Disk(disk) => json!({ "metadata": disk.path() }),
         }
     }
 
     /// The file, for what else is kept in it.
     pub(crate) fn disk(&self) -> Option<&Disk> {
         match &*self.0 {
-            Place::Memory(_) => None,
-            Place::Disk(disk) => Some(disk),
+            MetadataStore::Memory(_) => None,
+            MetadataStore::Disk(disk) => Some(disk),
         }
     }
 }

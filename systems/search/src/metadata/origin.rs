@@ -2,8 +2,8 @@
 
 use super::Metadata;
 use super::disk::{ORIGIN, Write};
+use crate::api_error::{ApiError, Code};
 use crate::embed::{Embed, PROBE, cosine};
-use crate::fault::{Code, Fault};
 
 /// Vectors of one embedding agree to more than this; those of two seeds are all but at right angles.
 const AGREED: f32 = 0.999;
@@ -12,7 +12,7 @@ const AGREED: f32 = 0.999;
 ///
 /// Errors: `InvalidVector` if the rows came from another seed, model or dimension; `Unavailable` if the file or the
 ///         embedder cannot be had
-pub async fn check(metadata: &Metadata, embed: &impl Embed) -> Result<(), Fault> {
+pub async fn check(metadata: &Metadata, embed: &impl Embed) -> Result<(), ApiError> {
     let Some(disk) = metadata.disk() else { return Ok(()) };
     let now = embed.embed(&[PROBE]).await?.vectors.pop().expect("a vector for each text");
     let kept = disk.all(ORIGIN)?.pop().map(|(_, bytes)| numbers(&bytes));
@@ -21,7 +21,7 @@ pub async fn check(metadata: &Metadata, embed: &impl Embed) -> Result<(), Fault>
         Some(_) => {
             let file = disk.path().display();
             let message = format!("the rows in {file} came from another seed, dimension or model");
-            Err(Fault::new(Code::InvalidVector, message))
+            Err(ApiError::new(Code::InvalidVector, message))
         }
         None => {
             let bytes = now.iter().flat_map(|number| number.to_le_bytes()).collect();

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 
 use super::*;
+use crate::api_error::Code;
 use crate::embed::hashed::Hashed;
-use crate::fault::Code;
 use crate::watched::note;
 
 /// A folder of a test's own, gone with it.
-pub(crate) struct Folder(pub(crate) PathBuf);
+pub(crate) struct TempFolder(pub(crate) PathBuf);
 
-impl Folder {
+impl TempFolder {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -24,7 +24,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -80,7 +80,7 @@ async fn records_are_kept_in_memory() {
 
 #[tokio::test]
 async fn records_are_kept_on_the_disk_and_found_again() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let metadata = Metadata::open(Some(&folder.0)).unwrap();
     keeps(&metadata).await;
     assert!(Metadata::open(Some(&folder.0)).is_err(), "two that write to one file");
@@ -90,7 +90,7 @@ async fn records_are_kept_on_the_disk_and_found_again() {
 
 #[tokio::test]
 async fn many_rows_are_read_in_pieces() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     for metadata in [Metadata::open(None).unwrap(), Metadata::open(Some(&folder.0)).unwrap()] {
         let rows = crate::staffing::rows(1, 0..1_000).collect();
         metadata.write(Changes { rows, ..Changes::default() }).await.unwrap();
@@ -108,7 +108,7 @@ async fn many_rows_are_read_in_pieces() {
 #[tokio::test]
 async fn rows_are_looked_for_by_the_embedding_that_placed_them() {
     let embedding = |dimension, seed| Hashed::new(dimension, seed).unwrap();
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let metadata = Metadata::open(Some(&folder.0)).unwrap();
     // Nothing is kept yet, so that the last one stands.
     origin::check(&metadata, &embedding(64, 2)).await.unwrap();
@@ -118,9 +118,9 @@ async fn rows_are_looked_for_by_the_embedding_that_placed_them() {
     let metadata = Metadata::open(Some(&folder.0)).unwrap();
     origin::check(&metadata, &embedding(64, 1)).await.unwrap();
     for other in [embedding(64, 2), embedding(32, 1)] {
-        let fault = origin::check(&metadata, &other).await.unwrap_err();
-        assert_eq!(fault.code, Code::InvalidVector);
-        assert!(fault.message.contains("came from another seed"), "{fault}");
+        let error = origin::check(&metadata, &other).await.unwrap_err();
+        assert_eq!(error.code, Code::InvalidVector);
+        assert!(error.message.contains("came from another seed"), "{error}");
     }
     let in_memory = Metadata::open(None).unwrap();
     origin::check(&in_memory, &embedding(64, 2)).await.unwrap();
@@ -128,11 +128,11 @@ async fn rows_are_looked_for_by_the_embedding_that_placed_them() {
 
 #[test]
 fn a_file_of_something_else_is_refused_and_left_alone() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let path = folder.0.join("rows.redb");
     std::fs::write(&path, "no database of ours").unwrap();
-    let fault = Metadata::open(Some(&folder.0)).unwrap_err();
-    assert!(fault.message.starts_with("the file of rows cannot be used"), "{fault}");
+    let error = Metadata::open(Some(&folder.0)).unwrap_err();
+    assert!(error.message.starts_with("the file of rows cannot be used"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"no database of ours");
     assert!(Metadata::open(Some(Path::new("/proc/none"))).is_err());
 }
@@ -168,7 +168,7 @@ pub(crate) fn damaged(file: &Path, look: impl Fn(&str) -> bool) {
 
 #[tokio::test]
 async fn a_damaged_file_is_refused_or_all_there() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let rows: Vec<Row> = crate::staffing::rows(1, 0..500).collect();
     let metadata = Metadata::open(Some(&folder.0)).unwrap();
     metadata.write(Changes { rows: rows.clone(), ..Changes::default() }).await.unwrap();
@@ -179,8 +179,8 @@ async fn a_damaged_file_is_refused_or_all_there() {
             assert!(what.ends_with("page 0 cut") || names(&metadata).len() == 500, "{what}");
             true
         }
-        Err(fault) => {
-            assert!(fault.message.starts_with("the file of rows cannot be used"), "{fault}");
+        Err(error) => {
+            assert!(error.message.starts_with("the file of rows cannot be used"), "{error}");
             false
         }
     });
@@ -195,7 +195,7 @@ fn what_was_acknowledged_survives_a_kill() {
         return write_for_ever(Path::new(&folder));
     }
     let kills = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 20 } else { 3 };
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let mut acknowledged = Vec::new();
     for kill in 1..=kills {
         let told = kill_after(&folder.0, 50 * kill);

@@ -13,10 +13,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
-use crate::fault::{Code, Fault};
-use crate::gateway::refusal::Refusal;
+use crate::api_error::{ApiError, Code};
+use crate::gateway::error_body::ErrorBody;
 
-/// Connections that are kept while nobody asks.
+/// Idle connections that are kept.
 const MOST_IDLE: usize = 64;
 /// When a client may try again while a part does not answer.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ pub(crate) struct Client {
 }
 
 /// How an exchange went wrong.
-struct Broken {
+struct ExchangeError {
     why: String,
     /// It went over a kept connection, and may be sent again.
     is_worth_another: bool,
@@ -62,7 +62,7 @@ impl Client {
     /// Asks without a body.
     ///
     /// Errors: what the part refuses; `Unavailable` where it does not answer in time
-    pub async fn get<T: DeserializeOwned>(&self, path: &'static str) -> Result<T, Fault> {
+    pub async fn get<T: DeserializeOwned>(&self, path: &'static str) -> Result<T, ApiError> {
         self.ask(Method::GET, path, Bytes::new(), (Kind::Read, self.deadline)).await
     }
 
@@ -75,7 +75,7 @@ impl Client {
         body: &impl Serialize,
         kind: Kind,
         rows: usize,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ApiError> {
         let body = serde_json::to_vec(body).expect("numbers, strings and JSON always serialize");
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
         let within = self.deadline.saturating_add(FOR_A_ROW.saturating_mul(rows));
@@ -88,7 +88,7 @@ impl Client {
         path: &'static str,
         body: Bytes,
         (kind, within): (Kind, Duration),
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ApiError> {
         let asking = self.exchange(method, path, body, kind);
         let (status, body) = match tokio::time::timeout(within, asking).await {
             Ok(Ok(answer)) => answer,
@@ -100,18 +100,18 @@ impl Client {
         };
         if status == StatusCode::OK {
             return serde_json::from_slice(&body)
-                .map_err(|error| self.unavailable(&format!("an answer that is none: {error}")));
+                .map_err(|error| self.unavailable(&format!("an invalid answer: {error}")));
         }
-        match serde_json::from_slice::<Refusal>(&body) {
-            Ok(Refusal { error, .. }) if error.code != Code::Unavailable => Err(error),
-            Ok(Refusal { error, .. }) => Err(self.unavailable(&error.message)),
+        match serde_json::from_slice::<ErrorBody>(&body) {
+            Ok(ErrorBody { error, .. }) if error.code != Code::Unavailable => Err(error),
+            Ok(ErrorBody { error, .. }) => Err(self.unavailable(&error.message)),
             Err(_) => Err(self.unavailable(&format!("status {status}"))),
         }
     }
 
-    fn unavailable(&self, why: &str) -> Fault {
+    fn unavailable(&self, why: &str) -> ApiError {
         let what = format!("the {} at {}: {why}", self.part, self.address);
-        Fault::unavailable(what, RETRY_AFTER)
+        ApiError::unavailable(what, RETRY_AFTER)
     }
 
     async fn exchange(
@@ -120,12 +120,12 @@ impl Client {
         path: &'static str,
         body: Bytes,
         kind: Kind,
-    ) -> Result<(StatusCode, Bytes), Broken> {
+    ) -> Result<(StatusCode, Bytes), ExchangeError> {
         if let Some(sender) = self.kept().await {
             let request = self.request(method.clone(), path, body.clone());
             match self.over(sender, request, kind).await {
-                Err(Broken { is_worth_another: true, .. }) => {
-                    // Whatever broke this one, such as the part's restart, has broken the others.
+                Err(ExchangeError { is_worth_another: true, .. }) => {
+                    // If this connection broke, such as by a restart, all idle ones have.
                     self.idle().clear();
                 }
                 ended => return ended,
@@ -133,7 +133,7 @@ impl Client {
         }
         let sender = self.connect().await?;
         let ended = self.over(sender, self.request(method, path, body), kind).await;
-        ended.map_err(|broken| Broken { is_worth_another: false, ..broken })
+        ended.map_err(|broken| ExchangeError { is_worth_another: false, ..broken })
     }
 
     fn request(&self, method: Method, path: &'static str, body: Bytes) -> Request<Full<Bytes>> {
@@ -147,7 +147,7 @@ impl Client {
         mut sender: SendRequest<Full<Bytes>>,
         request: Request<Full<Bytes>>,
         kind: Kind,
-    ) -> Result<(StatusCode, Bytes), Broken> {
+    ) -> Result<(StatusCode, Bytes), ExchangeError> {
         let answer = sender.try_send_request(request).await.map_err(|mut error| {
             // It comes back where nothing of it was sent.
             let unsent = error.take_message().is_some();
@@ -173,14 +173,14 @@ impl Client {
         }
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Broken> {
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, ExchangeError> {
         let stream =
             TcpStream::connect(&self.address).await.map_err(|error| broken(&error, false))?;
         // Without it a request may wait for an acknowledgement; no reason to fail.
         let _ = stream.set_nodelay(true);
         let made = http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = made.map_err(|error| broken(&error, false))?;
-        // It ends with its sender; how is told to whoever waits for an answer.
+        // The task ends with its sender; its error reaches the waiting request.
         tokio::spawn(async move {
             let _ = connection.await;
         });
@@ -192,14 +192,14 @@ impl Client {
     }
 }
 
-fn broken(error: &dyn std::error::Error, is_worth_another: bool) -> Broken {
+fn broken(error: &dyn std::error::Error, is_worth_another: bool) -> ExchangeError {
     let mut why = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
         why = format!("{why}: {inner}");
         cause = inner.source();
     }
-    Broken { why, is_worth_another }
+    ExchangeError { why, is_worth_another }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use serving::http::{self, Answer, Handler};
 
 use super::Effective;
 use super::packed::Packed;
+use crate::api_error::{ApiError, Code};
 use crate::embed::Embed;
-use crate::fault::{Code, Fault};
-use crate::gateway::{reading, refusal};
+use crate::gateway::{error_body, reading};
 
 /// Texts to embed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,18 +30,18 @@ pub(crate) struct Vectors {
 
 /// An embedder that is asked over HTTP.
 #[derive(Debug)]
-pub struct Embedder<E> {
+pub struct EmbedderServer<E> {
     embed: E,
     identity: u32,
 }
 
-impl<E: Embed> Embedder<E> {
-    /// Over this one, which is told from others by its [`identity`](crate::embed::identity).
+impl<E: Embed> EmbedderServer<E> {
+    /// A server over this embedding, with its [`identity`](crate::embed::identity).
     pub fn new(embed: E, identity: u32) -> Self {
         Self { embed, identity }
     }
 
-    async fn try_answer(&self, request: Request<Bytes>) -> Result<Vec<u8>, Fault> {
+    async fn try_answer(&self, request: Request<Bytes>) -> Result<Vec<u8>, ApiError> {
         match (request.method(), request.uri().path()) {
             (&Method::POST, "/v1/embed") => {
                 let asked: Texts = reading::read(request.body())?;
@@ -58,21 +58,21 @@ impl<E: Embed> Embedder<E> {
             })),
             _ => {
                 let what = "operations are POST /v1/embed and GET /v1/effective";
-                Err(Fault::new(Code::NoSuchOperation, what))
+                Err(ApiError::new(Code::NoSuchOperation, what))
             }
         }
     }
 }
 
-impl<E: Embed> Handler for Embedder<E> {
+impl<E: Embed> Handler for EmbedderServer<E> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(request).await {
             Ok(json) => http::json(StatusCode::OK, json),
-            Err(fault) => refusal::refusal(fault),
+            Err(error) => error_body::error_answer(error),
         }
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        refusal::unread(status, reason)
+        error_body::unread(status, reason)
     }
 }

@@ -7,24 +7,24 @@ use hyper::{Method, Request, StatusCode};
 use serving::http::{self, Answer, Handler};
 
 use super::Effective;
-use crate::fault::{Code, Fault};
-use crate::gateway::{reading, refusal};
+use crate::api_error::{ApiError, Code};
+use crate::gateway::{error_body, reading};
 use crate::index::Index;
 
 /// An index that is asked over HTTP.
 #[derive(Debug)]
-pub struct Served<I> {
+pub struct IndexServer<I> {
     index: Arc<I>,
     dimension: usize,
 }
 
-impl<I: Index> Served<I> {
-    /// Over this one, whose vectors have this length.
+impl<I: Index> IndexServer<I> {
+    /// A server over this index, with its dimension.
     pub fn new(index: Arc<I>, dimension: usize) -> Self {
         Self { index, dimension }
     }
 
-    async fn try_answer(&self, request: Request<Bytes>) -> Result<Vec<u8>, Fault> {
+    async fn try_answer(&self, request: Request<Bytes>) -> Result<Vec<u8>, ApiError> {
         let (index, body) = (&self.index, request.body());
         match (request.method(), request.uri().path()) {
             (&Method::POST, "/v1/search") => {
@@ -41,28 +41,28 @@ impl<I: Index> Served<I> {
             }
             _ => {
                 let what = "operations are POST /v1/search, /v1/write, /v1/snapshot, GET /v1/status, /v1/effective";
-                Err(Fault::new(Code::NoSuchOperation, what))
+                Err(ApiError::new(Code::NoSuchOperation, what))
             }
         }
     }
 }
 
-impl<I: Index> Handler for Served<I> {
+impl<I: Index> Handler for IndexServer<I> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(request).await {
             Ok(json) => http::json(StatusCode::OK, json),
-            Err(fault) => refusal::refusal(fault),
+            Err(error) => error_body::error_answer(error),
         }
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        refusal::unread(status, reason)
+        error_body::unread(status, reason)
     }
 
     async fn health(&self) -> Answer {
         match self.index.status().await {
             Ok(_) => http::text(StatusCode::OK, "ok\n"),
-            Err(fault) => refusal::refusal(fault),
+            Err(error) => error_body::error_answer(error),
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Er
     if rest.is_empty() {
         Ok(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
     } else {
-        Err(D::Error::custom("a vector is 4 bytes a number"))
+        Err(D::Error::custom("a vector must have 4 bytes a number"))
     }
 }
 

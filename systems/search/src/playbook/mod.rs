@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::api_error::{ApiError, Code};
 use crate::embed::words;
-use crate::fault::{Code, Fault};
 use crate::index::Near;
 use crate::metadata::Metadata;
 use crate::metadata::disk::{LEARNED, Write};
@@ -29,7 +29,7 @@ const BETWEEN: char = '\0';
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The text that was looked for; it stands for all texts of the same [`normal`] form, and is told in this form.
+    /// The query's text; it applies to all texts of the same [`normal`] form, in which it is shown.
     pub query: String,
     /// The row; it need not be there.
     pub id: String,
@@ -57,10 +57,10 @@ pub fn normal(query: &str) -> String {
 
 /// What was learned; clones are the same.
 #[derive(Debug, Clone)]
-pub struct Playbook(Arc<Kept>);
+pub struct Playbook(Arc<StoredEntries>);
 
 #[derive(Debug)]
-struct Kept {
+struct StoredEntries {
     beside: Metadata,
     learned: RwLock<Arc<Learned>>,
     /// Held by who learns, so that one begins with what the other ended with.
@@ -71,7 +71,7 @@ impl Playbook {
     /// Opens what is kept beside the metadata: in its file, or in memory.
     ///
     /// Errors: `Unavailable` if the file cannot be read
-    pub fn open(beside: &Metadata) -> Result<Self, Fault> {
+    pub fn open(beside: &Metadata) -> Result<Self, ApiError> {
         let mut learned = Learned::new();
         let kept = beside.disk().map(|disk| disk.all(LEARNED)).transpose()?;
         for (name, value) in kept.unwrap_or_default() {
@@ -83,7 +83,7 @@ impl Playbook {
         }
         let learned = RwLock::new(Arc::new(learned));
         let learning = tokio::sync::Mutex::default();
-        Ok(Self(Arc::new(Kept { beside: beside.clone(), learned, learning })))
+        Ok(Self(Arc::new(StoredEntries { beside: beside.clone(), learned, learning })))
     }
 
     /// What was learned about a query; the disk is not asked.
@@ -111,14 +111,14 @@ impl Playbook {
     /// Shape:  → how many entries there are now
     /// Errors: `InvalidRequest` with the place in the list (`/3/boost`); `TooLarge` beyond [`MOST`] or
     ///         [`MOST_OF_A_QUERY`]; `Unavailable` if the disk does not take it
-    pub async fn learn(&self, entries: &[Entry], replace: bool) -> Result<usize, Fault> {
+    pub async fn learn(&self, entries: &[Entry], replace: bool) -> Result<usize, ApiError> {
         let _turn = self.0.learning.lock().await;
         let mut learned = if replace { Learned::new() } else { Learned::clone(&self.learned()) };
         let mut touched = BTreeSet::new();
         for (number, entry) in entries.iter().enumerate() {
-            let query = check(entry).map_err(|fault| {
-                let place = format!("/{number}{}", fault.at.as_deref().unwrap_or_default());
-                fault.at(place)
+            let query = check(entry).map_err(|error| {
+                let place = format!("/{number}{}", error.at.as_deref().unwrap_or_default());
+                error.at(place)
             })?;
             put(&mut learned, &query, &entry.id, entry.boost);
             touched.insert((query, entry.id.as_str()));
@@ -162,36 +162,38 @@ fn written(learned: &Learned, touched: BTreeSet<(String, &str)>, drop: bool) -> 
 }
 
 /// The query's normal form.
-fn check(entry: &Entry) -> Result<String, Fault> {
-    let invalid = |message: &str, at| Fault::new(Code::InvalidRequest, message).at(at);
+fn check(entry: &Entry) -> Result<String, ApiError> {
+    let invalid = |message: &str, at| ApiError::new(Code::InvalidRequest, message).at(at);
     if entry.query.len() > LONGEST_TEXT {
-        return Err(invalid(&format!("a query has at most {LONGEST_TEXT} bytes"), "/query"));
+        return Err(invalid(&format!("query must have at most {LONGEST_TEXT} bytes"), "/query"));
     }
-    check_id(&entry.id).map_err(|fault| Fault { code: Code::InvalidRequest, ..fault })?;
+    check_id(&entry.id).map_err(|error| ApiError { code: Code::InvalidRequest, ..error })?;
     if !BOOSTS.contains(&entry.boost) {
         let (least, most) = (BOOSTS.start(), BOOSTS.end());
-        return Err(invalid(&format!("a boost is {least} to {most}"), "/boost"));
+        return Err(invalid(&format!("boost must be {least} to {most}"), "/boost"));
     }
     let query = normal(&entry.query);
     if query.is_empty() {
-        return Err(invalid("there is no word in this query", "/query"));
+        return Err(invalid("the query contains no word", "/query"));
     }
     Ok(query)
 }
 
 /// How many entries there are, if they are not too many.
-fn bounded(learned: &Learned) -> Result<usize, Fault> {
+fn bounded(learned: &Learned) -> Result<usize, ApiError> {
     let size = learned.values().map(|boosts| boosts.len()).sum();
-    let too_large = |message| Err(Fault::new(Code::TooLarge, message));
+    let too_large = |message| Err(ApiError::new(Code::TooLarge, message));
     if size > MOST {
-        return too_large(format!("a playbook has at most {MOST} entries; these would be {size}"));
+        return too_large(format!(
+            "a playbook must have at most {MOST} entries (would have {size})"
+        ));
     }
     match learned.iter().find(|(_, boosts)| boosts.len() > MOST_OF_A_QUERY) {
         None => Ok(size),
         Some((query, boosts)) => {
             let count = boosts.len();
             too_large(format!(
-                "a query has at most {MOST_OF_A_QUERY} entries; {query:?} would have {count}"
+                "a query must have at most {MOST_OF_A_QUERY} entries ({query:?} would have {count})"
             ))
         }
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::metadata::tests::Folder;
+use crate::metadata::tests::TempFolder;
 
 fn entry(query: &str, id: &str, boost: f32) -> Entry {
     Entry { query: query.into(), id: id.into(), boost }
@@ -49,7 +49,7 @@ async fn what_was_learned_is_told_until_it_is_forgotten() {
 
 #[tokio::test]
 async fn what_was_learned_is_found_again() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let open = || {
         let metadata = Metadata::open(Some(&folder.0)).unwrap();
         Playbook::open(&metadata).unwrap()
@@ -75,7 +75,7 @@ async fn what_was_learned_is_found_again() {
 
 #[tokio::test]
 async fn dropping_the_rows_leaves_what_was_learned() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let metadata = Metadata::open(Some(&folder.0)).unwrap();
     let playbook = Playbook::open(&metadata).unwrap();
     playbook.learn(&[entry("a", "y", 0.25)], false).await.unwrap();
@@ -96,8 +96,8 @@ async fn what_cannot_be_learned_is_told_with_its_place_and_nothing_is_learned() 
         (entry("a", "a", f32::NAN), "/1/boost"),
         (entry("a", "a", f32::NEG_INFINITY), "/1/boost"),
     ] {
-        let fault = playbook.learn(&[entry("a", "b", 0.5), bad], false).await.unwrap_err();
-        assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidRequest, Some(place)));
+        let error = playbook.learn(&[entry("a", "b", 0.5), bad], false).await.unwrap_err();
+        assert_eq!((error.code, error.at.as_deref()), (Code::InvalidRequest, Some(place)));
     }
     assert_eq!(playbook.entries(), []);
 }
@@ -109,12 +109,12 @@ async fn a_playbook_is_bounded() {
         (0..count).map(|number| entry("picker", &format!("w-{number}"), 0.5)).collect()
     };
     assert_eq!(playbook.learn(&of_one(MOST_OF_A_QUERY), false).await, Ok(MOST_OF_A_QUERY));
-    let fault = playbook.learn(&of_one(MOST_OF_A_QUERY + 1), true).await.unwrap_err();
-    assert_eq!(fault.code, Code::TooLarge);
+    let error = playbook.learn(&of_one(MOST_OF_A_QUERY + 1), true).await.unwrap_err();
+    assert_eq!(error.code, Code::TooLarge);
     let many: Vec<_> = (0..MOST).map(|number| entry(&format!("job {number}"), "w", 0.5)).collect();
     assert_eq!(playbook.learn(&many, true).await, Ok(MOST));
-    let fault = playbook.learn(&[entry("one more", "w", 0.5)], false).await.unwrap_err();
-    assert_eq!(fault.code, Code::TooLarge);
+    let error = playbook.learn(&[entry("one more", "w", 0.5)], false).await.unwrap_err();
+    assert_eq!(error.code, Code::TooLarge);
     assert_eq!(playbook.learn(&[entry("job 7", "w", 0.25)], false).await, Ok(MOST));
 }
 

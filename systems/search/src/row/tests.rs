@@ -7,21 +7,21 @@ fn a_bad_line_is_named_and_the_others_are_taken() {
         let line = format!("{{\"id\":\"r{number}\",\"metadata\":{{\"role\":\"picker\"}}}}\n");
         body.push_str(if number == 4_711 { "{\"id\":\"r4711\",\n" } else { &line });
     }
-    let bulk: Bulk = lines(body.as_bytes()).collect();
+    let bulk: RowReader = lines(body.as_bytes()).collect();
     assert_eq!((bulk.rows.len(), bulk.refused_count), (9_999, 1));
     assert_eq!(bulk.refused[0].line, Some(4_711));
-    assert_eq!(bulk.refused[0].fault.code, Code::InvalidRow);
+    assert_eq!(bulk.refused[0].refusal.code, Code::InvalidRow);
     assert_eq!(bulk.rows[0].text, "picker");
 }
 
-fn fault(row: &str) -> (String, String) {
-    let fault = Row::read(row.as_bytes()).unwrap_err();
-    assert_eq!(fault.code, Code::InvalidRow, "{row}");
-    (fault.at.unwrap_or_default(), fault.message)
+fn error(row: &str) -> (String, String) {
+    let error = Row::read(row.as_bytes()).unwrap_err();
+    assert_eq!(error.code, Code::InvalidRow, "{row}");
+    (error.at.unwrap_or_default(), error.message)
 }
 
 fn place(row: &str) -> String {
-    fault(row).0
+    error(row).0
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn what_is_wrong_is_told_with_its_place() {
         ("null", ""),
         ("", ""),
     ] {
-        assert_eq!(place(row), expected, "{row}: {}", fault(row).1);
+        assert_eq!(place(row), expected, "{row}: {}", error(row).1);
     }
-    let (_, message) = fault(r#"{"id":"a" "text"}"#);
+    let (_, message) = error(r#"{"id":"a" "text"}"#);
     assert!(message.ends_with(" at column 11"), "{message}: a row has no lines of its own");
     assert_eq!(Row::read(b"{\"id\":\"\xff\"}").unwrap_err().code, Code::InvalidRow);
 }
@@ -133,8 +133,8 @@ fn empty_lines_count_and_are_no_rows() {
 #[test]
 fn a_list_names_places_from_its_own_on() {
     let rows = serde_json::json!([{ "id": "a" }, 7, { "id": "b", "vector": [1, "x"] }]);
-    let bulk: Bulk = list("/rows", rows.as_array().unwrap().clone()).collect();
-    let places: Vec<_> = bulk.refused.iter().map(|refused| refused.fault.at.as_deref()).collect();
+    let bulk: RowReader = list("/rows", rows.as_array().unwrap().clone()).collect();
+    let places: Vec<_> = bulk.refused.iter().map(|refused| refused.refusal.at.as_deref()).collect();
     assert_eq!(places, [Some("/rows/1"), Some("/rows/2/vector/1")]);
     let json = serde_json::to_value(&bulk.refused[1]).unwrap();
     assert_eq!((&json["at"], &json["code"]), (&"/rows/2/vector/1".into(), &"INVALID_ROW".into()));
@@ -143,7 +143,7 @@ fn a_list_names_places_from_its_own_on() {
 
 #[test]
 fn many_refused_are_counted_and_the_first_told() {
-    let bulk: Bulk = lines("{}\n".repeat(250).as_bytes()).collect();
+    let bulk: RowReader = lines("{}\n".repeat(250).as_bytes()).collect();
     assert_eq!((bulk.refused.len(), bulk.refused_count), (REFUSED_TOLD, 250));
     assert_eq!(bulk.refused[99].line, Some(100));
 }

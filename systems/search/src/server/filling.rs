@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::api_error::ApiError;
 use crate::embed::Embed;
-use crate::fault::Fault;
 use crate::gateway::Gateway;
 use crate::index::{Batch, Index};
 use crate::row::Row;
@@ -21,7 +21,7 @@ pub(super) const HINT: &str =
 pub(super) struct Filled {
     /// How many rows there are.
     pub rows: u64,
-    /// How many of which nothing is known there were.
+    /// How many rows had no metadata.
     pub forgotten: u64,
 }
 
@@ -36,12 +36,12 @@ pub(super) async fn fill<E: Embed, I: Index>(
     gateway: &Gateway<E, I>,
     (workers, seed): (u64, u64),
     threads: usize,
-) -> Result<Filled, Fault> {
+) -> Result<Filled, ApiError> {
     let parts = gateway.parts();
     let (known, held) = (parts.metadata.size()?, parts.index.status().await?.size);
     if known == 0 && held > 0 {
-        let why = format!("the index holds {held} rows, and nothing is known about any of them");
-        return Err(Fault::unavailable(why, Duration::from_secs(1)));
+        let why = format!("the index has {held} rows, none of which has metadata");
+        return Err(ApiError::unavailable(why, Duration::from_secs(1)));
     }
     if known == 0 {
         let mut begin = 0;
@@ -71,7 +71,7 @@ async fn load<E: Embed, I: Index>(
     gateway: &Gateway<E, I>,
     threads: usize,
     rows: Vec<Row>,
-) -> Result<(), Fault> {
+) -> Result<(), ApiError> {
     let share = rows.len().div_ceil(threads).max(1);
     let shares: Vec<Vec<Row>> = rows.chunks(share).map(<[Row]>::to_vec).collect();
     let embedding: Vec<_> = shares
@@ -100,15 +100,15 @@ mod tests {
     use super::*;
     use crate::embed::cache::Cached;
     use crate::embed::hashed::Hashed;
-    use crate::gateway::tests::Naive;
+    use crate::gateway::tests::BruteForceIndex;
     use crate::gateway::{Parts, Tuning};
     use crate::metadata::{Changes, Metadata};
     use crate::playbook::Playbook;
 
-    fn gateway(metadata: &Metadata) -> Gateway<Hashed, Naive> {
+    fn gateway(metadata: &Metadata) -> Gateway<Hashed, BruteForceIndex> {
         let parts = Parts {
             embed: Cached::new(Hashed::new(64, 1).unwrap(), 0),
-            index: Naive::default(),
+            index: BruteForceIndex::default(),
             metadata: metadata.clone(),
             playbook: Playbook::open(metadata).unwrap(),
         };
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(fill(&service, (20, 1), 3).await, Ok(Filled { rows: 19, forgotten: 1 }));
         assert_eq!(metadata.size(), Ok(19), "what is known stays");
         metadata.write(Changes { drop: true, ..Changes::default() }).await.unwrap();
-        let fault = fill(&service, (20, 1), 3).await.unwrap_err();
-        assert!(fault.message.contains("holds 19 rows, and nothing is known"), "{fault}");
+        let error = fill(&service, (20, 1), 3).await.unwrap_err();
+        assert!(error.message.contains("has 19 rows, none of which"), "{error}");
     }
 }

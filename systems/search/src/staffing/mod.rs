@@ -2,7 +2,7 @@
 //!
 //! A row is the same for its seed and number, however many there are.
 
-mod chance;
+mod draws;
 mod queries;
 mod words;
 
@@ -11,10 +11,10 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::row::{Row, text_of};
-use chance::{Chance, shuffled};
+use draws::{SeededDraws, shuffled};
 use words::{CITIES, FIRST_NAMES, LAST_NAMES, SHIFTS, TRADES, Trade};
 
-pub use queries::{Planted, free, queries};
+pub use queries::{PlantedQuery, free, queries};
 
 /// Most rows: so many have badges of their own.
 pub const MOST: u64 = 1 << 20;
@@ -40,7 +40,7 @@ fn id(number: u64) -> String {
     format!("w-{number:07}")
 }
 
-/// Somebody who can be sent.
+/// A worker.
 struct Worker {
     role: &'static str,
     skills: Vec<&'static str>,
@@ -57,7 +57,7 @@ struct Worker {
 
 impl Worker {
     fn new(seed: u64, number: u64) -> Self {
-        let mut chance = Chance::new(seed, number);
+        let mut chance = SeededDraws::new(seed, number);
         let trade = chance.of(TRADES);
         let years = chance.below(31);
         Self {
@@ -74,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// What tells it from others, in the order of its text.
+    /// The part of its text that is unique.
     fn words(&self) -> Vec<&str> {
         let mut words = vec![self.badge.as_str()];
         words.extend(&self.certificates);
@@ -101,13 +101,13 @@ impl Worker {
 }
 
 /// Who has worked for long is paid more.
-fn rate(trade: Trade, years: u64, chance: &mut Chance) -> u64 {
+fn rate(trade: Trade, years: u64, chance: &mut SeededDraws) -> u64 {
     let (least, most) = trade.rate;
     let room = most - least;
     least + room * years / 60 + chance.below(room / 2 + 1)
 }
 
-/// Five letters and numbers that no other row of the seed has.
+/// Five letters and digits, unique within the seed.
 fn badge(seed: u64, number: u64) -> String {
     const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let code = shuffled(seed, number);

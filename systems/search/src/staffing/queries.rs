@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::chance::Chance;
+use super::draws::SeededDraws;
 use super::words::{CITIES, SHIFTS, TRADES};
 use super::{Worker, id};
 
 /// A query, and the row that is nearest to it among those of its seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Planted {
+pub struct PlantedQuery {
     /// The text to look for.
     pub query: String,
     /// Name of the row.
@@ -21,12 +21,12 @@ pub struct Planted {
 /// A query says what its row does of badge, certificates, city, name, role, shift and skills; from the second turn on,
 /// the number of a job besides. In 256 dimensions this puts the row before a million others: what another row shares
 /// with it is outweighed by what it does not say.
-pub fn queries(seed: u64, count: u64, rows: u64) -> impl Iterator<Item = Planted> {
-    let turns = Turns::new(seed, rows);
+pub fn queries(seed: u64, count: u64, rows: u64) -> impl Iterator<Item = PlantedQuery> {
+    let turns = JobTurns::new(seed, rows);
     (0..count).map(move |number| {
         let (row, turn) = turns.at(number);
         let query = Worker::new(seed, row).words().join(" ") + &job(turn);
-        Planted { query, id: id(row) }
+        PlantedQuery { query, id: id(row) }
     })
 }
 
@@ -36,7 +36,7 @@ pub fn free(seed: u64, count: u64) -> impl Iterator<Item = String> {
         TRADES.iter().flat_map(|trade| trade.roles.iter().map(move |role| (trade, role))).collect();
     let skills = TRADES.iter().map(|trade| trade.skills.len()).min().unwrap_or(1);
     let choices = [roles.len(), CITIES.len(), SHIFTS.len(), skills];
-    let turns = Turns::new(seed, choices.iter().product::<usize>() as u64);
+    let turns = JobTurns::new(seed, choices.iter().product::<usize>() as u64);
     (0..count).map(move |number| {
         let (mut choice, turn) = turns.at(number);
         let [role, city, shift, skill] = choices.map(|many| {
@@ -56,17 +56,17 @@ fn job(turn: u64) -> String {
 }
 
 /// All numbers below a bound in an order of the seed's, again and again.
-struct Turns {
+struct JobTurns {
     bound: u64,
     first: u64,
     step: u64,
 }
 
-impl Turns {
+impl JobTurns {
     /// A bound of 0 counts as 1.
     fn new(seed: u64, bound: u64) -> Self {
         let bound = bound.max(1);
-        let mut chance = Chance::new(seed, u64::MAX);
+        let mut chance = SeededDraws::new(seed, u64::MAX);
         let from = 1 + chance.below(bound);
         // A step without a common divisor with the bound meets every number.
         let step = (from..).find(|&step| common_divisor(step, bound) == 1).unwrap_or(1);

@@ -78,7 +78,7 @@ fn no_two_badges_are_alike() {
 #[test]
 fn no_two_queries_are_alike() {
     // More than there are rows, and more than there are choices of words.
-    let planted: Vec<Planted> = queries(7, 10_000, 200).collect();
+    let planted: Vec<PlantedQuery> = queries(7, 10_000, 200).collect();
     let texts: HashSet<&String> = planted.iter().map(|planted| &planted.query).collect();
     assert_eq!(texts.len(), 10_000);
     for row in rows(7, 0..200) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use crate::house::{House, echo};
+use crate::test_front::{TestFront, echo};
 use sha2::{Digest, Sha256};
 
 /// A folder and a process that are gone with the test.
@@ -74,7 +74,7 @@ fn curl_gets_from_nginx_what_nginx_has() {
     let large = content(20 << 20);
     fs::write(nginx.folder.join("root/large.txt"), &large).unwrap();
     fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
-    let house = House::before(nginx.address);
+    let house = TestFront::before(nginx.address);
     let url = |path: &str| format!("http://{}{path}", house.address);
     let digest = Sha256::digest(&large);
     assert_eq!(Sha256::digest(run("curl", &["-sSf", &url("/large.txt")])), digest);
@@ -100,7 +100,7 @@ fn curl_gets_from_nginx_what_nginx_has() {
 
 #[test]
 fn curl_posts_to_an_upstream_large_and_small() {
-    let house = House::before(echo());
+    let house = TestFront::before(echo());
     let url = format!("http://{}/a", house.address);
     for length in [1, 5_000, 100_000, 3_000_000] {
         let body = "x".repeat(length);
@@ -119,7 +119,7 @@ fn curl_posts_to_an_upstream_large_and_small() {
 fn a_client_in_python_keeps_its_connection_and_sends_chunks() {
     let nginx = nginx("python");
     fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
-    let house = House::before(nginx.address);
+    let house = TestFront::before(nginx.address);
     let script = "\
 import http.client, sys
 connection = http.client.HTTPConnection(sys.argv[1], timeout=20)

@@ -3,6 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
 mod foreign;
-mod house;
 mod others;
 mod served;
+mod test_front;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::house::{ask, echo};
+use crate::test_front::{ask, echo};
 use search::front::child::Front;
 use serde_json::{Value, json};
 use serving::options::Options;

@@ -4,7 +4,7 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use crate::house::{House, ask, connect, echo, message};
+use crate::test_front::{TestFront, ask, connect, echo, message};
 use serde_json::{Value, json};
 use serving::options::Options;
 use serving::stop::Stop;
@@ -13,7 +13,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 #[test]
 fn paths_under_the_prefix_lose_it_and_the_time_is_told_after_the_others() {
-    let house = House::before(echo());
+    let house = TestFront::before(echo());
     for (asked, got) in [
         ("/_go/v1/matrix/search?a=b", "/v1/matrix/search?a=b"),
         ("/v1/matrix/search", "/v1/matrix/search"),
@@ -43,7 +43,7 @@ fn paths_under_the_prefix_lose_it_and_the_time_is_told_after_the_others() {
 
 #[test]
 fn its_own_paths_are_not_passed_on() {
-    let house = House::before(echo());
+    let house = TestFront::before(echo());
     let get = |path: &str| ask(house.address, &format!("GET {path} HTTP/1.0\r\n\r\n"));
     assert!(get("/_front/healthz").ends_with("\r\n\r\nok\n"));
     assert!(get("/_front/else").starts_with("HTTP/1.0 404 "));
@@ -77,7 +77,7 @@ fn every_setting_is_read_back() {
         ("seed", "3"),
     ];
     let upstream = echo();
-    let house = House::with(upstream, &given);
+    let house = TestFront::with(upstream, &given);
     let mut effective = house.ready["effective"].clone();
     let told = effective.as_object_mut().unwrap();
     assert!(told.remove("open_files").unwrap().is_u64());
@@ -140,7 +140,7 @@ fn bad_settings_are_told_all_at_once() {
 #[test]
 fn a_serial_front_lets_one_request_through_at_a_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("serial", "true")]);
+    let house = TestFront::with(listener.local_addr().unwrap(), &[("serial", "true")]);
     let clients: Vec<_> = (0..3)
         .map(|_| {
             let address = house.address;
@@ -164,7 +164,7 @@ fn a_serial_front_lets_one_request_through_at_a_time() {
 fn what_is_under_way_is_answered_before_it_stops() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for threads in ["1", "3"] {
-        let mut house = House::with(listener.local_addr().unwrap(), &[("threads", threads)]);
+        let mut house = TestFront::with(listener.local_addr().unwrap(), &[("threads", threads)]);
         let mut idle = connect(house.address);
         let mut client = connect(house.address);
         client.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
@@ -183,7 +183,7 @@ fn what_is_under_way_is_answered_before_it_stops() {
 
 #[test]
 fn more_clients_than_may_be_are_turned_away() {
-    let house = House::with(echo(), &[("max_connections", "1")]);
+    let house = TestFront::with(echo(), &[("max_connections", "1")]);
     let mut first = connect(house.address);
     first.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
     message(&mut BufReader::new(&first)).unwrap();
@@ -205,7 +205,7 @@ fn more_clients_than_may_be_are_turned_away() {
 #[test]
 fn heads_beyond_the_limit_stop_at_the_front() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("max_head", "8KiB")]);
+    let house = TestFront::with(listener.local_addr().unwrap(), &[("max_head", "8KiB")]);
     let long = "x".repeat(20_000);
     let answer = ask(house.address, &format!("GET / HTTP/1.1\r\nHost: h\r\nX: {long}\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
@@ -223,7 +223,7 @@ fn heads_beyond_the_limit_stop_at_the_front() {
 /// A thousand clients that send one byte of a body each, and then nothing, are in nobody's way.
 #[test]
 fn slow_uploads_starve_nobody() {
-    let house = House::before(echo());
+    let house = TestFront::before(echo());
     let framings = ["Content-Length: 2", "Content-Length: 1000000", "Transfer-Encoding: chunked"];
     let slow: Vec<_> = (0..999)
         .map(|number| {

@@ -9,7 +9,11 @@ pub mod brokers;
 pub mod nginx;
 pub mod postfix;
 pub mod process;
+#[path = "../../programs/mod.rs"]
+mod programs;
 pub mod server;
+pub mod terminal;
+pub mod witness;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -67,6 +71,7 @@ impl Lab {
     }
 
     fn at(place: Place) -> Self {
+        programs::ready();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let root =
@@ -132,7 +137,7 @@ impl Lab {
     pub fn run(&self, arguments: &[&str]) -> (Ran, Summary) {
         let ran = self.proofload(&[&["run"], arguments, &["--out", "run", "--quiet"]].concat());
         let summary = self.summary("run").unwrap_or_else(|| panic!("no summary: {ran:?}"));
-        assert_eq!(ran.code, i32::from(report::verdict::exit_code(&summary)), "{ran:?}");
+        assert_eq!(ran.code, i32::from(judge::verdict::exit_code(&summary)), "{ran:?}");
         assert!(finding(&summary, "audit-contradiction").is_none(), "{:?}", summary.findings);
         assert_eq!(ran.stderr, "", "--quiet talks");
         (ran, summary)

@@ -38,7 +38,8 @@ fn a_model_that_makes_its_library_panic_is_a_fault_of_its_folder() {
     let settings = [format!("model={model}"), format!("path={}", lab.path("kept").display())];
     let ran = lab.proofload(&["serve", "search", "--set", &settings[0], "--set", &settings[1]]);
     assert_eq!(ran.code, 4, "{ran:?}");
-    let told = format!("the model in {model} cannot be used: its tokenizer and its vectors");
+    let told =
+        format!("the model in {model} cannot be used: its tokenizer does not fit its vectors");
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: `model` is a folder with"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("a bug in"), "{}", ran.stderr);

@@ -76,14 +76,14 @@ fn what_is_no_frame_is_refused() {
     let mut torn = vectors().swap_remove(0).1.split_off(LENGTH);
     torn.push(0xff);
     for bad in [vec![], vec![0], vec![19], cast(64, 1), cast(0, u64::MAX), hello, long, torn] {
-        assert!(matches!(Frame::read(&bad), Err(Fault::Malformed(_))), "{bad:?}");
+        assert!(matches!(Frame::read(&bad), Err(FrameError::Malformed(_))), "{bad:?}");
     }
 }
 
 #[test]
 fn a_length_beyond_the_bound_is_known_before_its_bytes_come() {
     assert_eq!(cut(&[1, 1, 0, 0], 257), Ok(None));
-    assert_eq!(cut(&[1, 1, 0, 0], 256), Err(Fault::Oversize));
+    assert_eq!(cut(&[1, 1, 0, 0], 256), Err(FrameError::Oversize));
     assert_eq!(cut(&[0xff; 4], usize::MAX), Ok(None));
     assert_eq!(cut(&[0; 4], 0), Ok(Some(&[][..])));
 }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::cast::account::Account;
 use crate::cast::frame::{Cast, Hello};
-use crate::monitor::{ledger, shelf};
+use crate::monitor::{ledger, recent};
 
 fn connection() -> Connection {
-    let shelf = shelf::Bounds { bytes: 1000, messages: 10 };
-    let bounds = ledger::Bounds { senders: 4, longest_frame: 300, shelf };
+    let recent = recent::Bounds { bytes: 1000, messages: 10 };
+    let bounds = ledger::Bounds { senders: 4, longest_frame: 300, recent };
     let terms = Terms {
         connections: 1,
         longest_frame: 300,

@@ -1,8 +1,8 @@
 use super::*;
 
 fn ledger(senders: usize) -> Ledger {
-    let shelf = shelf::Bounds { bytes: 1000, messages: 2 };
-    Ledger::new(Bounds { senders, longest_frame: 300, shelf })
+    let recent = recent::Bounds { bytes: 1000, messages: 2 };
+    Ledger::new(Bounds { senders, longest_frame: 300, recent })
 }
 
 fn hello(caster: u64) -> Hello<'static> {

@@ -26,9 +26,9 @@ pub const EVERYWHERE: &str = "/*";
 
 /// Recipes in one text.
 const MOST_RECIPES: usize = 10_000;
-/// The keys that every recipe is told with, and what stands for those that were not given.
+/// The keys that every shown recipe has; those that were not given have a default.
 const TOLD: [&str; 6] = ["origin", "body", "random_content", "stages", "headers", "route"];
-/// Keys of ours, which are told where they were given.
+/// Keys of ours, which are shown where they were given.
 const BESIDE: [&str; 3] = ["seed", "loop", "interpolate"];
 
 /// What one route serves, and when.
@@ -46,8 +46,8 @@ pub struct Recipe {
     pub timeline: Timeline,
     /// Of its draws, if not the system's.
     pub seed: Option<u64>,
-    /// As it is told again: with every key, those that were not given included.
-    pub told: Value,
+    /// As it is shown: with every key, those that were not given included.
+    pub given: Value,
     /// Keys that mean nothing, by their places.
     pub ignored: Vec<String>,
 }
@@ -164,12 +164,12 @@ fn recipe(reader: &mut Reader, at: &str, value: &Value) -> Option<Recipe> {
     let route = source::route(reader, at, fields);
     let seed = reader.seed(at, fields);
     let ignored = reader.ignored.split_off(before);
-    let told = told(fields);
+    let given = as_given(fields);
     let at = at.to_owned();
-    Some(Recipe { at, route: route?, source: source?, headers, timeline, seed, told, ignored })
+    Some(Recipe { at, route: route?, source: source?, headers, timeline, seed, given, ignored })
 }
 
-fn told(fields: &Map<String, Value>) -> Value {
+fn as_given(fields: &Map<String, Value>) -> Value {
     let given = |key: &str| fields.get(key).filter(|value| !value.is_null()).cloned();
     let mut told = json!({
         "origin": null, "body": null, "random_content": null,

@@ -60,8 +60,8 @@ impl Reader {
     /// Remembers keys that are none of these.
     pub(super) fn ignore(&mut self, at: &str, fields: &Map<String, Value>, known: &[&str]) {
         let unknown = fields.keys().filter(|key| !known.contains(&key.as_str()));
-        let room = MOST_IGNORED.saturating_sub(self.ignored.len());
-        self.ignored.extend(unknown.take(room).map(|key| format!("{at}.{key}")));
+        let state = MOST_IGNORED.saturating_sub(self.ignored.len());
+        self.ignored.extend(unknown.take(state).map(|key| format!("{at}.{key}")));
     }
 
     pub(super) fn object<'a>(

@@ -47,9 +47,9 @@ fn every_key_has_its_default_and_is_told_again() {
         "body": "hello", "headers": {}, "origin": null,
         "random_content": null, "route": "/*", "stages": [],
     });
-    assert_eq!(plain.told, told);
+    assert_eq!(plain.given, told);
     // What is told can be read again.
-    assert_eq!(one(told.clone()).told, told);
+    assert_eq!(one(told.clone()).given, told);
 }
 
 #[test]
@@ -68,12 +68,12 @@ fn a_whole_recipe_is_read_and_told_as_it_was_given() {
         "loop": "20s",
     });
     let recipe = one(given.clone());
-    assert_eq!(recipe.told, given);
+    assert_eq!(recipe.given, given);
     assert_eq!((recipe.route.as_str(), recipe.seed), ("/news*", Some(7)));
     assert_eq!(recipe.source, Source::Pieces(vec![Piece::Random(51_200)]));
     assert!(recipe.is_gzip());
     let told: Vec<String> = [0, 10, 19, 20, 31]
-        .map(|seconds| recipe.timeline.at(seconds * 1_000 * MS).unwrap().told())
+        .map(|seconds| recipe.timeline.at(seconds * 1_000 * MS).unwrap().describe())
         .into();
     assert_eq!(told, ["200 100", "503 1000..1500", "503 1000..1500", "200 100", "503 1000..1500"]);
 }
@@ -161,7 +161,7 @@ fn keys_that_mean_nothing_are_ignored_and_remembered() {
         "stages": [{"at": 0, "status": 200, "latency": 0, "latencies": 1}],
     }));
     assert_eq!(recipe.ignored, ["$.stagez", "$.stages[0].latencies"]);
-    assert!(recipe.told.get("stagez").is_none());
+    assert!(recipe.given.get("stagez").is_none());
 }
 
 #[test]

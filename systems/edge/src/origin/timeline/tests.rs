@@ -14,7 +14,7 @@ fn stage(at_ms: u64, status: u16, delay_ms: u64) -> Stage {
 
 /// Status and milliseconds at an instant, in milliseconds.
 fn told(timeline: &Timeline, at_ms: u64) -> Option<String> {
-    timeline.at(at_ms * MS).map(|moment| moment.told())
+    timeline.at(at_ms * MS).map(|moment| moment.describe())
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn outcomes_are_met_by_their_weights() {
     let timeline =
         Timeline::new(vec![Stage { at_ns: 0, delay: Delay::Fixed(0), outcomes }], None, false);
     let moment = timeline.at(0).unwrap();
-    assert_eq!(moment.told(), "200:9|503:1 0");
+    assert_eq!(moment.describe(), "200:9|503:1 0");
     let mut draws = Draws::of(1, &["outcomes"]);
     let failed = (0..10_000).filter(|_| moment.draw(&mut draws).status == 503).count();
     // A binomial of 0.1: four standard deviations are 120.

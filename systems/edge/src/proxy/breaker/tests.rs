@@ -25,8 +25,8 @@ fn walk(name: &str, steps: &[(u64, Step)]) {
         let at = format!("{name}, step {place}");
         match step {
             Ask(verdict) => assert_eq!(breaker.ask(&RULES, now), *verdict, "{at}"),
-            Pass(outcome) => breaker.tell(&RULES, now, false, *outcome),
-            Probe(outcome) => breaker.tell(&RULES, now, true, *outcome),
+            Pass(outcome) => breaker.record(&RULES, now, false, *outcome),
+            Probe(outcome) => breaker.record(&RULES, now, true, *outcome),
             Look(position, errors) => {
                 assert_eq!(breaker.look(&RULES, now), (*position, *errors), "{at}");
             }

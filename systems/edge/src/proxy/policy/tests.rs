@@ -26,17 +26,52 @@ fn request(method: Method, lines: &str) -> request::Parts {
     request.into_parts().0
 }
 
-fn life(asked: &str, status: u16, answered: &str, rules: &Rules) -> Option<Life> {
+fn freshness(asked: &str, status: u16, answered: &str, rules: &Rules) -> Option<Freshness> {
     let status = StatusCode::from_u16(status).unwrap();
-    Life::of(&request(Method::GET, asked), status, &headers(answered), rules, then())
+    Freshness::of(&request(Method::GET, asked), status, &headers(answered), rules, then())
 }
 
 /// For how many seconds an answer to a plain request is fresh; `None` if it is not stored.
 fn fresh_for(answered: &str) -> Option<u64> {
-    let life = life("", 200, answered, &RULES)?;
+    let freshness = freshness("", 200, answered, &RULES)?;
     let plain = HeaderMap::new();
-    let is_fresh = |second| life.is_fresh_for(&plain, then() + Duration::from_secs(second));
+    let is_fresh = |second| freshness.is_fresh_for(&plain, then() + Duration::from_secs(second));
     Some((0..100_000).find(|second| !is_fresh(*second)).unwrap_or(u64::MAX))
+}
+
+/// The first four are the examples of RFC 9213 3.1.
+#[test]
+fn what_is_said_to_this_kind_of_cache_comes_first() {
+    for (answered, expected) in [
+        ("cache-control: max-age=60, s-maxage=120|cdn-cache-control: max-age=600", Some(600)),
+        ("cdn-cache-control: max-age=600|cache-control: no-store", Some(600)),
+        ("cache-control: no-store", None),
+        ("cache-control: no-store|cdn-cache-control: none|etag: \"a\"", Some(0)),
+        ("cdn-cache-control: max-age=600|age: 590", Some(10)),
+        ("cdn-cache-control: max-age=1|cache-control: max-age=3600", Some(1)),
+        ("cdn-cache-control: max-age=0|expires: Sun, 06 Nov 2094 08:49:37 GMT", None),
+        ("cdn-cache-control: max-age=600|expires: 0", Some(600)),
+        ("cdn-cache-control: max-age=600|pragma: no-cache", Some(600)),
+        ("cdn-cache-control: private|cache-control: max-age=60", None),
+        ("cdn-cache-control: no-cache|cache-control: max-age=60", None),
+        ("cdn-cache-control: no-store, max-age=5|cache-control: max-age=60|etag: \"a\"", None),
+        ("cdn-cache-control: public, max-age=60|set-cookie: a=b", Some(60)),
+        ("cdn-cache-control: max-age=60|cache-control: public|set-cookie: a=b", None),
+        ("cdn-cache-control: max-age=\"600\"|cache-control: max-age=60", None),
+        // Not valid: as if it were not there.
+        ("cdn-cache-control: max-age=600, &&&&&|cache-control: max-age=60", Some(60)),
+        ("cdn-cache-control: max-age=600, &&&&&|cache-control: no-store", None),
+        // For others.
+        ("example-cache-control: max-age=600|surrogate-control: max-age=600", None),
+    ] {
+        assert_eq!(fresh_for(answered), expected, "{answered}");
+    }
+    let spare = "cdn-cache-control: max-age=1, stale-if-error=100|cache-control: must-revalidate";
+    let stands = |second| {
+        let freshness = freshness("", 200, spare, &RULES).unwrap();
+        freshness.may_stand_in(&HeaderMap::new(), then() + Duration::from_secs(second))
+    };
+    assert!(stands(100) && !stands(101));
 }
 
 #[test]
@@ -106,13 +141,13 @@ fn statuses_and_methods_that_nobody_may_reuse_are_not_stored() {
         (500, false),
         (503, false),
     ] {
-        assert_eq!(life("", status, answered, &RULES).is_some(), is_stored, "{status}");
+        assert_eq!(freshness("", status, answered, &RULES).is_some(), is_stored, "{status}");
     }
     // Those that are not cacheable unless they say so.
-    assert!(life("", 302, "etag: \"a\"", &RULES).is_none());
+    assert!(freshness("", 302, "etag: \"a\"", &RULES).is_none());
     for method in [Method::HEAD, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS] {
         let asked = request(method, "");
-        let stored = Life::of(&asked, StatusCode::OK, &headers(answered), &RULES, then());
+        let stored = Freshness::of(&asked, StatusCode::OK, &headers(answered), &RULES, then());
         assert!(stored.is_none(), "{}", asked.method);
     }
 }
@@ -125,15 +160,17 @@ fn what_was_asked_with_credentials_is_stored_if_it_says_that_it_may_be() {
         ("cache-control: s-maxage=60", true),
         ("cache-control: max-age=60, must-revalidate", true),
     ] {
-        let stored = life("authorization: Basic YTpi", 200, answered, &RULES);
+        let stored = freshness("authorization: Basic YTpi", 200, answered, &RULES);
         assert_eq!(stored.is_some(), is_stored, "{answered}");
     }
-    assert!(life("cache-control: No-Store", 200, "cache-control: max-age=60", &RULES).is_none());
+    assert!(
+        freshness("cache-control: No-Store", 200, "cache-control: max-age=60", &RULES).is_none()
+    );
 }
 
 #[test]
 fn a_request_may_want_it_fresher() {
-    let life = life("", 200, "cache-control: max-age=60", &RULES).unwrap();
+    let freshness = freshness("", 200, "cache-control: max-age=60", &RULES).unwrap();
     for (asked, second, is_fresh) in [
         ("", 59, true),
         ("", 60, false),
@@ -151,15 +188,15 @@ fn a_request_may_want_it_fresher() {
         ("cache-control: only-if-cached", 59, true),
     ] {
         let now = then() + Duration::from_secs(second);
-        assert_eq!(life.is_fresh_for(&headers(asked), now), is_fresh, "{asked} at {second} s");
+        assert_eq!(freshness.is_fresh_for(&headers(asked), now), is_fresh, "{asked} at {second} s");
     }
-    assert_eq!(life.age(then() + Duration::from_secs(7)), 7);
+    assert_eq!(freshness.age(then() + Duration::from_secs(7)), 7);
 }
 
 #[test]
 fn the_age_goes_on_from_what_the_answer_had() {
-    let life = life("", 200, "cache-control: max-age=60|age: 50", &RULES).unwrap();
-    assert_eq!(life.age(then() + Duration::from_secs(3)), 53);
+    let freshness = freshness("", 200, "cache-control: max-age=60|age: 50", &RULES).unwrap();
+    assert_eq!(freshness.age(then() + Duration::from_secs(3)), 53);
 }
 
 #[test]
@@ -167,14 +204,15 @@ fn guessing_is_off_unless_asked_for() {
     let answered = format!("date: {THEN}|last-modified: Sun, 06 Nov 1994 08:48:37 GMT");
     let guessing = Rules { heuristic: 0.1, ..RULES };
     for (rules, fresh) in [(RULES, 0), (guessing, 6)] {
-        let life = life("", 200, &answered, &rules).unwrap();
+        let freshness = freshness("", 200, &answered, &rules).unwrap();
         let is_fresh = |second: u64| {
-            life.is_fresh_for(&HeaderMap::new(), then() + Duration::from_secs(second))
+            freshness.is_fresh_for(&HeaderMap::new(), then() + Duration::from_secs(second))
         };
         assert_eq!((0..100).find(|second| !is_fresh(*second)), Some(fresh));
     }
     // What says how long it is fresh is not guessed about.
-    let said = life("", 200, &format!("{answered}|cache-control: max-age=1"), &guessing).unwrap();
+    let said =
+        freshness("", 200, &format!("{answered}|cache-control: max-age=1"), &guessing).unwrap();
     assert!(!said.is_fresh_for(&HeaderMap::new(), then() + Duration::from_secs(1)));
 }
 
@@ -195,14 +233,14 @@ fn what_is_stale_stands_in_for_errors_within_its_bound() {
         ("cache-control: max-age=60, public|set-cookie: a=b", spare, None),
         ("cache-control: max-age=0, stale-if-error=5", RULES, Some(5)),
     ] {
-        let life = life("", 200, answered, &rules).unwrap();
+        let freshness = freshness("", 200, answered, &rules).unwrap();
         let plain = HeaderMap::new();
-        let may = |second| life.may_stand_in(&plain, then() + Duration::from_secs(second));
+        let may = |second| freshness.may_stand_in(&plain, then() + Duration::from_secs(second));
         match until {
             None => assert!(!may(0) && !may(61), "{answered}"),
             Some(until) => assert!(may(0) && may(until - 1) && !may(until), "{answered}"),
         }
-        assert!(!life.may_stand_in(&headers("cache-control: no-cache"), then()), "{answered}");
+        assert!(!freshness.may_stand_in(&headers("cache-control: no-cache"), then()), "{answered}");
     }
 }
 

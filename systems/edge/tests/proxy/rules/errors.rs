@@ -1,7 +1,7 @@
 //! RFC 5861: what is stored stands in for an upstream that fails, within its bound.
 
 use super::{STALE, table, walk};
-use crate::house::House;
+use crate::fixture::TestProxy;
 
 #[test]
 fn errors_are_stood_in_for_within_the_bound() {
@@ -52,17 +52,17 @@ fn errors_are_stood_in_for_within_the_bound() {
 #[test]
 fn an_upstream_that_is_gone_or_slow_is_stood_in_for() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = House::with(listener.local_addr().unwrap(), &[("first_byte", "1s")]);
-    let address = house.address;
+    let proxy = TestProxy::with(listener.local_addr().unwrap(), &[("first_byte", "1s")]);
+    let address = proxy.address;
     let client =
-        std::thread::spawn(move || crate::house::ask(address, &crate::house::request("GET /")));
+        std::thread::spawn(move || crate::fixture::ask(address, &crate::fixture::request("GET /")));
     let (mut stream, _) = listener.accept().unwrap();
-    crate::house::message(&mut std::io::BufReader::new(stream.try_clone().unwrap())).unwrap();
-    std::io::Write::write_all(&mut stream, crate::house::answer(STALE).as_bytes()).unwrap();
+    crate::fixture::message(&mut std::io::BufReader::new(stream.try_clone().unwrap())).unwrap();
+    std::io::Write::write_all(&mut stream, crate::fixture::answer(STALE).as_bytes()).unwrap();
     assert!(client.join().unwrap().ends_with("old"));
     // It is there, and says nothing any more.
-    assert_eq!(house.ask("GET /").line(), "200 stale old");
+    assert_eq!(proxy.ask("GET /").line(), "200 stale old");
     drop((stream, listener));
-    assert_eq!(house.ask("GET /").line(), "200 stale old");
-    assert_eq!(house.ask("GET /b").status, 502);
+    assert_eq!(proxy.ask("GET /").line(), "200 stale old");
+    assert_eq!(proxy.ask("GET /b").status, 502);
 }

@@ -58,8 +58,8 @@ async fn texts_in_turn_hit_always_if_they_fit_and_never_if_not() {
 async fn a_fault_names_the_text_as_it_was_asked_for() {
     let cache = cached(10);
     hits(&cache, &["a", "b"]).await;
-    let fault = cache.embed(&["a", "c", "b", "!"]).await.unwrap_err();
-    assert_eq!(fault.at.as_deref(), Some("/3"));
+    let error = cache.embed(&["a", "c", "b", "!"]).await.unwrap_err();
+    assert_eq!(error.at.as_deref(), Some("/3"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

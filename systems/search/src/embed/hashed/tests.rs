@@ -91,8 +91,8 @@ fn a_text_without_a_word_has_no_direction() {
 #[tokio::test]
 async fn the_text_without_a_word_is_named() {
     let hashed = Hashed::new(256, 0).unwrap();
-    let fault = hashed.embed(&["picker", "packer", "…"]).await.unwrap_err();
-    assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidQuery, Some("/2")));
+    let error = hashed.embed(&["picker", "packer", "…"]).await.unwrap_err();
+    assert_eq!((error.code, error.at.as_deref()), (Code::InvalidQuery, Some("/2")));
     assert_eq!(hashed.embed(&[]).await.unwrap().vectors.len(), 0);
 }
 

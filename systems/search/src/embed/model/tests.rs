@@ -1,13 +1,13 @@
 use std::fs;
 
 use super::*;
-use crate::metadata::tests::Folder;
+use crate::metadata::tests::TempFolder;
 
 const WORDS: [&str; 4] = ["[UNK]", "forklift", "operator", "##s"];
 
 /// Writes a model whose words have these vectors.
-fn model(vectors: &[[f32; 2]]) -> Folder {
-    let folder = Folder::new();
+fn model(vectors: &[[f32; 2]]) -> TempFolder {
+    let folder = TempFolder::new();
     let vocabulary: Value = WORDS.iter().zip(0..).map(|(word, id)| (*word, id)).collect();
     let tokenizer = json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "post_processor": null,
@@ -61,8 +61,8 @@ async fn a_text_that_says_nothing_to_the_model_has_no_direction() {
     let folder = model(&VECTORS);
     let model = Model::open(&folder.0).unwrap();
     for text in ["", " ", "nobody", "\0", "…"] {
-        let fault = model.embed(&["forklift", text]).await.unwrap_err();
-        assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidQuery, Some("/1")), "{text:?}");
+        let error = model.embed(&["forklift", text]).await.unwrap_err();
+        assert_eq!((error.code, error.at.as_deref()), (Code::InvalidQuery, Some("/1")), "{text:?}");
     }
     for text in ["forklift ".repeat(900), format!("forklift {}", "叉".repeat(2_000))] {
         assert_eq!(model.embed(&[&text]).await.unwrap().vectors[0][0], 1.0);
@@ -72,8 +72,8 @@ async fn a_text_that_says_nothing_to_the_model_has_no_direction() {
 #[test]
 fn what_is_no_model_is_refused() {
     let refused = |folder: &Path| Model::open(folder).unwrap_err().message;
-    assert!(refused(Path::new("minishlab/potion-base-8M")).contains("no such folder"));
-    assert!(refused(&Folder::new().0).contains("no valid model layout"));
+    assert!(refused(Path::new("minishlab/potion-base-8M")).contains("does not exist"));
+    assert!(refused(&TempFolder::new().0).contains("no valid model layout"));
     let folder = model(&VECTORS);
     let path = folder.0.join("model.safetensors");
     let whole = fs::read(&path).unwrap();
@@ -88,6 +88,6 @@ async fn words_without_a_vector_are_found_out() {
     let folder = model(&VECTORS[..2]);
     let model = Model::open(&folder.0).unwrap();
     assert!(model.embed(&["forklift"]).await.is_ok());
-    let fault = model.embed(&["operator"]).await.unwrap_err();
-    assert!(fault.message.contains("do not belong together"), "{fault}");
+    let error = model.embed(&["operator"]).await.unwrap_err();
+    assert!(error.message.contains("does not fit"), "{error}");
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn what_was_taken_is_found_and_shown() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     let rows = r#"{"rows":[{"id":"a/b","text":"welder","metadata":{"city":"Ulm"}},{"id":"c","metadata":{"role":"picker"}}]}"#;
     let (status, told) = stand.ask("POST", "/v1/workers", rows).await;
     let expect = json!({ "accepted": 2, "deleted": 0, "refused": [], "refused_count": 0,
@@ -22,7 +22,7 @@ async fn what_was_taken_is_found_and_shown() {
 
 #[tokio::test]
 async fn the_bad_lines_are_named_and_the_others_taken_unless_all_are_wanted() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     let mut all: Vec<String> =
         lines(staffing::rows(1, 0..10_000)).lines().map(String::from).collect();
     all[4_998] = r#"{"id":"w","text":"x""#.to_owned();
@@ -62,7 +62,7 @@ async fn the_bad_lines_are_named_and_the_others_taken_unless_all_are_wanted() {
 
 #[tokio::test]
 async fn all_bad_is_an_error() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     let (status, told) = stand.ingest("", "x\ny\n").await;
     assert_eq!((status, error(&told).0, &told["refused_count"]), (400, "INVALID_ROW", &json!(2)));
     let (status, told) = stand.ask("POST", "/v1/workers", r#"{"rows":[{"id":7}]}"#).await;
@@ -75,7 +75,7 @@ async fn all_bad_is_an_error() {
 
 #[tokio::test]
 async fn rows_are_replaced_deleted_and_dropped() {
-    let stand = Stand::with_rows(20).await;
+    let stand = TestGateway::with_rows(20).await;
     stand.ingest("", r#"{"id":"w-0000003","text":"zeppelin"}"#).await;
     let (_, found) = stand.search(json!({ "query": "zeppelin", "k": 1 })).await;
     assert_eq!((ids(&found), &found["index_size"]), (vec!["w-0000003"], &json!(20)));
@@ -104,7 +104,7 @@ async fn rows_are_replaced_deleted_and_dropped() {
 
 #[tokio::test]
 async fn bulks_do_not_displace_what_the_cache_knows() {
-    let stand = Stand::with_rows(5).await;
+    let stand = TestGateway::with_rows(5).await;
     stand.search(json!({ "query": "forklift" })).await;
     stand.ingest("", &lines(staffing::rows(2, 0..500))).await;
     let (_, told) = stand.search(json!({ "query": "forklift" })).await;
@@ -113,7 +113,7 @@ async fn bulks_do_not_displace_what_the_cache_knows() {
 
 #[tokio::test]
 async fn a_media_type_is_told_by_its_name_in_whatever_case() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     let body = "{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\",\"text\":\"y\"}";
     for (media, status) in [
         ("application/x-ndjson", 200),

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_learned_row_ranks_higher_where_the_playbook_is_used() {
-    let stand = Stand::with_rows(100).await;
+    let stand = TestGateway::with_rows(100).await;
     let (_, cold) = stand.search(json!({ "query": "forklift driver", "k": 3 })).await;
     let far =
         (0..100).map(|n| staffing::row(1, n).id).find(|id| !ids(&cold).contains(&&**id)).unwrap();
@@ -30,7 +30,7 @@ async fn a_learned_row_ranks_higher_where_the_playbook_is_used() {
 
 #[tokio::test]
 async fn a_bad_entry_is_named_and_nothing_is_learned() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     let good = json!({ "query": "a", "id": "w", "boost": 0.5 });
     for (bad, at) in [
         (json!({ "query": "a", "id": "w", "boost": 7.0 }), "/entries/1/boost"),

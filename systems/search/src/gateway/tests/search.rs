@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_query_finds_the_row_that_it_was_planted_for() {
-    let stand = Stand::with_rows(200).await;
+    let stand = TestGateway::with_rows(200).await;
     for planted in staffing::queries(1, 20, 200) {
         let (status, told) = stand.search(json!({ "query": planted.query })).await;
         assert_eq!(status, 200, "{told}");
@@ -29,7 +29,7 @@ async fn a_query_finds_the_row_that_it_was_planted_for() {
 
 #[tokio::test]
 async fn the_parts_times_stand_in_the_header_and_the_body() {
-    let stand = Stand::with_rows(20).await;
+    let stand = TestGateway::with_rows(20).await;
     let body = json!({ "query": "forklift" }).to_string();
     let (answer, told) = stand.answer("POST", "/v1/matrix/search", "application/json", &body).await;
     let header = answer.headers()["server-timing"].to_str().unwrap();
@@ -50,7 +50,7 @@ async fn the_parts_times_stand_in_the_header_and_the_body() {
 
 #[tokio::test]
 async fn a_vector_is_looked_for_as_it_is_and_exact_searches_look_back() {
-    let stand = Stand::with_rows(50).await;
+    let stand = TestGateway::with_rows(50).await;
     let vector = Hashed::new(64, 1).unwrap().vector("CNC night shift").unwrap();
     let (_, by_text) = stand.search(json!({ "query": "CNC night shift", "k": 5 })).await;
     let longer: Vec<f32> = vector.iter().map(|number| number * 3.0).collect();
@@ -66,7 +66,7 @@ async fn a_vector_is_looked_for_as_it_is_and_exact_searches_look_back() {
 
 #[tokio::test]
 async fn bad_input_has_its_status_code_and_place() {
-    let stand = Stand::with_rows(5).await;
+    let stand = TestGateway::with_rows(5).await;
     for (body, status, code, at) in [
         (json!({ "query": "a", "k": 0 }), 400, "INVALID_REQUEST", "/k"),
         (json!({ "query": "a", "k": 1_000_000_000 }), 400, "INVALID_REQUEST", "/k"),
@@ -98,7 +98,7 @@ async fn bad_input_has_its_status_code_and_place() {
 
 #[tokio::test]
 async fn a_part_that_is_away_is_a_503_that_names_it_and_it_comes_back() {
-    let stand = Stand::with_rows(5).await;
+    let stand = TestGateway::with_rows(5).await;
     *stand.gateway.0.parts.index.index.is_away.lock().unwrap() = true;
     let body = json!({ "query": "forklift" }).to_string();
     let (answer, told) = stand.answer("POST", "/v1/matrix/search", "application/json", &body).await;
@@ -117,7 +117,7 @@ async fn a_part_that_is_away_is_a_503_that_names_it_and_it_comes_back() {
 
 #[tokio::test]
 async fn every_so_manieth_answer_is_kept_with_what_was_found() {
-    let stand = Stand::with_rows(30).await;
+    let stand = TestGateway::with_rows(30).await;
     for query in ["forklift", "CNC", "picker", "loader"] {
         stand.search(json!({ "query": query, "k": 3 })).await;
     }
@@ -135,7 +135,7 @@ async fn every_so_manieth_answer_is_kept_with_what_was_found() {
 
 #[tokio::test]
 async fn requests_times_and_hits_are_counted() {
-    let stand = Stand::with_rows(5).await;
+    let stand = TestGateway::with_rows(5).await;
     for body in [json!({ "query": "a" }), json!({ "query": "a" }), json!({ "query": "a", "k": 0 })]
     {
         stand.search(body).await;

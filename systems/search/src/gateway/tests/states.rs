@@ -7,8 +7,8 @@ fn row(id: &str, text: &str) -> String {
     json!({ "id": id, "text": text, "metadata": { "as": text } }).to_string()
 }
 
-impl Stand {
-    fn index(&self) -> &Naive {
+impl TestGateway {
+    fn index(&self) -> &BruteForceIndex {
         &self.gateway.0.parts.index.index
     }
 
@@ -40,10 +40,10 @@ fn assert_is(hit: &Value, id: &str, text: &str) {
 
 #[tokio::test]
 async fn an_answer_shows_the_rows_that_it_found_whatever_is_written_meanwhile() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     stand.ingest("", &row("a", "crane operator")).await;
     for write in ["replaced", "replaced again", "deleted"] {
-        let (found, go) = stand.index().stop(At::Found);
+        let (found, go) = stand.index().stop(StopPoint::Found);
         let searching = stand.search_aside("crane operator");
         found.await.unwrap();
         let status = match write {
@@ -66,9 +66,9 @@ async fn an_answer_shows_the_rows_that_it_found_whatever_is_written_meanwhile() 
 
 #[tokio::test]
 async fn a_write_is_shown_as_soon_as_the_index_has_it_and_not_before() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     stand.ingest("", &row("a", "picker")).await;
-    for (at, shows) in [(At::Asked, "picker"), (At::Written, "welder")] {
+    for (at, shows) in [(StopPoint::Asked, "picker"), (StopPoint::Written, "welder")] {
         let (stopped, go) = stand.index().stop(at);
         let writing = stand.ingest_aside("", row("a", "welder"));
         stopped.await.unwrap();
@@ -86,9 +86,9 @@ async fn a_write_is_shown_as_soon_as_the_index_has_it_and_not_before() {
 
 #[tokio::test]
 async fn what_was_dropped_meanwhile_is_left_out_and_counted() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     stand.ingest("", &(row("a", "picker") + "\n" + &row("b", "picker"))).await;
-    let (found, go) = stand.index().stop(At::Found);
+    let (found, go) = stand.index().stop(StopPoint::Found);
     let searching = stand.search_aside("picker");
     found.await.unwrap();
     assert_eq!(stand.ingest("?drop=true", &row("b", "welder")).await.0, 200);
@@ -101,7 +101,7 @@ async fn what_was_dropped_meanwhile_is_left_out_and_counted() {
 
 #[tokio::test]
 async fn what_the_index_refuses_was_never_there() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     stand.ingest("", &row("a", "picker")).await;
     for is_away in [false, true] {
         *stand.index().is_away.lock().unwrap() = is_away;
@@ -129,7 +129,7 @@ async fn what_the_index_refuses_was_never_there() {
 #[tokio::test]
 async fn what_could_not_be_taken_back_is_looked_past_until_the_row_is_written_again() {
     for next in ["write", "delete", "drop", "refused", "failed"] {
-        let stand = Stand::new();
+        let stand = TestGateway::new();
         let metadata = &stand.gateway.0.parts.metadata;
         stand.ingest("", &row("a", "picker")).await;
         *stand.index().is_full.lock().unwrap() = true;
@@ -161,9 +161,9 @@ async fn what_could_not_be_taken_back_is_looked_past_until_the_row_is_written_ag
 
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_no_half_of_its_write() {
-    let stand = Stand::new();
+    let stand = TestGateway::new();
     stand.ingest("", &row("a", "picker")).await;
-    let (stopped, go) = stand.index().stop(At::Asked);
+    let (stopped, go) = stand.index().stop(StopPoint::Asked);
     let writing = stand.ingest_aside("", row("a", "welder"));
     stopped.await.unwrap();
     writing.abort();
@@ -179,7 +179,7 @@ async fn a_client_that_goes_away_leaves_no_half_of_its_write() {
 #[tokio::test]
 async fn an_index_that_has_lost_rows_is_no_longer_asked() {
     for first in ["health", "search", "write"] {
-        let stand = Stand::with_rows(5).await;
+        let stand = TestGateway::with_rows(5).await;
         stand.index().lose_everything();
         let status = match first {
             "health" => stand.gateway.health().await.status().as_u16(),

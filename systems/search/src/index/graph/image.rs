@@ -82,11 +82,11 @@ fn read_links(nodes: u32, from: &mut dyn io::Read) -> io::Result<Vec<u32>> {
     let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let count = read_word(from)?;
     if count > MOST {
-        return Err(invalid("more links than a node has"));
+        return Err(invalid("a node has too many links"));
     }
     let links = (0..count).map(|_| read_word(from)).collect::<io::Result<Vec<u32>>>()?;
     match links.iter().all(|link| *link < nodes) {
         true => Ok(links),
-        false => Err(invalid("a link to no node")),
+        false => Err(invalid("a link to a missing node")),
     }
 }

@@ -4,10 +4,10 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::node::{Node, room};
-use super::walk::Aim;
+use super::walk::LevelSearch;
 use super::{Graph, Near};
 
-/// Whether anybody looks for a node.
+/// Whether a node can be found.
 type IsAlive<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 
 impl Graph {
@@ -78,11 +78,11 @@ impl Graph {
         let mut visits = self.visits();
         for level in (0..=highest).rev() {
             let width = self.shape.ef_construction;
-            let aim = Aim { vector: &node.vector, level, width, notes_all: false };
+            let aim = LevelSearch { vector: &node.vector, level, width, notes_all: false };
             let mut is_wanted = |near: Near| is_alive(near.node);
             let mut found = self.walk(aim, &begin, &mut visits, &mut is_wanted);
             if found.is_empty() {
-                // Nobody is alive here; the dead at least lead on.
+                // There is no living node here; dead ones at least lead on.
                 found = self.walk(aim, &begin, &mut visits, &mut |_| true);
             }
             found.sort_unstable_by(|one, other| other.cmp(one));
@@ -90,7 +90,7 @@ impl Graph {
             begin = found;
         }
         self.put_back(visits);
-        // The lowest level first: whoever comes down through this node finds a way on.
+        // The lowest level first: a search that comes down through this node then finds its links.
         for (level, mut kept) in levels.into_iter().rev() {
             if level == 0 {
                 self.join(number, &begin, &mut kept, is_alive);
@@ -103,15 +103,14 @@ impl Graph {
         }
     }
 
-    /// Links a node on the lowest level, so that there is a way to it and from it for ever: the
-    /// nearest that has room for such a link, and it, keep the links to each other. All those
-    /// together are a tree.
+    /// Links a node on the lowest level, so that it stays reachable: the nearest node with space
+    /// for a permanent link and this one link to each other. All these links form a tree.
     fn join(&self, number: u32, found: &[Near], kept: &mut Vec<Near>, is_alive: IsAlive<'_>) {
         let m = self.shape.m;
         let node = self.at(number);
         let mut lasting = node.lasting();
         let of = found.iter().find(|near| {
-            // Its own links are there before anybody finds it.
+            // Its own links exist before a search finds it.
             let others = kept.iter().filter(|other| other.node != near.node);
             let all = std::iter::once(*near).chain(others);
             node.set(m, 0, all.map(|near| near.node));
@@ -126,8 +125,7 @@ impl Graph {
         }
     }
 
-    /// A link that is never given up; whether there was room for it: half of the links may be
-    /// given up.
+    /// Adds a permanent link; `false` if there was no space: half of the links are replaceable.
     fn link_for_ever(&self, from: u32, to: u32, is_alive: IsAlive<'_>) -> bool {
         let m = self.shape.m;
         let node = self.at(from);
@@ -150,9 +148,9 @@ impl Graph {
         true
     }
 
-    /// Takes a node out of the tree if nobody needs it for getting to others; whether it is out.
+    /// Removes a node from the tree if no other node depends on it; whether it did.
     fn give_up(&self, number: u32) -> bool {
-        // Whoever holds it may wait for the node that asks.
+        // The holder of the lock may wait for the asking node.
         let Ok(mut lasting) = self.at(number).lasting.try_lock() else { return false };
         let is_end = *lasting == Some(1);
         if is_end {
@@ -174,7 +172,8 @@ impl Graph {
         }
     }
 
-    /// Sets a node's links: some, and of others those that lead somewhere if not all have room.
+    /// Sets a node's links: all of the first, and of the others those that lead somewhere if space
+    /// is short.
     fn set_some(&self, node: &Node, level: usize, mut links: Vec<u32>, others: &[u32]) {
         let left = room(self.shape.m, level) - links.len();
         if others.len() <= left {

@@ -1,16 +1,15 @@
 //! Nearest vectors by a walk through a graph: hierarchical navigable small worlds (HNSW).
 //!
 //! After Malkov and Yashunin, *Efficient and robust approximate nearest neighbor search using
-//! Hierarchical Navigable Small World graphs*, 2016 (arXiv 1603.09320); numbers of algorithms are
-//! theirs. Why not a library stands in `docs/decisions/006-own-hnsw.md`.
+//! Hierarchical Navigable Small World graphs*, 2016 (arXiv 1603.09320), with its numbers of
+//! algorithms. `docs/decisions/006-own-hnsw.md` says why this is not a library.
 //!
-//! Nodes are numbered by whoever adds them and never leave. Readers never wait: links are atomic
-//! numbers, and a list that is read while it is changed gives some old and some new links, each to
-//! a node that exists. Writers wait for each other, node by node. Beyond the paper, new nodes link
-//! to living ones only, and each keeps a link to and from the nearest older one that has room for
-//! it, so that nodes near each other do not take all ways to one of them; a dead node that nothing
-//! hangs on gives that link up. In reading order: a node ([`node`]),
-//! looking for the nearest ([`walk`]), adding ([`link`]), the file ([`image`]).
+//! The caller numbers nodes, which are never removed. Readers never wait: links are atomic numbers,
+//! and a list that is read during a change has some old and some new links, each to an existing
+//! node. Writers lock one node at a time. Beyond the paper, new nodes link to living ones only, and
+//! each has a permanent link to and from the nearest older node with space, so that a cluster
+//! cannot cut off other nodes; a dead node on which no other depends gives its link up. In reading
+//! order: a node ([`node`]), search ([`walk`]), insertion ([`link`]), the file ([`image`]).
 
 pub(crate) mod image;
 mod link;
@@ -20,8 +19,8 @@ mod walk;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::append_list::AppendList;
 use super::dot::Dot;
-use super::shelf::Shelf;
 use node::Node;
 use walk::Visits;
 
@@ -70,10 +69,10 @@ impl Eq for Near {}
 pub(crate) struct Graph {
     shape: Shape,
     dot: Dot,
-    nodes: Shelf<Node>,
+    nodes: AppendList<Node>,
     /// Where walks begin: level and node; [`NOWHERE`] at first.
     entry: AtomicU64,
-    /// Held by whoever adds a node above all others.
+    /// Held while adding a node above all others.
     growing: Mutex<()>,
     visits: Mutex<Vec<Visits>>,
 }
@@ -87,7 +86,7 @@ impl Graph {
         Self {
             shape,
             dot: Dot::new(),
-            nodes: Shelf::new(),
+            nodes: AppendList::new(),
             entry: AtomicU64::new(NOWHERE),
             growing: Mutex::new(()),
             visits: Mutex::default(),

@@ -10,10 +10,10 @@ const HIGHEST: usize = 31;
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) vector: Arc<[f32]>,
-    /// For each level the number of links and room for the most there may be.
+    /// For each level the number of links and space for the maximum.
     links: Box<[AtomicU32]>,
-    /// How many links of the lowest level, from the first, are never given up; none of a node that
-    /// may be lost. Held by whoever changes links.
+    /// How many links of the lowest level, from the first, are permanent; none of a node that may
+    /// be lost. The lock for changing links.
     pub(super) lasting: Mutex<Option<usize>>,
 }
 
@@ -65,7 +65,7 @@ impl Node {
         self.links[at + 1..=at + count].iter().map(|link| link.load(Ordering::Relaxed))
     }
 
-    /// One more link; whether there was room.
+    /// Adds a link; `false` if there is no space.
     pub(super) fn add(&self, m: usize, level: usize, link: u32) -> bool {
         let at = start(m, level);
         let count = self.links[at].load(Ordering::Relaxed);
@@ -77,7 +77,7 @@ impl Node {
         has_room
     }
 
-    /// These links and no others; at most as many as there is room for.
+    /// Replaces all links; at most as many as there is space for.
     pub(super) fn set(&self, m: usize, level: usize, links: impl Iterator<Item = u32>) {
         let at = start(m, level);
         let mut count = 0;

@@ -38,7 +38,7 @@ impl Visits {
 
 /// What a walk on one level looks for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Aim<'v> {
+pub(super) struct LevelSearch<'v> {
     pub(super) vector: &'v [f32],
     pub(super) level: usize,
     /// How many of the nearest.
@@ -98,7 +98,7 @@ impl Graph {
         };
         let mut visits = self.visits();
         // A walk narrower than what is asked for would forget some that it has met.
-        let aim = Aim { vector, level: 0, width, notes_all: width < most };
+        let aim = LevelSearch { vector, level: 0, width, notes_all: width < most };
         let best = self.walk(aim, &[begin], &mut visits, &mut note);
         self.put_back(visits);
         let mut found = match width < most {
@@ -114,12 +114,12 @@ impl Graph {
     /// Shape:  at most `width`, in no order
     pub(super) fn walk(
         &self,
-        aim: Aim<'_>,
+        aim: LevelSearch<'_>,
         begin: &[Near],
         visits: &mut Visits,
         note: &mut dyn FnMut(Near) -> bool,
     ) -> Vec<Near> {
-        let Aim { vector, level, width, notes_all } = aim;
+        let LevelSearch { vector, level, width, notes_all } = aim;
         let mut found = Found { best: BinaryHeap::with_capacity(width + 1), width };
         let mut open = BinaryHeap::with_capacity(width);
         visits.clear();

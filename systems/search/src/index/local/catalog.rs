@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 /// Most fields that are indexed; filters on others cost more and find the same.
 const MOST_INDEXED: usize = 64;
 
-/// Most names of fields that rows have together: each takes room of its own.
+/// Most field names of all rows together: each takes memory.
 pub(super) const MOST_NAMES: usize = 1 << 16;
 
-/// How often a name stands in rows, and what stands below it.
+/// How many rows have a field, and its subfields.
 #[derive(Debug, Default)]
 struct Field {
     count: u64,
@@ -50,20 +50,19 @@ impl Catalog {
         let before = self.indexed.len();
         self.indexed.extend(new.into_iter().take(room));
         if self.indexed.len() > before {
-            // Nobody before this row has had the field, or there was no room then, nor is there any now: there is
-            // nothing else to index.
+            // The field is new or was never indexed for want of space: there is nothing to index.
             self.lookup.reindex(&self.indexed, std::iter::empty());
         }
         self.lookup.insert(attributes, slot);
     }
 
-    /// Tells that a row is gone; fields that no other row has are forgotten.
+    /// Removes a row's fields; fields that no other row has are dropped.
     pub(super) fn forget(&mut self, attributes: &Map<String, Value>) {
         self.size -= self.fields.remove(attributes, 1);
     }
 
-    /// Adds the fields of a row that neither a row nor those already new have; whether there is room for all of
-    /// them, in the place of the rows that are there if `drop`.
+    /// Adds the fields of a row that are neither known nor among the new ones; whether all of them
+    /// fit, replacing the present rows if `drop`.
     pub(super) fn has_room(
         &self,
         attributes: &Map<String, Value>,
@@ -117,7 +116,7 @@ impl Field {
         }
     }
 
-    /// Takes names back; how many nobody else has.
+    /// Removes names; returns how many no other row has.
     fn remove(&mut self, members: &Map<String, Value>, depth: usize) -> usize {
         let mut gone = 0;
         for (name, value) in members {
@@ -129,7 +128,7 @@ impl Field {
                 gone += field.remove(members, depth + 1);
             }
             if field.count == 0 {
-                // What stood below it stood in rows that had it.
+                // Its subfields belonged to rows that had it.
                 self.below.remove(name.as_str());
                 gone += 1;
             }

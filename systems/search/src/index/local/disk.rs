@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::intake::{Fit, Fresh};
-use crate::fault::{Code, Fault};
+use super::intake::{CheckedBatch, CheckedRow};
+use crate::api_error::{ApiError, Code};
 use crate::guarded::Guarded;
 use crate::watched::{Watched, check};
 
@@ -32,8 +32,8 @@ pub(super) struct Disk {
 
 /// A row as the file has it.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) fresh: Fresh,
+pub(super) struct StoredRow {
+    pub(super) fresh: CheckedRow,
     pub(super) born: u64,
 }
 
@@ -45,7 +45,7 @@ impl Disk {
         folder: &Path,
         dimension: usize,
         watched: Arc<Watched>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ApiError> {
         watched.admit()?;
         std::fs::create_dir_all(folder).map_err(|error| watched.unusable(error))?;
         let opened = watched.call(|| {
@@ -59,7 +59,7 @@ impl Disk {
     /// The same at the start: all of the file is held against its checksums.
     ///
     /// Errors: likewise; a file that is damaged
-    pub(super) fn open_whole(folder: &Path, dimension: usize) -> Result<Self, Fault> {
+    pub(super) fn open_whole(folder: &Path, dimension: usize) -> Result<Self, ApiError> {
         let watched = Watched::new("the rows on the disk", Some(folder.join(FILE)));
         let watched = Arc::new(watched);
         let mut disk = Self::open(folder, dimension, watched.clone())?;
@@ -73,7 +73,7 @@ impl Disk {
     }
 
     /// Makes the tables, or refuses those that are of another form.
-    fn settle(&self) -> Result<Result<(), Fault>, redb::Error> {
+    fn settle(&self) -> Result<Result<(), ApiError>, redb::Error> {
         let transaction = self.database.begin_write()?;
         {
             transaction.open_table(ROWS)?;
@@ -82,8 +82,9 @@ impl Disk {
                 let has = facts.get(name)?.map(|fact| fact.value());
                 if has.is_some_and(|has| has != wanted) {
                     let has = has.unwrap_or_default();
-                    let message = format!("{FILE} is of {name} {has}, and {wanted} is asked for");
-                    return Ok(Err(Fault::new(Code::InvalidVector, message)));
+                    let message =
+                        format!("{FILE} has {name} {has}, but the settings need {wanted}");
+                    return Ok(Err(ApiError::new(Code::InvalidVector, message)));
                 }
                 facts.insert(name, wanted)?;
             }
@@ -95,7 +96,7 @@ impl Disk {
     /// All rows in the order in which they came, and the number of the last write.
     ///
     /// Errors: the file; a row that is not of the form
-    pub(super) fn rows(&self) -> Result<(Vec<Kept>, u64), Fault> {
+    pub(super) fn rows(&self) -> Result<(Vec<StoredRow>, u64), ApiError> {
         let (mut rows, sequence) = self.watched.call(|| self.read())?;
         let torn = rows.iter().position(Option::is_none);
         if let Some(at) = torn {
@@ -105,7 +106,7 @@ impl Disk {
         Ok((rows.into_iter().flatten().collect(), sequence))
     }
 
-    fn read(&self) -> Result<(Vec<Option<Kept>>, u64), redb::Error> {
+    fn read(&self) -> Result<(Vec<Option<StoredRow>>, u64), redb::Error> {
         let transaction = self.database.begin_read()?;
         let sequence = transaction.open_table(FACTS)?.get("sequence")?;
         let mut rows = Vec::new();
@@ -121,15 +122,15 @@ impl Disk {
     /// Errors: the file
     pub(super) fn write<'f>(
         &self,
-        batches: impl Iterator<Item = &'f Fit>,
+        batches: impl Iterator<Item = &'f CheckedBatch>,
         first: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ApiError> {
         self.watched.call(|| self.commit(batches, first))
     }
 
     fn commit<'f>(
         &self,
-        batches: impl Iterator<Item = &'f Fit>,
+        batches: impl Iterator<Item = &'f CheckedBatch>,
         first: u64,
     ) -> Result<(), redb::Error> {
         let transaction = self.database.begin_write()?;
@@ -153,18 +154,18 @@ impl Disk {
     }
 }
 
-fn encode(fresh: &Fresh, born: u64, bytes: &mut Vec<u8>) {
+fn encode(fresh: &CheckedRow, born: u64, bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.extend(born.to_le_bytes());
     bytes.extend(fresh.vector.iter().flat_map(|one| one.to_le_bytes()));
     serde_json::to_writer(bytes, &*fresh.attributes).expect("JSON goes into memory");
 }
 
-fn decode(id: &str, bytes: &[u8], dimension: usize) -> Option<Kept> {
+fn decode(id: &str, bytes: &[u8], dimension: usize) -> Option<StoredRow> {
     let (born, rest) = bytes.split_first_chunk::<8>()?;
     let (vector, attributes) = rest.split_at_checked(4 * dimension)?;
     let numbers = vector.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four));
     let attributes = Arc::new(serde_json::from_slice(attributes).ok()?);
-    let fresh = Fresh { id: id.into(), vector: numbers.collect(), attributes };
-    Some(Kept { fresh, born: u64::from_le_bytes(*born) })
+    let fresh = CheckedRow { id: id.into(), vector: numbers.collect(), attributes };
+    Some(StoredRow { fresh, born: u64::from_le_bytes(*born) })
 }

@@ -1,7 +1,7 @@
 //! Rows and the graph of their vectors, from one rebuild to the next: what there is only grows.
 //!
-//! A row says in which write it came and in which it went; a reader who knows the number of the
-//! last write sees exactly the rows of that instant, and waits for nobody.
+//! A row has the numbers of the writes that inserted and removed it; a reader with the number of
+//! the last write sees exactly the rows of that instant, without waiting.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
+use crate::index::append_list::AppendList;
 use crate::index::graph::{Graph, Shape};
-use crate::index::shelf::Shelf;
 
 /// No slot, at the end of a chain.
 const NOBODY: u32 = u32::MAX;
@@ -55,9 +55,9 @@ impl Row {
 #[derive(Debug)]
 pub(super) struct Generation {
     pub(super) graph: Graph,
-    rows: Shelf<Row>,
+    rows: AppendList<Row>,
     /// For each node its last row.
-    last: Shelf<AtomicU32>,
+    last: AppendList<AtomicU32>,
     catalog: RwLock<Catalog>,
 }
 
@@ -69,11 +69,11 @@ impl Generation {
 
     /// Over a graph with so many nodes, without a row.
     pub(super) fn on(graph: Graph, nodes: u32) -> Self {
-        let last = Shelf::new();
+        let last = AppendList::new();
         for node in 0..nodes {
             last.put(node, AtomicU32::new(NOBODY));
         }
-        Self { graph, rows: Shelf::new(), last, catalog: RwLock::default() }
+        Self { graph, rows: AppendList::new(), last, catalog: RwLock::default() }
     }
 
     /// Takes a vector up as a node.
@@ -141,9 +141,9 @@ pub(super) struct Published {
 
 /// Where readers find what is published.
 #[derive(Debug)]
-pub(super) struct Front(RwLock<Arc<Published>>);
+pub(super) struct PublishedCell(RwLock<Arc<Published>>);
 
-impl Front {
+impl PublishedCell {
     pub(super) fn new(published: Published) -> Self {
         Self(RwLock::new(Arc::new(published)))
     }

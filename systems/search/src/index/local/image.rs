@@ -38,7 +38,7 @@ pub(super) struct Image {
 
 /// What was found on the disk, for people.
 #[derive(Debug, Default, Clone, serde::Serialize)]
-pub(super) struct Loaded {
+pub(super) struct LoadReport {
     /// Number of the write that the loaded snapshot was taken after.
     pub(super) snapshot: Option<u64>,
     /// Why others were not loaded.
@@ -53,7 +53,7 @@ pub(super) fn save(folder: &Path, published: &Published) -> io::Result<(PathBuf,
     let path = folder.join(format!("graph-{:020}.snapshot", published.sequence));
     let scratch = path.with_extension(SCRATCH);
     let file = File::create(&scratch)?;
-    let mut out = Summed { inner: BufWriter::new(file), sum: Hasher::new(), length: 0 };
+    let mut out = ChecksumStream { inner: BufWriter::new(file), sum: Hasher::new(), length: 0 };
     write(published, &mut out)?;
     let sum = out.sum.clone().finalize();
     out.write_all(&sum.to_le_bytes())?;
@@ -90,8 +90,8 @@ fn write(published: &Published, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The newest snapshot that is whole and of this shape.
-pub(super) fn load(folder: &Path, shape: Shape) -> (Option<Image>, Loaded) {
-    let mut loaded = Loaded::default();
+pub(super) fn load(folder: &Path, shape: Shape) -> (Option<Image>, LoadReport) {
+    let mut loaded = LoadReport::default();
     for (sequence, path) in list(folder).unwrap_or_default() {
         let read = File::open(&path).map_err(|error| error.to_string());
         match read.and_then(|file| read_checked(BufReader::new(file), shape)) {
@@ -109,7 +109,7 @@ pub(super) fn load(folder: &Path, shape: Shape) -> (Option<Image>, Loaded) {
 pub(super) fn sweep(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     for path in entries.filter(|path| path.extension().is_some_and(|end| end == SCRATCH)) {
-        // One that stays costs room and nothing else.
+        // A leftover file takes space and does no harm.
         let _ = fs::remove_file(path);
     }
 }
@@ -138,7 +138,7 @@ fn list(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 ///
 /// Errors: why it is refused, for people
 pub(super) fn read_checked(from: impl Read, shape: Shape) -> Result<Image, String> {
-    let mut from = Summed { inner: from, sum: Hasher::new(), length: 0 };
+    let mut from = ChecksumStream { inner: from, sum: Hasher::new(), length: 0 };
     let read = read(&mut from, shape);
     let at = from.length;
     let told = |error: io::Error| match error.kind() {
@@ -152,7 +152,7 @@ pub(super) fn read_checked(from: impl Read, shape: Shape) -> Result<Image, Strin
     }
     match from.inner.read(&mut [0]) {
         Ok(0) => Ok(image),
-        _ => Err(format!("it goes on after byte {}", at + 4)),
+        _ => Err(format!("it has bytes after byte {}", at + 4)),
     }
 }
 
@@ -161,7 +161,7 @@ fn read(from: &mut impl Read, shape: Shape) -> io::Result<Image> {
     let mut magic = [0; 8];
     from.read_exact(&mut magic)?;
     if &magic != MAGIC {
-        return invalid("it is no snapshot".into());
+        return invalid("it is not a snapshot".into());
     }
     let Shape { dimension, m, ef_construction } = shape;
     let wanted = [
@@ -173,7 +173,7 @@ fn read(from: &mut impl Read, shape: Shape) -> io::Result<Image> {
     for (name, wanted) in wanted {
         let has = word(from)?;
         if has != wanted {
-            return invalid(format!("it is of {name} {has}, and {wanted} is asked for"));
+            return invalid(format!("it has {name} {has}, but the settings need {wanted}"));
         }
     }
     let _sequence = long(from)?;
@@ -188,7 +188,7 @@ fn read(from: &mut impl Read, shape: Shape) -> io::Result<Image> {
         let mut name = vec![0; length as usize];
         from.read_exact(&mut name)?;
         let Ok(name) = String::from_utf8(name) else {
-            return invalid("a name that is no text".into());
+            return invalid("a name is not UTF-8".into());
         };
         let row = (long(from)?, word(from)?);
         if row.1 >= nodes {
@@ -210,13 +210,13 @@ fn long(from: &mut impl Read) -> io::Result<u64> {
 }
 
 /// Sums up and counts what goes by.
-struct Summed<T> {
+struct ChecksumStream<T> {
     inner: T,
     sum: Hasher,
     length: u64,
 }
 
-impl<T: Write> Write for Summed<T> {
+impl<T: Write> Write for ChecksumStream<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(bytes)?;
         self.sum.update(&bytes[..count]);
@@ -229,7 +229,7 @@ impl<T: Write> Write for Summed<T> {
     }
 }
 
-impl<T: Read> Read for Summed<T> {
+impl<T: Read> Read for ChecksumStream<T> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(bytes)?;
         self.sum.update(&bytes[..count]);

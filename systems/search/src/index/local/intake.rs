@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::index::Batch;
 
 /// Longest name of a row, in bytes.
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 1_024;
 
 /// A row that can be taken.
 #[derive(Debug, Clone)]
-pub(super) struct Fresh {
+pub(super) struct CheckedRow {
     pub(super) id: Arc<str>,
     /// Of length 1.
     pub(super) vector: Arc<[f32]>,
@@ -22,28 +22,28 @@ pub(super) struct Fresh {
 
 /// A batch that can be taken.
 #[derive(Debug, Default)]
-pub(super) struct Fit {
+pub(super) struct CheckedBatch {
     pub(super) drop: bool,
-    pub(super) rows: Vec<Fresh>,
+    pub(super) rows: Vec<CheckedRow>,
     pub(super) delete: Vec<String>,
 }
 
 /// Checks a batch, all of it or nothing.
 ///
 /// Errors: the first row that does not fit, with its place (`/rows/17/vector/3`)
-pub(super) fn fit(batch: Batch, dimension: usize) -> Result<Fit, Fault> {
+pub(super) fn fit(batch: Batch, dimension: usize) -> Result<CheckedBatch, ApiError> {
     let rows = batch.rows.into_iter().enumerate().map(|(at, entry)| {
-        check_name(&entry.id).map_err(|fault| fault.at(format!("/rows/{at}/id")))?;
+        check_name(&entry.id).map_err(|error| error.at(format!("/rows/{at}/id")))?;
         let vector = direction(&entry.vector, dimension, &format!("/rows/{at}/vector"))?;
-        Ok(Fresh { id: entry.id.into(), vector, attributes: Arc::new(entry.attributes) })
+        Ok(CheckedRow { id: entry.id.into(), vector, attributes: Arc::new(entry.attributes) })
     });
-    let mut rows = rows.collect::<Result<Vec<Fresh>, Fault>>()?;
+    let mut rows = rows.collect::<Result<Vec<CheckedRow>, ApiError>>()?;
     keep_last(&mut rows);
-    Ok(Fit { drop: batch.drop, rows, delete: batch.delete })
+    Ok(CheckedBatch { drop: batch.drop, rows, delete: batch.delete })
 }
 
 /// Of rows of one name in one batch, the last one counts.
-fn keep_last(rows: &mut Vec<Fresh>) {
+fn keep_last(rows: &mut Vec<CheckedRow>) {
     let mut last = HashMap::with_capacity(rows.len());
     last.extend(rows.iter().enumerate().map(|(at, row)| (row.id.clone(), at)));
     if last.len() < rows.len() {
@@ -52,27 +52,32 @@ fn keep_last(rows: &mut Vec<Fresh>) {
     }
 }
 
-fn check_name(id: &str) -> Result<(), Fault> {
+fn check_name(id: &str) -> Result<(), ApiError> {
     match id.len() {
         1..=LONGEST_NAME => Ok(()),
         length => {
-            let message = format!("a name has 1 to {LONGEST_NAME} bytes, this has {length}");
-            Err(Fault::new(Code::InvalidRow, message))
+            let message = format!("a name must have 1 to {LONGEST_NAME} bytes (got {length})");
+            Err(ApiError::new(Code::InvalidRow, message))
         }
     }
 }
 
 /// A vector of length 1 in the same direction.
 ///
-/// Errors: another dimension; a number that is none, with its place; no direction
-pub(super) fn direction(vector: &[f32], dimension: usize, at: &str) -> Result<Arc<[f32]>, Fault> {
-    let refuse = |message: String, at: String| Err(Fault::new(Code::InvalidVector, message).at(at));
+/// Errors: another dimension; an invalid number, with its place; no direction
+pub(super) fn direction(
+    vector: &[f32],
+    dimension: usize,
+    at: &str,
+) -> Result<Arc<[f32]>, ApiError> {
+    let refuse =
+        |message: String, at: String| Err(ApiError::new(Code::InvalidVector, message).at(at));
     if vector.len() != dimension {
-        let message = format!("a vector has {dimension} numbers, this has {}", vector.len());
+        let message = format!("a vector must have {dimension} numbers (got {})", vector.len());
         return refuse(message, at.to_owned());
     }
     if let Some(place) = vector.iter().position(|number| !number.is_finite()) {
-        let message = format!("{} is no number to calculate with", vector[place]);
+        let message = format!("{} is not a finite number", vector[place]);
         return refuse(message, format!("{at}/{place}"));
     }
     let square: f64 = vector.iter().map(|number| f64::from(*number).powi(2)).sum();
@@ -88,9 +93,9 @@ mod tests {
     use super::*;
 
     fn refused(vector: &[f32]) -> (String, String) {
-        let fault = direction(vector, 4, "/vector").unwrap_err();
-        assert_eq!(fault.code, Code::InvalidVector);
-        (fault.at.unwrap(), fault.message)
+        let error = direction(vector, 4, "/vector").unwrap_err();
+        assert_eq!(error.code, Code::InvalidVector);
+        (error.at.unwrap(), error.message)
     }
 
     #[test]
@@ -111,7 +116,7 @@ mod tests {
         assert_eq!(refused(&[-0.0; 4]).0, "/vector");
         assert_eq!(
             refused(&[1.0; 5]),
-            ("/vector".into(), "a vector has 4 numbers, this has 5".into())
+            ("/vector".into(), "a vector must have 4 numbers (got 5)".into())
         );
         assert_eq!(refused(&[]).0, "/vector");
     }

@@ -1,13 +1,13 @@
 //! The index in this process: vectors and rows in memory, and in a folder if it has one.
 //!
-//! In reading order: what it is made with ([`settings`]), what comes in ([`intake`]), what there
-//! is ([`generation`], with its [`catalog`] of fields), how it is searched ([`seek`]), how it is
-//! changed ([`book`], [`writer`]), what is on the disk ([`disk`] has the rows, [`image`] the graph).
+//! In reading order: [`settings`]; checks of input ([`intake`]); rows and graph ([`generation`],
+//! with its [`catalog`] of fields); search ([`seek`]); changes ([`generation_writer`], [`writer`]);
+//! files ([`disk`] has the rows, [`image`] the graph).
 
-mod book;
 mod catalog;
 mod disk;
 mod generation;
+mod generation_writer;
 mod image;
 mod intake;
 mod seek;
@@ -23,15 +23,15 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::{Batch, Found, Index, Query, Status, Written};
-use crate::fault::Fault;
-use book::Book;
+use crate::api_error::ApiError;
 use disk::Disk;
-use image::Loaded;
+use generation_writer::GenerationWriter;
+use image::LoadReport;
 use seek::Search;
 pub use settings::{LEAST_REBUILD_SHARE, Settings};
-use writer::{Job, Shared, Writer};
+use writer::{Shared, Writer, WriterJob};
 
-/// Batches that may wait; beyond that, whoever has one waits before it is taken.
+/// Batches that may wait; further callers wait before theirs is queued.
 const QUEUE: usize = 1_024;
 
 /// A search that compares more rows goes to a thread of its own: others are not to wait for it.
@@ -41,9 +41,9 @@ const AT_ONCE: usize = 16_384;
 #[derive(Debug)]
 pub struct Local {
     shared: Arc<Shared>,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<WriterJob>>,
     writer: Option<JoinHandle<()>>,
-    loaded: Loaded,
+    loaded: LoadReport,
     /// Searches on threads of their own.
     large: Arc<Semaphore>,
 }
@@ -52,7 +52,7 @@ impl Local {
     /// Makes an index, with what its folder holds if it has one.
     ///
     /// Errors: a setting out of its range; rows that cannot be read, or of another dimension
-    pub fn open(settings: Settings) -> Result<Self, Fault> {
+    pub fn open(settings: Settings) -> Result<Self, ApiError> {
         settings.check()?;
         let (book, disk, sequence, loaded) = load(&settings)?;
         let large = Arc::new(Semaphore::new(settings.threads));
@@ -81,7 +81,7 @@ impl Local {
     /// Changes how wide walks are from now on; see [`Settings::ef`].
     ///
     /// Errors: 0
-    pub fn set_ef(&self, ef: usize) -> Result<(), Fault> {
+    pub fn set_ef(&self, ef: usize) -> Result<(), ApiError> {
         Settings { ef, ..self.shared.settings.clone() }.check()?;
         self.shared.ef.store(ef, Ordering::Relaxed);
         Ok(())
@@ -94,9 +94,11 @@ impl Local {
 }
 
 /// What the folder holds, and what becomes of it.
-fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault> {
+fn load(
+    settings: &Settings,
+) -> Result<(GenerationWriter, Option<Disk>, u64, LoadReport), ApiError> {
     let Some(folder) = &settings.folder else {
-        return Ok((Book::new(settings.shape()), None, 0, Loaded::default()));
+        return Ok((GenerationWriter::new(settings.shape()), None, 0, LoadReport::default()));
     };
     let disk = Disk::open_whole(folder, settings.dimension)?;
     let (rows, sequence) = disk.rows()?;
@@ -105,13 +107,13 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
             "the rows on the disk end with write {sequence}, and there is a snapshot taken after \
              {newest}: rows are lost; to begin anew, remove the snapshots, too"
         );
-        return Err(Fault::unavailable(message, Duration::from_secs(1)));
+        return Err(ApiError::unavailable(message, Duration::from_secs(1)));
     }
     image::sweep(folder);
     let (image, loaded) = image::load(folder, settings.shape());
     let (mut book, known) = match image {
-        Some(image) => (Book::on(image.graph, image.nodes), image.rows),
-        None => (Book::new(settings.shape()), Default::default()),
+        Some(image) => (GenerationWriter::on(image.graph, image.nodes), image.rows),
+        None => (GenerationWriter::new(settings.shape()), Default::default()),
     };
     let mut others = Vec::new();
     for kept in rows {
@@ -119,7 +121,9 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
         let node = known.get(&*kept.fresh.id).filter(|(born, _)| *born == kept.born);
         let vector = node.and_then(|(_, node)| book.generation.graph.vector(*node));
         match (node, vector) {
-            (Some((born, node)), Some(vector)) if book::is_same(vector, &kept.fresh.vector) => {
+            (Some((born, node)), Some(vector))
+                if generation_writer::is_same(vector, &kept.fresh.vector) =>
+            {
                 book.restore(kept.fresh, *node, *born);
             }
             _ => others.push(kept),
@@ -133,7 +137,7 @@ fn load(settings: &Settings) -> Result<(Book, Option<Disk>, u64, Loaded), Fault>
 }
 
 impl Index for Local {
-    async fn search(&self, query: Query) -> Result<Found, Fault> {
+    async fn search(&self, query: Query) -> Result<Found, ApiError> {
         let search = Search::plan(&query, &self.shared)?;
         if search.cost() <= AT_ONCE {
             return Ok(search.find());
@@ -147,20 +151,20 @@ impl Index for Local {
         .await
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, Fault> {
+    async fn write(&self, batch: Batch) -> Result<Written, ApiError> {
         let fit = intake::fit(batch, self.shared.settings.dimension)?;
         let (answer, waiting) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(closed)?;
-        jobs.send(Job::Write(fit, answer)).await.map_err(|_| closed())?;
+        jobs.send(WriterJob::Write(fit, answer)).await.map_err(|_| closed())?;
         waiting.await.map_err(|_| closed())?
     }
 
-    async fn snapshot(&self) -> Result<Value, Fault> {
+    async fn snapshot(&self) -> Result<Value, ApiError> {
         let shared = self.shared.clone();
         aside("search-snapshot", move || shared.save()).await?
     }
 
-    async fn status(&self) -> Result<Status, Fault> {
+    async fn status(&self) -> Result<Status, ApiError> {
         if self.writer.as_ref().is_some_and(JoinHandle::is_finished) {
             return Err(closed());
         }
@@ -187,29 +191,29 @@ impl Drop for Local {
         self.shared.is_closed.store(true, Ordering::Relaxed);
         self.jobs = None;
         if let Some(writer) = self.writer.take() {
-            // A panic there was told to all that waited; there is nobody left to tell.
+            // A panic there was reported to all waiting callers by their dropped channels.
             let _ = writer.join();
         }
     }
 }
 
-/// Does something that takes long, so that whoever waits keeps no thread of the runtime.
+/// Runs long work on a blocking thread.
 async fn aside<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Fault> {
+) -> Result<T, ApiError> {
     let (answer, waiting) = oneshot::channel();
     let thread = std::thread::Builder::new().name(name.to_owned());
     thread.spawn(move || drop(answer.send(work()))).map_err(|_| no_thread())?;
     waiting.await.map_err(|_| closed())
 }
 
-fn closed() -> Fault {
-    Fault::unavailable("the index is closed", Duration::from_secs(1))
+fn closed() -> ApiError {
+    ApiError::unavailable("the index is closed", Duration::from_secs(1))
 }
 
-fn no_thread() -> Fault {
-    Fault::unavailable("the machine gives no more threads", Duration::from_secs(1))
+fn no_thread() -> ApiError {
+    ApiError::unavailable("no more threads can be started", Duration::from_secs(1))
 }
 
 #[cfg(test)]

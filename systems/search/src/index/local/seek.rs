@@ -11,7 +11,7 @@ use filtering::{Bounds, Filter};
 use super::generation::{Published, Row};
 use super::intake::direction;
 use super::writer::Shared;
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::index::{Found, Near, Query};
 
 /// How many rows show what share of all a filter admits.
@@ -22,7 +22,7 @@ const USUAL_K: usize = 10;
 
 /// Where to look.
 #[derive(Debug)]
-enum Way {
+enum SearchPlan {
     /// At all rows.
     All,
     /// At these.
@@ -41,19 +41,19 @@ pub(super) struct Search {
     filter: Option<Filter>,
     /// Rows that came later are not looked at.
     newest: u64,
-    way: Way,
+    way: SearchPlan,
 }
 
 impl Search {
     /// Errors: a vector or filter that does not fit
-    pub(super) fn plan(query: &Query, shared: &Shared) -> Result<Self, Fault> {
+    pub(super) fn plan(query: &Query, shared: &Shared) -> Result<Self, ApiError> {
         let (settings, published) = (&shared.settings, shared.front.now());
         let vector = direction(&query.vector, settings.dimension, "/vector")?;
         if query.k == 0 {
-            return Err(Fault::new(Code::InvalidQuery, "nothing is asked for").at("/k"));
+            return Err(ApiError::new(Code::InvalidQuery, "must be at least 1").at("/k"));
         }
         let filter = query.filter.as_ref().map(|filter| read(filter, &published)).transpose()?;
-        // Room is made for as many as are wanted: no more than there are.
+        // Reserves memory for the results: no more than there are rows.
         let k = query.k.min(usize::try_from(published.size).unwrap_or(usize::MAX));
         let mut search = Self {
             vector,
@@ -61,7 +61,7 @@ impl Search {
             width: shared.ef.load(Ordering::Relaxed).saturating_add(k.saturating_sub(USUAL_K)),
             filter: filter.filter(|filter| !filter.is_everybody()),
             newest: query.as_of.unwrap_or(u64::MAX).min(published.sequence),
-            way: Way::All,
+            way: SearchPlan::All,
             published,
         };
         let is_exact = query.exact || query.as_of.is_some();
@@ -72,26 +72,26 @@ impl Search {
     /// How many rows are compared, at least; a walk compares few.
     pub(super) fn cost(&self) -> usize {
         match &self.way {
-            Way::All => self.published.slots as usize,
-            Way::Slots(slots) => slots.len(),
-            Way::Walk => 0,
+            SearchPlan::All => self.published.slots as usize,
+            SearchPlan::Slots(slots) => slots.len(),
+            SearchPlan::Walk => 0,
         }
     }
 
-    fn choose(&self, is_exact: bool) -> Way {
+    fn choose(&self, is_exact: bool) -> SearchPlan {
         let size = usize::try_from(self.published.size).unwrap_or(usize::MAX);
         // To keep `width` admitted ones, a walk looks at the links, sixteen or so of them new, of
         // `width · size / admitted` nodes. Comparing all admitted ones is cheaper below their root.
         let few = (16 * self.width).saturating_mul(size).isqrt();
         match &self.filter {
-            None if is_exact => Way::All,
-            None => Way::Walk,
+            None if is_exact => SearchPlan::All,
+            None => SearchPlan::Walk,
             Some(filter) => {
                 let most = if is_exact { size / 2 } else { few };
                 match self.published.generation.catalog().candidates(filter, most) {
-                    Some(slots) => Way::Slots(slots),
-                    None if is_exact || self.admitted(filter) <= few => Way::All,
-                    None => Way::Walk,
+                    Some(slots) => SearchPlan::Slots(slots),
+                    None if is_exact || self.admitted(filter) <= few => SearchPlan::All,
+                    None => SearchPlan::Walk,
                 }
             }
         }
@@ -100,7 +100,7 @@ impl Search {
     /// About how many rows a filter admits, from some of them.
     fn admitted(&self, filter: &Filter) -> usize {
         let slots = u64::from(self.published.slots);
-        // Evenly spread whatever order the rows came in: multiples of the golden ratio.
+        // Evenly spread in any insertion order: multiples of the golden ratio.
         let place = |turn: u32| (u64::from(turn.wrapping_mul(0x9e37_79b1)) * slots) >> 32;
         let rows = (0..SAMPLE).filter_map(|turn| self.published.generation.row(place(turn) as u32));
         let count = rows.filter(|row| filter.matches(&row.attributes)).count() as u64;
@@ -109,11 +109,11 @@ impl Search {
 
     /// Goes the way.
     pub(super) fn find(&self) -> Found {
-        let mut top = Top { most: self.k, heap: BinaryHeap::new() };
+        let mut top = NearestHeap { most: self.k, heap: BinaryHeap::new() };
         let is_exact = match &self.way {
-            Way::All => self.look_at_all(&mut top),
-            Way::Slots(slots) => self.look_at(slots, &mut top),
-            Way::Walk => self.walk(&mut top),
+            SearchPlan::All => self.look_at_all(&mut top),
+            SearchPlan::Slots(slots) => self.look_at(slots, &mut top),
+            SearchPlan::Walk => self.walk(&mut top),
         };
         Found {
             nearest: top.nearest(),
@@ -123,7 +123,7 @@ impl Search {
         }
     }
 
-    fn look_at_all<'s>(&'s self, top: &mut Top<'s>) -> bool {
+    fn look_at_all<'s>(&'s self, top: &mut NearestHeap<'s>) -> bool {
         let generation = &self.published.generation;
         for node in 0..self.published.nodes {
             let Some(score) = generation.graph.score(node, &self.vector) else { continue };
@@ -134,7 +134,7 @@ impl Search {
         true
     }
 
-    fn look_at<'s>(&'s self, slots: &[Slot], top: &mut Top<'s>) -> bool {
+    fn look_at<'s>(&'s self, slots: &[Slot], top: &mut NearestHeap<'s>) -> bool {
         let generation = &self.published.generation;
         let rows = slots.iter().filter_map(|slot| generation.row(*slot));
         for row in rows.filter(|row| self.admits(row)) {
@@ -147,7 +147,7 @@ impl Search {
 
     /// Walks; one that is narrower than what is asked for and ends with too few is widened. Where
     /// even a wide one does, links lead no further, and all rows are looked at.
-    fn walk<'s>(&'s self, top: &mut Top<'s>) -> bool {
+    fn walk<'s>(&'s self, top: &mut NearestHeap<'s>) -> bool {
         let generation = &self.published.generation;
         let mut is_admitted = |node| generation.rows_of(node).any(|row| self.admits(row));
         let mut width = self.width;
@@ -171,7 +171,7 @@ impl Search {
     }
 
     /// All rows with a node's vector.
-    fn offer<'s>(&'s self, node: u32, score: f32, top: &mut Top<'s>) {
+    fn offer<'s>(&'s self, node: u32, score: f32, top: &mut NearestHeap<'s>) {
         for row in self.published.generation.rows_of(node).filter(|row| self.admits(row)) {
             top.offer(score, row);
         }
@@ -185,8 +185,8 @@ impl Search {
 }
 
 /// Errors: what cannot be read; a field that no row has
-fn read(filter: &serde_json::Value, published: &Published) -> Result<Filter, Fault> {
-    let refuse = |message: String, at: String| Fault::new(Code::InvalidFilter, message).at(at);
+fn read(filter: &serde_json::Value, published: &Published) -> Result<Filter, ApiError> {
+    let refuse = |message: String, at: String| ApiError::new(Code::InvalidFilter, message).at(at);
     let filter = Filter::parse(filter, Bounds::default())
         .map_err(|refusal| refuse(refusal.message, refusal.at))?;
     if published.size > 0 {
@@ -199,7 +199,7 @@ fn read(filter: &serde_json::Value, published: &Published) -> Result<Filter, Fau
 }
 
 /// The nearest so far, the least near on top.
-struct Top<'s> {
+struct NearestHeap<'s> {
     most: usize,
     heap: BinaryHeap<Reverse<Hit<'s>>>,
 }
@@ -211,7 +211,7 @@ struct Hit<'s> {
     born: u64,
 }
 
-impl<'s> Top<'s> {
+impl<'s> NearestHeap<'s> {
     /// Whether a row of such a score may be among them.
     fn may_take(&self, score: f32) -> bool {
         self.heap.len() < self.most

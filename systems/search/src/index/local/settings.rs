@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::index::graph::Shape;
 
 /// Longest vector.
@@ -68,7 +68,7 @@ impl Settings {
     }
 
     /// Errors: the first setting that is out of its range
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), ApiError> {
         let ranges = [
             ("dimension", self.dimension, 1..=LONGEST),
             ("m", self.m, 2..=MOST_LINKS),
@@ -79,21 +79,18 @@ impl Settings {
         for (name, value, range) in ranges {
             if !range.contains(&value) {
                 let (least, most) = (range.start(), range.end());
-                let message = format!("`{name}` is {value}, and has to be in {least} to {most}");
-                return Err(Fault::new(Code::InvalidRequest, message));
+                let message = format!("`{name}` must be {least} to {most} (got {value})");
+                return Err(ApiError::new(Code::InvalidRequest, message));
             }
         }
         let most = u64::from(u32::MAX / 4);
-        let refuse = |message: String| Err(Fault::new(Code::InvalidRequest, message));
+        let refuse = |message: String| Err(ApiError::new(Code::InvalidRequest, message));
         if !(1..=most).contains(&self.max_rows) {
-            return refuse(format!(
-                "`max_rows` is {}, and has to be in 1 to {most}",
-                self.max_rows
-            ));
+            return refuse(format!("`max_rows` must be 1 to {most} (got {})", self.max_rows));
         }
         if !(LEAST_REBUILD_SHARE..=1.0).contains(&self.rebuild_share) {
             let (share, least) = (self.rebuild_share, LEAST_REBUILD_SHARE);
-            return refuse(format!("`rebuild_share` is {share}, and has to be in {least} to 1"));
+            return refuse(format!("`rebuild_share` must be {least} to 1 (got {share})"));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::*;
-use crate::fault::Code;
+use crate::api_error::Code;
 use crate::index::{Entry, Near};
 
 mod conduct;
@@ -37,9 +37,9 @@ pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A folder that goes when it is dropped.
-struct Folder(PathBuf);
+struct TempFolder(PathBuf);
 
-impl Folder {
+impl TempFolder {
     fn new() -> Self {
         let base = std::env::temp_dir();
         let free = (0_u32..).map(|turn| base.join(format!("search-{}-{turn}", std::process::id())));
@@ -49,7 +49,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

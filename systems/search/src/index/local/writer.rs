@@ -12,14 +12,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::book::Book;
 use super::catalog::{MOST_NAMES, NewFields};
 use super::disk::Disk;
-use super::generation::{Front, Generation, Published};
+use super::generation::{Generation, Published, PublishedCell};
+use super::generation_writer::GenerationWriter;
 use super::image;
-use super::intake::{Fit, Fresh};
+use super::intake::{CheckedBatch, CheckedRow};
 use super::settings::Settings;
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::index::Written;
 use crate::watched::Watched;
 
@@ -29,37 +29,37 @@ const MOST: usize = 1_000;
 /// A commit with so many rows waits for no more.
 const MANY_ROWS: usize = 20_000;
 
-/// A graph of which fewer rows are gone is not made anew.
+/// A graph with fewer removed rows is not rebuilt.
 const FEWEST_GONE: u64 = 1_000;
 
 /// A rebuild hands over when so few rows are left to copy.
 const FEW_LEFT: u32 = 256;
 
-/// After so many rounds it hands over whatever is left: writers that are as fast as it is would
-/// keep it for ever.
+/// After so many rounds the rest is handed over at once: fast writers would otherwise keep it from
+/// ending.
 const MOST_ROUNDS: usize = 8;
 
 /// What comes of a write.
-type Answer = Result<Written, Fault>;
+type WriteAnswer = Result<Written, ApiError>;
 
 /// What the writer is asked for.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(super) enum WriterJob {
     /// Change something.
-    Write(Fit, oneshot::Sender<Answer>),
+    Write(CheckedBatch, oneshot::Sender<WriteAnswer>),
     /// Take over what was made anew from a generation, as far as a slot; nothing if it was dropped
     /// meanwhile.
-    Rebuilt(Option<(Book, Arc<Generation>, u32)>),
+    Rebuilt(Option<(GenerationWriter, Arc<Generation>, u32)>),
 }
 
 /// What the writer shares with readers.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: Settings,
-    pub(super) front: Front,
+    pub(super) front: PublishedCell,
     /// What walks keep on their way: at first what the settings say.
     pub(super) ef: AtomicUsize,
-    /// Held by whoever writes a snapshot.
+    /// Held while writing a snapshot.
     saving: Mutex<()>,
     /// The file of the rows, if there is one.
     pub(super) watched: Option<Arc<Watched>>,
@@ -74,7 +74,7 @@ impl Shared {
         watched: Option<Arc<Watched>>,
     ) -> Self {
         Self {
-            front: Front::new(published),
+            front: PublishedCell::new(published),
             ef: AtomicUsize::new(settings.ef),
             saving: Mutex::default(),
             watched,
@@ -86,10 +86,10 @@ impl Shared {
     /// Writes a snapshot of what there is now.
     ///
     /// Errors: no folder; the disk
-    pub(super) fn save(&self) -> Result<Value, Fault> {
+    pub(super) fn save(&self) -> Result<Value, ApiError> {
         let Some(folder) = &self.settings.folder else {
             let message = "the index has no folder to write a snapshot to";
-            return Err(Fault::new(Code::InvalidRequest, message));
+            return Err(ApiError::new(Code::InvalidRequest, message));
         };
         let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         let published = self.front.now();
@@ -99,7 +99,7 @@ impl Shared {
             json!({"file": file, "bytes": bytes, "sequence": sequence, "rows": size, "vectors": linked})
         };
         let failed = |error: std::io::Error| {
-            Fault::unavailable(
+            ApiError::unavailable(
                 format!("the snapshot was not written: {error}"),
                 Duration::from_secs(1),
             )
@@ -111,11 +111,11 @@ impl Shared {
 /// Who writes.
 pub(super) struct Writer {
     pub(super) shared: Arc<Shared>,
-    pub(super) book: Book,
+    pub(super) book: GenerationWriter,
     pub(super) disk: Option<Disk>,
     pub(super) sequence: u64,
     /// Where a rebuild hands over; weak, or the writer would wait for itself for ever.
-    pub(super) back: mpsc::WeakSender<Job>,
+    pub(super) back: mpsc::WeakSender<WriterJob>,
     pub(super) is_rebuilding: bool,
     /// Rows since a snapshot was begun.
     pub(super) unsaved: u64,
@@ -125,19 +125,19 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Does what is asked for until nobody can ask any more.
-    pub(super) fn serve(mut self, mut jobs: mpsc::Receiver<Job>) {
+    /// Serves jobs until all senders are dropped.
+    pub(super) fn serve(mut self, mut jobs: mpsc::Receiver<WriterJob>) {
         while let Some(job) = jobs.blocking_recv() {
             let mut batches = Vec::new();
             let mut rows = 0;
             let mut next = Some(job);
             while let Some(job) = next {
                 match job {
-                    Job::Write(fit, answer) => {
+                    WriterJob::Write(fit, answer) => {
                         rows += fit.rows.len();
                         batches.push((fit, answer));
                     }
-                    Job::Rebuilt(book) => self.take_over(book),
+                    WriterJob::Rebuilt(book) => self.take_over(book),
                 }
                 let is_full = batches.len() >= MOST || rows >= MANY_ROWS;
                 next = if is_full { None } else { jobs.try_recv().ok() };
@@ -146,7 +146,7 @@ impl Writer {
             self.tidy();
         }
         if let Some(saver) = self.saver.take() {
-            // What it could not write was not promised to anybody.
+            // Unwritten batches were not acknowledged.
             let _ = saver.join();
         }
         self.save_last();
@@ -165,14 +165,14 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, batches: Vec<(Fit, oneshot::Sender<Answer>)>) {
+    fn write(&mut self, batches: Vec<(CheckedBatch, oneshot::Sender<WriteAnswer>)>) {
         let mut taken = Vec::with_capacity(batches.len());
-        let mut expected = Expected::of(&self.book);
+        let mut expected = ExpectedRows::of(&self.book);
         for (fit, answer) in batches {
             match expected.add(&fit, &self.book, self.shared.settings.max_rows) {
                 Ok(()) => taken.push((fit, answer)),
                 // Who no longer waits for an answer does not need one.
-                Err(fault) => drop(answer.send(Err(fault))),
+                Err(error) => drop(answer.send(Err(error))),
             }
         }
         if taken.is_empty() {
@@ -185,8 +185,12 @@ impl Writer {
         }
     }
 
-    /// Writes batches to the disk if there is one. A file that failed is opened anew the next time.
-    fn keep(&mut self, taken: &[(Fit, oneshot::Sender<Answer>)]) -> Result<(), Fault> {
+    /// Writes batches to the disk if there is one. After a failure the file is opened again the
+    /// next time.
+    fn keep(
+        &mut self,
+        taken: &[(CheckedBatch, oneshot::Sender<WriteAnswer>)],
+    ) -> Result<(), ApiError> {
         let Settings { folder: Some(folder), dimension, .. } = &self.shared.settings else {
             return Ok(());
         };
@@ -201,11 +205,11 @@ impl Writer {
     }
 
     /// Makes a batch seen, all of it at once.
-    fn apply(&mut self, fit: Fit) -> Written {
+    fn apply(&mut self, fit: CheckedBatch) -> Written {
         let sequence = self.sequence + 1;
         let Settings { brute_force_below, threads, .. } = self.shared.settings;
         if fit.drop {
-            self.book = Book::new(self.shared.settings.shape());
+            self.book = GenerationWriter::new(self.shared.settings.shape());
         }
         self.unsaved += fit.rows.len() as u64;
         self.written += fit.rows.len() as u64;
@@ -246,14 +250,14 @@ impl Writer {
             let rebuilt = rebuild(&shared, base);
             if let Some(back) = back.upgrade() {
                 // A writer that has ended needs no graph.
-                drop(back.blocking_send(Job::Rebuilt(rebuilt)));
+                drop(back.blocking_send(WriterJob::Rebuilt(rebuilt)));
             }
         });
         self.is_rebuilding = spawned.is_ok();
     }
 
     /// Changes over to what was made anew, with what was written since.
-    fn take_over(&mut self, rebuilt: Option<(Book, Arc<Generation>, u32)>) {
+    fn take_over(&mut self, rebuilt: Option<(GenerationWriter, Arc<Generation>, u32)>) {
         self.is_rebuilding = false;
         let Some((mut book, base, copied)) = rebuilt else { return };
         if !Arc::ptr_eq(&base, &self.book.generation) {
@@ -271,9 +275,12 @@ impl Writer {
 }
 
 /// Makes a generation anew from the rows that are there, until few are left to copy.
-fn rebuild(shared: &Shared, base: Arc<Generation>) -> Option<(Book, Arc<Generation>, u32)> {
+fn rebuild(
+    shared: &Shared,
+    base: Arc<Generation>,
+) -> Option<(GenerationWriter, Arc<Generation>, u32)> {
     let Settings { brute_force_below, threads, .. } = shared.settings;
-    let mut book = Book::new(shared.settings.shape());
+    let mut book = GenerationWriter::new(shared.settings.shape());
     let mut copied = 0;
     for round in 0.. {
         let now = shared.front.now();
@@ -286,7 +293,7 @@ fn rebuild(shared: &Shared, base: Arc<Generation>) -> Option<(Book, Arc<Generati
             return Some((book, base, copied));
         }
         book.copy(&now, copied);
-        // Half of the threads: searches go on meanwhile.
+        // Half of the threads: searches continue meanwhile.
         book.link(brute_force_below, threads.div_ceil(2));
         copied = now.slots;
     }
@@ -294,7 +301,7 @@ fn rebuild(shared: &Shared, base: Arc<Generation>) -> Option<(Book, Arc<Generati
 }
 
 /// How many rows there will be at most, once batches that wait are written, and which fields they bring.
-struct Expected {
+struct ExpectedRows {
     size: u64,
     /// Those of a batch that is refused for them count until the others of its commit are written.
     fields: NewFields,
@@ -302,14 +309,19 @@ struct Expected {
     is_dropped: bool,
 }
 
-impl Expected {
-    fn of(book: &Book) -> Self {
+impl ExpectedRows {
+    fn of(book: &GenerationWriter) -> Self {
         let fields = NewFields::default();
         Self { size: book.size(), fields, new: HashSet::new(), is_dropped: false }
     }
 
     /// Errors: more rows, or more fields, than fit
-    fn add(&mut self, fit: &Fit, book: &Book, most: u64) -> Result<(), Fault> {
+    fn add(
+        &mut self,
+        fit: &CheckedBatch,
+        book: &GenerationWriter,
+        most: u64,
+    ) -> Result<(), ApiError> {
         let (size, is_dropped) = match fit.drop {
             true => (0, true),
             false => (self.size, self.is_dropped),
@@ -319,17 +331,17 @@ impl Expected {
         let count = fit.rows.iter().filter(|row| is_new(&row.id)).count() as u64;
         if size + count > most {
             let message = format!("{} rows would be more than the {most} that fit", size + count);
-            return Err(Fault::new(Code::TooLarge, message).at("/rows"));
+            return Err(ApiError::new(Code::TooLarge, message).at("/rows"));
         }
         if fit.drop {
             self.fields = NewFields::default();
         }
         let catalog = book.generation.catalog();
         let has_room =
-            |row: &Fresh| catalog.has_room(&row.attributes, &mut self.fields, is_dropped);
+            |row: &CheckedRow| catalog.has_room(&row.attributes, &mut self.fields, is_dropped);
         if !fit.rows.iter().all(has_room) {
-            let message = format!("metadata of all rows would have more than {MOST_NAMES} names");
-            return Err(Fault::new(Code::TooLarge, message).at("/rows"));
+            let message = format!("metadata of all rows must have at most {MOST_NAMES} names");
+            return Err(ApiError::new(Code::TooLarge, message).at("/rows"));
         }
         if fit.drop {
             self.new.clear();

@@ -74,9 +74,9 @@ async fn a_read_over_a_broken_connection_is_sent_once_more_and_a_write_is_not() 
     assert!(client.get::<bool>("/v1/status").await.unwrap());
     assert!(client.get::<bool>("/v1/status").await.unwrap(), "over a new connection");
     assert_eq!(counted(&counts), [3, 2]);
-    let fault = client.post::<Value>("/v1/write", &json!({}), Kind::Write, 1).await.unwrap_err();
-    assert_eq!((fault.code, fault.retry_after), (Code::Unavailable, Some(RETRY_AFTER)));
-    assert!(fault.message.starts_with(&format!("the index at {address}: ")), "{fault}");
+    let error = client.post::<Value>("/v1/write", &json!({}), Kind::Write, 1).await.unwrap_err();
+    assert_eq!((error.code, error.retry_after), (Code::Unavailable, Some(RETRY_AFTER)));
+    assert!(error.message.starts_with(&format!("the index at {address}: ")), "{error}");
     assert_eq!(counted(&counts), [4, 2], "it was not sent again");
 }
 
@@ -90,12 +90,12 @@ async fn a_part_that_never_answers_is_unavailable_within_the_deadline() {
     let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = mute.local_addr().unwrap().to_string();
     let client = Client::new("embedder", &address, Duration::from_millis(20));
-    let fault = client.get::<Value>("/x").await.unwrap_err();
-    assert!(fault.message.ends_with("no answer within 20 ms"), "{fault}");
+    let error = client.get::<Value>("/x").await.unwrap_err();
+    assert!(error.message.ends_with("no answer within 20 ms"), "{error}");
     // Refuses.
     drop(mute);
-    let fault = client.get::<Value>("/x").await.unwrap_err();
-    assert!(fault.message.contains("refused"), "{fault}");
+    let error = client.get::<Value>("/x").await.unwrap_err();
+    assert!(error.message.contains("refused"), "{error}");
 }
 
 #[tokio::test]
@@ -111,6 +111,6 @@ async fn what_a_part_refuses_is_told_as_it_was() {
         stream.write_all(answer.as_bytes()).await.unwrap();
     });
     let client = Client::new("index", &address, Duration::from_secs(30));
-    let fault = client.get::<Value>("/v1/status").await.unwrap_err();
-    assert_eq!(fault, Fault::new(Code::InvalidFilter, "no row has it").at("/filter/x"));
+    let error = client.get::<Value>("/v1/status").await.unwrap_err();
+    assert_eq!(error, ApiError::new(Code::InvalidFilter, "no row has it").at("/filter/x"));
 }

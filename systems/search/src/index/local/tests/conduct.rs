@@ -55,18 +55,18 @@ fn what_does_not_fit_is_refused_at_its_place_and_nothing_of_it_is_taken() {
         vector[at] = number;
         vector
     };
-    let refused = |fault: Fault| (fault.code, fault.at.unwrap_or_default());
+    let refused = |error: ApiError| (error.code, error.at.unwrap_or_default());
     for (vector, place) in [
         (with(3, f32::NAN), "/vector/3"),
         (with(0, f32::NEG_INFINITY), "/vector/0"),
         (vec![0.0; DIMENSION], "/vector"),
         (vec![1.0; DIMENSION + 1], "/vector"),
     ] {
-        let fault = wait(index.search(query(vector.clone(), 1))).unwrap_err();
-        assert_eq!(refused(fault), (Code::InvalidVector, place.to_owned()));
+        let error = wait(index.search(query(vector.clone(), 1))).unwrap_err();
+        assert_eq!(refused(error), (Code::InvalidVector, place.to_owned()));
         let batch = rows(vec![entry("a", good.clone(), json!({})), entry("b", vector, json!({}))]);
-        let fault = wait(index.write(batch)).unwrap_err();
-        assert_eq!(refused(fault), (Code::InvalidVector, format!("/rows/1{place}")));
+        let error = wait(index.write(batch)).unwrap_err();
+        assert_eq!(refused(error), (Code::InvalidVector, format!("/rows/1{place}")));
     }
     let nameless = wait(index.write(rows(vec![entry("", good.clone(), json!({}))]))).unwrap_err();
     assert_eq!(refused(nameless), (Code::InvalidRow, "/rows/0/id".into()));
@@ -74,14 +74,14 @@ fn what_does_not_fit_is_refused_at_its_place_and_nothing_of_it_is_taken() {
     let many = |names: &[&str]| {
         rows(names.iter().map(|name| entry(name, good.clone(), json!({}))).collect())
     };
-    let fault = wait(index.write(many(&["a", "b", "c", "d"]))).unwrap_err();
-    assert_eq!(refused(fault), (Code::TooLarge, "/rows".into()));
+    let error = wait(index.write(many(&["a", "b", "c", "d"]))).unwrap_err();
+    assert_eq!(refused(error), (Code::TooLarge, "/rows".into()));
     assert_eq!(write(&index, many(&["a", "b", "c"])).size, 3);
     assert!(wait(index.write(many(&["d"]))).is_err());
     assert_eq!(write(&index, many(&["a", "c"])).size, 3);
     assert_eq!(write(&index, Batch { drop: true, ..many(&["d"]) }).size, 1);
-    let fault = wait(index.search(query(good, 0))).unwrap_err();
-    assert_eq!(refused(fault), (Code::InvalidQuery, "/k".into()));
+    let error = wait(index.search(query(good, 0))).unwrap_err();
+    assert_eq!(refused(error), (Code::InvalidQuery, "/k".into()));
 }
 
 #[test]
@@ -99,12 +99,12 @@ fn a_filter_on_what_no_row_has_is_refused_and_one_that_nothing_matches_is_not() 
         (json!({"not": {"$and": [{"town": {"$lt": 2}}]}}), "/filter/not/$and/0/town/$lt"),
         (json!({"a/b.c": 1}), "/filter/a~1b.c"),
     ] {
-        let fault = ask(filter).unwrap_err();
-        assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidFilter, Some(at)));
-        assert!(fault.message.contains("no row has"), "{}", fault.message);
+        let error = ask(filter).unwrap_err();
+        assert_eq!((error.code, error.at.as_deref()), (Code::InvalidFilter, Some(at)));
+        assert!(error.message.contains("no row has"), "{}", error.message);
     }
-    let fault = ask(json!({"city.lt": null})).unwrap_err();
-    assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidFilter, Some("/filter/city.lt")));
+    let error = ask(json!({"city.lt": null})).unwrap_err();
+    assert_eq!((error.code, error.at.as_deref()), (Code::InvalidFilter, Some("/filter/city.lt")));
     assert_eq!(ask(json!({"city": 77})).unwrap().nearest, []);
     assert_eq!(ask(json!({})).unwrap().nearest.len(), 5);
     let delete = (0..50).map(|at| format!("r-{at}")).collect();
@@ -234,16 +234,16 @@ fn ever_new_names_of_fields_are_refused_before_they_fill_the_memory() {
     };
     let bulks: Vec<_> = (0..4).map(|n| wait(index.write(bulk(n * 100)))).collect();
     assert!(bulks[..3].iter().all(Result::is_ok), "60,000 names have room");
-    let fault = bulks[3].clone().unwrap_err();
-    assert_eq!((fault.code, fault.at.as_deref()), (Code::TooLarge, Some("/rows")));
+    let error = bulks[3].clone().unwrap_err();
+    assert_eq!((error.code, error.at.as_deref()), (Code::TooLarge, Some("/rows")));
     assert_eq!(index.size(), 300, "nothing of it was taken");
     write(&index, bulk(0));
     let delete = (0..100).map(|n| format!("r-{n}")).collect();
     write(&index, Batch { delete, ..Batch::default() });
     write(&index, bulk(300));
     assert_eq!(index.size(), 300, "rows that went have left room");
-    let fault = wait(index.write(bulk(0))).unwrap_err();
-    assert_eq!(fault.code, Code::TooLarge);
+    let error = wait(index.write(bulk(0))).unwrap_err();
+    assert_eq!(error.code, Code::TooLarge);
     write(&index, Batch { drop: true, ..bulk(0) });
 }
 

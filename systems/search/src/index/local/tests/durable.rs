@@ -5,11 +5,11 @@ use std::fs;
 use super::*;
 use crate::index::local::image::read_checked;
 
-fn durable(folder: &Folder) -> Settings {
+fn durable(folder: &TempFolder) -> Settings {
     Settings { folder: Some(folder.0.clone()), snapshot_every: 0, ..settings(0) }
 }
 
-fn snapshots(folder: &Folder) -> Vec<PathBuf> {
+fn snapshots(folder: &TempFolder) -> Vec<PathBuf> {
     let entries = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> =
         entries.filter(|path| path.extension().is_some_and(|end| end == "snapshot")).collect();
@@ -18,7 +18,7 @@ fn snapshots(folder: &Folder) -> Vec<PathBuf> {
 }
 
 /// Opens it anew, holds it against what there was, and says what `loaded` says.
-fn reopened(folder: &Folder, before: &(Vec<Near>, u64)) -> Value {
+fn reopened(folder: &TempFolder, before: &(Vec<Near>, u64)) -> Value {
     let index = Local::open(durable(folder)).unwrap();
     assert_eq!(&all(&index), before);
     let nearest = query(vec![1.0; DIMENSION], 10);
@@ -34,7 +34,7 @@ fn reopened(folder: &Folder, before: &(Vec<Near>, u64)) -> Value {
 
 #[test]
 fn a_start_finds_what_was_written_with_and_without_a_snapshot() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     write(&index, some(400, 1));
     let (rows, sequence) = all(&index);
@@ -57,7 +57,7 @@ fn a_start_finds_what_was_written_with_and_without_a_snapshot() {
 
 #[test]
 fn a_batch_that_drops_is_kept() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     write(&index, some(300, 1));
     wait(index.snapshot()).unwrap();
@@ -69,7 +69,7 @@ fn a_batch_that_drops_is_kept() {
 
 #[test]
 fn the_newest_two_snapshots_are_kept_and_a_bad_one_is_told_and_passed_over() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     for turn in 1..=3 {
         write(&index, some(200 + turn, turn as u64));
@@ -89,13 +89,13 @@ fn the_newest_two_snapshots_are_kept_and_a_bad_one_is_told_and_passed_over() {
     fs::write(&files[0], b"not a snapshot").unwrap();
     let told = reopened(&folder, &(before.0, before.1 + 2));
     let why = told["refused"][1].as_str().unwrap();
-    assert_eq!(why, "snapshot 2 refused: it is no snapshot, before byte 8");
+    assert_eq!(why, "snapshot 2 refused: it is not a snapshot, before byte 8");
     assert_eq!(told["snapshot"], Value::Null);
 }
 
 #[test]
 fn snapshots_of_other_parameters_are_refused_and_rows_of_another_dimension_end_the_start() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     write(&index, some(200, 1));
     wait(index.snapshot()).unwrap();
@@ -104,23 +104,30 @@ fn snapshots_of_other_parameters_are_refused_and_rows_of_another_dimension_end_t
     let other = Local::open(Settings { m: 8, ..durable(&folder) }).unwrap();
     assert_eq!(all(&other), before);
     let told = other.effective()["loaded"]["refused"][0].as_str().unwrap().to_owned();
-    assert_eq!(told, "snapshot 1 refused: it is of m 16, and 8 is asked for, before byte 20");
+    assert_eq!(told, "snapshot 1 refused: it has m 16, but the settings need 8, before byte 20");
     drop(other);
-    let fault = Local::open(Settings { dimension: 9, ..durable(&folder) }).unwrap_err();
-    assert!(fault.message.contains("of dimension 8, and 9 is asked for"), "{}", fault.message);
+    let error = Local::open(Settings { dimension: 9, ..durable(&folder) }).unwrap_err();
+    assert!(
+        error.message.contains("has dimension 8, but the settings need 9"),
+        "{}",
+        error.message
+    );
     let file = snapshots(&folder).remove(0);
     let mut bytes = fs::read(&file).unwrap();
     bytes[8] = 9;
     fs::write(&file, bytes).unwrap();
     let index = Local::open(durable(&folder)).unwrap();
     let told = index.effective()["loaded"]["refused"][0].as_str().unwrap().to_owned();
-    assert_eq!(told, "snapshot 1 refused: it is of version 9, and 2 is asked for, before byte 12");
+    assert_eq!(
+        told,
+        "snapshot 1 refused: it has version 9, but the settings need 2, before byte 12"
+    );
 }
 
 /// Every truncation, and a bit changed in every byte, of a small snapshot.
 #[test]
 fn no_damage_to_a_snapshot_goes_unseen() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     write(&index, some(12, 1));
     wait(index.snapshot()).unwrap();
@@ -137,13 +144,13 @@ fn no_damage_to_a_snapshot_goes_unseen() {
         assert!(read_checked(&bytes[..], shape).is_err(), "byte {at}");
     }
     let longer = [&whole[..], &[0]].concat();
-    assert!(read_checked(&longer[..], shape).unwrap_err().contains("goes on after byte"));
+    assert!(read_checked(&longer[..], shape).unwrap_err().contains("has bytes after byte"));
 }
 
 /// The file of the rows cut at many places: the start is refused, or everything is there.
 #[test]
 fn rows_that_were_cut_are_refused_or_whole() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     write(&index, some(100, 1));
     let before = all(&index);
@@ -156,8 +163,8 @@ fn rows_that_were_cut_are_refused_or_whole() {
         fs::write(&file, &whole[..cut]).unwrap();
         match Local::open(durable(&folder)) {
             Ok(index) => assert_eq!(all(&index), before, "cut at {cut}"),
-            Err(fault) => {
-                assert_eq!(fault.code, Code::Unavailable);
+            Err(error) => {
+                assert_eq!(error.code, Code::Unavailable);
                 refused += 1;
             }
         }
@@ -167,19 +174,19 @@ fn rows_that_were_cut_are_refused_or_whole() {
 
 #[test]
 fn rows_that_were_emptied_are_not_taken_for_none() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(durable(&folder)).unwrap();
     write(&index, some(100, 1));
     wait(index.snapshot()).unwrap();
     drop(index);
     fs::write(folder.0.join("rows.redb"), b"").unwrap();
-    let fault = Local::open(durable(&folder)).unwrap_err();
-    assert!(fault.message.contains("rows are lost"), "{}", fault.message);
+    let error = Local::open(durable(&folder)).unwrap_err();
+    assert!(error.message.contains("rows are lost"), "{}", error.message);
 }
 
 #[test]
 fn snapshots_are_written_by_themselves() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let index = Local::open(Settings { snapshot_every: 300, ..durable(&folder) }).unwrap();
     write(&index, some(299, 1));
     assert_eq!(snapshots(&folder).len(), 0);
@@ -193,7 +200,7 @@ fn snapshots_are_written_by_themselves() {
 
 #[test]
 fn a_clean_end_leaves_a_snapshot_and_a_start_removes_what_a_kill_left_of_one() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let by_itself = || Settings { snapshot_every: 1_000, ..durable(&folder) };
     let torn = folder.0.join("graph-00000000000000000009.tmp");
     fs::write(&torn, b"plsearch").unwrap();
@@ -222,7 +229,7 @@ fn without_a_folder_there_is_no_snapshot() {
 
 #[test]
 fn a_damaged_file_of_rows_is_refused_or_all_there() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let settings = Settings { folder: Some(folder.0.clone()), ..settings(1_000) };
     let index = Local::open(settings.clone()).unwrap();
     write(&index, some(500, 1));
@@ -234,8 +241,8 @@ fn a_damaged_file_of_rows_is_refused_or_all_there() {
                 assert!(what.ends_with("page 0 cut") || all(&index) == before, "{what}");
                 true
             }
-            Err(fault) => {
-                assert!(fault.message.starts_with("the rows on the disk"), "{what}: {fault}");
+            Err(error) => {
+                assert!(error.message.starts_with("the rows on the disk"), "{what}: {error}");
                 false
             }
         }

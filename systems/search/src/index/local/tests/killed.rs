@@ -26,7 +26,7 @@ fn writes_until_it_is_killed() {
     }
 }
 
-fn child(folder: &Folder) -> Child {
+fn child(folder: &TempFolder) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["index::local::tests::killed::writes_until_it_is_killed", "--exact", "--nocapture"])
         .env(FOLDER, &folder.0)
@@ -40,7 +40,7 @@ fn child(folder: &Folder) -> Child {
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
     let is_long = std::env::var_os("PROOFLOAD_PROOF").is_some();
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let mut begun = 0;
     for round in 0..if is_long { 20 } else { 3 } {
         let mut child = child(&folder);

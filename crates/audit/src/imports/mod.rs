@@ -1,0 +1,262 @@
+//! Reports of other tools, read into one model: one file a format, one row in a table.
+//!
+//! Formats are told apart by what they contain. Not here: what is wrong with a report (see
+//! [`crate::rules`]).
+//!
+//! In reading order: [`foreign`] is the model, with [`said`]; [`figure`] reads printed numbers, `fields`
+//! those of JSON; then a file a format.
+
+mod ab;
+mod bombardier;
+mod fields;
+pub mod figure;
+pub mod foreign;
+mod fortio;
+mod generic;
+mod h2load;
+mod hey;
+mod jtl;
+mod k6;
+mod locust;
+mod oha;
+pub mod said;
+mod vegeta_json;
+mod vegeta_text;
+mod wrk;
+
+use std::fmt;
+
+pub use foreign::Foreign;
+pub use generic::FIELDS;
+use plan::printable::printable;
+
+/// A format that can be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Format {
+    /// As in `--from`.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Texts that each report of this format contains; together they tell it from all others.
+    marks: &'static [&'static str],
+    /// Bytes of the longest text: what is made of it takes many times its room.
+    longest: usize,
+    read: fn(&str) -> Result<Foreign, String>,
+}
+
+/// Bytes of the longest summary, a hundred times what tools print.
+const SUMMARY: usize = 8 << 20;
+/// Bytes of the longest text that is typed in.
+const TYPED: usize = 1 << 20;
+/// Bytes of the longest text with a line a request.
+const REQUESTS: usize = 256 << 20;
+
+/// Bytes of the longest text of any format.
+pub const LONGEST: usize = REQUESTS;
+/// The most runs of a report: each is held against each.
+const MOST_RUNS: usize = 1_000;
+/// The most lines of figures.
+const MOST_ROWS: usize = 10_000;
+/// The most claims of a text, limits, and figures that it refers to.
+const MOST_CLAIMS: usize = 100;
+/// The most percentiles of a line.
+const MOST_QUANTILES: usize = 1_000;
+
+/// Every format, the most particular first.
+pub const FORMATS: &[Format] = &[
+    generic::FORMAT,
+    vegeta_text::FORMAT,
+    vegeta_json::FORMAT,
+    k6::EXPORT,
+    k6::MACHINE,
+    oha::FORMAT,
+    wrk::FORMAT,
+    hey::FORMAT,
+    bombardier::TEXT,
+    bombardier::JSON,
+    locust::FORMAT,
+    jtl::FORMAT,
+    fortio::FORMAT,
+    h2load::FORMAT,
+    ab::FORMAT,
+];
+
+/// Why a report cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportError {
+    /// `--from` names nothing.
+    NoSuchFormat(String),
+    /// There is nothing in it.
+    Empty,
+    /// It is no text.
+    NoText,
+    /// Nothing of it looks like any format.
+    Unknown,
+    /// It looks like one format, and is not whole or not quite it.
+    Broken {
+        /// The format.
+        format: &'static str,
+        /// What was recognised.
+        found: Vec<&'static str>,
+        /// What was not.
+        lacking: Vec<String>,
+    },
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchFormat(name) => {
+                write!(out, "no format of reports is called \"{}\"", quoted(name))
+            }
+            Self::Empty => write!(out, "there is nothing in it"),
+            Self::NoText => write!(out, "this is not a report of a tool: it is not text in UTF-8"),
+            Self::Unknown => write!(out, "this is not a report of a tool that is known here"),
+            Self::Broken { format, found, lacking } => {
+                write!(out, "this looks like {format}, but is not whole")?;
+                if !found.is_empty() {
+                    write!(out, "; recognised: {}", found.join(", "))?;
+                }
+                let lacking: Vec<_> = lacking.iter().map(|one| quoted(one)).collect();
+                write!(out, "; not found: {}", lacking.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// As much of a stranger's text as a message should show.
+fn quoted(text: &str) -> String {
+    const SHOWN: usize = 300;
+    let mut short: String = printable(text).chars().take(SHOWN).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// The text of a file: UTF-8, or UTF-16 with its mark, as some shells write it. What is neither is kept
+/// out of the way, so that the rest can be recognised.
+pub fn decode(bytes: Vec<u8>) -> String {
+    let wide = |of: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].as_chunks::<2>().0.iter().map(|pair| of(*pair));
+        char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match bytes[..] {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        _ => String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    }
+}
+
+/// Reads a report, of the format with this name or of the one it looks like.
+///
+/// Errors: it is of no known format, or not whole
+pub fn read(text: &str, from: Option<&str>) -> Result<Foreign, ImportError> {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim().is_empty() {
+        return Err(ImportError::Empty);
+    }
+    if let Some(name) = from {
+        let format = FORMATS.iter().find(|format| format.name == name);
+        let format = format.ok_or_else(|| ImportError::NoSuchFormat(name.to_owned()))?;
+        return format.try_read(text);
+    }
+    let mut nearest: Option<(usize, ImportError)> = None;
+    for format in FORMATS {
+        let found = format.found(text).len();
+        if found == format.marks.len() {
+            match format.try_read(text) {
+                Ok(report) => return Ok(report),
+                Err(error) => nearest = nearest.or(Some((100, error))),
+            }
+        } else if found * 3 >= format.marks.len() {
+            let share = 99 * found / format.marks.len();
+            if nearest.as_ref().is_none_or(|(best, _)| share > *best) {
+                nearest = Some((share, format.broken(text, None)));
+            }
+        }
+    }
+    let unlike = || {
+        let text = !text.contains(['\0', char::REPLACEMENT_CHARACTER]);
+        if text { ImportError::Unknown } else { ImportError::NoText }
+    };
+    Err(nearest.map_or_else(unlike, |(_, error)| error))
+}
+
+impl Format {
+    fn try_read(&self, text: &str) -> Result<Foreign, ImportError> {
+        if self.found(text).len() < self.marks.len() {
+            return Err(self.broken(text, None));
+        }
+        let broken = |lacking| self.broken(text, Some(lacking));
+        if text.len() > self.longest {
+            return Err(broken(format!("an end within {} MiB", self.longest >> 20)));
+        }
+        let report = (self.read)(text).map_err(broken)?;
+        let says = |row: &foreign::Row| row.count().is_some() || row.rate.is_some();
+        if !report.runs.iter().any(|run| run.all().any(says)) {
+            return Err(broken("a count or a rate".to_owned()));
+        }
+        within_bounds(&report).map_err(broken)?;
+        Ok(Foreign { format: self.name.to_owned(), ..report })
+    }
+
+    fn found(&self, text: &str) -> Vec<&'static str> {
+        self.marks.iter().copied().filter(|mark| text.contains(mark)).collect()
+    }
+
+    fn broken(&self, text: &str, lacking: Option<String>) -> ImportError {
+        let found = self.found(text);
+        let marks = self.marks.iter().filter(|mark| !found.contains(mark));
+        let marks = marks.map(|mark| format!("`{}`", mark.trim()));
+        let lacking = marks.chain(lacking).collect();
+        ImportError::Broken { format: self.name, found, lacking }
+    }
+}
+
+/// Rules compare everything with everything, so there may not be too much of it.
+fn within_bounds(report: &Foreign) -> Result<(), String> {
+    let rows = || report.runs.iter().flat_map(foreign::Run::all);
+    let quantiles = rows().map(|row| row.quantiles.len()).max().unwrap_or(0);
+    at_most(MOST_RUNS, report.runs.len(), "runs")?;
+    at_most(MOST_ROWS, rows().count(), "lines of figures")?;
+    at_most(MOST_QUANTILES, quantiles, "percentiles in a line")
+}
+
+fn at_most(most: usize, seen: usize, what: &str) -> Result<(), String> {
+    if seen > most { Err(format!("an end after {most} {what}")) } else { Ok(()) }
+}
+
+/// Two reports in one text would be read as one that contradicts itself.
+fn once(text: &str, mark: &str) -> Result<(), String> {
+    match text.matches(mark).count() {
+        0 | 1 => Ok(()),
+        n => Err(format!("a single report (`{mark}` is there {n} times)")),
+    }
+}
+
+/// A JSON text, or what is wrong with it. Some tools print their progress before it.
+fn json(text: &str) -> Result<serde_json::Value, String> {
+    let begin = text.find('{').unwrap_or(0);
+    serde_json::from_str(&text[begin..]).map_err(|error| format!("the rest of the JSON ({error})"))
+}
+
+/// Whether this address is on the machine that made the load, if it tells.
+fn is_here(address: &str) -> Option<bool> {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let here = ["localhost", "127.", "[::1]", "0.0.0.0"];
+    here.iter().any(|name| host.starts_with(name)).then_some(true)
+}
+
+/// A report of one run.
+fn single(tool: &str, run: foreign::Run) -> Foreign {
+    Foreign { tool: tool.to_owned(), runs: vec![run], ..Foreign::default() }
+}
+
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! One distribution of times: R01 to R08, A6, A7, A17.
+
+use crate::imports::figure::Figure;
+use crate::imports::foreign::{Row, Run};
+use plan::number::{percent, percentile};
+
+use super::{Noticed, time};
+
+/// By how much the share below a printed quantile may be off: one rank, and what a tool estimates.
+fn rank_slack(row: &Row) -> f64 {
+    row.count().map_or(0.0, |n| 1.0 / n.max(1) as f64) + row.rank_error
+}
+
+/// R01: the mean that the quantiles allow at most.
+pub fn mean_above(_: &Run, row: &Row) -> Option<Noticed> {
+    let (mean, max) = (row.mean?, row.max?);
+    let first = row.quantiles.first()?;
+    let (mut bound, mut step, mut before) = (0.0, 0.0, 0.0);
+    for (q, value) in row.quantiles.iter().copied().chain([(1.0, max)]) {
+        bound += (q - before) * value.value;
+        step += (q - before) * value.step;
+        before = q;
+    }
+    let least = row.min.map_or(0.0, |min| min.value).min(first.1.value);
+    let slack = rank_slack(row) * (max.high() - least) + step;
+    (mean.low() > bound + slack).then(|| {
+        let factor = mean.value / bound;
+        Noticed::new(format!(
+            "the mean {} cannot be: these percentiles and this maximum allow {} at most ({factor:.1} times less)",
+            time(mean.value),
+            time(bound)
+        ))
+        .with("mean_ms", mean.value * 1e3)
+        .with("bound_ms", bound * 1e3)
+    })
+}
+
+/// R02: the mean that the quantiles allow at least.
+pub fn mean_below(_: &Run, row: &Row) -> Option<Noticed> {
+    let mean = row.mean?;
+    let last = row.quantiles.last()?.1;
+    let min = row.min.unwrap_or(Figure { value: 0.0, step: 0.0 });
+    let (mut bound, mut step) = (0.0, 0.0);
+    let begins = std::iter::once((0.0, min)).chain(row.quantiles.iter().copied());
+    let ends = row.quantiles.iter().map(|(q, _)| *q).chain([1.0]);
+    for ((q, value), end) in begins.zip(ends) {
+        bound += (end - q) * value.value;
+        step += (end - q) * value.step;
+    }
+    let slack = rank_slack(row) * (last.high() - min.value) + step;
+    (mean.high() < bound - slack).then(|| {
+        Noticed::new(format!(
+            "the mean {} cannot be: these percentiles allow {} at least",
+            time(mean.value),
+            time(bound)
+        ))
+        .with("mean_ms", mean.value * 1e3)
+        .with("bound_ms", bound * 1e3)
+    })
+}
+
+/// R03: least, quantiles and greatest ascend; mean and median are where they can be.
+pub fn order(_: &Run, row: &Row) -> Option<Noticed> {
+    let quantiles = row.quantiles.iter().map(|(q, value)| (percentile(*q), *value));
+    let min = row.min.map(|min| ("minimum".to_owned(), min));
+    let max = row.max.map(|max| ("maximum".to_owned(), max));
+    let all: Vec<(String, Figure)> = min.into_iter().chain(quantiles).chain(max).collect();
+    for pair in all.windows(2) {
+        let ((lower, below), (upper, above)) = (&pair[0], &pair[1]);
+        if below.low() > above.high() {
+            return Some(
+                Noticed::new(format!(
+                    "{lower} {} is above {upper} {}",
+                    time(below.value),
+                    time(above.value)
+                ))
+                .with("lower_ms", below.value * 1e3)
+                .with("upper_ms", above.value * 1e3),
+            );
+        }
+    }
+    let mean = row.mean?;
+    let below = row.min.filter(|min| mean.high() < min.low()).map(|min| ("below the minimum", min));
+    let above = row.max.filter(|max| mean.low() > max.high()).map(|max| ("above the maximum", max));
+    if let Some((where_, end)) = below.or(above) {
+        let claim = format!("the mean {} is {where_} {}", time(mean.value), time(end.value));
+        return Some(Noticed::new(claim).with("mean_ms", mean.value * 1e3));
+    }
+    let (median, stdev) = (row.quantile(0.5)?, row.stdev?);
+    let far = (median.value - mean.value).abs() - median.step - mean.step;
+    (far > stdev.high() * (1.0 + 2.0 * rank_slack(row))).then(|| {
+        Noticed::new(format!(
+            "the median {} is further from the mean {} than the standard deviation {}",
+            time(median.value),
+            time(mean.value),
+            time(stdev.value)
+        ))
+    })
+}
+
+/// R04: more requests must be above a quantile than it says.
+pub fn share_above(_: &Run, row: &Row) -> Option<Noticed> {
+    let (mean, max) = (row.mean?, row.max?);
+    let least = |value: Figure| (mean.low() - value.high()) / (max.high() - value.high());
+    let broken = row.quantiles.iter().filter(|(q, value)| {
+        let room = max.value > value.high() && mean.low() > value.high();
+        room && least(*value) > 1.0 - q + rank_slack(row)
+    });
+    let (q, value) =
+        broken.max_by(|a, b| (least(a.1) / (1.0 - a.0)).total_cmp(&(least(b.1) / (1.0 - b.0))))?;
+    let share = (mean.value - value.value) / (max.value - value.value);
+    let many = row
+        .count()
+        .map_or(String::new(), |n| format!(" ({} of {n})", (least(*value) * n as f64).ceil()));
+    Some(
+        Noticed::new(format!(
+            "at least {}{many} took longer than {}, which the report calls {}",
+            percent(share),
+            time(value.value),
+            percentile(*q)
+        ))
+        .with("share_above_percent", share * 100.0)
+        .with("claimed_share_percent", (1.0 - q) * 100.0),
+    )
+}
+
+/// Whether a time is a label of a bucket: 1, 2 or 5 with zeros.
+fn is_label(value: Figure) -> bool {
+    let mantissa = value.value / 10f64.powf(value.value.log10().floor());
+    value.value > 0.0 && [1.0, 2.0, 5.0, 10.0].iter().any(|label| (mantissa - label).abs() < 1e-6)
+}
+
+fn coarse_by_record(row: &Row, value: Figure) -> bool {
+    row.resolution.is_some_and(|step| value.value <= 20.0 * step)
+}
+
+/// R05: every quantile is a round label while other times are not.
+pub fn labels(_: &Run, row: &Row) -> Option<Noticed> {
+    let quantiles = &row.quantiles;
+    let all = quantiles.len() >= 3
+        && quantiles.iter().all(|(_, value)| is_label(*value) && !coarse_by_record(row, *value));
+    let exact =
+        [row.min, row.mean, row.max].into_iter().flatten().filter(|value| !is_label(*value));
+    (all && exact.count() >= 2).then(|| {
+        let names: Vec<_> = quantiles
+            .iter()
+            .map(|(q, value)| format!("{} {}", percentile(*q), time(value.value)))
+            .collect();
+        Noticed::new(format!(
+            "every percentile is a bucket's label, not a measured time: {}",
+            names.join(", ")
+        ))
+        .with_text("labels", names.join(", "))
+    })
+}
+
+/// R06: the quantiles end at the last bucket's label, the times do not.
+pub fn open_bucket(_: &Run, row: &Row) -> Option<Noticed> {
+    let max = row.max?;
+    let [.., (_, lower), (q, label)] = row.quantiles[..] else { return None };
+    let ends = is_label(label) && !coarse_by_record(row, label) && lower.value == label.value;
+    (ends && max.low() > label.value * 1.05).then(|| {
+        Noticed::new(format!(
+            "{} {} is the label of the last bucket, which holds times up to {}",
+            percentile(q),
+            time(label.value),
+            time(max.value)
+        ))
+        .with("label_ms", label.value * 1e3)
+        .with("max_ms", max.value * 1e3)
+    })
+}
+
+/// R07: quantiles that rest on fewer than ten requests.
+pub fn support(_: &Run, row: &Row) -> Option<Noticed> {
+    let n = row.count()? as f64;
+    let weak = row.quantiles.iter().filter(|(q, _)| n * (1.0 - q) * (1.0 + 1e-9) < 10.0);
+    let names: Vec<_> =
+        weak.map(|(q, _)| format!("{} on {:.1}", percentile(*q), n * (1.0 - q))).collect();
+    let needed = 10.0 / (1.0 - row.quantiles.last()?.0) * (1.0 - 1e-9);
+    (!names.is_empty()).then(|| {
+        Noticed::new(format!("of {n} requests too few are in the tail: {}", names.join(", ")))
+            .with("needed_requests", needed.ceil())
+    })
+}
+
+/// R08: a quantile that is mixed with the maximum.
+pub fn interpolated(_: &Run, row: &Row) -> Option<Noticed> {
+    let n = row.count()? as f64;
+    let max = row.max?;
+    let mixes = |q: f64| row.interpolated && (n - 1.0) * q > n - 2.0;
+    let (q, value) =
+        row.quantiles.iter().find(|(q, value)| mixes(*q) && value.value < max.value)?;
+    let part = (n - 1.0) * q - (n - 2.0);
+    Some(
+        Noticed::new(format!(
+            "{} {} is interpolated with the greatest time of all, of which it holds {}",
+            percentile(*q),
+            time(value.value),
+            percent(part)
+        ))
+        .with("borrowed_ms", part * max.value * 1e3),
+    )
+}
+
+/// A6: Markov's and Cantelli's bounds.
+pub fn moments(_: &Run, row: &Row) -> Option<Noticed> {
+    let mean = row.mean?;
+    row.quantiles.iter().find_map(|(q, value)| {
+        let above = 1.0 - q - rank_slack(row);
+        if above <= 0.0 {
+            return None;
+        }
+        let markov = mean.high() / above;
+        let cantelli = row.stdev.map_or(f64::INFINITY, |stdev| {
+            mean.high() + stdev.high() * ((1.0 - above) / above).sqrt()
+        });
+        let bound = markov.min(cantelli);
+        (value.low() > bound * (1.0 + 1e-9)).then(|| {
+            Noticed::new(format!(
+                "{} {} is more than its mean and deviation allow ({})",
+                percentile(*q),
+                time(value.value),
+                time(bound)
+            ))
+            .with("bound_ms", bound * 1e3)
+        })
+    })
+}
+
+/// A7: a tail that piles up at one value.
+pub fn clipped(run: &Run, row: &Row) -> Option<Noticed> {
+    let max = row.max?;
+    let n = row.count()? as f64;
+    let fine = max.value > 50.0 * row.resolution.unwrap_or(0.0) && max.value > 50.0 * max.step;
+    let supported = |q: f64| n * (1.0 - q) >= 10.0;
+    let (q, _) = row.quantiles.iter().find(|(q, value)| {
+        supported(*q) && *q >= 0.9 && (value.value - max.value).abs() <= max.value * 1e-6
+    })?;
+    let limit = run.timeout.filter(|limit| (limit.value - max.value).abs() < 0.05 * limit.value);
+    let why = limit.map_or(String::new(), |limit| format!(", the time-out {}", time(limit.value)));
+    fine.then(|| {
+        Noticed::new(format!(
+            "{} and the maximum are the same {}{why}: the tail was cut off",
+            percentile(*q),
+            time(max.value)
+        ))
+    })
+}
+
+/// A17: times of a few steps of the tool's record.
+pub fn resolution(_: &Run, row: &Row) -> Option<Noticed> {
+    let median = row.quantile(0.5).or(row.mean)?;
+    let step = row.resolution.unwrap_or(0.0).max(median.step);
+    (step > 0.0 && median.value < 10.0 * step).then(|| {
+        Noticed::new(format!(
+            "times in steps of {}, while the middle one is {}",
+            time(step),
+            time(median.value)
+        ))
+        .with("step_ms", step * 1e3)
+    })
+}

@@ -1,0 +1,385 @@
+//! The answer of a search for capacity, from the summaries of its trials.
+//!
+//! Each trial of the search is a run of its own as far as judging goes: its criteria are judged on it alone. Here
+//! the trials are put together: one arm a rate, the interval, what limits, and the verdict. Not here: which rate
+//! comes next (see `stats::capacity`), and how trials are carried out (see the binary).
+//!
+//! In reading order: `step` what came of one trial; `limit` what is seen at the upper end; [`stairs`] the way up
+//! and down again.
+
+mod limit;
+pub mod stairs;
+mod step;
+
+use std::collections::BTreeMap;
+
+use plan::units::format_rate;
+use record::summary::{
+    Arm, Capacity, CapacityEnding, Confirmation, FORMAT, Finding, Judgement, NoFurther, Run,
+    Scalability, Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
+};
+use stats::capacity::scalability::Point;
+use stats::capacity::search::{self, Bracket, Ending, Purpose, Search, Step};
+
+use crate::findings::{self, INTERRUPTED, NOT_EXECUTED, Subject};
+use crate::scaling;
+
+pub use step::result;
+
+/// Findings that say why the answer is not whole; they come first.
+const CUTTING: [&str; 2] = [INTERRUPTED, NOT_EXECUTED];
+
+/// A trial of the search.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    /// What was asked for.
+    pub step: Step,
+    /// What came of it.
+    pub result: StepResult,
+    /// It alone, judged.
+    pub summary: Summary,
+}
+
+/// The trial that went up and down.
+#[derive(Debug, Clone)]
+pub struct Climbed {
+    /// What came of it; none where it was stopped or spoiled.
+    pub stairs: Option<Stairs>,
+    /// It alone.
+    pub summary: Summary,
+}
+
+/// Why a search is not at its end.
+#[derive(Debug, Clone, Copy)]
+pub enum Cut<'a> {
+    /// The user stopped it, or it goes on.
+    Stopped,
+    /// A trial could not be carried out, so that there was no going on.
+    NotExecuted {
+        /// Number of the trial.
+        trial: u32,
+        /// In words.
+        why: &'a str,
+    },
+}
+
+/// What is known of a search, ended or not.
+#[derive(Debug, Clone, Copy)]
+pub struct Course<'a> {
+    /// In the order of execution.
+    pub tried: &'a [Tried],
+    /// The search that was told of them.
+    pub search: &'a Search,
+    /// Greatest ratio of the ends that was asked for.
+    pub precision: f64,
+    /// Texts of the criteria.
+    pub criteria: &'a [String],
+    /// The way up and down again, if it was gone.
+    pub climbed: Option<&'a Climbed>,
+    /// Why something that was asked for is missing; none where nothing is, or the search itself goes on.
+    pub cut: Option<Cut<'a>>,
+}
+
+/// Name of the arm of a rate.
+pub fn arm_name(per_second: f64) -> String {
+    format!("rate={}", format_rate(per_second))
+}
+
+/// The summary of the whole search.
+pub fn summary(run: Run, course: &Course<'_>) -> Summary {
+    let capacity = capacity(course);
+    let mut findings = kept(course, &capacity);
+    findings.extend(findings::findings(Subject::Search(&capacity)));
+    findings.extend(findings::capacity::stopped(&capacity));
+    if let Some(Cut::NotExecuted { trial, why }) = course.cut {
+        findings.push(findings::course::search_ended(trial, why));
+    }
+    findings.sort_by_key(|finding| match finding.severity {
+        _ if CUTTING.contains(&finding.code.as_str()) => 0,
+        Severity::Error => 1,
+        Severity::Warning => 2,
+        Severity::Info => 3,
+    });
+    Summary {
+        format: FORMAT.to_owned(),
+        rehearsal: false,
+        verdict: verdict(&capacity, course.climbed),
+        run,
+        arms: arms(course),
+        criteria: at(course.tried, capacity.low, StepResult::Pass)
+            .map_or_else(Vec::new, |one| one.summary.criteria.clone()),
+        comparisons: Vec::new(),
+        scalings: Vec::new(),
+        capacity: Some(capacity),
+        findings,
+    }
+}
+
+/// The answer alone.
+pub fn capacity(course: &Course<'_>) -> Capacity {
+    let Course { tried, search, .. } = *course;
+    let Bracket { low, not_shown, high, in_disorder } = search.bracket();
+    let ending = ending(course);
+    let limit =
+        at(tried, high, StepResult::Fail).or_else(|| at(tried, not_shown, StepResult::Undecided));
+    Capacity {
+        low,
+        high,
+        achieved: low.and_then(|low| achieved(tried, low)),
+        limited_by: match ending {
+            CapacityEnding::GeneratorLimited => Some("generator".to_owned()),
+            _ => limit.and_then(limit::by),
+        },
+        symptom: match ending {
+            CapacityEnding::GeneratorLimited => tried.last().and_then(limit::of_generator),
+            _ => limit.map(limit::symptom),
+        },
+        steps: tried.iter().filter_map(step::of).collect(),
+        ending,
+        no_further: no_further(search.no_further()).filter(|_| ending == CapacityEnding::Bracketed),
+        criteria: course.criteria.to_vec(),
+        not_shown,
+        precision: course.precision - 1.0,
+        confirmation: low.and_then(|low| confirmation(tried, low)),
+        in_disorder,
+        scalability: scalability(tried),
+        power_point: power_point(tried),
+        stairs: course.climbed.and_then(|climbed| climbed.stairs.clone()),
+    }
+}
+
+fn ending(course: &Course<'_>) -> CapacityEnding {
+    let fell = course.tried.last().is_some_and(|last| step::fell(&last.summary));
+    let ending = match course.cut {
+        Some(Cut::NotExecuted { .. }) => return CapacityEnding::NotExecuted,
+        Some(Cut::Stopped) => None,
+        None => course.search.ending(),
+    };
+    match ending {
+        None => CapacityEnding::Stopped,
+        Some(Ending::Bracketed) => CapacityEnding::Bracketed,
+        // What ends does so at no rate that could be named: the generator may well be able to make it.
+        Some(Ending::GeneratorLimited) if fell => CapacityEnding::Spoiled,
+        Some(Ending::GeneratorLimited) => CapacityEnding::GeneratorLimited,
+        Some(Ending::Spoiled) => CapacityEnding::Spoiled,
+        Some(Ending::LimitReached) => CapacityEnding::LimitReached,
+        Some(Ending::NothingPasses) => CapacityEnding::NothingPasses,
+        Some(Ending::Exhausted) => CapacityEnding::Exhausted,
+    }
+}
+
+fn no_further(known: Option<search::NoFurther>) -> Option<NoFurther> {
+    known.map(|why| match why {
+        search::NoFurther::Contested => NoFurther::Contested,
+        search::NoFurther::Spent => NoFurther::Spent,
+    })
+}
+
+/// The trial that speaks for a rate: one that came out as wanted before others, the longest of those, and the
+/// last of equally long ones.
+fn at(tried: &[Tried], per_second: Option<f64>, wanted: StepResult) -> Option<&Tried> {
+    let judged = tried.iter().filter(|one| {
+        per_second == Some(one.step.rate)
+            && !matches!(one.result, StepResult::Invalid | StepResult::Stopped)
+    });
+    judged.max_by(|a, b| {
+        let is_wanted = (a.result == wanted).cmp(&(b.result == wanted));
+        is_wanted.then(a.step.seconds.total_cmp(&b.step.seconds))
+    })
+}
+
+fn achieved(tried: &[Tried], low: f64) -> Option<f64> {
+    let passed = tried
+        .iter()
+        .filter(|one| one.step.rate == low && one.result == StepResult::Pass)
+        .filter_map(|one| only_trial(&one.summary));
+    mean(passed.map(|trial| trial.rates.goodput))
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
+}
+
+fn confirmation(tried: &[Tried], low: f64) -> Option<Confirmation> {
+    let fresh =
+        tried.iter().filter(|one| one.step.rate == low && one.step.purpose == Purpose::Confirm);
+    let decided =
+        fresh.filter(|one| !matches!(one.result, StepResult::Invalid | StepResult::Stopped));
+    let (passed, of) = decided.fold((0, 0), |(passed, of), one| {
+        (passed + u32::from(one.result == StepResult::Pass), of + 1)
+    });
+    (of > 0).then_some(Confirmation { passed, of })
+}
+
+/// Mean in flight against throughput, one point a rate that was carried out: Little's law gives what a
+/// closed load would set.
+fn scalability(tried: &[Tried]) -> Option<Scalability> {
+    let points: Vec<Point> = points(tried)
+        .iter()
+        .map(|(_, trial)| Point {
+            concurrency: trial.in_flight.mean,
+            throughput: trial.rates.completed,
+        })
+        .collect();
+    scaling::law(&points, 1)
+}
+
+fn power_point(tried: &[Tried]) -> Option<f64> {
+    const FEWEST: usize = 3;
+    let points = points(tried);
+    let power =
+        |trial: &Trial| trial.rates.completed / (trial.total.response_time.mean_ns.max(1)) as f64;
+    let best = points.iter().max_by(|(_, a), (_, b)| power(a).total_cmp(&power(b)))?;
+    (points.len() >= FEWEST).then_some(best.0)
+}
+
+/// The longest usable trial of each rate that the target kept up with, ascending. Beyond that the number in
+/// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target; nor do
+/// operations that failed at once.
+fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
+    const KEPT_UP: f64 = 0.98;
+    let mut longest: BTreeMap<u64, &Tried> = BTreeMap::new();
+    for one in tried {
+        if matches!(one.result, StepResult::Invalid | StepResult::Stopped) {
+            continue;
+        }
+        let kept = longest.entry(one.step.rate.to_bits()).or_insert(one);
+        if one.step.seconds >= kept.step.seconds {
+            *kept = one;
+        }
+    }
+    let trials = longest.into_values().filter_map(|one| {
+        let trial = only_trial(&one.summary)?;
+        let kept_up = trial.rates.goodput >= KEPT_UP * trial.rates.offered
+            && trial.validity != Validity::Invalid;
+        (kept_up && trial.in_flight.mean > 0.0).then_some((one.step.rate, trial))
+    });
+    trials.collect()
+}
+
+/// One arm a rate, ascending, and that of the stairs.
+fn arms(course: &Course<'_>) -> Vec<Arm> {
+    let mut rates: Vec<f64> = course.tried.iter().map(|one| one.step.rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let arm = |per_second: f64| Arm {
+        name: arm_name(per_second),
+        factors: BTreeMap::from([("rate".to_owned(), format_rate(per_second).into())]),
+        values: BTreeMap::new(),
+        trials: course
+            .tried
+            .iter()
+            .filter(|one| one.step.rate == per_second)
+            .filter_map(|one| only_trial(&one.summary).cloned())
+            .collect(),
+    };
+    let stairs = course.climbed.map(|climbed| climbed.summary.arms.clone());
+    let arms = rates.into_iter().map(arm).chain(stairs.into_iter().flatten());
+    arms.filter(|arm| !arm.trials.is_empty()).collect()
+}
+
+fn only_trial(summary: &Summary) -> Option<&Trial> {
+    summary.arms.iter().flat_map(|arm| &arm.trials).next()
+}
+
+/// Findings at the ends, each once, and those about the instrument wherever they were made. What was noticed
+/// at other rates, or on a way up and down again that was gone to its end, is the course of a search and no news.
+/// That a trial was stopped is told of the search as a whole.
+fn kept(course: &Course<'_>, capacity: &Capacity) -> Vec<Finding> {
+    let ends = [
+        at(course.tried, capacity.low, StepResult::Pass),
+        at(course.tried, capacity.high, StepResult::Fail),
+    ];
+    let spoiled = |one: &&Tried| matches!(one.result, StepResult::Invalid | StepResult::Stopped);
+    let shown = ends.into_iter().flatten().chain(course.tried.iter().filter(spoiled));
+    let unclimbed = course.climbed.filter(|climbed| climbed.stairs.is_none());
+    let shown = shown.map(|one| &one.summary).chain(unclimbed.map(|climbed| &climbed.summary));
+    let all = course.tried.iter().map(|one| &one.summary);
+    let all = all.chain(course.climbed.map(|climbed| &climbed.summary));
+    let of_bugs = all.flat_map(|summary| &summary.findings);
+    let of_bugs = of_bugs.filter(|finding| finding.code == findings::AUDIT_CONTRADICTION);
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in shown.flat_map(|summary| &summary.findings).chain(of_bugs) {
+        let known = |other: &Finding| other.code == finding.code;
+        let told = [INTERRUPTED, findings::UNDECIDED_CRITERION].contains(&finding.code.as_str());
+        if !told && !kept.iter().any(known) {
+            kept.push(finding.clone());
+        }
+    }
+    kept
+}
+
+/// Pass when both ends are known, otherwise inconclusive: a search neither passes nor fails a target.
+fn verdict(capacity: &Capacity, climbed: Option<&Climbed>) -> Verdict {
+    let is_known = capacity.ending == CapacityEnding::Bracketed;
+    let result = if is_known { Judgement::Pass } else { Judgement::Inconclusive };
+    let spoiled = climbed.filter(|one| is_known && one.stairs.is_none());
+    let spoiled = spoiled.and_then(|climbed| only_trial(&climbed.summary)?.reasons.first());
+    let spoiled = spoiled.map(|why| format!("the way up and down again says nothing: {why}"));
+    Verdict { result, reasons: std::iter::once(sentence(capacity)).chain(spoiled).collect() }
+}
+
+/// Why the ends are no nearer, in words.
+pub fn because(no_further: NoFurther) -> &'static str {
+    match no_further {
+        NoFurther::Contested => "between them the same rate passed in one trial and not in another",
+        NoFurther::Spent => "the trials that were to bring them together are used up (`--narrow`)",
+    }
+}
+
+/// The answer in one sentence.
+pub fn sentence(capacity: &Capacity) -> String {
+    let criteria = capacity.criteria.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>();
+    let criteria = criteria.join(" and ");
+    let Some(low) = capacity.low.map(format_rate) else {
+        let tried = capacity.steps.iter().map(|step| step.rate).fold(f64::INFINITY, f64::min);
+        return match capacity.ending {
+            CapacityEnding::NotExecuted => {
+                "a trial could not be carried out before any rate was shown to hold".into()
+            }
+            _ if capacity.steps.is_empty() => "nothing was tried".to_owned(),
+            CapacityEnding::Stopped => {
+                "the search was stopped before any rate was shown to hold".into()
+            }
+            CapacityEnding::Spoiled => {
+                "one trial after the other was spoiled: nothing is known of the target".into()
+            }
+            _ => format!(
+                "{criteria} {} not shown to hold at any rate, down to {}",
+                if capacity.criteria.len() == 1 { "was" } else { "were" },
+                format_rate(tried)
+            ),
+        };
+    };
+    let verb = if capacity.criteria.len() == 1 { "holds" } else { "hold" };
+    let holds = format!("{criteria} {verb} at {low}");
+    let high = capacity.high.map(|high| format!(" and not at {}", format_rate(high)));
+    let known = format!("{holds}{}", high.unwrap_or_default());
+    match capacity.ending {
+        CapacityEnding::Bracketed => {
+            let why =
+                capacity.no_further.map(|why| format!("; narrowed no further: {}", because(why)));
+            known + &why.unwrap_or_default()
+        }
+        CapacityEnding::GeneratorLimited => {
+            format!("{holds} or more: the generator could not make a higher rate")
+        }
+        CapacityEnding::LimitReached => {
+            format!("{holds} or more: no rate that was tried was shown to be too high")
+        }
+        CapacityEnding::Stopped => format!("{known} so far: the search was stopped"),
+        CapacityEnding::NotExecuted => {
+            format!("{known} so far: a trial could not be carried out")
+        }
+        CapacityEnding::Spoiled => {
+            format!("{known} so far: one trial after the other was spoiled")
+        }
+        CapacityEnding::NothingPasses | CapacityEnding::Exhausted => {
+            format!("{known} so far: the search ran out of trials")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! The declared comparisons, carried out: which trials are held against each other, in what, and what
+//! comes of it.
+//!
+//! A trial gives one value to a comparison, and a block one difference: trials whose validity is not
+//! `valid` or `noted` leave their block out. The arithmetic is in [`stats::comparison`]; how the result
+//! looks is in `pages`.
+//!
+//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `question` who is held against whom; `blocks` the
+//! trials that are; `deciles` what the shift function needs; `answer` the word; [`oddities`] what else
+//! the blocks show; [`stored`] runs held against each other afterwards.
+
+mod amount;
+mod answer;
+mod blocks;
+mod deciles;
+pub mod metric;
+pub mod oddities;
+mod question;
+pub mod stored;
+
+pub use amount::amounts;
+pub use answer::judge;
+pub use deciles::Deciles;
+pub(crate) use question::questions;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! Criteria: what the result is held against.
+//!
+//! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
+//! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
+//! on one side of 1 − q; few of them borrow φ of [`levels`] on the way to the bound ([`stats::exceedance`]). Where no
+//! steady state is required, levels follow the drift of the trials and φ is that around it, since the criterion speaks of
+//! runs of this course. A mean is judged by its interval, and cannot pass where operations have no time.
+//! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
+//! exactly nought; their interval says what such a run may show by chance. So are the windows of
+//! `over 10s windows`, each of which must meet the criterion.
+//!
+//! All usable trials of an arm are judged together; one that fails by itself is named. Counts and ratios ask for no
+//! steady state: what failed in a trial without one has failed. Nor does a crowd move them: times and rates of a closed
+//! load that waited for its processor are judged by nothing.
+//! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
+//!
+//! In reading order: `gather` counts; `levels` counts below the bound; `stretches` counts windows; `answer` is what the sample says; here the
+//! course of the trials limits what may be concluded, and `told` says it in findings. Before a trial has ended,
+//! [`prospect`] says whether a criterion can still be met, and [`precision`] whether intervals are narrow enough.
+
+mod answer;
+mod course;
+mod gather;
+mod levels;
+pub mod precision;
+pub mod prospect;
+mod stretches;
+mod told;
+
+use plan::criterion::{Criterion, Metric, TOTAL, Time};
+use plan::load::SteadyState;
+use plan::plan::{Arm, Plan};
+use record::summary::{self, Finding, Judgement, Validity};
+use record::{OperationTotals, Trial, Window, WindowSpan};
+use stats::running_median::RunningMedian;
+use stats::{COARSE, Histogram};
+
+use answer::Sample;
+pub use course::{Course, gave_up};
+use gather::{All, Gathered, Places, parts};
+use levels::{Levels, Segments};
+use stretches::{Lens, Tally};
+
+use crate::summarize::Values;
+
+/// What is gathered to judge one criterion in one arm.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    criterion: Criterion,
+    arm: String,
+    places: Places,
+    /// Names of the items of each operation of the arm.
+    items: Vec<Vec<String>>,
+    /// A quantile of trials that need not be steady is one of the course that they take.
+    drifts: bool,
+    /// One a trial of the arm.
+    courses: Vec<Course>,
+    /// The run gave up before all of them were executed.
+    cut_short: bool,
+    /// Of all usable trials together.
+    usable: Gathered,
+    /// Of the trial that is being added.
+    current: Gathered,
+    lens: Lens,
+    /// What levels below the bound follow: the median of the first usable trial, since trials are judged together.
+    median: Option<RunningMedian>,
+    /// Of the trial that is being added, if it drifts.
+    segments: Segments,
+    /// Times in the worst window of the trial that is being added.
+    worst: Histogram,
+    /// Operations without a time in it.
+    worst_lost: u64,
+}
+
+/// A judged criterion, and the findings that say what stands behind the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// For the summary.
+    pub criterion: summary::Criterion,
+    /// What would decide it, which windows and which trials failed.
+    pub findings: Vec<Finding>,
+}
+
+/// Every criterion in every arm that has its operations.
+pub fn questions(plan: &Plan) -> Vec<Evidence> {
+    let pairs = plan.criteria.iter().flat_map(|one| plan.arms.iter().map(move |arm| (one, arm)));
+    pairs.filter_map(|(criterion, arm)| Evidence::new(criterion, arm)).collect()
+}
+
+fn item_names(arm: &Arm) -> Vec<Vec<String>> {
+    let operations = arm.operations.iter();
+    operations.map(|one| one.items.iter().map(|item| item.name.clone()).collect()).collect()
+}
+
+impl Evidence {
+    fn new(criterion: &Criterion, arm: &Arm) -> Option<Self> {
+        Some(Self {
+            places: Places::of(criterion, arm)?,
+            items: item_names(arm),
+            arm: arm.name.clone(),
+            drifts: arm.load.steady_state == SteadyState::Reported
+                && criterion.over.is_none()
+                && matches!(criterion.metric, Metric::Quantile(_)),
+            courses: Vec::new(),
+            cut_short: false,
+            usable: Gathered::new(criterion),
+            current: Gathered::new(criterion),
+            lens: Lens::at_bound(criterion),
+            median: None,
+            segments: Segments::new(0),
+            worst: Histogram::new(COARSE),
+            worst_lost: 0,
+            criterion: criterion.clone(),
+        })
+    }
+
+    pub(crate) fn is_about(&self, arm: &str) -> bool {
+        self.arm == arm
+    }
+
+    /// A trial is added: first its windows, in any order, then its totals, at last its course.
+    ///
+    /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
+    pub(crate) fn begin_trial(&mut self, trial: &Trial, total: &OperationTotals) {
+        self.current = Gathered::new(&self.criterion);
+        self.current.stretches.begin(trial.window_ns);
+        let whole = self.places.whole.map_or(total, |at| &trial.totals.operations[at]);
+        if matches!(self.criterion.time, Time::QueueWait | Time::Span(_)) {
+            let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
+            self.lens.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
+        }
+        if !matches!(self.criterion.metric, Metric::Quantile(_)) {
+            return;
+        }
+        if self.drifts {
+            self.segments = Segments::new(trial.phases.measure_ns.div_ceil(trial.window_ns.max(1)));
+            return;
+        }
+        let times = match self.lens.span {
+            WindowSpan::ResponseTime => &whole.response_time,
+            WindowSpan::ServiceTime => &whole.service_time,
+        };
+        let values = Values { without_time: whole.without_time(), ..Values::all(times) };
+        self.follow(RunningMedian::steady(values.at_quantile(0.5).unwrap_or(u64::MAX)));
+    }
+
+    /// Levels follow this median, unless they follow that of an earlier trial.
+    fn follow(&mut self, median: RunningMedian) {
+        if self.usable.sums.planned == 0 {
+            self.median = Some(median);
+        }
+        let median = self.median.clone();
+        let levels = median.map(|median| Levels::new(median, self.lens.threshold));
+        self.current.levels = levels.unwrap_or_default();
+    }
+
+    pub(crate) fn add_window(&mut self, window: &Window) {
+        let tally = Tally::of(window, &self.criterion, self.places, self.lens);
+        self.current.window(window.number, &tally);
+        for part in parts(window, self.places.whole) {
+            let (times, lost) = (part.histogram(self.lens.span), part.without_time());
+            if self.drifts {
+                self.segments.add(window.number, times, lost);
+            } else {
+                self.current.levels.add(window.number, times, lost);
+            }
+        }
+    }
+
+    pub(crate) fn end_trial(&mut self, trial: &Trial, total: &OperationTotals, spans: &[String]) {
+        let all = All { totals: &trial.totals, total, spans, items: &self.items };
+        let current = &mut self.current;
+        current.totals(&self.criterion, self.places, &all);
+        current.seconds = trial.phases.measure_ns as f64 / 1e9;
+        current.confidence = trial.confidence;
+        current.stretches.close(&self.criterion, trial.index, trial.phases.measure_ns);
+        self.worst.clear();
+        self.worst_lost = 0;
+        if self.drifts {
+            self.follow(self.segments.medians());
+        }
+    }
+
+    /// Whether it wants to see the windows again: to count at levels that follow them, or to say what the quantile of the
+    /// worst one was.
+    pub(crate) fn wants_again(&self) -> bool {
+        let quantile = matches!(self.criterion.metric, Metric::Quantile(_));
+        quantile && (self.drifts || self.current.stretches.worst().is_some())
+    }
+
+    pub(crate) fn add_window_again(&mut self, window: &Window) {
+        if self.drifts {
+            for part in parts(window, self.places.whole) {
+                let (times, lost) = (part.histogram(self.lens.span), part.without_time());
+                self.current.levels.add(window.number, times, lost);
+            }
+        }
+        let numbers = self.current.stretches.worst_numbers();
+        if !numbers.is_some_and(|numbers| numbers.contains(&window.number)) {
+            return;
+        }
+        for part in parts(window, self.places.whole) {
+            if let Some(times) = part.histogram(self.lens.span) {
+                self.worst.merge(times);
+            }
+            self.worst_lost += part.without_time();
+        }
+    }
+
+    /// Every window was seen again.
+    pub(crate) fn end_again(&mut self) {
+        if let Metric::Quantile(q) = self.criterion.metric {
+            let total = self.worst.count() + self.worst_lost;
+            let seen = self.worst.at_rank(stats::quantile::rank(q, total));
+            self.current.stretches.note_worst(seen.map(|bucket| bucket.high as f64));
+        }
+    }
+
+    /// What became of the trial that was added.
+    pub(crate) fn close_trial(&mut self, mut course: Course) {
+        let current = std::mem::replace(&mut self.current, Gathered::new(&self.criterion));
+        if !course.is_of_the_crowd(&self.criterion) {
+            course.alone = self.sample(&current).answer().result;
+        }
+        if course.is_usable() {
+            self.usable.merge(current);
+        }
+        self.courses.push(course);
+    }
+
+    /// The trial that was added is judged as if it had not been executed.
+    pub(crate) fn drop_trial(&mut self) {
+        self.current = Gathered::new(&self.criterion);
+    }
+
+    /// The judgement. Validity comes first, then the data.
+    pub fn judge(&self, rehearsal: bool) -> Judged {
+        let mut answer = self.sample(&self.usable).answer();
+        answer.result = self.restricted(answer.result, rehearsal);
+        let criterion = summary::Criterion {
+            text: self.criterion.text.clone(),
+            arm: self.arm.clone(),
+            operation: self.operation().to_owned(),
+            result: answer.result,
+            observed: answer.observed,
+            low: answer.low,
+            high: answer.high,
+            drifting: self.drifts,
+        };
+        Judged { criterion, findings: self.told(&answer, rehearsal) }
+    }
+
+    fn sample<'a>(&'a self, seen: &'a Gathered) -> Sample<'a> {
+        Sample { criterion: &self.criterion, seen, drifts: self.drifts }
+    }
+
+    fn operation(&self) -> &str {
+        self.criterion.operation.as_deref().unwrap_or(TOTAL)
+    }
+
+    /// What the course of the trials leaves of an answer.
+    fn restricted(&self, result: Judgement, rehearsal: bool) -> Judgement {
+        let any = |validity: Validity| self.courses.iter().any(|one| one.validity == validity);
+        let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
+        let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
+        let unsteady = unsteady || self.courses.is_empty();
+        let crowded = self.courses.iter().any(|one| one.is_of_the_crowd(&self.criterion));
+        if any(Validity::Invalid) {
+            Judgement::Invalid
+        } else if any(Validity::Overload) || (self.is_given_up() && !crowded) {
+            Judgement::Fail
+        } else if unsteady || weak || crowded {
+            Judgement::Inconclusive
+        } else {
+            result
+        }
+    }
+
+    /// Whether the run gave up because of it, in a trial that counts.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.courses.iter().any(|one| one.gave_up(&self.criterion))
+    }
+
+    /// The run gave up, and later trials were not executed.
+    pub(crate) fn cut_short(&mut self) {
+        self.cut_short = true;
+    }
+
+    /// Whether a trial did not come to its end, or did not begin what was planned.
+    fn stopped(&self) -> bool {
+        self.cut_short
+            || self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
+    }
+}
+
+#[cfg(test)]
+mod tests;

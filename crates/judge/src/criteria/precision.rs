@@ -1,0 +1,211 @@
+//! `--adaptive`: whether the intervals of a trial are narrow enough to end its measure phase.
+//!
+//! Looked at are the quantiles of response and service time that criteria name, or p50 and p99 of the response time
+//! where they name none. An interval is narrow enough when half its width is at most 5 % of what was observed
+//! (10 % beyond p99) and the quantile is supported. It is one of the level that allows for all looks.
+//!
+//! A quarter of an hour has many windows, whose histograms would not be small. So dispersion is counted at the quantiles
+//! of the first minute from then on: it says how far operations are from independent draws, and not where a quantile is.
+
+use std::borrow::Cow;
+
+use plan::adaptive::CONFIDENCE;
+use plan::criterion::{Metric, TOTAL, Time};
+use plan::plan::{Arm, Plan};
+use record::summary::{Grade, Quantile};
+use record::{Window, WindowSpan};
+use stats::{COARSE, Histogram};
+
+use super::gather::{Place, parts, place};
+use super::stretches::span_of;
+use crate::summarize::{self, Values};
+use plan::number;
+
+/// Quantiles that are looked at where no criterion names one.
+const USUAL: [f64; 2] = [0.5, 0.99];
+
+/// Quantiles below those that are looked at, from which few operations borrow their dispersion.
+const LOWER: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
+
+/// Half the width of a narrow interval, as a share of what was observed.
+fn wished(q: f64) -> f64 {
+    if q <= 0.99 { 0.05 } else { 0.1 }
+}
+
+/// The quantiles of one trial that are looked at, and its windows so far.
+#[derive(Debug)]
+pub struct Precision {
+    series: Vec<Series>,
+}
+
+/// Windows whose histograms are kept: until then, dispersion is counted at the quantiles of every look.
+const KEPT: usize = 60;
+
+/// One time of one operation, or of all, with the quantiles that are looked at.
+#[derive(Debug)]
+struct Series {
+    operation: String,
+    place: Place,
+    span: WindowSpan,
+    quantiles: Vec<f64>,
+    /// Of all windows together.
+    all: Seen,
+    /// The first windows, until they are counted.
+    kept: Vec<Seen>,
+    /// Every window, counted at the quantiles of the first ones.
+    counted: Option<summarize::Series>,
+}
+
+/// What has been seen of one window, or of several.
+#[derive(Debug, Default)]
+struct Seen {
+    times: Option<Histogram>,
+    lost: u64,
+}
+
+impl Precision {
+    /// Nothing seen yet of a trial of this arm.
+    pub fn new(plan: &Plan, arm: &Arm) -> Self {
+        let names: Vec<&str> = arm.operations.iter().map(|one| one.name.as_str()).collect();
+        let mut precision = Self { series: Vec::new() };
+        for criterion in &plan.criteria {
+            let operation = criterion.operation.as_deref();
+            let Some(place) = place(&names, operation) else { continue };
+            // Other times are not kept by window.
+            let seen = matches!(criterion.time, Time::Response | Time::Service);
+            if let Metric::Quantile(q) = criterion.metric
+                && seen
+            {
+                precision.look_at(operation.unwrap_or(TOTAL), place, span_of(&criterion.time), q);
+            }
+        }
+        if precision.series.is_empty() {
+            for q in USUAL {
+                precision.look_at(TOTAL, None, WindowSpan::ResponseTime, q);
+            }
+        }
+        precision
+    }
+
+    fn look_at(&mut self, operation: &str, place: Place, span: WindowSpan, q: f64) {
+        let known = self.series.iter_mut().find(|one| (one.place, one.span) == (place, span));
+        match known {
+            Some(series) if series.quantiles.contains(&q) => {}
+            Some(series) => series.quantiles.push(q),
+            None => self.series.push(Series {
+                operation: operation.to_owned(),
+                place,
+                span,
+                quantiles: vec![q],
+                all: Seen::default(),
+                kept: Vec::new(),
+                counted: None,
+            }),
+        }
+    }
+
+    /// A window of the trial has closed.
+    pub fn add(&mut self, window: &Window) {
+        for series in &mut self.series {
+            series.add(window);
+        }
+    }
+
+    /// What was found if every interval is narrow enough, in one sentence; `None` if one is not.
+    pub fn found(&self) -> Option<String> {
+        let mut found = Vec::new();
+        for series in &self.series {
+            for shown in series.estimates() {
+                let half = half_width(&shown).filter(|half| *half <= wished(shown.q))?;
+                if shown.grade != Grade::Supported {
+                    return None;
+                }
+                let operation = if series.place.is_none() { "" } else { &series.operation };
+                let percentile = number::percentile(shown.q);
+                let named = format!("{operation} {percentile}");
+                found.push(format!("{} is known to ±{}", named.trim(), number::percent(half)));
+            }
+        }
+        Some(found.join(", "))
+    }
+}
+
+/// Half the width of an interval as a share of what was observed.
+fn half_width(shown: &Quantile) -> Option<f64> {
+    let (low, high) = (shown.low_ns? as f64, shown.high_ns? as f64);
+    let observed = shown.observed_ns.filter(|observed| *observed > 0)? as f64;
+    Some((high - low) / 2.0 / observed)
+}
+
+impl Series {
+    fn add(&mut self, window: &Window) {
+        let Ok(number) = usize::try_from(window.number) else { return };
+        if number >= KEPT && self.counted.is_none() {
+            self.counted = Some(self.counts());
+            self.kept = Vec::new();
+        }
+        if self.counted.is_none() && self.kept.len() <= number {
+            self.kept.resize_with(number + 1, Seen::default);
+        }
+        for part in parts(window, self.place) {
+            let (times, lost) = (part.histogram(self.span), part.without_time());
+            self.all.add(times, lost);
+            match &mut self.counted {
+                Some(counted) => counted.add(window.number, times, lost),
+                None => self.kept[number].add(times, lost),
+            }
+        }
+    }
+
+    /// Quantiles whose dispersion is asked for, ascending.
+    fn levels(&self) -> Vec<f64> {
+        let mut levels = [&LOWER[..], &self.quantiles].concat();
+        levels.sort_unstable_by(f64::total_cmp);
+        levels.dedup();
+        levels
+    }
+
+    /// The kept windows counted at the quantiles as they are now.
+    fn counts(&self) -> summarize::Series {
+        let times = self.all.times();
+        let values = self.all.values(&times);
+        let levels = self.levels();
+        let mut counts = summarize::Series::new(levels.iter().map(|&q| values.at_quantile(q)));
+        for (number, seen) in (0..).zip(&self.kept) {
+            counts.add(number, seen.times.as_ref(), seen.lost);
+        }
+        counts
+    }
+
+    fn estimates(&self) -> Vec<Quantile> {
+        let levels = self.levels();
+        let counts = match &self.counted {
+            Some(counted) => Cow::Borrowed(counted),
+            None => Cow::Owned(self.counts()),
+        };
+        let times = self.all.times();
+        let values = self.all.values(&times);
+        let wanted = levels.iter().enumerate().filter(|(_, q)| self.quantiles.contains(q));
+        wanted.map(|(place, &q)| values.quantile(q, &counts.dispersion(place))).collect()
+    }
+}
+
+impl Seen {
+    fn add(&mut self, times: Option<&Histogram>, lost: u64) {
+        self.lost += lost;
+        if let Some(times) = times {
+            self.times.get_or_insert_with(|| Histogram::new(COARSE)).merge(times);
+        }
+    }
+
+    fn times(&self) -> Cow<'_, Histogram> {
+        self.times.as_ref().map_or_else(|| Cow::Owned(Histogram::new(COARSE)), Cow::Borrowed)
+    }
+
+    fn values<'a>(&self, times: &'a Histogram) -> Values<'a> {
+        Values { times, without_time: self.lost, confidence: CONFIDENCE }
+    }
+}
+
+#[cfg(test)]
+mod tests;

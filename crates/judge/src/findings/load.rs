@@ -1,0 +1,235 @@
+//! Findings about the load and the course of the trial.
+
+use record::Role;
+use record::summary::{Model, Severity, Trial};
+
+use super::{Case, Check, Facts, INTERRUPTED, Noticed, ROLE, Row};
+use crate::lanes::lanes;
+use plan::number::{count, duration, percent, rate, significant};
+
+/// The target could not keep up.
+pub const OVERLOAD: Row = Row {
+    code: "overload",
+    severity: Severity::Error,
+    clearest: None,
+    title: "the target could not hold the rate",
+    explain: "So many operations were in flight that a full time-out's worth of the planned rate (and \
+              a fifth more) was outstanding. Operations beyond that cap were not begun: they are \
+              counted as missed, and as slower than all others. From this point on the load is no \
+              longer open, and every criterion fails. Lower the rate.",
+    check: Check::Trial(|case| {
+        let accounting = &case.trial.accounting;
+        if accounting.missed == 0 || case.facts.interrupted || case.facts.died.is_some() {
+            return None;
+        }
+        let claim = format!(
+            "the target could not hold {}: {} of {} planned operations were never begun, because the \
+             in-flight cap was reached",
+            rate(case.trial.rates.offered),
+            count(accounting.missed),
+            count(accounting.planned),
+        );
+        let advice = format!("lower the rate; {} were completed", rate(case.trial.rates.completed));
+        let noticed = Noticed::new(claim, advice)
+            .with("missed", accounting.missed)
+            .with("in_flight_max", case.trial.in_flight.max);
+        Some(noticed)
+    }),
+};
+
+/// A process under test ended.
+pub const PROCESS_DIED: Row = Row {
+    code: super::PROCESS_DIED,
+    severity: Severity::Error,
+    clearest: None,
+    title: "the trial ended before its time",
+    explain: "Something that the trial needs, usually a process that was started for it, ended before \
+              the trial did: how, when that was seen, and what it wrote last stand here. A process that \
+              the plan ends on purpose (`[[fault]]`) is none of these. What was measured after that is not about a working target, so the trial \
+              is invalid. A search for capacity takes the end of the system itself for a failure at \
+              that rate; the end of anything else says nothing about the target.",
+    check: Check::Trial(|case| {
+        let why = case.facts.died.as_deref()?;
+        let Facts { died_as, died_at_ns, last_words, .. } = case.facts;
+        let when = died_at_ns.map_or_else(String::new, noticed_at);
+        let said = last_said(last_words);
+        let claim = format!("the trial ended before its time: {why}{when}{said}");
+        let noticed = Noticed::new(claim, "look at the output of the process, then run again")
+            .with("cause", why)
+            .with(ROLE, died_as.map(Role::name))
+            .with("noticed_at_ns", *died_at_ns)
+            .with("last_words", last_words.clone());
+        Some(noticed)
+    }),
+};
+
+/// Lines of a process's last words that stand in a sentence; all that are known are evidence.
+const SAID: usize = 3;
+
+fn noticed_at(at_ns: i64) -> String {
+    match u64::try_from(at_ns) {
+        Ok(at) => format!(", as was seen {} into the measure phase", duration(at)),
+        Err(_) => ", before the measure phase".to_owned(),
+    }
+}
+
+fn last_said(lines: &[String]) -> String {
+    let said: Vec<&str> =
+        lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    match &said[said.len().saturating_sub(SAID)..] {
+        [] => String::new(),
+        last => format!("; the last that it wrote: {}", last.join(" | ")),
+    }
+}
+
+/// The user stopped it.
+pub const INTERRUPTED_ROW: Row = Row {
+    code: INTERRUPTED,
+    severity: Severity::Warning,
+    clearest: None,
+    title: "the run was stopped",
+    explain: "Somebody stopped the run. Operations in flight were waited for, and everything measured \
+              until then is in the record, but the plan was not carried out: the verdict is at best \
+              inconclusive.",
+    check: Check::Trial(|case| {
+        if !case.facts.interrupted {
+            return None;
+        }
+        let accounting = &case.trial.accounting;
+        let claim = format!(
+            "the run was stopped: the measure phase ended after {}, with {} operations begun",
+            duration(case.trial.phases.measure_ns),
+            count(accounting.started)
+        );
+        Some(Noticed::new(claim, "run it again to its end").with("started", accounting.started))
+    }),
+};
+
+/// Throughput is the users' think time.
+pub const THINK_TIME_CEILING: Row = Row {
+    code: "think-time-ceiling",
+    severity: Severity::Warning,
+    clearest: None,
+    title: "the throughput is the users' think time",
+    explain: "N users who think for Z and wait R for each answer make N/(Z+R) operations a second, \
+              whatever the target could do. Where Z is nine tenths of the cycle or more, the \
+              throughput says how patient the users are and next to nothing about the target (rule \
+              R13). To learn what the target bears, offer a rate, or use more users.",
+    check: Check::Trial(think_time_ceiling),
+};
+
+/// Waiting for connections.
+pub const POOL_LIMITED: Row = Row {
+    code: "pool-limited",
+    severity: Severity::Warning,
+    clearest: None,
+    title: "operations waited for a connection",
+    explain: "Every allowed connection was busy, so operations of an open load waited for a free one \
+              (queue wait, part of response time). More than one in a thousand waited: while the pool \
+              is exhausted the target sees a closed loop. Allow more connections, or read the result \
+              as that of a client with this pool.",
+    check: Check::Trial(|case| {
+        let pool = &case.facts.pool;
+        let share = waited_share(case.trial, case.facts)?;
+        let first = pool
+            .saturated_first_ns
+            .map_or(String::new(), |at| format!(", first at {}", duration(at)));
+        let places = case.trial.load.streams.map_or("connections", |_| "streams");
+        let claim = format!(
+            "{} of operations waited for one of {} {places}, which were all busy for {}{first}",
+            percent(share),
+            count(u64::from(lanes(&case.trial.load))),
+            duration(pool.saturated_ns),
+        );
+        let noticed =
+            Noticed::new(claim, "raise `connections`, unless the limit is part of the question")
+                .with("waited", pool.waited)
+                .with("saturated_ns", pool.saturated_ns);
+        Some(noticed)
+    }),
+};
+
+/// Nearly nothing in flight.
+pub const IDLE: Row = Row {
+    code: "idle-system",
+    severity: Severity::Info,
+    clearest: None,
+    title: "the target was idle most of the time",
+    explain: "On average less than half an operation was in flight, so the target was idle most of \
+              the time and requests hardly met each other (rule R15). The response times are those of \
+              an idle system; they say nothing about behaviour under load.",
+    check: Check::Trial(|case| {
+        let mean = case.trial.in_flight.mean;
+        if case.trial.accounting.started == 0 || mean >= 0.5 {
+            return None;
+        }
+        let claim = format!(
+            "on average {} operations were in flight: these are times of a mostly idle target",
+            significant(mean)
+        );
+        Some(
+            Noticed::new(claim, "raise the rate to see it under load").with("in_flight_mean", mean),
+        )
+    }),
+};
+
+/// Too short to show what happens rarely.
+pub const SHORT: Row = Row {
+    code: "short-run",
+    severity: Severity::Info,
+    clearest: None,
+    title: "the measure phase is short",
+    explain: "The measure phase is shorter than 30 s, or than a hundred times the slowest answer (rule \
+              R41). Rare or periodic events, such as garbage collection, checkpoints and cron jobs, \
+              are seen by luck or not at all.",
+    check: Check::Trial(|case| {
+        let measured = case.trial.phases.measure_ns;
+        let slowest = case.trial.total.response_time.max_ns;
+        let wanted = slowest.saturating_mul(100).max(30_000_000_000);
+        let given_up = crate::criteria::gave_up(case.facts.early_end.as_ref());
+        if measured >= wanted || case.facts.interrupted || given_up {
+            return None;
+        }
+        let claim = format!(
+            "the measure phase of {} is short: what happens seldom may not be in it",
+            duration(measured)
+        );
+        let advice = format!("measure for {} or longer", duration(wanted));
+        Some(Noticed::new(claim, advice).with("measure_ns", measured).with("wanted_ns", wanted))
+    }),
+};
+
+/// Share of operations of an open load that waited for a connection, if it is worth a word.
+pub(crate) fn waited_share(trial: &Trial, facts: &Facts) -> Option<f64> {
+    const NOTED: f64 = 0.001;
+    let share = facts.pool.waited as f64 / trial.accounting.started.max(1) as f64;
+    (trial.load.model == Model::Open && share > NOTED).then_some(share)
+}
+
+fn think_time_ceiling(case: &Case<'_>) -> Option<Noticed> {
+    let trial = case.trial;
+    let think = case.facts.think_mean_ns.filter(|_| trial.load.model == Model::Users)? as f64 / 1e9;
+    let users = f64::from(trial.load.users?);
+    let answer = trial.total.response_time.mean_ns as f64 / 1e9;
+    let ceiling = users / (think + answer);
+    let seen = trial.rates.completed;
+    let near = (seen - ceiling).abs() < 0.03 * seen;
+    if !near || think / (think + answer) < 0.9 {
+        return None;
+    }
+    let claim = format!(
+        "the throughput is the users' think time: {} users / ({} s thinking + {} waiting) = {}, and {} \
+         were completed",
+        count(users as u64),
+        significant(think),
+        duration(trial.total.response_time.mean_ns),
+        rate(ceiling),
+        rate(seen),
+    );
+    let noticed =
+        Noticed::new(claim, "offer a rate instead of users to learn what the target bears")
+            .with("ceiling_rate", ceiling)
+            .with("completed_rate", seen)
+            .with("think_mean_ns", case.facts.think_mean_ns);
+    Some(noticed)
+}

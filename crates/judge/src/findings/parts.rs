@@ -1,0 +1,202 @@
+//! Findings about where the time is, from what parts of the target say of their own.
+//!
+//! A part's time is inside the service time, and whatever the parts do not account for passed between them and the
+//! client: on the way, in a queue before them, in somebody who does not tell. Means are held against each other,
+//! since means alone add up.
+
+use record::summary::{Operation, Severity, Trial};
+
+use super::under_test::busy;
+use super::{Case, Check, Noticed, Row};
+use crate::parts::Spent;
+use crate::summarize::validity;
+use plan::number::{duration, percent};
+
+/// Less than this, in nanoseconds, is made by loopback and schedulers.
+const LEAST_NS: f64 = 200_000.0;
+
+/// Most of the time is in no part.
+pub const OUTSIDE: Row = Row {
+    code: "time-outside-parts",
+    severity: Severity::Warning,
+    clearest: Some("outside_ns"),
+    title: "most of the time passes outside of the parts that tell theirs",
+    explain: "The largest of the parts that the experiment names in `server_timing` says that it took less than half \
+              of the mean service time, and the rest is more than loopback and the instrument make. It passed before \
+              the part began its clock or after it stopped it: in the part's own queue for threads or connections, in a \
+              proxy if one stands before it, on the way. Making the parts faster cannot help much. Let what lies \
+              between tell its own time, or measure around it. Nothing is said where the generator itself was late: then it is the first suspect.",
+    check: Check::Trial(|case| {
+        if is_late(case) {
+            return None;
+        }
+        let operations = case.trial.operations.iter();
+        let candidates = operations.filter_map(|one| Some((one, Told::largest(one)?)));
+        let found = candidates.filter(|(_, told)| {
+            told.time * 2.0 < told.service && told.outside() > noticeable(case.trial)
+        });
+        let weight = |(one, told): &(&Operation, Told<'_>)| told.outside() * one.succeeded as f64;
+        let (operation, told) = found.max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
+        let share = told.outside() / told.service;
+        let claim = format!(
+            "of the {} that {} takes on average `{}` took {}: {} ({}) passed between the client and it{}{}",
+            time(told.service),
+            operation.name,
+            told.part,
+            time(told.time),
+            time(told.outside()),
+            percent(share),
+            tail(operation, told.part),
+            busy_ones(case),
+        );
+        let advice = "look at what comes before the part's clock and after it: its own queue for threads and connections, \
+                      the way there, and whatever else stands on it";
+        let noticed = Noticed::new(claim, advice)
+            .about(&operation.name)
+            .with("part", told.part)
+            .with("part_mean_ns", told.time)
+            .with("service_mean_ns", told.service)
+            .with("outside_ns", told.outside())
+            .with("outside_ratio", share);
+        Some(noticed)
+    }),
+};
+
+/// Whether lateness of the generator explains what passed outside of the parts: it reads answers late as well.
+fn is_late(case: &Case<'_>) -> bool {
+    case.trial.generator.tail_share.dispatch_lag > 0.1
+        || validity::lateness(case.trial, case.facts).is_some()
+}
+
+/// Most of the time is in one part.
+pub const IN_ONE: Row = Row {
+    code: "time-in-one-part",
+    severity: Severity::Info,
+    clearest: Some("own_mean_ns"),
+    title: "one part takes most of the time",
+    explain: "One of the parts that the experiment names in `server_timing` says that it took half of the mean service \
+              time or more, without what the parts inside it took. That is where the time is.",
+    check: Check::Trial(|case| {
+        let operations = case.trial.operations.iter();
+        let own = operations.flat_map(|one| {
+            one.parts.iter().filter_map(move |part| Some((one, Told::own(one, &part.name)?)))
+        });
+        let mut most = own.filter(|(_, told)| {
+            // By its own clock: what the generator makes is not in it.
+            told.time * 2.0 >= told.service && told.time > LEAST_NS
+        });
+        let (operation, told) = most.next()?;
+        let inside: Vec<String> = inside(operation, told.part)
+            .filter_map(|name| {
+                Some(format!("`{name}` {}", duration(Spent::of(operation).mean(name)?)))
+            })
+            .collect();
+        let without = match inside.is_empty() {
+            true => String::new(),
+            false => format!(", without {} inside it", inside.join(", ")),
+        };
+        let claim = format!(
+            "of the {} that {} takes on average `{}` itself took {} ({}){without}{}",
+            time(told.service),
+            operation.name,
+            told.part,
+            time(told.time),
+            percent(told.time / told.service),
+            busy_ones(case),
+        );
+        let noticed = Noticed::new(claim, "look into that part first")
+            .about(&operation.name)
+            .with("part", told.part)
+            .with("own_mean_ns", told.time)
+            .with("service_mean_ns", told.service);
+        Some(noticed)
+    }),
+};
+
+/// Mean time of a part beside the mean service time, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told<'a> {
+    pub part: &'a str,
+    pub time: f64,
+    pub service: f64,
+}
+
+impl<'a> Told<'a> {
+    /// The part that took longest.
+    pub(super) fn largest(operation: &'a Operation) -> Option<Self> {
+        let told = operation.parts.iter().filter_map(|part| Self::of(operation, &part.name));
+        told.max_by(|a, b| a.time.total_cmp(&b.time))
+    }
+
+    pub(super) fn of(operation: &Operation, part: &'a str) -> Option<Self> {
+        let spent = Spent::of(operation);
+        Some(Self::new(part, spent.mean(part)?, &spent))
+    }
+
+    /// The part without those inside it, of which each must be known: otherwise it is not the part itself that took it.
+    pub(super) fn own(operation: &Operation, part: &'a str) -> Option<Self> {
+        let spent = Spent::of(operation);
+        let is_known = inside(operation, part).all(|name| spent.mean(name).is_some());
+        Some(Self::new(part, spent.own(part).filter(|_| is_known)?, &spent))
+    }
+
+    fn new(part: &'a str, time: u64, spent: &Spent<'_>) -> Self {
+        Self { part, time: time as f64, service: spent.service.mean() as f64 }
+    }
+
+    pub(super) fn outside(&self) -> f64 {
+        self.service - self.time
+    }
+}
+
+/// Names of the parts directly inside of one.
+fn inside<'o>(operation: &'o Operation, part: &str) -> impl Iterator<Item = &'o str> {
+    let within = move |one: &&record::summary::Part| one.within.as_deref() == Some(part);
+    operation.parts.iter().filter(within).map(|one| one.name.as_str())
+}
+
+/// What loopback and the instrument may have made of a mean service time, doubled.
+pub(super) fn noticeable(trial: &Trial) -> f64 {
+    let floor = trial.generator.floor.as_ref().map_or(0.0, |floor| floor.mean_ns as f64);
+    2.0 * own(trial).max(floor) + LEAST_NS
+}
+
+/// What the generator may have made of a mean service time: a worker reads the answers of all that is under way one
+/// after the other, and may have to wait for its processor. Of what is under way no larger share waits for a worker
+/// than that of the time in which it is busy.
+pub(super) fn own(trial: &Trial) -> f64 {
+    let (workers, wall) = (f64::from(trial.load.workers.max(1)), trial.phases.measure_ns as f64);
+    let waited = trial.generator.run_queue_ratio * wall;
+    let used = trial.generator.cpu_ns as f64 + waited;
+    let each = used / (trial.total.succeeded + trial.total.failed).max(1) as f64;
+    let busy = (used / (wall * workers).max(1.0)).min(1.0);
+    each * (busy * trial.in_flight.mean / workers).max(1.0)
+}
+
+/// Even the greatest time of the part is less than half of the 99th percentile: what the rest is at least, whichever
+/// operations the part took longest in.
+fn tail(operation: &Operation, part: &str) -> String {
+    let p99 = operation.service_time.quantiles.iter().find(|entry| entry.q == 0.99);
+    let at = p99.and_then(|entry| entry.observed_ns);
+    let most = operation.spans.get(part).map(|span| span.max_ns);
+    match (at, most) {
+        (Some(at), Some(most)) if most * 2 < at => format!(
+            "; of the slowest hundredth, {} and more, at least {} each, since `{part}` never took longer than {}",
+            duration(at),
+            duration(at - most),
+            duration(most)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Processes that had no processor time left meanwhile.
+fn busy_ones(case: &Case<'_>) -> String {
+    busy(case).map_or(String::new(), |(process, _)| {
+        format!("; {} had no processor time left meanwhile", process.name)
+    })
+}
+
+pub(super) fn time(nanoseconds: f64) -> String {
+    duration(nanoseconds.max(0.0).round() as u64)
+}

@@ -1,0 +1,277 @@
+//! From the facts of trials to a summary.
+//!
+//! One [`Summariser`] a run: trials are added one by one, so that the histograms of one trial at a time
+//! are in memory. Windows are read once for each trial, after its totals are known, because dispersion
+//! counts the operations of each window beyond a quantile of the whole.
+//!
+//! In reading order: `series` counts windows; `distribution` makes quantiles with what may be claimed of
+//! them; `steadiness` looks for a steady state; `trial` puts a trial together; [`validity`] says whether it
+//! may be used.
+
+mod distribution;
+mod series;
+mod steadiness;
+mod trial;
+pub mod validity;
+
+use std::collections::BTreeSet;
+
+use plan::plan::{Plan, TrialPlan};
+use record::summary::{
+    Arm, CountsFor, FORMAT, Finding, Judgement, Part, Run, Severity, Summary, Validity, Verdict,
+};
+use record::{EarlyEnd, EndReason, RecordError, Window};
+
+pub(crate) use distribution::Values;
+pub(crate) use series::Series;
+pub use steadiness::Steady;
+pub(crate) use trial::outcome_values;
+
+use crate::comparison::{self, Deciles};
+use crate::consistency::Context;
+use crate::criteria::Evidence;
+use crate::findings::{Case, Facts, OverTime, Shape, Subject, Whole, course};
+use crate::{consistency, criteria, findings, scaling, verdict};
+
+/// Shows the windows of a trial, in any order; a number may come several times, each time with what the
+/// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
+pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError> + 'a;
+
+/// What is known of an executed trial.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// Its facts.
+    pub trial: &'a record::Trial,
+    /// Names of its spans, as in the layout of its totals.
+    pub spans: &'a [String],
+    /// Its windows.
+    pub windows: &'a Windows<'a>,
+}
+
+/// Makes the summary of a run, trial by trial.
+pub struct Summariser<'p> {
+    plan: &'p Plan,
+    arms: Vec<Arm>,
+    findings: Vec<Finding>,
+    evidence: Vec<Evidence>,
+    deciles: Deciles,
+    /// Blocks that are judged without a trial of theirs.
+    spared: BTreeSet<u32>,
+    /// Whether the run gave up between two trials.
+    gave_up: bool,
+}
+
+impl<'p> Summariser<'p> {
+    /// Nothing executed yet.
+    pub fn new(plan: &'p Plan) -> Self {
+        let arm = |arm: &plan::plan::Arm| Arm {
+            name: arm.name.clone(),
+            factors: arm.factors.clone(),
+            values: arm.values.clone(),
+            trials: Vec::new(),
+        };
+        Self {
+            plan,
+            arms: plan.arms.iter().map(arm).collect(),
+            findings: Vec::new(),
+            evidence: criteria::questions(plan),
+            deciles: Deciles::new(plan),
+            spared: BTreeSet::new(),
+            gave_up: false,
+        }
+    }
+
+    /// Adds an executed trial.
+    ///
+    /// A trial of an arm that the plan does not have is left out.
+    ///
+    /// Errors: of the windows' reader
+    pub fn add(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+        self.take(input, false)
+    }
+
+    /// Adds a trial whose block was executed again: it is shown, and counts for nothing.
+    ///
+    /// Errors: of the windows' reader
+    pub fn add_superseded(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+        self.take(input, true)
+    }
+
+    /// A trial could not begin, and the run ended there.
+    pub fn not_executed(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(course::not_executed(self.plan, trial, why));
+    }
+
+    /// Because of this trial its block was executed again.
+    pub fn repeated(&mut self, trial: &TrialPlan, why: &str) {
+        self.findings.push(course::repeated(self.plan, trial, why));
+    }
+
+    /// The run was resumed; so many trials are from before that.
+    pub fn resumed(&mut self, kept: usize) {
+        self.findings.push(course::resumed(kept, self.executed()));
+    }
+
+    /// The run gave up with this trial, which was carried out in full.
+    pub fn gave_up(&mut self, trial: &TrialPlan, early: &EarlyEnd) {
+        self.findings.push(match early.reason {
+            EndReason::AllFailed => findings::all_failed::after(self.plan, trial, early),
+            _ => findings::criterion::gave_up_after(self.plan, trial, &early.why),
+        });
+        self.evidence.iter_mut().for_each(Evidence::cut_short);
+        self.gave_up = true;
+    }
+
+    /// Trials of the plan, those of A/A pairs among them.
+    fn executed(&self) -> usize {
+        let trials = self.arms.iter().flat_map(|arm| &arm.trials);
+        trials.filter(|trial| trial.counts_for != CountsFor::Nothing).count()
+    }
+
+    fn counts_for(&self, block: u32, superseded: bool) -> CountsFor {
+        match (superseded, self.plan.is_aa(block)) {
+            (true, _) => CountsFor::Nothing,
+            (false, true) => CountsFor::Noise,
+            (false, false) => CountsFor::Judgement,
+        }
+    }
+
+    /// Whether the block may go without a trial: the first ones of so many that lack one.
+    fn spares(&mut self, block: u32) -> bool {
+        if self.spared.len() < self.plan.spare as usize {
+            self.spared.insert(block);
+        }
+        self.spared.contains(&block)
+    }
+
+    fn take(&mut self, input: Input<'_>, superseded: bool) -> Result<(), RecordError> {
+        let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
+            return Ok(());
+        };
+        let arm = &self.plan.arms[place];
+        let mut facts = Facts::of(input.trial, arm);
+        let counts_for = self.counts_for(input.trial.block, superseded);
+        let is_judged = counts_for == CountsFor::Judgement;
+        let gathered = if is_judged { &mut self.evidence[..] } else { &mut [][..] };
+        facts.shape = Shape::of(&input);
+        facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
+        let (mut trial, windows, steady) =
+            trial::summarise(&input, gathered, &mut facts.over_time)?;
+        // Windows of a late generator show its own course.
+        let is_late = validity::lateness(&trial, &facts).is_some();
+        facts.steady = if is_late { Steady::untested("the generator was late") } else { steady };
+        name_items(&mut trial, input.trial, arm);
+        name_parts(&mut trial, arm);
+        self.deciles.add(input.trial);
+        (trial.validity, trial.reasons) = validity::judge(&trial, &facts, arm.load.steady_state);
+        let context = Context {
+            timeout_ns: Some(facts.timeout_ns),
+            targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
+            windows: Some(windows),
+            little: Some(consistency::Little {
+                area_ns: input.trial.area_ns,
+                times_ns: input.trial.totals.total().time_ns(),
+            }),
+        };
+        let broken = consistency::contradictions(&trial, &context);
+        facts.contradictions =
+            broken.iter().map(|one| format!("{}: {}", one.rule, one.claim)).collect();
+        let case = Case { arm: &arm.name, trial: &trial, facts: &facts };
+        self.findings.extend(findings::findings(Subject::Trial(&case)));
+        let is_spared =
+            is_judged && validity::is_late_alone(&trial, &facts) && self.spares(input.trial.block);
+        trial.counts_for = if is_spared { CountsFor::Spared } else { counts_for };
+        if superseded {
+            trial.validity = Validity::Invalid;
+            trial.reasons.insert(0, "its block was executed again".to_owned());
+        }
+        if is_judged {
+            let course = criteria::Course::of(&trial, &facts);
+            let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
+            same_arm.for_each(|evidence| match is_spared {
+                true => evidence.drop_trial(),
+                false => evidence.close_trial(course.clone()),
+            });
+        }
+        self.arms[place].trials.push(trial);
+        Ok(())
+    }
+
+    /// The summary, judged.
+    pub fn finish(self, run: Run) -> Summary {
+        let rehearsal = self.plan.rehearsal;
+        let executed = self.executed();
+        let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
+        let mut findings = self.findings;
+        // A run that gave up fails by the criterion that it gave up on, if that trial counts.
+        let told = self.gave_up
+            || findings.iter().any(|one| {
+                matches!(one.code.as_str(), findings::NOT_EXECUTED | findings::ALL_FAILED)
+            })
+            || self.evidence.iter().any(Evidence::is_given_up);
+        if !told {
+            findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
+        }
+        findings.extend(findings::findings(Subject::Run(&Whole {
+            arms: &self.arms,
+            machine: &run.machine,
+            comparisons: &self.plan.comparisons,
+            questions: comparison::questions(self.plan).len(),
+        })));
+        let crowded = findings::crowded(&findings);
+        let scalings = scaling::of(&self.arms, self.plan.seed, &crowded);
+        findings.extend(scalings.iter().flat_map(|one| findings::findings(Subject::Scaling(one))));
+        findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
+        let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
+        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons, &crowded));
+        findings.sort_by_key(|finding| severity_rank(finding.severity));
+        let mut summary = Summary {
+            format: FORMAT.to_owned(),
+            rehearsal,
+            verdict: Verdict { result: Judgement::Inconclusive, reasons: Vec::new() },
+            run,
+            arms: self.arms,
+            criteria: judged.into_iter().map(|one| one.criterion).collect(),
+            comparisons,
+            scalings,
+            capacity: None,
+            findings,
+        };
+        summary.verdict = verdict::of(&summary);
+        summary
+    }
+}
+
+/// Item names stand in the plan only.
+fn name_items(trial: &mut record::summary::Trial, facts: &record::Trial, arm: &plan::plan::Arm) {
+    for (operation, totals) in trial.operations.iter_mut().zip(&facts.totals.operations) {
+        let planned = arm.operations.iter().find(|planned| planned.name == totals.name);
+        let names = planned.iter().flat_map(|planned| &planned.items);
+        let names: Vec<String> = names.map(|item| item.name.clone()).collect();
+        trial::name_items(operation, totals, &names);
+    }
+}
+
+/// Which spans are the target's own word stands in the plan only.
+fn name_parts(trial: &mut record::summary::Trial, arm: &plan::plan::Arm) {
+    for operation in &mut trial.operations {
+        let planned = arm.operations.iter().find(|planned| planned.name == operation.name);
+        let parts = planned.iter().flat_map(|planned| &planned.parts);
+        let part = |part: &plan::operation::Part| Part {
+            name: part.name.clone(),
+            within: part.within.clone(),
+        };
+        operation.parts = parts.map(part).collect();
+    }
+}
+
+fn severity_rank(severity: Severity) -> u8 {
+    match severity {
+        Severity::Error => 0,
+        Severity::Warning => 1,
+        Severity::Info => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

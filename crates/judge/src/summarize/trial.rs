@@ -1,0 +1,255 @@
+//! One trial: its facts, counted windows, and what follows from them by arithmetic alone.
+
+use std::collections::BTreeMap;
+
+use record::summary::{
+    Accounting, CountsFor, Distribution, Generator, Item, ItemRange, Observer, Operation, Rates,
+    Trial, Validity,
+};
+use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, WindowSpan, hlog};
+use stats::Histogram;
+use stats::dispersion::Dispersion;
+
+use super::Input;
+use super::distribution::{LISTED, Values};
+use super::series::Series;
+use super::steadiness::{Points, Steady};
+use crate::consistency::WindowSums;
+use crate::criteria::Evidence;
+use crate::findings::OverTime;
+
+/// Where an observer's histogram stands among its details until it is read.
+const DELIVERY_TIME: &str = "delivery_time";
+
+type Dispersions = [Dispersion; LISTED.len()];
+
+/// The three distributions of an operation that are followed over time.
+struct Followed {
+    response: Series,
+    service: Series,
+    outcome: Series,
+}
+
+/// The summary of a trial, still without validity; sums over its windows; whether it was in a steady state. Adds to the
+/// evidence of criteria on the way.
+pub fn summarise(
+    input: &Input<'_>,
+    evidence: &mut [Evidence],
+    over_time: &mut OverTime,
+) -> Result<(Trial, WindowSums, Steady), RecordError> {
+    let facts = input.trial;
+    let total = facts.totals.total();
+    let operations = &facts.totals.operations;
+    let mut followed: Vec<Followed> =
+        operations.iter().chain([&total]).map(Followed::new).collect();
+    let about = evidence.iter_mut().filter(|evidence| evidence.is_about(&facts.arm));
+    let mut about: Vec<&mut Evidence> = about.collect();
+    about.iter_mut().for_each(|evidence| evidence.begin_trial(facts, &total));
+    let mut points = Points::new(facts, &total);
+    (input.windows)(&mut |window| {
+        follow(&mut followed, window);
+        points.add(window);
+        over_time.add(window);
+        about.iter_mut().for_each(|evidence| evidence.add_window(window));
+    })?;
+    about.iter_mut().for_each(|evidence| evidence.end_trial(facts, &total, input.spans));
+    about.retain(|evidence| evidence.wants_again());
+    if !about.is_empty() {
+        (input.windows)(&mut |window| {
+            about.iter_mut().for_each(|evidence| evidence.add_window_again(window));
+        })?;
+        about.iter_mut().for_each(|evidence| evidence.end_again());
+    }
+    let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
+    let steady = points.judge(&facts.totals.dispatch_lag, u64::from(facts.index));
+    Ok((put_together(input, &total, &followed), sums, steady))
+}
+
+fn follow(followed: &mut [Followed], window: &Window) {
+    let Some((all, each)) = followed.split_last_mut() else { return };
+    for (series, part) in each.iter_mut().zip(&window.operations) {
+        series.add(window.number, part);
+        all.add(window.number, part);
+    }
+}
+
+impl Followed {
+    fn new(totals: &OperationTotals) -> Self {
+        Self {
+            response: Series::new(Values::all(&totals.response_time).thresholds()),
+            service: Series::new(Values::all(&totals.service_time).thresholds()),
+            outcome: Series::new(outcome_values(totals).thresholds()),
+        }
+    }
+
+    fn add(&mut self, number: u64, part: &OperationWindow) {
+        let response = part.histogram(WindowSpan::ResponseTime);
+        self.response.add(number, response, 0);
+        self.service.add(number, part.histogram(WindowSpan::ServiceTime), 0);
+        self.outcome.add(number, response, part.without_time());
+    }
+}
+
+/// Response times, with operations that never succeeded slower than all others.
+pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
+    Values { without_time: totals.without_time(), ..Values::all(&totals.response_time) }
+}
+
+fn dispersions(series: &Series) -> Dispersions {
+    std::array::from_fn(|place| series.dispersion(place))
+}
+
+fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed]) -> Trial {
+    let facts = input.trial;
+    let parts = facts.totals.operations.iter().zip(followed);
+    let operations = parts.map(|(totals, series)| operation(input, totals, series)).collect();
+    let all = &followed[followed.len() - 1];
+    Trial {
+        index: facts.index,
+        block: facts.block,
+        order: facts.order,
+        started_at: facts.started_at.clone(),
+        validity: Validity::Valid,
+        reasons: Vec::new(),
+        counts_for: CountsFor::Judgement,
+        duet: facts.duet,
+        window_ns: facts.window_ns,
+        load: facts.load.clone(),
+        phases: facts.phases,
+        accounting: accounting(total),
+        rates: rates(facts, total),
+        in_flight: facts.in_flight,
+        operations,
+        total: operation(input, total, all),
+        generator: generator(facts, total, &all.response),
+        systems: facts.systems.clone(),
+        observers: facts.observers.iter().map(observer).collect(),
+        kernel: facts.kernel.clone(),
+        first_failures: facts.first_failures.clone(),
+    }
+}
+
+fn accounting(total: &OperationTotals) -> Accounting {
+    Accounting {
+        planned: total.planned,
+        started: total.succeeded + total.failed + total.abandoned,
+        missed: total.missed,
+        succeeded: total.succeeded,
+        failed: total.failed,
+        abandoned: total.abandoned,
+    }
+}
+
+/// Rates of the measure phase. What ended in the drain was not completed in it, well or badly.
+fn rates(facts: &record::Trial, total: &OperationTotals) -> Rates {
+    let seconds = facts.phases.measure_ns as f64 / 1e9;
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    Rates {
+        offered: per_second(total.planned),
+        started: per_second(total.succeeded + total.failed + total.abandoned),
+        completed: per_second(total.succeeded_in_time + total.failed_in_time),
+        goodput: per_second(total.succeeded_in_time),
+    }
+}
+
+fn operation(input: &Input<'_>, totals: &OperationTotals, followed: &Followed) -> Operation {
+    let level = input.trial.confidence;
+    let service = dispersions(&followed.service);
+    let outcome = outcome_values(totals).at_level(level);
+    let named = input.spans.iter().zip(&totals.spans).filter(|(_, span)| span.count() > 0);
+    let kinds =
+        record::FailureKind::ALL.iter().map(|kind| (kind.name(), totals.failures_of(*kind)));
+    let failures = kinds.filter(|(_, count)| *count > 0);
+    Operation {
+        name: totals.name.clone(),
+        planned: totals.planned,
+        succeeded: totals.succeeded,
+        failed: totals.failed,
+        abandoned: totals.abandoned,
+        failures: failures.map(|(name, count)| (name.to_owned(), count)).collect(),
+        statuses: totals.statuses.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
+        response_time: Values::all(&totals.response_time)
+            .at_level(level)
+            .describe(&dispersions(&followed.response)),
+        service_time: Values::all(&totals.service_time).at_level(level).describe(&service),
+        queue_wait: borrowed(&totals.queue_wait, &service, level),
+        outcome_time: outcome.describe(&dispersions(&followed.outcome)),
+        spans: named.map(|(name, span)| (name.clone(), borrowed(span, &service, level))).collect(),
+        parts: Vec::new(),
+        items: BTreeMap::new(),
+        bytes_sent: totals.bytes_sent,
+        bytes_received: totals.bytes_received,
+    }
+}
+
+/// A distribution that is not kept by window borrows the dispersion of one that is and shares its
+/// queue: better wide than taken for independent.
+fn borrowed(times: &Histogram, dispersions: &Dispersions, level: f64) -> Distribution {
+    Values::all(times).at_level(level).describe(dispersions)
+}
+
+/// Names the items of an operation, in the order of its plan.
+pub fn name_items(operation: &mut Operation, totals: &OperationTotals, names: &[String]) {
+    let named = names.iter().zip(&totals.items);
+    operation.items = named
+        .map(|(name, item)| {
+            let per_operation_mean =
+                if item.count > 0 { item.sum / item.count as f64 } else { 0.0 };
+            (name.clone(), Item { sum: item.sum, per_operation_mean, ranges: ranges(item) })
+        })
+        .collect();
+}
+
+/// Entry k holds numbers in [2^(k−1), 2^k). A percentile beyond the range of its histogram reads as the greatest value.
+fn ranges(item: &ItemTotals) -> Vec<ItemRange> {
+    let range = |(&power, times): (&u32, &Histogram)| ItemRange {
+        from: if power == 0 { 0.0 } else { 2_f64.powi(power as i32 - 1) },
+        below: 2_f64.powi(power as i32),
+        count: times.count(),
+        p50_ns: times.quantile(0.5).unwrap_or(times.max()),
+        p95_ns: times.quantile(0.95).unwrap_or(times.max()),
+    };
+    item.response_time.iter().map(range).collect()
+}
+
+/// An observer whose delivery times are read from the histogram that it sent. They are not kept by
+/// window, so that a quantile of them is at most indicative.
+fn observer(facts: &Observer) -> Observer {
+    let mut observer = facts.clone();
+    let sent = observer.detail.get(DELIVERY_TIME).and_then(|value| value.as_str());
+    if let Some(Ok(times)) = sent.map(hlog::decode) {
+        let unknown = [Dispersion::independent(0); LISTED.len()];
+        observer.delivery_time = Some(Values::all(&times).describe(&unknown));
+        observer.detail.remove(DELIVERY_TIME);
+    }
+    observer
+}
+
+fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
+    let seen = &facts.generator;
+    let watched = seen.watched_ns.max(1) as f64;
+    // The kernel charges a thread at ticks, which matters if the phase is very short: more than
+    // always is always.
+    let busiest = |values: &[u64]| {
+        let most = values.iter().copied().max().unwrap_or(0);
+        (most as f64 / watched).min(1.0)
+    };
+    let p99 = total.response_time.quantile(0.99);
+    Generator {
+        cpu_ns: seen.worker_cpu_ns.iter().sum(),
+        cpu_ratio: busiest(&seen.worker_cpu_ns),
+        polled_ratio: Some(busiest(&seen.worker_polled_ns)).filter(|&ratio| ratio > 0.0),
+        scheduling: seen.worker_scheduling.iter().max().copied(),
+        dispatch_lag: borrowed(
+            &facts.totals.dispatch_lag,
+            &dispersions(response),
+            facts.confidence,
+        ),
+        tail_share: p99.map_or_else(Default::default, |p99| facts.totals.tail.share_from(p99)),
+        floor: None,
+        steal_ratio: seen.steal_ratio,
+        throttled_ns: seen.throttled_ns,
+        run_queue_ratio: busiest(&seen.worker_run_queue_ns),
+        notes: seen.notes.clone(),
+    }
+}

@@ -1,0 +1,110 @@
+//! The few figures that a reader wants first.
+
+use record::summary::{Grade, Model, Summary, Trial};
+use serde::Serialize;
+
+use crate::tables::times;
+use plan::number;
+
+/// A figure with what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Figure {
+    label: String,
+    value: String,
+    detail: String,
+}
+
+/// Key figures of a run with a single trial; none where there are several, which must be compared.
+pub fn figures(summary: &Summary) -> Vec<Figure> {
+    let mut trials = summary.arms.iter().flat_map(|arm| &arm.trials);
+    match (trials.next(), trials.next()) {
+        (Some(trial), None) => vec![
+            throughput(trial),
+            time(trial, 0.5),
+            time(trial, 0.99),
+            unsuccessful(trial),
+            lag(trial),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+fn throughput(trial: &Trial) -> Figure {
+    let open = trial.load.model == Model::Open;
+    let detail = if open {
+        format!("of {} offered", number::rate(trial.rates.offered))
+    } else {
+        "closed load".to_owned()
+    };
+    Figure { label: "Goodput".to_owned(), value: number::rate(trial.rates.goodput), detail }
+}
+
+fn time(trial: &Trial, q: f64) -> Figure {
+    let open = trial.load.model == Model::Open;
+    let (what, times) = if open {
+        ("Response time", &trial.total.response_time)
+    } else {
+        ("Service time", &trial.total.service_time)
+    };
+    let entry = times.quantiles.iter().find(|entry| entry.q == q);
+    let value = number::duration_or(entry.and_then(|entry| entry.observed_ns), "–");
+    let detail = match entry {
+        Some(entry) if entry.grade != Grade::Refused => {
+            let (low, high) = (entry.low_ns, entry.high_ns);
+            let text = |end| number::duration_or(end, "unknown");
+            format!("{} – {} (95 %)", text(low), text(high))
+        }
+        Some(entry) => {
+            format!("in this sample; a claim needs {}", times::length_for_support(entry, trial))
+        }
+        None => "nothing observed".to_owned(),
+    };
+    Figure { label: format!("{what} {}", number::percentile(q)), value, detail }
+}
+
+fn unsuccessful(trial: &Trial) -> Figure {
+    let accounting = &trial.accounting;
+    let lost = accounting.planned - accounting.succeeded.min(accounting.planned);
+    let share = lost as f64 / accounting.planned.max(1) as f64;
+    Figure {
+        label: "Not succeeded".to_owned(),
+        value: number::percent(share),
+        detail: format!("{} of {}", number::count(lost), number::count(accounting.planned)),
+    }
+}
+
+fn lag(trial: &Trial) -> Figure {
+    let entry = trial.generator.dispatch_lag.quantiles.iter().find(|entry| entry.q == 0.99);
+    Figure {
+        label: "Dispatch lag p99".to_owned(),
+        value: number::duration_or(entry.and_then(|entry| entry.observed_ns), "–"),
+        detail: "lateness of the generator".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use judge::example;
+
+    #[test]
+    fn a_refused_quantile_says_how_long_a_run_would_support_it() {
+        let mut trial = example::flawless(1).arms[0].trials[0].clone();
+        let seconds = trial.phases.measure_ns / 1_000_000_000;
+        let entries = &mut trial.total.response_time.quantiles;
+        let entry = entries.iter_mut().find(|entry| entry.q == 0.99).unwrap();
+        (entry.grade, entry.support, entry.low_ns, entry.high_ns) =
+            (Grade::Refused, 2.0, None, None);
+        let figure = time(&trial, 0.99);
+        assert_eq!(figure.value, number::duration_or(entry_of(&trial), "–"));
+        // Ten effective events, where there were two.
+        let wanted =
+            format!("in this sample; a claim needs about {} min", (seconds * 5).div_ceil(60));
+        assert_eq!(figure.detail, wanted);
+    }
+
+    fn entry_of(trial: &Trial) -> Option<u64> {
+        let entries = &trial.total.response_time.quantiles;
+        entries.iter().find(|entry| entry.q == 0.99).and_then(|entry| entry.observed_ns)
+    }
+}

@@ -1,0 +1,157 @@
+//! Markdown, ready for a pull request.
+
+use std::io::{self, Write};
+
+use plan::printable::printable;
+use record::folder::Folder;
+use record::summary::Summary;
+
+use super::outline::{self, Rank, Section};
+use super::tables::Table;
+use judge::run_record::RunRecord;
+
+/// Format `markdown`.
+pub fn write(run: &RunRecord, _: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(render(&run.summary).as_bytes())
+}
+
+/// The page. Verdict and question first; what is looked up rather than read is folded.
+pub fn render(summary: &Summary) -> String {
+    let mut page = format!("# {}\n\n", text(&summary.run.title));
+    if summary.rehearsal {
+        page.push_str("**Rehearsal**: shortened, can never pass.\n\n");
+    }
+    if let Some(question) = &summary.run.question {
+        page.push_str(&format!("{}\n\n", text(question)));
+    }
+    let reasons: Vec<_> = summary.verdict.reasons.iter().map(|reason| text(reason)).collect();
+    page.push_str(&format!("**{}**: {}\n", super::verdict_word(summary), reasons.join("; ")));
+    for section in outline::sections(summary) {
+        match section.rank {
+            Rank::Answer => open(&mut page, &section),
+            Rank::Detail => folded(&mut page, &section),
+        }
+    }
+    page
+}
+
+fn open(page: &mut String, section: &Section) {
+    let is_headed = !section.title.is_empty();
+    if is_headed {
+        page.push_str(&format!("\n## {}\n", text(&section.title)));
+    }
+    lead(page, section);
+    let level = 2 + usize::from(is_headed);
+    section.tables.iter().for_each(|table| push_table(page, table, level));
+}
+
+fn folded(page: &mut String, section: &Section) {
+    page.push_str(&format!("\n<details>\n<summary>{}</summary>\n", text(&section.title)));
+    lead(page, section);
+    section.tables.iter().for_each(|table| push_table(page, table, 3));
+    page.push_str("\n</details>\n");
+}
+
+fn lead(page: &mut String, section: &Section) {
+    if !section.lead.is_empty() {
+        page.push_str(&format!("\n{}\n", text(&section.lead)));
+    }
+}
+
+/// A table by itself.
+pub fn table(table: &Table) -> String {
+    let mut page = String::new();
+    push_table(&mut page, table, 1);
+    page.trim_start().to_owned()
+}
+
+/// A heading of this level, the table, and its note.
+pub fn push_table(page: &mut String, table: &Table, level: usize) {
+    page.push_str(&format!("\n{} {}\n\n", "#".repeat(level), text(&table.title)));
+    let cells = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    page.push_str(&cells(table.columns.iter().map(|column| text(&column.title)).collect()));
+    let rule = table.columns.iter().map(|column| if column.figures { "---:" } else { "---" });
+    page.push_str(&cells(rule.map(str::to_owned).collect()));
+    for row in &table.rows {
+        page.push_str(&cells(row.iter().map(|one| cell(one)).collect()));
+    }
+    if let Some(note) = &table.note {
+        page.push_str(&format!("\n{}\n", text(note)));
+    }
+}
+
+/// A cell, whose lines stand below each other.
+fn cell(raw: &str) -> String {
+    raw.split('\n').map(text).collect::<Vec<_>>().join("<br>")
+}
+
+/// Text that cannot end a cell, start a tag or become a heading. What stands between two backquotes is
+/// left as it is, except for the end of a cell. Nothing in it steers a terminal.
+pub fn text(raw: &str) -> String {
+    let raw = &*printable(raw);
+    let mut safe = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(place) = rest.find('`') {
+        plain(&mut safe, &rest[..place]);
+        rest = &rest[place..];
+        let quotes = rest.len() - rest.trim_start_matches('`').len();
+        let end = code(rest).unwrap_or(quotes);
+        if end > quotes {
+            safe.push_str(&rest[..end].replace('|', "\\|"));
+        } else {
+            safe.push_str(&"\\`".repeat(quotes));
+        }
+        rest = &rest[end..];
+    }
+    plain(&mut safe, rest);
+    safe
+}
+
+/// Where the code ends that this text begins with. Only a lone backquote closes what a lone one opens;
+/// code with a backslash in it might end a cell.
+fn code(text: &str) -> Option<usize> {
+    let quote = |place: usize| text.as_bytes().get(place) == Some(&b'`');
+    let is_lone = |place: &usize| quote(*place) && !quote(place - 1) && !quote(place + 1);
+    let end = 1 + (1..text.len()).find(is_lone).filter(|_| !quote(1))?;
+    (!text[..end].contains('\\')).then_some(end)
+}
+
+fn plain(safe: &mut String, raw: &str) {
+    for c in raw.chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '\\' | '|' | '*' | '_' | '[' | ']' | '#' => safe.extend(['\\', c]),
+            _ => safe.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn cells_cannot_be_broken_out_of() {
+        assert_eq!(text("a|b\n<script>"), "a\\|b &lt;script>");
+        assert_eq!(text("`p99 < 20ms` first_byte"), "`p99 < 20ms` first\\_byte");
+        assert_eq!(text("a\u{1b}[2Jb"), "a\u{fffd}\\[2Jb");
+        assert_eq!(text("`a|b`\\|"), "`a\\|b`\\\\\\|");
+    }
+
+    /// A backquote that nothing closes opens no code, so that a tag behind it would be one.
+    #[test]
+    fn only_what_is_code_is_left_as_it_is() {
+        for (raw, safe) in [
+            ("`<b>", "\\`&lt;b>"),
+            ("a `` <b> `", "a \\`\\` &lt;b> \\`"),
+            ("``` <b> `", "\\`\\`\\` &lt;b> \\`"),
+            ("` `` <b> `", "` `` <b> `"),
+            ("`x` <b> `", "`x` &lt;b> \\`"),
+            ("`a` `<b>`", "`a` `<b>`"),
+            ("\\` <b> `", "\\\\` <b> `"),
+            ("`a\\` <b> `", "\\`a\\\\` <b> `"),
+        ] {
+            assert_eq!(text(raw), safe, "{raw}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a page says, in order: one list of sections. Terminal, Markdown and HTML lay out the same ones.
+//!
+//! The answer comes first; what is looked up comes after it, and is folded where a form can fold. Not here: the
+//! verdict at the top of a page, and charts, which belong to a form.
+
+use record::summary::{Arm, Summary, Trial};
+
+use super::tables::{Table, accounting, capacity, comparison, dose, observed};
+use super::tables::{outcome, parts, phases, run, scaling, times, trial, work};
+
+/// A part of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Stable name, by which a form finds what it adds.
+    pub id: &'static str,
+    /// Whether it belongs to the answer.
+    pub rank: Rank,
+    /// Heading over all of its tables; empty where their own suffice.
+    pub title: String,
+    /// One line before the tables; may be empty.
+    pub lead: String,
+    /// The trial that it is about.
+    pub trial: Option<u32>,
+    /// In the order in which they are read.
+    pub tables: Vec<Table>,
+}
+
+/// How soon a reader needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rank {
+    /// At once.
+    Answer,
+    /// To look something up.
+    Detail,
+}
+
+/// Trials up to which the answer has response times of each.
+pub const FEW_TRIALS: usize = 3;
+/// Trials up to which the answer has a line for each.
+const LISTED: usize = 12;
+
+/// The sections that have something to say.
+pub fn sections(summary: &Summary) -> Vec<Section> {
+    let trials: Vec<(&Arm, &Trial)> =
+        summary.arms.iter().flat_map(|arm| arm.trials.iter().map(move |one| (arm, one))).collect();
+    let listed = if trials.len() > LISTED { Rank::Detail } else { Rank::Answer };
+    let mut sections = vec![
+        section("comparisons", Rank::Answer, comparison::comparisons(summary)),
+        section("doses", Rank::Answer, dose::tables(summary)),
+        section("capacity", Rank::Answer, capacity::all(summary)),
+        section("scaling", Rank::Answer, scaling::all(summary)),
+        section("criteria", Rank::Answer, run::criteria(summary)),
+    ];
+    if trials.len() <= FEW_TRIALS && summary.capacity.is_none() {
+        sections.extend(trials.iter().map(|(arm, one)| in_short(trials.len() > 1, arm, one)));
+    }
+    sections.extend([
+        failures(summary),
+        section("findings", Rank::Answer, run::findings(summary)),
+        Section {
+            title: if listed == Rank::Detail { "Trials".to_owned() } else { String::new() },
+            ..section("trials", listed, run::trials(summary))
+        },
+        Section {
+            title: "By arm: where the time went, what it cost, what became of it".to_owned(),
+            ..section("by-arm", Rank::Detail, by_arm(summary))
+        },
+    ]);
+    let shown = trials.iter().filter(|(_, one)| capacity::shows(summary, one));
+    sections.extend(shown.map(|(arm, one)| in_full(arm, one)));
+    sections.push(Section {
+        title: "Provenance".to_owned(),
+        ..section("provenance", Rank::Detail, [run::provenance(summary)])
+    });
+    sections.retain(|one| !one.tables.is_empty() || !one.lead.is_empty());
+    sections
+}
+
+fn section(id: &'static str, rank: Rank, tables: impl IntoIterator<Item = Table>) -> Section {
+    let (title, lead) = (String::new(), String::new());
+    Section { id, rank, title, lead, trial: None, tables: tables.into_iter().collect() }
+}
+
+/// Response times of a trial in one table, under its load.
+fn in_short(named: bool, arm: &Arm, one: &Trial) -> Section {
+    let title = if named { name(arm, one) } else { String::new() };
+    let lead = trial::load_in_short(one);
+    let trial = Some(one.index);
+    Section { title, lead, trial, ..section("times", Rank::Answer, times::in_short(one)) }
+}
+
+fn failures(summary: &Summary) -> Section {
+    let lead = outcome::none_failed(summary).unwrap_or_default();
+    Section { lead, ..section("outcome", Rank::Answer, outcome::failures(summary)) }
+}
+
+fn by_arm(summary: &Summary) -> impl Iterator<Item = Table> {
+    let tables = [
+        parts::by_arm(summary),
+        phases::by_arm(summary),
+        work::by_arm(summary),
+        accounting::by_arm(summary),
+        observed::by_arm(summary),
+    ];
+    tables.into_iter().flatten()
+}
+
+/// Everything about a trial.
+fn in_full(arm: &Arm, one: &Trial) -> Section {
+    let (title, lead, trial) = (name(arm, one), trial::load(one), Some(one.index));
+    Section { title, lead, trial, ..section("trial", Rank::Detail, trial::all(one)) }
+}
+
+fn name(arm: &Arm, one: &Trial) -> String {
+    format!("Trial {}, arm {}", one.index, arm.name)
+}

@@ -1,0 +1,243 @@
+//! What was planned, what became of it, and what was counted where it arrives: one table for all arms.
+
+use std::collections::BTreeMap;
+
+use plan::expectation::{self, Comparison, Count, Term};
+use record::summary::{Arm, CountsFor, Observer, Operation, Summary, Trial};
+
+use super::Table;
+use super::arms::Arms;
+use plan::number;
+
+/// Every arm and operation over all trials that count, where there is more than one arm or anybody who observes.
+///
+/// An observer counts for an arm as a whole: its figures stand beside the arm's last line.
+pub fn by_arm(summary: &Summary) -> Option<Table> {
+    let arms: Vec<Counted> = summary.arms.iter().map(Counted::of).collect();
+    let mut observers: Vec<&str> =
+        arms.iter().flat_map(|arm| arm.observers.keys().copied()).collect();
+    observers.sort_unstable();
+    observers.dedup();
+    let has_arms = arms.len() > 1;
+    // The steps of a search say the same, in their order.
+    if (!has_arms && observers.is_empty()) || summary.capacity.is_some() {
+        return None;
+    }
+    let columns = [
+        "arm",
+        "operation",
+        "#planned",
+        "#succeeded",
+        "observer",
+        "#received",
+        "#missing",
+        "#damaged",
+        "otherwise",
+    ];
+    let title = if has_arms { "Accounting by arm" } else { "Accounting" };
+    let mut table = Table::new("accounting-by-arm", title, &columns);
+    let named = name_counts(&mut table, &arms);
+    let names = Arms::head(summary, &mut table, 0);
+    arms.iter().for_each(|arm| arm.push(&names, named, &mut table));
+    if !observers.is_empty() {
+        table.note = Some(note(&observers, &table));
+    }
+    // From the right, so that places stay what they are.
+    for place in [7, 6, 5] {
+        if table.rows.iter().all(|row| row[place] == NOTHING) {
+            table = table.without(place..place + 1);
+        }
+    }
+    if observers.len() < 2 {
+        table = table.without(4..5);
+    }
+    Some(if has_arms { table } else { table.without(0..1) })
+}
+
+/// Lets the head of the column of counts say what is counted, where all observers say the same of it; whether it does.
+fn name_counts(table: &mut Table, arms: &[Counted<'_>]) -> bool {
+    let mut counts = arms.iter().flat_map(|arm| arm.observers.values()).map(|seen| seen.counts);
+    let Some(first) = counts.next() else { return true };
+    let same = counts.all(|other| other == first);
+    table.columns[5].title = match (same, first) {
+        (false, _) => "counted".to_owned(),
+        (true, None) => "received".to_owned(),
+        (true, Some(what)) => plan::printable::printable(what).into_owned(),
+    };
+    same
+}
+
+/// Only what the table shows is explained.
+fn note(observers: &[&str], table: &Table) -> String {
+    let who = match observers {
+        [one] => format!("observer {one} counts"),
+        _ => "its observer counts".to_owned(),
+    };
+    let has = |place: usize| table.rows.iter().any(|row| row[place] != NOTHING);
+    let mut heads = vec![table.columns[5].title.clone()];
+    let mut meanings = String::new();
+    if has(6) {
+        heads.push("missing".to_owned());
+        meanings.push_str(" Missing was sent and did not arrive.");
+    }
+    if has(7) {
+        heads.push("damaged".to_owned());
+        meanings.push_str(" Damaged arrived changed, where that is looked at.");
+    }
+    let heads = heads.join(", ");
+    let (first, rest) = heads.split_at(heads.chars().next().map_or(0, char::len_utf8));
+    let heads = first.to_uppercase() + rest;
+    format!("{heads}: as {who}, with what the warm-up sent.{meanings}")
+}
+
+/// A cell of which there is nothing to say.
+const NOTHING: &str = "–";
+
+/// All trials of an arm that count, together.
+struct Counted<'a> {
+    arm: &'a str,
+    /// Each operation, and all of them where there are several.
+    lines: Vec<Line<'a>>,
+    observers: BTreeMap<&'a str, Seen<'a>>,
+}
+
+#[derive(Default)]
+struct Line<'a> {
+    operation: &'a str,
+    planned: u64,
+    succeeded: u64,
+    /// How many did not succeed, by kind.
+    others: BTreeMap<&'a str, u64>,
+}
+
+#[derive(Default)]
+struct Seen<'a> {
+    /// What `received` counts, if the observer says so.
+    counts: Option<&'a str>,
+    received: u64,
+    /// Where the observer knows of any, or is asked for what arrived.
+    missing: Option<u64>,
+    /// Where the observer looks.
+    damaged: Option<u64>,
+}
+
+impl<'a> Counted<'a> {
+    fn of(arm: &'a Arm) -> Self {
+        let mut counted = Self { arm: &arm.name, lines: Vec::new(), observers: BTreeMap::new() };
+        let trials = arm.trials.iter().filter(|trial| trial.counts_for == CountsFor::Judgement);
+        trials.for_each(|trial| counted.add(trial));
+        counted
+    }
+
+    fn add(&mut self, trial: &'a Trial) {
+        let total = (trial.operations.len() > 1).then_some(&trial.total);
+        for operation in trial.operations.iter().chain(total) {
+            self.line(&operation.name).add(operation);
+        }
+        for observer in trial.observers.iter().filter(|one| one.unanswered.is_none()) {
+            let seen = self.observers.entry(&observer.name).or_default();
+            seen.counts = observer.counts.as_deref();
+            seen.received += observer.received;
+            if observer.lost > 0 || is_of_arrival(observer) {
+                *seen.missing.get_or_insert(0) += observer.lost;
+            }
+            if let Some(damaged) = observer.detail.get("damaged").and_then(|it| it.as_u64()) {
+                *seen.damaged.get_or_insert(0) += damaged;
+            }
+        }
+    }
+
+    fn line(&mut self, operation: &'a str) -> &mut Line<'a> {
+        let known = self.lines.iter().position(|line| line.operation == operation);
+        let place = known.unwrap_or_else(|| {
+            self.lines.push(Line { operation, ..Line::default() });
+            self.lines.len() - 1
+        });
+        &mut self.lines[place]
+    }
+
+    fn push(&self, names: &Arms, named: bool, table: &mut Table) {
+        let last = self.lines.len().max(1) - 1;
+        let mut observers = self.observers.iter();
+        for place in 0..last + self.observers.len().max(1) {
+            let [operation, planned, succeeded, others] =
+                self.lines.get(place).map_or_else(blank, Line::cells);
+            let seen = if place < last { None } else { observers.next() };
+            let [observer, received, missing, damaged] =
+                seen.map_or_else(blank, |(name, seen)| seen.cells(name, named));
+            table.row([
+                names.cell(self.arm),
+                operation,
+                planned,
+                succeeded,
+                observer,
+                received,
+                missing,
+                damaged,
+                others,
+            ]);
+        }
+    }
+}
+
+/// Whether the observer is asked for what arrived, and not only for what it makes of it.
+fn is_of_arrival(observer: &Observer) -> bool {
+    let asks = |term: Term<'_>| matches!(term.count(), Some(Count::Received | Count::Lost));
+    observer.expect.as_ref().is_none_or(|expect| {
+        expectation::parse(&expect.text)
+            .is_ok_and(|read| read.iter().flat_map(Comparison::terms).any(asks))
+    })
+}
+
+fn blank() -> [String; 4] {
+    std::array::from_fn(|_| NOTHING.to_owned())
+}
+
+impl<'a> Line<'a> {
+    fn add(&mut self, operation: &'a Operation) {
+        let finished = operation.succeeded + operation.failed + operation.abandoned;
+        self.planned += operation.planned;
+        self.succeeded += operation.succeeded;
+        let kinds = operation.failures.iter().map(|(kind, &count)| (kind.as_str(), count));
+        let missed = operation.planned.saturating_sub(finished);
+        for (kind, count) in kinds.chain([("missed", missed), ("abandoned", operation.abandoned)]) {
+            if count > 0 {
+                *self.others.entry(kind).or_default() += count;
+            }
+        }
+    }
+
+    fn cells(&self) -> [String; 4] {
+        let others: Vec<String> = self
+            .others
+            .iter()
+            .map(|(kind, &count)| format!("{kind} {}", number::count(count)))
+            .collect();
+        let others = if others.is_empty() { "–".to_owned() } else { others.join(", ") };
+        [
+            self.operation.to_owned(),
+            number::count(self.planned),
+            number::count(self.succeeded),
+            others,
+        ]
+    }
+}
+
+impl Seen<'_> {
+    /// With what is counted, unless the column's head says it.
+    fn cells(&self, observer: &str, named: bool) -> [String; 4] {
+        let or_nothing =
+            |count: Option<u64>| count.map_or_else(|| NOTHING.to_owned(), number::count);
+        let received = number::count(self.received);
+        let what = self.counts.filter(|_| !named);
+        [
+            observer.to_owned(),
+            what.map_or_else(|| received.clone(), |what| format!("{received} {what}")),
+            or_nothing(self.missing),
+            or_nothing(self.damaged),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! The tables of a page, in words and figures, without any look: terminal, Markdown and HTML lay out
+//! the same ones.
+//!
+//! In reading order: [`comparison`] levels held against each other, and [`dose`] those that are numbers in their order;
+//! [`percentiles`] of all arms; [`capacity`] a search; [`scaling`] closed loads of different sizes; [`run`] tables of the
+//! whole run, [`outcome`] what did not succeed in it; [`accounting`] what became of everything, arm by arm, and [`observed`] what observers saw, [`parts`] and
+//! [`phases`] where the time went, [`work`] what it cost; [`trial`] tables of one trial; `times` what may be said of
+//! response and service time.
+
+pub mod accounting;
+mod arms;
+pub mod capacity;
+pub mod comparison;
+pub mod dose;
+pub mod observed;
+pub mod outcome;
+pub mod parts;
+pub mod percentiles;
+pub mod phases;
+pub mod run;
+pub mod scaling;
+pub mod times;
+pub mod trial;
+pub mod work;
+
+use std::ops::Range;
+
+use plan::printable::printable;
+use serde::Serialize;
+
+/// A table with a title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Stable name, for links and tests.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: String,
+    /// What a reader must know to read it.
+    pub note: Option<String>,
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// As many cells as columns, each.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its heading.
+    pub title: String,
+    /// Whether its cells are figures, which stand on the right.
+    pub figures: bool,
+}
+
+impl Table {
+    /// An empty table. Columns of figures start with `#`.
+    pub fn new(id: &'static str, title: impl Into<String>, columns: &[&'static str]) -> Self {
+        let column = |title: &&'static str| Column {
+            title: title.strip_prefix('#').unwrap_or(title).to_owned(),
+            figures: title.starts_with('#'),
+        };
+        Self {
+            id,
+            title: title.into(),
+            note: None,
+            columns: columns.iter().map(column).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        debug_assert_eq!(N, self.columns.len(), "cells of table {}", self.id);
+        self.rows.push(cells.map(|cell| printable(&cell).into_owned()).into());
+    }
+
+    /// Without these columns.
+    fn without(mut self, columns: Range<usize>) -> Self {
+        self.columns.drain(columns.clone());
+        self.rows.iter_mut().for_each(|row| drop(row.drain(columns.clone())));
+        self
+    }
+
+    /// Itself, unless it has no rows.
+    pub(super) fn unless_empty(self) -> Option<Self> {
+        (!self.rows.is_empty()).then_some(self)
+    }
+}

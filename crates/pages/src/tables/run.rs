@@ -1,0 +1,177 @@
+//! Tables of the whole run: criteria, arms, findings, provenance.
+
+use record::summary::{CountsFor, Criterion, Finding, Judgement, Model, Severity, Summary, Trial};
+
+use super::Table;
+use super::arms::Arms;
+use judge::findings::alike;
+use plan::number;
+
+/// The one word of a verdict or of a criterion.
+pub fn judgement(result: Judgement) -> &'static str {
+    match result {
+        Judgement::Pass => "pass",
+        Judgement::Measured => "measured",
+        Judgement::Fail => "fail",
+        Judgement::Inconclusive => "inconclusive",
+        Judgement::Invalid => "invalid",
+    }
+}
+
+/// Judged criteria.
+pub fn criteria(summary: &Summary) -> Option<Table> {
+    let columns = ["criterion", "arm", "operation", "result", "#observed", "#95 % interval"];
+    let mut note =
+        "Quantiles are judged by the share of operations beyond the bound; missed, failed and \
+               abandoned operations count as beyond. Counts are judged on this sample, and the \
+               interval says what such a run may show by chance (none seen: up to 3)."
+            .to_owned();
+    if summary.criteria.iter().any(|one| one.text.contains(" over ")) {
+        note.push_str(" Of windows, the worst one is shown.");
+    }
+    if summary.criteria.iter().any(|one| one.drifting) {
+        note.push_str(
+            " Where a steady state is only reported, quantiles are those of runs that take the same course: windows \
+             are held against its drift.",
+        );
+    }
+    let mut table = Table::new("criteria", "Criteria", &columns).note(note);
+    let arms = Arms::head(summary, &mut table, 1);
+    for one in &summary.criteria {
+        let figure = |value: Option<f64>| value.map(|value| number::in_unit_of(&one.text, value));
+        table.row([
+            one.text.clone(),
+            arms.cell(&one.arm),
+            one.operation.clone(),
+            judgement(one.result).to_owned(),
+            figure(one.observed).unwrap_or_else(|| "–".to_owned()),
+            interval(one, figure),
+        ]);
+    }
+    table.unless_empty()
+}
+
+fn interval(criterion: &Criterion, figure: impl Fn(Option<f64>) -> Option<String>) -> String {
+    match (figure(criterion.low), figure(criterion.high)) {
+        (None, None) => "–".to_owned(),
+        (low, high) => {
+            let open = || "?".to_owned();
+            format!("{} – {}", low.unwrap_or_else(open), high.unwrap_or_else(open))
+        }
+    }
+}
+
+/// One line a trial, where there are several.
+pub fn trials(summary: &Summary) -> Option<Table> {
+    let columns =
+        ["arm", "#trial", "#block", "validity", "#goodput", "#p50", "#p99", "#unsuccessful"];
+    let mut table =
+        Table::new("trials", "Trials", &columns).note("p50 and p99 as observed in each trial.");
+    let arms = Arms::head(summary, &mut table, 0);
+    for arm in &summary.arms {
+        for trial in &arm.trials {
+            let accounting = &trial.accounting;
+            table.row([
+                arms.cell(&arm.name),
+                trial.index.to_string(),
+                trial.block.to_string(),
+                format!("{}{}", super::trial::validity(trial.validity), aside(trial.counts_for)),
+                number::rate(trial.rates.goodput),
+                observed(trial, 0.5),
+                observed(trial, 0.99),
+                number::count(accounting.planned - accounting.succeeded.min(accounting.planned)),
+            ]);
+        }
+    }
+    // The steps of a search say the same, in their order.
+    (table.rows.len() > 1 && summary.capacity.is_none()).then_some(table)
+}
+
+/// Why a trial does not count, after its validity.
+fn aside(counts_for: CountsFor) -> &'static str {
+    match counts_for {
+        CountsFor::Judgement => "",
+        CountsFor::Noise => ", A/A",
+        CountsFor::Spared => ", spared",
+        CountsFor::Nothing => ", executed again",
+    }
+}
+
+/// A quantile of what the load is about: response time of an open one, service time of a closed one.
+fn observed(trial: &Trial, q: f64) -> String {
+    let open = trial.load.model == Model::Open;
+    let times = if open { &trial.total.response_time } else { &trial.total.service_time };
+    let entry = times.quantiles.iter().find(|entry| entry.q == q);
+    number::duration_or(entry.and_then(|entry| entry.observed_ns), "–")
+}
+
+/// What the analysis noticed. What several trials show alike stands once, with the clearest of them.
+pub fn findings(summary: &Summary) -> Option<Table> {
+    let mut table = Table::new("findings", "Findings", &["", "code", "finding", "what to do"])
+        .note("`proofload explain CODE` says more.");
+    for (first, claim) in noticed(summary) {
+        table.row([
+            severity(first.severity).to_owned(),
+            first.code.clone(),
+            claim,
+            first.advice.clone(),
+        ]);
+    }
+    table.unless_empty()
+}
+
+/// What [`findings`] shows: each finding, and its claim with the trials that it is of.
+pub fn noticed(summary: &Summary) -> Vec<(&Finding, String)> {
+    let told = alike(&summary.findings).into_iter();
+    told.map(|one| (one.clearest, one.claim(summary))).collect()
+}
+
+/// The word of a severity.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "info",
+    }
+}
+
+/// Where the numbers come from.
+pub fn provenance(summary: &Summary) -> Table {
+    let (run, machine) = (&summary.run, &summary.run.machine);
+    let mut table = Table::new("provenance", "Provenance", &["", "this run"]);
+    let placement = &machine.placement;
+    let lines = [
+        ("run", run.id.clone()),
+        ("started", run.started_at.clone()),
+        ("command", run.command.join(" ")),
+        ("seed", run.seed.to_string()),
+        ("plan", run.plan_hash.clone()),
+        ("version", format!("proofload {}", run.version)),
+        (
+            "machine",
+            format!(
+                "{}, {} cores, {} of memory, Linux {}, clock {}",
+                machine.cpu,
+                machine.cores,
+                number::bytes(machine.memory_bytes),
+                machine.kernel,
+                machine.clock_source
+            ),
+        ),
+        (
+            "placement",
+            format!(
+                "workers on {}, systems on {}",
+                cores(&placement.workers),
+                cores(&placement.systems)
+            ),
+        ),
+    ];
+    lines.into_iter().for_each(|(name, text)| table.row([name.to_owned(), text]));
+    table
+}
+
+fn cores(list: &[usize]) -> String {
+    let texts: Vec<_> = list.iter().map(usize::to_string).collect();
+    if texts.is_empty() { "any core".to_owned() } else { format!("core {}", texts.join(", ")) }
+}

@@ -1,0 +1,221 @@
+//! What may be said of a distribution of times: claimed values with intervals, and values that are
+//! only facts about this sample.
+
+use record::summary::{Distribution, Grade, Model, Operation, Quantile, Trial};
+
+use super::{Column, Table};
+use judge::lanes::connections;
+use plan::number;
+use plan::printable::printable;
+
+const COLUMNS: [&str; 6] =
+    ["operation", "", "#claimed", "#95 % interval", "#observed in this sample", "#a claim needs"];
+
+/// What the load is about, in one table with a line for each operation: response time of an open load, service time
+/// of a closed one. Each cell has its interval in a second line.
+pub fn in_short(trial: &Trial) -> Option<Table> {
+    let open = trial.load.model == Model::Open;
+    let times =
+        |one: &Operation| if open { one.response_time.clone() } else { one.service_time.clone() };
+    let single = trial.operations.len() == 1;
+    let parts = trial.operations.iter().filter(|_| !single);
+    let named = [&trial.total].into_iter().chain(parts).map(|one| {
+        let name = if single { &trial.operations[0].name } else { &one.name };
+        (name, times(one))
+    });
+    let shown: Vec<(&String, Distribution)> = named.filter(|(_, one)| one.count > 0).collect();
+    let claimed = |q: f64| shown.iter().any(|(_, one)| grade(one, q).is_some_and(is_claimed));
+    let quantiles: Vec<f64> = BRIEF.into_iter().filter(|&q| q < 0.999 || claimed(q)).collect();
+    let mut table = Table::new("times", title(trial), &["operation"]);
+    let figures = |title: String| Column { title, figures: true };
+    table.columns.extend(quantiles.iter().map(|&q| figures(number::percentile(q))));
+    table.columns.push(figures("max".to_owned()));
+    for (name, distribution) in &shown {
+        let entry = |q: &f64| distribution.quantiles.iter().find(|entry| entry.q == *q);
+        let cell = |q: &f64| entry(q).map_or_else(|| "–".to_owned(), |one| compact(one, trial));
+        let mut row = vec![printable(name).into_owned()];
+        row.extend(quantiles.iter().map(cell));
+        row.push(number::duration(distribution.max_ns));
+        table.rows.push(row);
+    }
+    let grades: Vec<Grade> =
+        shown.iter().flat_map(|(_, one)| quantiles.iter().filter_map(|&q| grade(one, q))).collect();
+    table.note = Some(legend(&grades));
+    table.unless_empty()
+}
+
+fn grade(distribution: &Distribution, q: f64) -> Option<Grade> {
+    distribution.quantiles.iter().find(|entry| entry.q == q).map(|entry| entry.grade)
+}
+
+fn is_claimed(grade: Grade) -> bool {
+    grade != Grade::Refused
+}
+
+/// A value with its grade, and below it the interval, or how long a run would have to be for one.
+fn compact(entry: &Quantile, trial: &Trial) -> String {
+    let value = number::duration_or(entry.observed_ns, "–");
+    match entry.grade {
+        Grade::Refused => {
+            let needs = length_for_support(entry, trial).replace("about ", "");
+            format!("({value})\nneeds {needs}")
+        }
+        Grade::Supported => format!("{value}\n{}", interval(entry)),
+        Grade::Indicative => format!("~{value}\n{}", interval(entry)),
+    }
+}
+
+/// `2.21–2.37 ms`; each end has its unit where they differ.
+fn interval(entry: &Quantile) -> String {
+    let Some(low) = entry.low_ns else { return "–".to_owned() };
+    let (low, high) = (number::duration(low), number::duration_or(entry.high_ns, "?"));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((value, unit)), Some((_, other))) if unit == other => format!("{value}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
+fn legend(grades: &[Grade]) -> String {
+    let marks = [(Grade::Indicative, "; ~ indicative"), (Grade::Refused, "; ( ) not claimed")];
+    let used = marks.into_iter().filter(|(grade, _)| grades.contains(grade)).map(|(_, text)| text);
+    let marks: String = used.collect();
+    format!("Of operations that succeeded; 95 % intervals{marks}")
+}
+
+/// Heading of a table of what the load is about.
+fn title(trial: &Trial) -> String {
+    if trial.load.model == Model::Open {
+        let offered = trial.load.offered_rate.unwrap_or(trial.rates.offered);
+        format!("Response time at {}", number::rate(offered))
+    } else {
+        format!("Service time at {} (closed load)", actors(trial))
+    }
+}
+
+/// Response time of an open load, or nothing.
+pub fn response(trial: &Trial) -> Option<Table> {
+    if trial.load.model != Model::Open {
+        return None;
+    }
+    let mut table = Table::new("response-time", title(trial), &COLUMNS)
+        .note("From the intended start to the complete answer, of operations that succeeded.");
+    fill(&mut table, trial, |operation| &operation.response_time);
+    table.unless_empty()
+}
+
+/// Service time.
+pub fn service(trial: &Trial) -> Option<Table> {
+    let closed = trial.load.model != Model::Open;
+    let title = if closed { title(trial) } else { "Service time".to_owned() };
+    let mut table = Table::new("service-time", title, &COLUMNS)
+        .note("From the first byte sent to the last byte received, of operations that succeeded.");
+    fill(&mut table, trial, |operation| &operation.service_time);
+    table.unless_empty()
+}
+
+/// Outcome time, where something did not succeed.
+pub fn outcome(trial: &Trial) -> Option<Table> {
+    if trial.accounting.succeeded == trial.accounting.planned {
+        return None;
+    }
+    let mut table = Table::new("outcome-time", "Outcome time", &COLUMNS).note(
+        "Response time in which failed, abandoned and missed operations count as slower than all \
+               others: what criteria are judged on.",
+    );
+    fill(&mut table, trial, |operation| &operation.outcome_time);
+    table.unless_empty()
+}
+
+/// What keeps a closed load going.
+pub fn actors(trial: &Trial) -> String {
+    match trial.load.users {
+        Some(users) => format!("{users} users"),
+        None => connections(&trial.load),
+    }
+}
+
+fn fill(table: &mut Table, trial: &Trial, times: fn(&Operation) -> &Distribution) {
+    let single = trial.operations.len() == 1;
+    let closed = trial.load.model != Model::Open;
+    // Only outcome time has operations that never succeeded; elsewhere the histogram ends.
+    let without_time =
+        if table.id == "outcome-time" { "never succeeded" } else { "beyond the range" };
+    let main = (table.id == "response-time") || (closed && table.id == "service-time");
+    let parts = trial.operations.iter().filter(|_| !single);
+    for operation in [&trial.total].into_iter().chain(parts) {
+        let distribution = times(operation);
+        if distribution.count == 0 {
+            continue;
+        }
+        let name = if single { &trial.operations[0].name } else { &operation.name };
+        for entry in &distribution.quantiles {
+            let whole = main && (single || operation.name == "all");
+            if whole || BRIEF.contains(&entry.q) {
+                table.row(line(name, entry, trial, without_time));
+            }
+        }
+        if table.id == "outcome-time" {
+            continue;
+        }
+        for (what, value) in [("mean", distribution.mean_ns), ("max", distribution.max_ns)] {
+            let blank = || "–".to_owned();
+            table.row([
+                name.clone(),
+                what.into(),
+                blank(),
+                blank(),
+                number::duration(value),
+                String::new(),
+            ]);
+        }
+    }
+}
+
+/// Quantiles shown where a table is not the one that the load is about, or of one operation among
+/// several.
+const BRIEF: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+
+fn line(name: &str, entry: &Quantile, trial: &Trial, without_time: &str) -> [String; 6] {
+    let blank = || "–".to_owned();
+    let observed = number::duration_or(entry.observed_ns, without_time);
+    let interval = match (entry.low_ns, entry.high_ns) {
+        _ if entry.grade == Grade::Refused => blank(),
+        (Some(low), Some(high)) => {
+            format!("{} – {}", number::duration(low), number::duration(high))
+        }
+        (Some(low), None) => format!("{} – unknown", number::duration(low)),
+        _ => blank(),
+    };
+    let claimed = match entry.grade {
+        Grade::Supported => observed.clone(),
+        Grade::Indicative => format!("{observed}, indicative"),
+        Grade::Refused => blank(),
+    };
+    let wanted = match entry.grade {
+        Grade::Supported => String::new(),
+        Grade::Indicative | Grade::Refused => length_for_support(entry, trial),
+    };
+    [name.to_owned(), number::percentile(entry.q), claimed, interval, observed, wanted]
+}
+
+/// How long this load would have to run until ten effective events lie beyond the quantile.
+pub fn length_for_support(entry: &Quantile, trial: &Trial) -> String {
+    const ENOUGH: f64 = 10.0;
+    const WINDOWS: f64 = 16.0;
+    let measured = trial.phases.measure_ns as f64;
+    if entry.support <= 0.0 {
+        return "a longer run".to_owned();
+    }
+    let by_support = measured * ENOUGH / entry.support;
+    let wanted = by_support.max(WINDOWS * trial.window_ns as f64) / 1e9;
+    format!("about {}", roughly(wanted))
+}
+
+/// A length of time, in the words in which one would plan it.
+fn roughly(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{:.0} s", s.ceil()),
+        s if s < 7_200.0 => format!("{:.0} min", (s / 60.0).ceil()),
+        s => format!("{} h", number::count((s / 3_600.0).ceil() as u64)),
+    }
+}

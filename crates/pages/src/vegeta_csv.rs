@@ -1,0 +1,43 @@
+//! Vegeta's results, CSV form: twelve fields, no header, from raw samples.
+//!
+//! The instant is the intended start, and the time counts from it.
+
+use std::io::{self, Write};
+
+use record::RawSample;
+use record::folder::Folder;
+
+use super::wall_clock;
+use judge::run_record::RunRecord;
+
+/// Format `vegeta-csv`.
+pub(super) fn write(run: &RunRecord, folder: &dyn Folder, out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    for trial in run.summary.arms.iter().flat_map(|arm| &arm.trials) {
+        let Some(record) = run.trials.iter().find(|one| one.index == trial.index) else { continue };
+        let start = wall_clock::measure_start_ns(run, record);
+        for sample in super::samples(folder, trial)? {
+            let sample = sample.map_err(io::Error::other)?;
+            csv.write_record(cells(&sample, start, &run.summary.run.title))?;
+        }
+    }
+    csv.flush()
+}
+
+fn cells(sample: &RawSample, start: i128, attack: &str) -> [String; 12] {
+    let [intended, .., finished] = sample.instants;
+    [
+        (start + i128::from(intended)).to_string(),
+        sample.status.to_string(),
+        (finished - intended).to_string(),
+        sample.bytes_sent.to_string(),
+        sample.bytes_received.to_string(),
+        super::failure(sample).to_owned(),
+        String::new(),
+        attack.to_owned(),
+        sample.index.to_string(),
+        String::new(),
+        String::new(),
+        String::new(),
+    ]
+}

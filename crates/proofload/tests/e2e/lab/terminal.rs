@@ -1,0 +1,42 @@
+//! A terminal that a test opens, starts the binary on, and closes.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::process::Running;
+use super::{Lab, PROOFLOAD};
+
+/// A terminal; it is closed when this is dropped.
+pub struct Terminal {
+    /// The side of whoever looks at it. Nothing is read: it has room for what is shown in a minute.
+    _master: OwnedFd,
+    own: File,
+}
+
+impl Terminal {
+    pub fn open() -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags).expect("a terminal");
+        grantpt(&master).expect("it is ours");
+        unlockpt(&master).expect("it can be opened");
+        let name = OsString::from_vec(ptsname(&master, Vec::new()).expect("its name").into_bytes());
+        let own = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
+        Self { _master: master, own }
+    }
+
+    /// Starts the binary as what is in its foreground, under these commands (`nohup`). A SIGHUP ends it unless they see
+    /// to that.
+    pub fn start(&self, lab: &Lab, under: &[&str], arguments: &[&str]) -> Running {
+        let end = || Stdio::from(self.own.try_clone().expect("one more descriptor"));
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "env", "--default-signal=HUP"]).args(under).arg(PROOFLOAD);
+        let mut command = lab.prepare(command);
+        command.args(arguments).stdin(end()).stdout(end()).stderr(end());
+        Running::new(command.spawn().expect("setsid of util-linux starts"))
+    }
+}
