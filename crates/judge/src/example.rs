@@ -327,6 +327,7 @@ fn generator(drawn: &[Drawn]) -> Generator {
         cpu_ns: 1_300_000_000,
         cpu_ratio: 0.0325,
         polled_ratio: None,
+        scheduling: None,
         dispatch_lag: distribution(drawn.iter().map(|one| one.lag).collect()),
         tail_share: TailShare {
             dispatch_lag: 0.000_4,

@@ -86,6 +86,10 @@ pub const GLOSSARY: &[Entry] = &[
         "worker",
         "A thread of the generator, pinned to a core, with its own connections and share of the schedule.",
     ),
+    entry(
+        "scheduling",
+        "How the kernel schedules workers. Those of open loads and of users who think ask for SCHED_FIFO, which goes ahead of all ordinary work on their processors, and give it up near the limit at which the kernel throttles it; workers that poll, or that share their processors with the target, do not ask. Without it they take the best nice value, against targets on other machines only. The report says what was had, and why it was no better. SCHED_FIFO takes CAP_SYS_NICE (`setcap cap_sys_nice=ep` on the binary, `--cap-add SYS_NICE` for a container) or a limit (`USER - rtprio 1` in /etc/security/limits.conf). `--no-realtime` asks for nothing.",
+    ),
     entry("connection", "A transport link to the target."),
     entry(
         "stream",

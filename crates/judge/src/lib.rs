@@ -19,6 +19,7 @@ pub mod lanes;
 pub mod parts;
 pub mod run_record;
 pub mod scaling;
+pub mod scheduling;
 pub mod summarize;
 pub mod verdict;
 

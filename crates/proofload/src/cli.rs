@@ -67,6 +67,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub plan: PlanFlags,
     #[command(flatten)]
+    pub generator: GeneratorFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 
@@ -181,6 +183,15 @@ pub struct PlanFlags {
     pub adaptive: bool,
 }
 
+/// How the generator uses the machine.
+#[derive(Debug, Default, Clone, Copy, Args)]
+#[command(next_help_heading = "Generator")]
+pub struct GeneratorFlags {
+    /// Leave the workers' scheduling as it is: no SCHED_FIFO, no better nice value
+    #[arg(long)]
+    pub no_realtime: bool,
+}
+
 /// What is written where.
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Output")]
@@ -224,6 +235,8 @@ pub struct CapacityArgs {
     pub connection: ConnectionFlags,
     #[command(flatten)]
     pub plan: PlanFlags,
+    #[command(flatten)]
+    pub generator: GeneratorFlags,
     #[command(flatten)]
     pub output: OutputFlags,
 }
@@ -353,6 +366,8 @@ pub struct CalibrateArgs {
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub generator: GeneratorFlags,
 }
 
 /// `proofload audit`.

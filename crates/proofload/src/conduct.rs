@@ -25,6 +25,7 @@ use record::summary::{Run, Summary};
 use record::{EndReason, Window};
 
 use crate::agenda::{self, Agenda, State};
+use crate::cli::{GeneratorFlags, OutputFlags};
 use crate::disk::{Disk, unwritable};
 use crate::early_end::EarlyEnd;
 use crate::exit::Exit;
@@ -34,6 +35,22 @@ use crate::redaction;
 
 /// Raw samples of a worker that may wait for the disk: some 60 MB.
 const SAMPLES_WAITING: u64 = 1 << 19;
+
+/// What holds for every trial of a run, beside its plan.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialOptions {
+    /// Whether raw samples are kept.
+    pub keep_samples: bool,
+    /// Whether workers ask the kernel to schedule them before others.
+    pub real_time: bool,
+}
+
+impl TrialOptions {
+    /// As the flags want it.
+    pub fn of(output: &OutputFlags, generator: GeneratorFlags) -> Self {
+        Self { keep_samples: output.samples, real_time: !generator.no_realtime }
+    }
+}
 
 /// Everything that a run needs beside its experiment.
 pub struct Conduct<'a> {
@@ -47,8 +64,8 @@ pub struct Conduct<'a> {
     pub stop: StopSignal,
     /// How processes are started.
     pub launcher: Launcher,
-    /// Whether raw samples are kept.
-    pub keep_samples: bool,
+    /// What holds for every trial.
+    pub options: TrialOptions,
 }
 
 /// What became of a trial just now, or of each of a duet.
@@ -231,7 +248,7 @@ impl Conduct<'_> {
         let root = self.disk.root();
         let keep = |error: io::Error| unwritable(root, &error);
         let planned = agenda.next();
-        let setups = setups(&self.experiment.plan, planned, &self.stop, self.keep_samples)?;
+        let setups = setups(&self.experiment.plan, planned, &self.stop, self.options)?;
         let Some(first) = setups.first() else { return Ok(Ended::Stopped) };
         let mut watch = early_end.watch(planned, first.window_ns(), &first.end);
         let writers = setups.iter().map(|setup| TrialWriter::new(self.disk, header(setup)));
@@ -329,7 +346,7 @@ fn setups<'t>(
     plan: &'t Plan,
     planned: &'t [TrialPlan],
     stop: &StopSignal,
-    keep_samples: bool,
+    options: TrialOptions,
 ) -> Result<Vec<Setup<'t, AnyDriver>>, Problem> {
     let end = EndSignal::new();
     let setup = |trial: &'t TrialPlan| {
@@ -340,7 +357,8 @@ fn setups<'t>(
             trial,
             wall_clock: instant_text(),
             calendar: instant_text,
-            keep_samples: keep_samples.then_some(SAMPLES_WAITING),
+            keep_samples: options.keep_samples.then_some(SAMPLES_WAITING),
+            real_time: options.real_time,
             stop: stop.clone(),
             end: end.clone(),
         })

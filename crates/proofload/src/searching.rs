@@ -22,7 +22,7 @@ use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
 use crate::commands::run::{reachable, write_json};
-use crate::conduct::Conduct;
+use crate::conduct::{Conduct, TrialOptions};
 use crate::disk::Disk;
 use crate::live::Live;
 use crate::message::Problem;
@@ -50,8 +50,8 @@ pub struct Searching<'a> {
     pub live: &'a mut Live,
     /// The user's wish to stop.
     pub stop: StopSignal,
-    /// Whether raw samples are kept.
-    pub keep_samples: bool,
+    /// What holds for every trial.
+    pub options: TrialOptions,
     /// What is searched, and what it may cost.
     pub settings: Settings,
     /// Length of each step up and down after the search; none for no such steps.
@@ -185,7 +185,7 @@ impl Searching<'_> {
             live: self.live,
             stop: self.stop.clone(),
             launcher: launcher(&experiment.plan.arms)?,
-            keep_samples: self.keep_samples,
+            options: self.options,
         };
         let summary = conduct.run(self.run.clone())?;
         self.has_worked |= worked(&summary);

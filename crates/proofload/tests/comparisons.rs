@@ -161,6 +161,7 @@ fn execute(experiment: &Experiment, planned: &[TrialPlan], truth: Truth) -> Vec<
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
             keep_samples: None,
+            real_time: true,
             stop: StopSignal::new(),
             end: end.clone(),
         });

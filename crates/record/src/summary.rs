@@ -10,6 +10,7 @@ mod counted;
 mod part;
 mod placement;
 mod scaling;
+mod scheduling;
 mod system;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ pub use counted::CountsFor;
 pub use part::Part;
 pub use placement::Placement;
 pub use scaling::{Scaling, ScalingPoint};
+pub use scheduling::{Policy, Reason, Scheduling};
 pub use system::{Expectation, Observer, Process, System};
 
 /// The `format` field of a summary written by this version.
@@ -407,6 +409,9 @@ pub struct Generator {
     /// over wall time; none where workers sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polled_ratio: Option<f64>,
+    /// How the kernel scheduled the worker that it treated worst; none in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Scheduling>,
     /// How late operations were released.
     pub dispatch_lag: Distribution,
     /// Parts of the response time of operations at or beyond its p99.

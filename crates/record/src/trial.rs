@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
-use crate::summary::{FirstFailure, InFlight, Load, Observer, Phases, Placement, System};
+use crate::summary::{
+    FirstFailure, InFlight, Load, Observer, Phases, Placement, Scheduling, System,
+};
 
 /// The facts of one executed trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -171,6 +173,9 @@ pub struct GeneratorFacts {
     /// Per worker: time in which it polled and found nothing to do; zeros where workers sleep.
     #[serde(default)]
     pub worker_polled_ns: Vec<u64>,
+    /// Per worker: how the kernel scheduled it; empty in virtual time and in records of older versions.
+    #[serde(default)]
+    pub worker_scheduling: Vec<Scheduling>,
     /// Per worker: time waiting for a processor.
     pub worker_run_queue_ns: Vec<u64>,
     /// Per worker: switches that it did not ask for.

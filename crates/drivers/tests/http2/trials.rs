@@ -100,6 +100,7 @@ impl Trying {
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
             keep_samples: None,
+            real_time: true,
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };

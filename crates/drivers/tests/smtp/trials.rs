@@ -81,6 +81,7 @@ impl Trying {
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
             keep_samples: None,
+            real_time: true,
             stop: StopSignal::new(),
             end: engine::EndSignal::new(),
         };
@@ -245,6 +246,7 @@ fn operations_that_open_their_sessions_in_another_way_do_not_share_connections()
         wall_clock: String::new(),
         calendar: String::new,
         keep_samples: None,
+        real_time: true,
         stop: StopSignal::new(),
         end: engine::EndSignal::new(),
     };

@@ -4,8 +4,8 @@
 //! [`run_virtual`] does it in virtual time on one thread. What lies between pacing and record is the
 //! same code; each is the case of one of [`run_together`] and [`run_virtual_together`]. Not here: the loop over trials, and any judgement.
 //!
-//! In reading order: what is asked for (`setup`), both ways to do it (`real` with `threads`, `polling` and
-//! `watch`, `virtual_run`), what is said meanwhile (`desk`), and what is left at the end (`facts`,
+//! In reading order: what is asked for (`setup`), both ways to do it (`real` with `threads`, `polling`,
+//! `scheduling` and `watch`, `virtual_run`), what is said meanwhile (`desk`), and what is left at the end (`facts`,
 //! `observers`).
 
 mod desk;
@@ -15,6 +15,7 @@ mod observers;
 mod pace;
 mod polling;
 mod real;
+mod scheduling;
 mod setup;
 #[cfg(test)]
 mod tests;

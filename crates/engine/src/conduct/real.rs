@@ -9,14 +9,16 @@ use record::{EarlyEnd, Trial};
 
 use super::desk::{Desk, Listener};
 use super::facts::Died;
+use super::scheduling::{Circumstances, Targets, Wish, is_closed};
 use super::setup::{Ready, Setup, briefs};
-use super::threads::{Harvest, Threads, timing};
+use super::threads::{Conditions, Harvest, Threads, timing};
 use super::watch::{Blows, Check, Fall, Watch};
 use super::{ConductError, Output, facts, observers, polling};
 use crate::clock::monotonic;
 use crate::driver::Driver;
 use crate::placement::{self, Aside};
 use crate::process::{Launcher, Processes};
+use crate::selfcheck::real_time_share;
 use crate::transport::Endpoint;
 use crate::worker::Brief;
 
@@ -59,6 +61,7 @@ pub fn run_together<D: Driver>(
     let ready = setups.iter().zip(&processes).map(|(setup, own)| prepare(setup, own));
     let ready = ready.collect::<Result<Vec<_>, _>>()?;
     let (busy_poll, refused) = polling::wanted(&setups[0].arm.load, &placement);
+    let targets = targets::<D>(&processes, &ready, &placement);
     let timing = timing(busy_poll)?;
     let briefs = briefs(setups, ready, placement.workers.len(), monotonic() + LEAD);
     let listener: Listener<'_> = RefCell::new(&mut *on);
@@ -70,7 +73,16 @@ pub fn run_together<D: Driver>(
         desk.event(monotonic(), EventKind::Dated { wall_clock: (setup.calendar)() });
     }
     let stops = setups[0].stops();
-    let threads = Threads::start(&briefs, (&placement.workers, busy_poll), &stops)?;
+    let circumstances = Circumstances {
+        real_time: setups[0].real_time,
+        polls: busy_poll,
+        closed: is_closed(&setups[0].arm.load),
+        targets,
+        share: real_time_share(),
+    };
+    let wish = Wish::of(circumstances);
+    let conditions = Conditions { cores: &placement.workers, busy_poll, wish };
+    let threads = Threads::start(&briefs, conditions, &stops)?;
     let (fell, check, own) = (None, Check::Ahead, &mut processes[..]);
     let blows = setups.iter().map(|setup| Blows::new(&setup.arm.faults)).collect();
     let mut watch = Watch { processes: own, stops, timing, placement, fell, check, blows };
@@ -112,6 +124,7 @@ impl Seen {
         if let Check::Done(generator, kernel) = &self.check {
             (trial.generator, trial.kernel) = (generator.clone(), kernel.clone());
         }
+        trial.generator.worker_scheduling.clone_from(&self.harvest.scheduling);
         trial.generator.notes.extend_from_slice(&self.harvest.notes);
         trial.generator.notes.extend(brief.notes());
         add_processes(&mut trial, processes, &brief.layout.items);
@@ -135,6 +148,21 @@ fn announce<D: Driver>(setups: &[Setup<'_, D>], on: &mut dyn FnMut(usize, Output
         for kind in [setup.started(), EventKind::PhaseEntered { phase: Phase::Launch }] {
             on(side, Output::Event(Event { at_ns, kind }));
         }
+    }
+}
+
+/// Where the targets run, and whatever was started for them.
+fn targets<D: Driver>(
+    processes: &[Processes],
+    ready: &[Ready<D>],
+    placement: &Placement,
+) -> Targets {
+    let nothing_started = processes.iter().all(|own| own.pids().is_empty());
+    let mut endpoints = ready.iter().flat_map(|(endpoints, _)| endpoints);
+    match nothing_started && !endpoints.any(Endpoint::is_on_this_machine) {
+        true => Targets::Elsewhere,
+        false if placement.workers_alone() => Targets::Apart,
+        false => Targets::Beside,
     }
 }
 

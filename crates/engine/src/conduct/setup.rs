@@ -33,6 +33,8 @@ pub struct Setup<'a, D: Driver> {
     /// Whether raw samples are given out, and how many of a worker may wait to be taken; beyond
     /// that they are dropped, and the trial says so.
     pub keep_samples: Option<u64>,
+    /// Whether workers ask the kernel to schedule them before others.
+    pub real_time: bool,
     /// The user's wish to stop.
     pub stop: StopSignal,
     /// The wish to end the measure phase because enough is known.

@@ -20,6 +20,7 @@ mod scratch;
 mod strike;
 #[cfg(test)]
 mod tests;
+mod thread_scheduling;
 mod usage;
 
 pub use answer::{Bounds, NoAnswer, answer};
@@ -30,4 +31,5 @@ pub use places::Places;
 pub use ready::ReadyLine;
 pub use running::{Death, Processes};
 
-pub(crate) use usage::own_cpu_ns;
+pub(crate) use thread_scheduling::{become_fifo, become_nice};
+pub(crate) use usage::{own_cpu_ns, thread_cpu_ns};

@@ -51,7 +51,16 @@ pub(super) struct Used {
 
 /// CPU time of this process so far, user and system, in nanoseconds.
 pub(crate) fn own_cpu_ns() -> u64 {
-    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    spent_ns(ClockId::ProcessCPUTime)
+}
+
+/// CPU time of the calling thread so far, user and system, in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    spent_ns(ClockId::ThreadCPUTime)
+}
+
+fn spent_ns(clock: ClockId) -> u64 {
+    let spent = clock_gettime(clock);
     u64::try_from(spent.tv_sec).unwrap_or(0) * 1_000_000_000
         + u64::try_from(spent.tv_nsec).unwrap_or(0)
 }

@@ -119,6 +119,7 @@ impl SelfCheck {
             watched_ns: wall_ns,
             worker_cpu_ns: tasks.iter().map(Task::worked_ns).collect(),
             worker_polled_ns: tasks.iter().map(|task| task.polled_ns).collect(),
+            worker_scheduling: Vec::new(),
             worker_run_queue_ns: tasks.iter().map(|task| task.run_queue_ns).collect(),
             worker_involuntary_switches: tasks
                 .iter()

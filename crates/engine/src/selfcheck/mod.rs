@@ -11,6 +11,7 @@ mod files;
 mod host;
 mod machine;
 mod polled;
+mod real_time;
 mod status;
 mod tasks;
 mod throttling;
@@ -24,4 +25,5 @@ pub use timing::Timing;
 
 pub(crate) use files::{open_files, time_wait_sockets};
 pub(crate) use polled::Turns;
+pub(crate) use real_time::real_time_share;
 pub(crate) use status::field as status_field;

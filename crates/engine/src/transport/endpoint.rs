@@ -1,7 +1,7 @@
 //! Where to connect: an address as people write it, resolved once, before the run.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 
 use plan::target::Target;
@@ -158,7 +158,16 @@ impl Endpoint {
         Ok(Self { authority, address, tls, upgrade })
     }
 
-    /// Whether its address is on this machine.
+    /// Whether any of its addresses is one of this machine's.
+    pub(crate) fn is_on_this_machine(&self) -> bool {
+        let is_own = |address: &SocketAddr| UdpSocket::bind((address.ip(), 0)).is_ok();
+        match &self.address {
+            Address::Tcp(addresses) => addresses.iter().any(is_own),
+            Address::Unix(_) | Address::Channel(_) | Address::Memory(_) => true,
+        }
+    }
+
+    /// Whether it is reached without leaving this machine.
     pub fn is_local(&self) -> bool {
         match &self.address {
             Address::Tcp(addresses) => addresses.iter().all(|address| address.ip().is_loopback()),
@@ -301,6 +310,14 @@ mod tests {
             assert_eq!(endpoint.authority, "nowhere.invalid:8080", "{place}");
             assert_eq!(endpoint.address, Address::Tcp(vec![address.parse().unwrap()]), "{place}");
         }
+    }
+
+    #[test]
+    fn an_address_of_this_machine_is_told_from_another() {
+        let here = |url: &str| Endpoint::resolve(&target(url)).unwrap().is_on_this_machine();
+        assert!(here("http://127.0.0.1:1/") && here("http://0.0.0.0:1/"));
+        // Of a block that is for documents, and belongs to no machine (RFC 5737).
+        assert!(!here("http://192.0.2.1:1/"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use record::summary::{Generator, Model, Severity};
 
 use super::bound_apart::BUSY;
 use super::{AUDIT_CONTRADICTION, CROWDED, Case, Check, Noticed, Row};
+use crate::scheduling;
 use crate::summarize::validity;
 use plan::number::{duration, percent};
 
@@ -37,15 +38,22 @@ pub const LATE: Row = Row {
               result: more than 10 % of the time of the slowest hundredth was dispatch lag (and its \
               p99 is above 1 ms), or more than 1 % of operations were released later than the median \
               response time (at least 1 ms). The trial says nothing about the target. Dispatch lag is \
-              always the generator's fault: give it a free core, or a lower rate.",
+              always the generator's fault: give it a free core, or a lower rate. Where other work shares the \
+              machine, real-time priority keeps workers in time. They ask for it; `scheduling` says what they had. \
+              It takes CAP_SYS_NICE (`setcap cap_sys_nice=ep` on the binary, `--cap-add SYS_NICE` for a container) \
+              or a limit (`USER - rtprio 1` in /etc/security/limits.conf).",
     check: Check::Trial(|case| {
         let why = validity::lateness(case.trial, case.facts)?;
         let lag = &case.trial.generator.dispatch_lag;
-        let noticed = Noticed::new(why, "give the generator a core of its own, or lower the rate")
+        let advice = "give the generator a core of its own, or lower the rate";
+        let noticed = Noticed::new(why, better_scheduled(&case.trial.generator, advice))
             .with("tail_share_dispatch_lag", case.trial.generator.tail_share.dispatch_lag)
             .with("late_ratio", case.facts.late_ratio)
             .with("dispatch_lag_max_ns", lag.max_ns);
-        Some(noticed)
+        Some(match &case.trial.generator.scheduling {
+            Some(had) => noticed.with("scheduling", scheduling::in_words(had)),
+            None => noticed,
+        })
     }),
 };
 
@@ -96,7 +104,7 @@ pub const CROWDED_ROW: Row = Row {
         let claim = format!("{why}: throughput and times are those of a crowded machine");
         let advice = "stop other work on this machine, or give the workers processors of their own";
         let waited = generator.run_queue_ratio.max(generator.steal_ratio);
-        let noticed = Noticed::new(claim, advice)
+        let noticed = Noticed::new(claim, better_scheduled(generator, advice))
             .with("waited_ratio", waited)
             .with("run_queue_ratio", generator.run_queue_ratio)
             .with("steal_ratio", generator.steal_ratio);
@@ -229,6 +237,15 @@ pub const THROTTLED: Row = Row {
         })
     }),
 };
+
+/// Advice that begins with the way to better scheduling, where there is one.
+fn better_scheduled(generator: &Generator, advice: &str) -> String {
+    let remedy = generator.scheduling.as_ref().and_then(scheduling::remedy);
+    match remedy {
+        Some(remedy) => format!("{remedy}; or {advice}"),
+        None => advice.to_owned(),
+    }
+}
 
 /// A resource is named only where an effect asks for a cause.
 fn cause(case: &Case<'_>, scarce: bool, say: fn(&Generator) -> Noticed) -> Option<Noticed> {

@@ -239,6 +239,7 @@ fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) 
         cpu_ns: seen.worker_cpu_ns.iter().sum(),
         cpu_ratio: busiest(&seen.worker_cpu_ns),
         polled_ratio: Some(busiest(&seen.worker_polled_ns)).filter(|&ratio| ratio > 0.0),
+        scheduling: seen.worker_scheduling.iter().max().copied(),
         dispatch_lag: borrowed(
             &facts.totals.dispatch_lag,
             &dispersions(response),

@@ -3,6 +3,7 @@
 use record::summary::{Distribution, Expectation, Generator, Operation, Trial, Validity};
 
 use super::{Table, times};
+use judge::scheduling;
 use plan::number;
 
 /// Every table of a trial that has something to say: mix, accounting, rates, times, failures, spans,
@@ -351,6 +352,9 @@ fn generator(trial: &Trial) -> Table {
     }
     line("parts of the slowest hundredth", tail(generator));
     line("cpu", cpu(generator, &trial.total));
+    if let Some(had) = &generator.scheduling {
+        line("scheduling of workers", scheduling::in_words(had));
+    }
     if let Some(ratio) = generator.polled_ratio {
         line("polled with nothing to do", number::percent(ratio));
     }

@@ -8,7 +8,7 @@ use judge::findings::INTERRUPTED;
 use record::summary::Validity;
 
 use crate::calibration::{CASES, Case, Finding, Seen};
-use crate::cli::{CalibrateArgs, OutputFlags};
+use crate::cli::{CalibrateArgs, GeneratorFlags, OutputFlags};
 use crate::commands::run::measure;
 use crate::exit::Exit;
 use crate::live::Live;
@@ -25,7 +25,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
     output::print(&row(&HEADINGS.map(str::to_owned)))?;
     for case in CASES {
         live.say(&format!("measuring: {}", case.name));
-        let findings = examine(case, &kept, &mut live, &mut floor_ns)?;
+        let findings = examine(case, &kept, args.generator, &mut live, &mut floor_ns)?;
         live.clear();
         all_hold &= findings.iter().all(|finding| finding.holds);
         output::print(&rows(case, &findings))?;
@@ -42,12 +42,13 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Problem> {
 fn examine(
     case: &Case,
     kept: &Folder,
+    generator: GeneratorFlags,
     live: &mut Live,
     floor_ns: &mut f64,
 ) -> Result<Vec<Finding>, Problem> {
     let loaded = load_text(case.name, &case.experiment())?;
     let flags = OutputFlags { out: Some(kept.of(case)), ..OutputFlags::default() };
-    let finished = measure(&loaded, &flags, live)?;
+    let finished = measure(&loaded, &flags, generator, live)?;
     let is_whole = finished.summary.findings.iter().all(|one| one.code != INTERRUPTED);
     let seen = Seen::of(&finished.summary, *floor_ns).filter(|_| is_whole);
     let Some(seen) = seen else {

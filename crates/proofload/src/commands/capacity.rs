@@ -22,7 +22,7 @@ use crate::cli::{CapacityArgs, LoadFlags, RunArgs, SearchFlags};
 use crate::commands::run::{
     exit, folder, foresee, indented, provenance, read_back, show, slug, write_pages,
 };
-use crate::conduct::now_text;
+use crate::conduct::{TrialOptions, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
@@ -169,7 +169,7 @@ fn search(
         disk: &disk,
         live,
         stop: started.stop.clone(),
-        keep_samples: args.output.samples,
+        options: TrialOptions::of(&args.output, args.generator),
         settings,
         stair: args.search.descend.then_some(shortest),
         run,
@@ -190,6 +190,7 @@ fn load(args: &CapacityArgs) -> Result<Loaded, Problem> {
         request: args.request.clone(),
         connection: args.connection.clone(),
         plan: args.plan.clone(),
+        generator: args.generator,
         output: args.output.clone(),
     })?;
     let searched = alone(&loaded.experiment).len();

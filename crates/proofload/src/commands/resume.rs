@@ -7,7 +7,8 @@ use record::folder::{Folder, Origin, RunReader, names};
 use record::summary::Run;
 
 use super::run;
-use crate::cli::OutputFlags;
+use crate::cli::{GeneratorFlags, OutputFlags};
+use crate::conduct::TrialOptions;
 use crate::disk::Disk;
 use crate::exit::Exit;
 use crate::live::Live;
@@ -16,7 +17,11 @@ use crate::message::Problem;
 use crate::{interrupt, redaction};
 
 /// Executes what the run still lacks and judges all of it; the exit code is the verdict.
-pub fn resume(root: &Path, flags: &OutputFlags) -> Result<Exit, Problem> {
+pub fn resume(
+    root: &Path,
+    flags: &OutputFlags,
+    generator: GeneratorFlags,
+) -> Result<Exit, Problem> {
     let root = std::path::absolute(root)
         .map_err(|error| Problem::usage(format!("cannot find {}: {error}", root.display())))?;
     let disk = Disk::open(&root)?;
@@ -44,7 +49,10 @@ pub fn resume(root: &Path, flags: &OutputFlags) -> Result<Exit, Problem> {
     run::foresee(plan, &mut live)?;
     let provenance = run::provenance(plan, &disk, origin.started_at.clone());
     let provenance = Run { command: origin.command.clone(), ..provenance };
-    let summary = run::carry_out(&loaded, &disk, provenance, stop, (origin.samples, &mut live))
+    // Trials of one run are scheduled alike, unless that is no longer wished for.
+    let real_time = !(origin.no_realtime || generator.no_realtime);
+    let options = TrialOptions { keep_samples: origin.samples, real_time };
+    let summary = run::carry_out(&loaded, &disk, provenance, stop, (options, &mut live))
         .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
     run::publish(&disk, flags, &mut live)?;
     Ok(run::exit(&summary))

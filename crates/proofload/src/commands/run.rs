@@ -19,9 +19,9 @@ use record::folder::{Asked, Folder, Origin, RunReader, names};
 use record::summary::{Placement, Run, Severity, Summary};
 use serde::Serialize;
 
-use crate::cli::{OutputFlags, RunArgs};
+use crate::cli::{GeneratorFlags, OutputFlags, RunArgs};
 use crate::commands::resume::resume;
-use crate::conduct::{Conduct, driver, now_text};
+use crate::conduct::{Conduct, TrialOptions, driver, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         probe(Path::new(file))?;
     }
     if let Some(folder) = &args.resume {
-        return resume(folder, &args.output);
+        return resume(folder, &args.output, args.generator);
     }
     let loaded = load_run(args)?;
     let mut live = Live::new(args.output.quiet);
@@ -49,7 +49,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(warned) = loaded.experiment.warned(Colour::Off) {
         live.say(&warned);
     }
-    let summary = execute(&loaded, &args.output, &mut live)?;
+    let summary = execute(&loaded, &args.output, args.generator, &mut live)?;
     Ok(exit(&summary.summary))
 }
 
@@ -65,8 +65,13 @@ pub struct Finished {
 /// Checks what can be foreseen, runs every trial, writes the record and then shows the report.
 ///
 /// Errors: it could not be run, or its record could not be written
-pub fn execute(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
-    let finished = measure(loaded, flags, live)
+pub fn execute(
+    loaded: &Loaded,
+    flags: &OutputFlags,
+    generator: GeneratorFlags,
+    live: &mut Live,
+) -> Result<Finished, Problem> {
+    let finished = measure(loaded, flags, generator, live)
         .map_err(|problem| redaction::of_problem(problem, &loaded.experiment.plan.secrets))?;
     publish(&finished.disk, flags, live)?;
     Ok(finished)
@@ -85,7 +90,13 @@ pub fn publish(disk: &Disk, flags: &OutputFlags, live: &mut Live) -> Result<(), 
 /// The same without pages: for callers that only want the numbers.
 ///
 /// Errors: as [`execute`]
-pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<Finished, Problem> {
+pub fn measure(
+    loaded: &Loaded,
+    flags: &OutputFlags,
+    generator: GeneratorFlags,
+    live: &mut Live,
+) -> Result<Finished, Problem> {
+    let options = TrialOptions::of(flags, generator);
     let plan = &loaded.experiment.plan;
     foresee(plan, live)?;
     let stop = interrupt::listen()?;
@@ -95,12 +106,12 @@ pub fn measure(loaded: &Loaded, flags: &OutputFlags, live: &mut Live) -> Result<
     let run = provenance(plan, &disk, started_at);
     let _held = match &loaded.asked {
         Some(asked) => {
-            write_json(&disk, names::ORIGIN, &origin(asked, &run, flags.samples)?)?;
+            write_json(&disk, names::ORIGIN, &origin(asked, &run, options)?)?;
             Some(disk.hold()?)
         }
         None => None,
     };
-    let summary = carry_out(loaded, &disk, run, stop, (flags.samples, live))?;
+    let summary = carry_out(loaded, &disk, run, stop, (options, live))?;
     Ok(Finished { summary, disk })
 }
 
@@ -112,11 +123,11 @@ pub fn carry_out(
     disk: &Disk,
     run: Run,
     stop: StopSignal,
-    (keep_samples, live): (bool, &mut Live),
+    (options, live): (TrialOptions, &mut Live),
 ) -> Result<Summary, Problem> {
     let experiment = &loaded.experiment;
     let launcher = launcher(&experiment.plan.arms)?;
-    let mut conduct = Conduct { experiment, disk, live, stop, launcher, keep_samples };
+    let mut conduct = Conduct { experiment, disk, live, stop, launcher, options };
     let summary = conduct.run(run)?;
     let secrets = &experiment.plan.secrets;
     write_json(disk, names::SUMMARY, &redaction::of_summary(json(&summary)?, secrets))?;
@@ -124,7 +135,7 @@ pub fn carry_out(
 }
 
 /// What is needed to go on with the run one day.
-fn origin(asked: &Asked, run: &Run, samples: bool) -> Result<serde_json::Value, Problem> {
+fn origin(asked: &Asked, run: &Run, options: TrialOptions) -> Result<serde_json::Value, Problem> {
     let folder = std::env::current_dir().map_err(|error| {
         Problem::environment(format!("cannot tell in which folder this is: {error}"))
     })?;
@@ -135,7 +146,8 @@ fn origin(asked: &Asked, run: &Run, samples: bool) -> Result<serde_json::Value, 
         command: run.command.clone(),
         folder: folder.display().to_string(),
         asked: asked.clone(),
-        samples,
+        samples: options.keep_samples,
+        no_realtime: !options.real_time,
     })
 }
 

@@ -29,6 +29,7 @@ mod parts;
 mod peers;
 mod registry;
 mod resumption;
+mod scheduling;
 mod search;
 mod secrets;
 mod stalls;

@@ -20,6 +20,9 @@ pub struct Origin {
     pub asked: Asked,
     /// Whether raw samples are kept.
     pub samples: bool,
+    /// Whether workers were to have ordinary scheduling (`--no-realtime`).
+    #[serde(default)]
+    pub no_realtime: bool,
 }
 
 /// What was asked for.

@@ -42,6 +42,7 @@ fn both(
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: String::new,
         keep_samples: None,
+        real_time: true,
         stop: trying.stop.clone(),
         end: trying.end.clone(),
     };

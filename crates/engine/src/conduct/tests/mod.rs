@@ -113,6 +113,7 @@ impl Trying {
             wall_clock: "2026-01-01T00:00:00Z".to_owned(),
             calendar: String::new,
             keep_samples: self.samples,
+            real_time: true,
             stop: self.stop.clone(),
             end: self.end.clone(),
         };

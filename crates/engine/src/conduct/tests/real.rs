@@ -46,6 +46,7 @@ fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
         wall_clock: "2026-01-01T00:00:00Z".to_owned(),
         calendar: || "2026-01-01T00:00:07Z".to_owned(),
         keep_samples: None,
+        real_time: true,
         stop: trying.stop.clone(),
         end: trying.end.clone(),
     };
