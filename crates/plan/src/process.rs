@@ -32,14 +32,14 @@ pub enum Ready {
     Http(String),
 }
 
-/// The system under test: one of the bundled ones, or a command.
+/// The system under test: one that a program serves by name, or a command.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct System {
     /// What to start.
     pub start: Start,
-    /// Settings with placeholders, given to the bundled system as `--set key=value`.
+    /// Settings with placeholders, given to the served system as `--set key=value`.
     pub set: BTreeMap<String, Value>,
-    /// When it counts as ready; a bundled one always by its line.
+    /// When it counts as ready; a served one always by its line.
     pub ready: Ready,
     /// How long that may take; the launcher's own bound where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Wish};
 
 use crate::error::{BadOption, BadOptions, Kind, ServeError};
+use crate::options::Options;
 use crate::orphans;
 use crate::ready::Ready;
 use crate::start::System;
@@ -31,28 +32,8 @@ pub fn run(systems: &[System]) -> ExitCode {
 }
 
 fn carry_out(systems: &[System], words: impl Iterator<Item = String>) -> u8 {
-    let done =
-        Arguments::read(words).map_err(Failure::usage).and_then(|arguments| match arguments {
-            Arguments { wish: Wish::Help, .. } => Ok(print(&usage(systems))),
-            Arguments { wish: Wish::Version, .. } => Ok(print(VERSION)),
-            Arguments { wish: Wish::Describe, system, options } => {
-                let described = match &system {
-                    Some(name) => vec![find(systems, name)?],
-                    None => systems.iter().collect(),
-                };
-                Ok(print(&description::of(&described, &options)))
-            }
-            Arguments { wish: Wish::Serve, system, options } => {
-                let name = system.ok_or_else(|| {
-                    Failure::usage(format!("the name of a system is missing\n{}", usage(systems)))
-                })?;
-                let system = find(systems, &name)?;
-                take_name(system.name);
-                let _below = orphans::adopt();
-                system.serve(&options, announce).map_err(|error| refused(system, &error))
-            }
-        });
-    match done {
+    let arguments = Arguments::read(words).map_err(Failure::usage);
+    match arguments.and_then(|arguments| grant(systems, arguments)) {
         Ok(()) => 0,
         Err(Failure { text, code }) => {
             // Where the terminal is gone, nobody reads it.
@@ -60,6 +41,30 @@ fn carry_out(systems: &[System], words: impl Iterator<Item = String>) -> u8 {
             code
         }
     }
+}
+
+fn grant(systems: &[System], arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { wish, system, options } = arguments;
+    let system = system.map(|name| find(systems, &name)).transpose()?;
+    match wish {
+        Wish::Help => print(&usage(systems)),
+        Wish::Version => print(VERSION),
+        Wish::Describe => {
+            let described = system.map_or_else(|| systems.iter().collect(), |system| vec![system]);
+            print(&description::of(&described, &options));
+        }
+        Wish::Serve => {
+            let missing = || format!("the name of a system is missing\n{}", usage(systems));
+            serve(system.ok_or_else(|| Failure::usage(missing()))?, &options)?;
+        }
+    }
+    Ok(())
+}
+
+fn serve(system: &System, options: &Options) -> Result<(), Failure> {
+    take_name(system.name);
+    let _below = orphans::adopt();
+    system.serve(options, announce).map_err(|error| refused(system, &error))
 }
 
 const VERSION: &str = concat!("proofload ", env!("CARGO_PKG_VERSION"));
@@ -138,7 +143,6 @@ fn where_to_look(system: &System, bad: &BadOptions) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
     use crate::settings::Settings;
     use crate::start::Surface;
 

@@ -31,7 +31,7 @@ pub const SYSTEM: System = System {
     name: "mail",
     about: "an SMTP server that receives, and shows what it got",
     page: "systems/mail/README.md",
-    surface: surface,
+    surface,
     check: |options| settings::read(options).map(drop),
     start,
 };

@@ -37,7 +37,7 @@ pub const SYSTEM: System = System {
     name: "search",
     about: "vector search: embed, find, join",
     page: "systems/search/README.md",
-    surface: surface,
+    surface,
     check: |options| settings::service(options).map(drop),
     start,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a bundled system prints on stdout once it accepts work.
+/// What a system prints on stdout once it accepts work.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub struct ReadyLine {
     ready: bool,

@@ -12,7 +12,7 @@ use crate::process::System;
 /// What stands in for an address that is known when the run starts.
 const ADDRESS: &str = "127.0.0.1:1";
 
-/// What the bundled systems of an arm find wrong with their settings; and settings that change nothing in it, with what
+/// What the systems of an arm find wrong with their settings; and settings that change nothing in it, with what
 /// to say where they do so in no other arm, either. The system is not given those. `names`: of all that is started.
 pub(super) fn judged(
     root: &Table,
@@ -76,7 +76,7 @@ fn of_system(table: &Table, known: &dyn Known, names: &[String]) -> Vec<(BadSett
     bad.map(with_told).collect()
 }
 
-/// A setting as a bundled system is given it.
+/// A setting as a system is given it.
 pub(super) fn text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

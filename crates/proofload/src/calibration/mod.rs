@@ -1,4 +1,4 @@
-//! Cases of known truth, each an experiment against the bundled truth system, and what must come
+//! Cases of known truth, each an experiment against the system `truth`, and what must come
 //! out of it.
 //!
 //! Not here: running them and printing the table (see `commands::calibrate`).

@@ -41,8 +41,8 @@ fn is_fresh(program: &Path) -> bool {
 
 fn build(folder: &Path) {
     let name = folder.file_name().and_then(|name| name.to_str()).expect("the folder of a profile");
-    // The profile `test` has its files there, too.
-    let profile = if name == "debug" { "test" } else { name };
+    // The profiles `dev` and `test` are the same and have their files there.
+    let profile = if name == "debug" { "dev" } else { name };
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--bins", "--profile", profile]);
     cargo.arg("--target-dir").arg(folder.parent().expect("the target folder"));

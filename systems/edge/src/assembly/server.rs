@@ -19,7 +19,7 @@ pub const SYSTEM: System = System {
     name: "edge",
     about: "the proxy, an origin behind it and a monitor beside it, as one system",
     page: "systems/edge/README.md",
-    surface: surface,
+    surface,
     check: |options| settings::read(options).map(drop),
     start,
 };

@@ -27,7 +27,7 @@ pub const SYSTEM: System = System {
     name: "exchange",
     about: "user records from a producer, behind a front that asks it over HTTP, a Unix socket or shared memory",
     page: "systems/exchange/README.md",
-    surface: surface,
+    surface,
     check: |options| settings::read(options).map(drop),
     start,
 };
