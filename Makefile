@@ -25,9 +25,9 @@ test: ## everything that must hold before a change is merged (installs what it l
 	@echo "make test: all of it holds"
 
 proof: ## the instrument against targets of known behaviour, and long simulations (about half an hour)
-	@cargo build --release --locked --quiet -p proofload
+	@cargo build --release --locked --quiet -p proofload -p truth
 	@target/release/proofload calibrate
-	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test coverage --test criteria --test drifting --test comparison -- --nocapture --test-threads=1
+	PROOFLOAD_PROOF=1 cargo test --release --locked --quiet -p stats --test simulated --test comparison -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --test capacity -- --nocapture --test-threads=1
 	PROOFLOAD_PROOF=1 cargo test --quiet -p stats --lib -- steady equal_sides --nocapture
 	PROOFLOAD_PROOF=1 cargo test --quiet -p judge --lib capacity

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod conduct;
 pub mod driver;
+pub mod file;
 pub mod placement;
 pub mod preflight;
 pub mod process;

@@ -29,7 +29,10 @@ pub const EXIT_CODES: &[Entry] = &[
         "3",
         "Inconclusive or invalid: the generator was late, a required steady state is missing, the run was interrupted, or the data cannot decide a criterion. Never read this as a pass.",
     ),
-    entry("4", "The run could not be carried out: target, limits or permissions."),
+    entry(
+        "4",
+        "The run could not be carried out: target, limits or permissions; or every operation failed in the same way from the start, and `--keep-going` was not given.",
+    ),
     entry("101", "A bug of proofload itself."),
 ];
 

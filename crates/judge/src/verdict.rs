@@ -10,7 +10,7 @@ use record::summary::{
 };
 use serde_json::Value;
 
-use crate::findings;
+use crate::findings::{self, all_failed};
 use plan::number;
 
 /// Ran; every criterion passed, or none was set (*measured*).
@@ -21,7 +21,7 @@ pub const FAILED: u8 = 1;
 pub const UNDECIDED: u8 = 3;
 /// Why a run has fewer trials than planned, where somebody ended it.
 const INTERRUPTED: &str = "the run was interrupted";
-/// A trial of a search could not be carried out.
+/// Nothing worked, or a trial of a search could not be carried out.
 pub const COULD_NOT_RUN: u8 = 4;
 
 /// The verdict from what has been judged already: validity of trials, criteria, findings.
@@ -33,6 +33,9 @@ pub fn of(summary: &Summary) -> Verdict {
 }
 
 fn decided(summary: &Summary) -> Verdict {
+    if let Some(finding) = all_failed::of(summary) {
+        return verdict(Judgement::Inconclusive, vec![finding.claim.clone()]);
+    }
     let invalid = because(summary, Validity::Invalid);
     if !invalid.is_empty() {
         let interrupted = has(summary, findings::INTERRUPTED).then(|| INTERRUPTED.to_owned());
@@ -77,6 +80,7 @@ pub fn exit_code(summary: &Summary) -> u8 {
     let ending = summary.capacity.as_ref().map(|capacity| capacity.ending);
     match summary.verdict.result {
         _ if ending == Some(CapacityEnding::NotExecuted) => COULD_NOT_RUN,
+        _ if all_failed::of(summary).is_some() => COULD_NOT_RUN,
         Judgement::Pass | Judgement::Measured => PASSED,
         Judgement::Fail => FAILED,
         Judgement::Invalid => UNDECIDED,

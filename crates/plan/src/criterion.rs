@@ -241,6 +241,27 @@ impl Criterion {
         !matches!(self.metric, Metric::Count(_) | Metric::Ratio(..))
     }
 
+    /// Whether it is met only where operations fail, so that failures are what the experiment expects.
+    pub fn asks_for_failures(&self) -> bool {
+        let wants = |count: Count| match count {
+            Count::Failed | Count::FailedAs(_) => match self.comparison {
+                Operator::More => true,
+                Operator::AtLeast | Operator::Equal => self.bound > 0.0,
+                Operator::Less | Operator::AtMost => false,
+            },
+            Count::Succeeded => match self.comparison {
+                Operator::Equal => self.bound == 0.0,
+                other => other.caps(),
+            },
+            _ => false,
+        };
+        match &self.metric {
+            Metric::Count(count) => wants(*count),
+            Metric::Ratio(Term { part: Part::Count(count), .. }, _) => wants(*count),
+            _ => false,
+        }
+    }
+
     /// Names of the operations that it needs.
     pub fn operations(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.operation.as_deref().into_iter().collect();

@@ -43,6 +43,9 @@ impl Plan {
         if self.fail_fast {
             out.field("fail-fast", "ends as soon as a criterion can no longer be met");
         }
+        if self.keep_going {
+            out.field("keep-going", "goes on although every operation fails in the same way");
+        }
         if self.adaptive.is_some() {
             out.field("adaptive", "each measure phase ends once its intervals are narrow enough");
         }

@@ -32,6 +32,8 @@ pub struct Plan {
     pub rehearsal: bool,
     /// Whether the run ends as soon as a criterion can no longer be met (`--fail-fast`).
     pub fail_fast: bool,
+    /// Whether the run goes on although every operation fails in the same way (`--keep-going`).
+    pub keep_going: bool,
     /// When measure phases are looked at, if they are as long as their intervals need (`--adaptive`).
     pub adaptive: Option<Adaptive>,
     /// Combinations of levels; at least one.
@@ -110,6 +112,7 @@ impl Plan {
             seed,
             rehearsal: false,
             fail_fast: false,
+            keep_going: false,
             adaptive: None,
             arms: vec![arm],
             trials: vec![TrialPlan { index: 1, block: 1, order: 1, arm: 0, seed, duet: false }],
@@ -156,6 +159,9 @@ impl Plan {
         // A plan without them looks as it always did, and so does its hash.
         if self.fail_fast {
             plain["fail_fast"] = self.fail_fast.into();
+        }
+        if self.keep_going {
+            plain["keep_going"] = self.keep_going.into();
         }
         if let Some(adaptive) = &self.adaptive {
             plain["adaptive"] = json!(adaptive);

@@ -18,7 +18,7 @@ pub struct Target {
     pub connect_to: Option<String>,
     /// Connect to this Unix socket instead.
     pub unix_socket: Option<PathBuf>,
-    /// Trust this authority (PEM) beside the system's.
+    /// Trust these authorities, or these certificates of servers, beside the system's authorities (PEM).
     pub cacert: Option<PathBuf>,
     /// Client certificate (PEM).
     pub cert: Option<PathBuf>,

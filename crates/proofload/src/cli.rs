@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::serve::NAMES;
-
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -38,7 +36,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Check a report of another tool: does it contradict itself?
     Audit(AuditArgs),
-    /// Start a bundled system
+    /// Start a system, or list those that are found
     Serve(ServeArgs),
     /// Say what a finding, a term or an exit code means
     Explain(ExplainArgs),
@@ -136,7 +134,7 @@ pub struct ConnectionFlags {
     /// Connect to this address instead of the URL's
     #[arg(long, value_name = "HOST:PORT")]
     pub connect_to: Option<String>,
-    /// Trust this certificate authority (PEM)
+    /// Trust this certificate authority, or this certificate of the server itself (PEM)
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// Client certificate (PEM)
@@ -175,6 +173,9 @@ pub struct PlanFlags {
     /// End the run as soon as a criterion can no longer be met
     #[arg(long)]
     pub fail_fast: bool,
+    /// Go on although every operation fails in the same way from the start
+    #[arg(long)]
+    pub keep_going: bool,
     /// Measure until intervals are narrow enough: 30 s to 15 min
     #[arg(long, conflicts_with = "quick")]
     pub adaptive: bool,
@@ -377,17 +378,18 @@ pub struct AuditArgs {
 /// `proofload serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  proofload serve truth --listen 127.0.0.1:8080\n  proofload serve truth --set mode=mm1 --set rate=1000/s\n  proofload serve registry --listen 127.0.0.1:8080"
+    after_help = "Examples:\n  proofload serve truth --listen 127.0.0.1:8080\n  proofload serve truth --set mode=mm1 --set rate=1000/s\n  proofload serve",
+    long_about = "Start a system, or list those that are found.\n\nIts program is a file proofload-SYSTEM beside this program or on PATH, or one that serves it under another name."
 )]
 pub struct ServeArgs {
-    /// What to start
-    #[arg(value_name = "SYSTEM", help = format!("Which system: {}", NAMES.join(", ")))]
-    pub system: String,
+    /// Which system; without it, the systems that are found are listed
+    #[arg(value_name = "SYSTEM")]
+    pub system: Option<String>,
     /// Address to listen on; port 0 chooses a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub listen: String,
     /// One setting of the system; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", requires = "system")]
     pub set: Vec<String>,
 }
 
@@ -410,20 +412,4 @@ fn imported_names() -> clap::builder::PossibleValuesParser {
 
 fn format_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(pages::FORMATS.iter().map(|format| format.name))
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_help_of_serve_names_every_system() {
-        let mut cli = Cli::command();
-        let help = cli.find_subcommand_mut("serve").expect("it is there").render_help();
-        for name in NAMES {
-            assert!(help.to_string().contains(name), "{name}: {help}");
-        }
-    }
 }

@@ -19,10 +19,10 @@ use pages::wall_clock::measure_start_of;
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
 use plan::plan::{Arm, Plan, TrialPlan};
-use record::Window;
 use record::event::{Event, EventKind};
 use record::folder::{RunReader, TrialHeader, TrialWriter, write_facts};
 use record::summary::{Run, Summary};
+use record::{EndReason, Window};
 
 use crate::agenda::{self, Agenda, State};
 use crate::disk::{Disk, unwritable};
@@ -56,7 +56,7 @@ enum Ended {
     As(Vec<State>),
     /// The run gave up meanwhile. With which trial, and why, if that became known too late to cut the measure phase
     /// short.
-    GivenUp(Vec<State>, Option<(TrialPlan, String)>),
+    GivenUp(Vec<State>, Option<(TrialPlan, record::EarlyEnd)>),
     CouldNotBegin(Problem),
     /// The user stopped it before anything was sent.
     Stopped,
@@ -159,7 +159,7 @@ impl Conduct<'_> {
         &self,
         mut run: Run,
         states: &BTreeMap<u32, State>,
-        (before, lost): (&BTreeMap<u32, State>, Option<(TrialPlan, String)>),
+        (before, lost): (&BTreeMap<u32, State>, Option<(TrialPlan, record::EarlyEnd)>),
     ) -> Result<Summary, Problem> {
         let plan = &self.experiment.plan;
         let reader = RunReader::new(self.disk);
@@ -189,8 +189,11 @@ impl Conduct<'_> {
         if kept > 0 && kept < standing.len() {
             summariser.resumed(kept);
         }
-        if let Some((trial, why)) = lost.filter(|_| !agenda.trials.is_empty()) {
-            summariser.gave_up(&trial, &why);
+        let matters = |early: &record::EarlyEnd| {
+            early.reason == EndReason::AllFailed || !agenda.trials.is_empty()
+        };
+        if let Some((trial, early)) = lost.filter(|(_, early)| matters(early)) {
+            summariser.gave_up(&trial, &early);
         }
         Ok(summariser.finish(run))
     }
@@ -253,7 +256,7 @@ impl Conduct<'_> {
         written.map_err(keep)?;
         match executed {
             Ok(executed) => {
-                let lost = watch.lost().map(|(place, why)| (planned[place].clone(), why));
+                let lost = watch.lost().map(|(place, early)| (planned[place].clone(), early));
                 self.keep(writers, executed, early_end.confidence(), lost).map_err(keep)
             }
             Err(ConductError::Process(ProcessError::Interrupted { .. })) => Ok(Ended::Stopped),
@@ -276,7 +279,7 @@ impl Conduct<'_> {
         writers: Vec<TrialWriter<'_>>,
         executed: Vec<record::Trial>,
         confidence: Option<f64>,
-        lost: Option<(TrialPlan, String)>,
+        lost: Option<(TrialPlan, record::EarlyEnd)>,
     ) -> io::Result<Ended> {
         let secrets = &self.experiment.plan.secrets;
         let fell = executed.iter().any(|facts| facts.died.is_some());
@@ -290,8 +293,9 @@ impl Conduct<'_> {
             states.push(state(&facts));
         }
         Ok(match lost.filter(|_| !fell) {
-            Some((trial, why)) => {
-                Ended::GivenUp(states, late.then(|| (trial, secrets.redact(&why))))
+            Some((trial, mut early)) => {
+                redaction::of_early_end(&mut early, secrets);
+                Ended::GivenUp(states, late.then_some((trial, early)))
             }
             None => Ended::As(states),
         })
@@ -346,10 +350,15 @@ fn setups<'t>(
 
 fn state(facts: &record::Trial) -> State {
     match facts {
-        facts if facts.interrupted => State::Unfinished,
+        facts if facts.interrupted || all_failed(facts) => State::Unfinished,
         facts if facts.died.is_some() => State::Spoiled,
         _ => State::Whole,
     }
+}
+
+/// Whether it was ended because nothing worked: it is executed again once the cause is gone.
+fn all_failed(facts: &record::Trial) -> bool {
+    facts.early_end.as_ref().is_some_and(|early| early.reason == EndReason::AllFailed)
 }
 
 /// Why a trial could not begin, if it could not.
@@ -380,6 +389,7 @@ fn store(
         }
         Output::Window(window) => writer.window(&window),
         Output::Samples(samples) => writer.samples(&samples),
+        Output::AllFailed(_) => Ok(()),
     }
 }
 
@@ -413,15 +423,4 @@ fn instant_text() -> String {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// What starts a bundled system: this program.
-///
-/// Errors: the program's own path cannot be found
-pub fn launcher() -> Result<Launcher, Problem> {
-    let own = std::env::current_exe().map_err(|error| {
-        Problem::environment(format!("cannot find the program's own file: {error}"))
-    })?;
-    let serve = vec![own.display().to_string(), "serve".to_owned()];
-    Ok(Launcher::new(serve, std::env::temp_dir(), Vec::new()))
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use engine::file;
 use record::folder::{Folder, names};
 
 use crate::message::Problem;
@@ -45,14 +46,14 @@ impl Disk {
     /// Errors: somebody else has it
     pub fn hold(&self) -> Result<File, Problem> {
         let path = self.root.join(names::ORIGIN);
-        let file = File::open(&path).map_err(|error| unwritable(&path, &error))?;
-        match file.try_lock() {
+        let origin = file::open(&path).map_err(|error| unwritable(&path, &error))?;
+        match origin.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 let what = format!("the run in {} still goes on", self.root.display());
                 Err(Problem::usage(what).hint("wait for its end, or stop it first"))
             }
             // A file system without locks is no reason not to run.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(origin),
         }
     }
 
@@ -86,7 +87,7 @@ impl Folder for Disk {
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn Read>> {
-        Ok(Box::new(BufReader::new(File::open(self.root.join(path))?)))
+        Ok(Box::new(BufReader::new(file::open(&self.root.join(path))?)))
     }
 
     fn exists(&self, path: &str) -> bool {

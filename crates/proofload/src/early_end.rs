@@ -1,15 +1,18 @@
-//! Ending a measure phase before the plan does: because a criterion can no longer be met (`--fail-fast`), or
-//! because the intervals are narrow enough (`--adaptive`).
+//! Ending a measure phase before the plan does: because a criterion can no longer be met (`--fail-fast`),
+//! because the intervals are narrow enough (`--adaptive`), or because every operation fails in the same way.
 //!
-//! Both are decided in `report` from the windows that have closed; here the decision becomes a signal to the engine.
+//! All are decided in `report` from the windows that have closed and from how operations ended; here the decision becomes a signal to the engine.
 
 use engine::EndSignal;
 use engine::conduct::Output;
 use judge::criteria::precision::Precision;
 use judge::criteria::prospect::Prospect;
+use judge::findings::all_failed;
 use plan::adaptive::{Adaptive, CONFIDENCE};
+use plan::criterion::Criterion;
 use plan::plan::{Plan, TrialPlan};
-use record::{EndReason, Window};
+use record::event::{Event, EventKind};
+use record::{AllFailed, EndReason, Window};
 
 /// Shows the windows of a stored trial whose operations have these names.
 pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
@@ -24,8 +27,11 @@ pub struct EarlyEnd<'p> {
 /// What may end the measure phase of one trial, or of both trials of a duet, which end together.
 pub struct Watch<'w> {
     prospect: Option<&'w mut Prospect>,
+    plan: &'w Plan,
     /// By place: arm of each trial.
     arms: Vec<usize>,
+    /// Whether the run ends when every operation of a trial fails in the same way.
+    stops_at_failures: bool,
     /// By place, where the measure phase is adaptive.
     looks: Vec<Looks>,
     end: EndSignal,
@@ -73,8 +79,16 @@ impl<'p> EarlyEnd<'p> {
             })
         };
         let looks = arms.iter().filter_map(looks).collect();
-        let (prospect, end) = (self.prospect.as_mut(), end.clone());
-        Watch { prospect, arms, looks, end, lost_with: None }
+        let expected = self.plan.criteria.iter().any(Criterion::asks_for_failures);
+        Watch {
+            prospect: self.prospect.as_mut(),
+            plan: self.plan,
+            arms,
+            stops_at_failures: !self.plan.keep_going && !expected,
+            looks,
+            end: end.clone(),
+            lost_with: None,
+        }
     }
 
     /// Confidence of each interval of a trial, if it is not the usual one.
@@ -94,17 +108,38 @@ fn last_windows(adaptive: &Adaptive, arm: usize, window_ns: u64) -> Vec<u64> {
 impl Watch<'_> {
     /// Looks at what the trial at this place says.
     pub fn see(&mut self, place: usize, output: &Output) {
-        if let Output::Window(window) = output
-            && !self.end.is_requested()
-        {
-            self.give_up(place, window);
-            self.look(place, window);
+        if self.end.is_requested() {
+            return;
+        }
+        match output {
+            Output::Window(window) => {
+                self.give_up(place, window);
+                self.look(place, window);
+            }
+            Output::AllFailed(seen) => self.stop_at(place, seen),
+            // What fails from now on may be meant to.
+            Output::Event(Event { kind: EventKind::Fault { .. }, .. }) => {
+                self.stops_at_failures = false;
+            }
+            Output::Event(_) | Output::Samples(_) => {}
         }
     }
 
     /// Place of the trial with which the run gave up, and why, if it did.
-    pub fn lost(&self) -> Option<(usize, String)> {
-        Some((self.lost_with?, self.end.reason()?.why))
+    pub fn lost(&self) -> Option<(usize, record::EarlyEnd)> {
+        Some((self.lost_with?, self.end.reason()?))
+    }
+
+    fn stop_at(&mut self, place: usize, seen: &AllFailed) {
+        if !self.stops_at_failures {
+            return;
+        }
+        let Some(mut early) = all_failed::end(seen) else { return };
+        if self.arms.len() > 1 {
+            early.why = format!("{} of arm {}", early.why, self.plan.arms[self.arms[place]].name);
+        }
+        self.lost_with = Some(place);
+        self.end.request(early);
     }
 
     fn give_up(&mut self, place: usize, window: &Window) {
@@ -114,7 +149,8 @@ impl Watch<'_> {
         let why = first.why.clone();
         let criteria = lost.into_iter().map(|one| one.criterion).collect();
         self.lost_with = Some(place);
-        self.end.request(record::EarlyEnd { reason: EndReason::FailFast, why, criteria });
+        let (reason, advice) = (EndReason::FailFast, None);
+        self.end.request(record::EarlyEnd { reason, why, advice, criteria });
     }
 
     fn look(&mut self, place: usize, window: &Window) {
@@ -129,7 +165,8 @@ impl Watch<'_> {
         if let Some(whys) = found {
             let whys: Vec<String> = whys.into_iter().map(|(_, why)| why).collect();
             let (why, criteria) = (whys.join("; "), Vec::new());
-            self.end.request(record::EarlyEnd { reason: EndReason::Precise, why, criteria });
+            let (reason, advice) = (EndReason::Precise, None);
+            self.end.request(record::EarlyEnd { reason, why, advice, criteria });
         }
     }
 }
@@ -141,7 +178,7 @@ mod tests {
     use plan::load::{ArrivalProcess, Load, Model, Reuse, SteadyState, Stop, WarmUp};
     use plan::operation::Operation;
     use plan::plan::Arm;
-    use record::OperationWindow;
+    use record::{FailureKind, Failures, OperationWindow};
     use stats::{COARSE, Histogram};
 
     use super::*;
@@ -239,5 +276,43 @@ mod tests {
         let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
         (0..100).for_each(|number| watch.see(0, &window(number)));
         assert!(!end.is_requested());
+    }
+
+    /// Twenty operations that were refused within a second.
+    fn all_refused() -> Output {
+        let detail = "connecting: connection refused".to_owned();
+        let failures = Failures { count: 20, kind: FailureKind::Refused, status: 0, detail };
+        Output::AllFailed(AllFailed { failures, elapsed_ns: 1_000_000_000, pending: 0 })
+    }
+
+    fn ends_with(plan: &Plan, outputs: &[Output]) -> Option<EndReason> {
+        let mut early_end = EarlyEnd::new(plan);
+        let end = EndSignal::new();
+        let mut watch = early_end.watch(&plan.trials[..1], 100_000_000, &end);
+        outputs.iter().for_each(|output| watch.see(0, output));
+        assert_eq!(watch.lost().is_some(), end.is_requested());
+        end.reason().map(|early| early.reason)
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_works_ends_unless_it_is_to_keep_going() {
+        let plan = Plan { adaptive: None, ..plan() };
+        assert_eq!(ends_with(&plan, &[all_refused()]), Some(EndReason::AllFailed));
+        let stubborn = Plan { keep_going: true, ..plan };
+        assert_eq!(ends_with(&stubborn, &[all_refused()]), None);
+    }
+
+    #[test]
+    fn failures_that_the_plan_brings_about_or_asks_for_end_nothing() {
+        let plan = Plan { adaptive: None, ..plan() };
+        let (name, action) = ("store".to_owned(), "kill".to_owned());
+        let kind = EventKind::Fault { name, action, failed: None };
+        let fault = Output::Event(Event { at_ns: 0, kind });
+        assert_eq!(ends_with(&plan, &[fault, all_refused()]), None);
+        let text = "title = \"shed\"\ncriteria = [\"failed > 0\"]\n[target]\n\
+                    url = \"http://127.0.0.1:1\"\n[load]\nrate = \"10/s\"\nduration = \"1s\"\n\
+                    [[operation]]\nhttp = { path = \"/\" }\n";
+        let asked = crate::loading::load_text("shed", text).expect("it is whole").experiment.plan;
+        assert_eq!(ends_with(&asked, &[all_refused()]), None);
     }
 }

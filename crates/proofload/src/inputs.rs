@@ -1,42 +1,23 @@
 //! What an experiment may refer to outside itself, and what this program knows beyond the plan.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use drivers::AnyDriver;
 use engine::driver::{Compile, Driver};
+use engine::file;
 use plan::diagnostic::Diagnostic;
 use plan::document::Table;
-use plan::experiment::{BadSetting, Inputs, Known, Tells};
+use plan::experiment::{BadSetting, Inputs, Known, NoSystem, Tells};
 use plan::operation::{Manner, Operation, Part};
 use plan::target::Target;
 use record::FailureKind;
 
-use crate::commands::serve;
+use crate::systems::Systems;
 
 /// Bytes of the largest file that an experiment may name; it is held in memory.
 const LARGEST: u64 = 256 << 20;
-
-/// The content of a file that is no larger than so many bytes.
-///
-/// Errors: those of the file system; it is larger, or has no end
-pub fn read_within(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
-    within(std::fs::File::open(path)?, bytes)
-}
-
-/// The same of anything that can be read.
-///
-/// Errors: as above
-pub fn within(from: impl Read, bytes: u64) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    from.take(bytes + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > bytes {
-        let most = format!("it is larger than {} MiB", bytes >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, most));
-    }
-    Ok(content)
-}
 
 /// The real files and environment, with paths relative to the experiment file.
 #[derive(Debug, Clone)]
@@ -62,7 +43,7 @@ impl Inputs for Surroundings {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        read_within(&self.locate(path), LARGEST)
+        file::read(&self.locate(path), LARGEST)
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
@@ -70,25 +51,25 @@ impl Inputs for Surroundings {
     }
 }
 
-/// The protocols and systems of this build.
-#[derive(Debug, Clone, Copy)]
-pub struct Bundled;
+/// The protocols of this build, and the systems that programs here serve.
+#[derive(Debug)]
+pub struct Here(pub Systems);
 
-impl Known for Bundled {
+impl Known for Here {
     fn protocols(&self) -> &[&str] {
         drivers::protocol_names()
     }
 
-    fn systems(&self) -> Option<&[&str]> {
-        Some(serve::NAMES)
+    fn find(&self, system: &str) -> Result<(), NoSystem> {
+        self.0.find(system)
     }
 
     fn settings(&self, system: &str, set: &BTreeMap<String, String>) -> Vec<BadSetting> {
-        serve::settings(system, set)
+        self.0.settings(system, set)
     }
 
     fn tells(&self, system: &str, set: &BTreeMap<String, String>) -> Option<Tells> {
-        serve::tells(system, set)
+        self.0.tells(system, set)
     }
 
     fn manner<'p>(&self, protocol: &'p str) -> Manner<'p> {

@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 
 use engine::StopSignal;
-use serving::stop::Signals;
+use signals::Signals;
 
 use crate::message::Problem;
 

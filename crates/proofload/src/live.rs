@@ -8,7 +8,7 @@ use pages::progress::Line;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
 use record::event::{Event, EventKind, Phase, Progress};
-use record::summary;
+use record::{EndReason, summary};
 
 use crate::agenda::Agenda;
 
@@ -100,7 +100,12 @@ impl Live {
                 self.say("stopping: waiting for what is in flight (Ctrl-C again to give it up)");
             }
             EventKind::EndedEarly(early) => {
-                self.say(&format!("ending the measure phase: {}", early.why))
+                let what = match early.reason {
+                    EndReason::AllFailed => "run",
+                    EndReason::FailFast | EndReason::Precise => "measure phase",
+                };
+                self.say(&format!("ending the {what}: {}", early.why));
+                early.advice.iter().for_each(|advice| self.say(&format!("  hint: {advice}")));
             }
             EventKind::FailureSeen { operation, kind, detail } => {
                 let colon = if detail.is_empty() { "" } else { ": " };

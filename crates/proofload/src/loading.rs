@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use engine::file;
 use plan::diagnostic::Colour;
 use plan::experiment::{self, Experiment, Options, World};
 use plan::url_run::{Secrecy, UrlRun};
 use record::folder::Asked;
 
 use crate::cli::{LoadFlags, PlanFlags, RunArgs};
-use crate::inputs::{Bundled, Surroundings, read_within};
+use crate::inputs::{Here, Surroundings};
 use crate::message::Problem;
+use crate::systems::Systems;
 
 /// Bytes of the largest experiment file.
 const LARGEST: u64 = 16 << 20;
@@ -72,6 +74,7 @@ pub fn load_again(asked: &Asked) -> Result<Loaded, Problem> {
         fresh_seed: asked.seed,
         quick: asked.quick,
         fail_fast: asked.fail_fast,
+        keep_going: asked.keep_going,
         adaptive: asked.adaptive,
         warm_up: asked.warm_up.clone(),
         workers: asked.workers.clone(),
@@ -103,7 +106,7 @@ fn parse_file(name: &str, options: &Options) -> Result<Experiment, Problem> {
         Problem::usage(format!("cannot read the experiment {name}: {why}"))
             .hint("name an experiment file, or a URL such as http://127.0.0.1:8080/")
     };
-    let bytes = read_within(path, LARGEST).map_err(|error| unreadable(&error))?;
+    let bytes = file::read(path, LARGEST).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
     parse(name, &text, &Surroundings::beside(path), options)
 }
@@ -120,6 +123,7 @@ fn asked(name: &str, text: Option<&str>, options: &Options, experiment: &Experim
         seed: plan.seed,
         quick: options.quick,
         fail_fast: options.fail_fast,
+        keep_going: options.keep_going,
         adaptive: options.adaptive,
         warm_up: options.warm_up.clone(),
         workers: options.workers.clone(),
@@ -158,7 +162,8 @@ fn parse(
     inputs: &Surroundings,
     options: &Options,
 ) -> Result<Experiment, Problem> {
-    let world = World { inputs, known: &Bundled };
+    let known = Here(Systems::here());
+    let world = World { inputs, known: &known };
     experiment::load(name, text, world, options)
         .map_err(|refused| Problem::experiment(refused.render(Colour::Off)))
 }
@@ -171,6 +176,7 @@ fn options(flags: &PlanFlags) -> Options {
         fresh_seed: fresh_seed(),
         quick: flags.quick,
         fail_fast: flags.fail_fast,
+        keep_going: flags.keep_going,
         adaptive: flags.adaptive,
         warm_up: flags.warm_up.clone(),
         workers: flags.workers.map(|workers| workers.to_string()),

@@ -19,6 +19,7 @@ mod message;
 mod output;
 mod redaction;
 mod searching;
+mod systems;
 mod trying;
 
 use std::io::{Write, stderr};
@@ -59,32 +60,10 @@ fn dispatch(cli: &Cli) -> Result<Exit, Problem> {
     }
 }
 
-/// Libraries that panic where a file of the user's makes no sense. Who called them catches that, and tells which
-/// folder it is.
-const READERS: [&str; 4] = ["redb", "model2vec-rs", "tokenizers", "safetensors"];
-
-/// Whether this source is that of such a library: its folder is called after name and version.
-fn reads_files(source: &str) -> bool {
-    let is_version = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
-    let version = |folder: &str| {
-        READERS.iter().any(|name| {
-            folder
-                .strip_prefix(*name)
-                .and_then(|rest| rest.strip_prefix('-'))
-                .is_some_and(is_version)
-        })
-    };
-    source.split('/').any(version)
-}
-
 /// A panic is a bug of ours, and says so.
 fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
-    if panic.location().is_some_and(|at| reads_files(at.file())) {
-        let _ = writeln!(stderr(), "note: a file could not be read: {message}{place}");
-        return;
-    }
     // Whoever closed the terminal must not turn a panic into an abort.
     let _ = writeln!(
         stderr(),
@@ -92,32 +71,4 @@ fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
          line and, if there is one, the run folder",
         env!("CARGO_PKG_VERSION")
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_library_that_reads_files_is_known_by_where_it_lies() {
-        let known =
-            |library| reads_files(&format!("/home/ada/.cargo/registry/src/x/{library}/src/lib.rs"));
-        for library in
-            ["redb-3.1.0", "model2vec-rs-0.4.0", "tokenizers-0.21.4", "safetensors-0.5.3"]
-        {
-            assert!(known(library), "{library}");
-        }
-        for other in ["hyper-1.8.1", "redbird-1.0.0", "tokenizers-extra-1.0.0", "tokio-1.48.0"] {
-            assert!(!known(other), "{other}");
-        }
-        assert!(!reads_files("systems/search/src/guarded.rs"));
-    }
-
-    #[test]
-    fn those_libraries_are_in_this_build() {
-        let locked = include_str!("../../../Cargo.lock");
-        for name in READERS {
-            assert!(locked.contains(&format!("name = \"{name}\"\n")), "{name}");
-        }
-    }
 }

@@ -80,8 +80,10 @@ pub fn of_facts(mut facts: record::Trial, secrets: &Secrets) -> record::Trial {
     facts
 }
 
-fn of_early_end(early: &mut EarlyEnd, secrets: &Secrets) {
+/// Why a trial was ended early, as it may be stored.
+pub fn of_early_end(early: &mut EarlyEnd, secrets: &Secrets) {
     early.why = secrets.redact(&early.why);
+    early.advice.iter_mut().for_each(|advice| *advice = secrets.redact(advice));
     early.criteria.iter_mut().for_each(|one| *one = secrets.redact(one));
 }
 

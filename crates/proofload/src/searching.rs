@@ -10,6 +10,7 @@ use std::time::Duration;
 use engine::StopSignal;
 use judge::capacity::stairs::{self, Climb};
 use judge::capacity::{self, Climbed, Course, Cut, Tried};
+use judge::findings::all_failed;
 use pages::tables;
 use plan::experiment::Experiment;
 use plan::load::{ArrivalProcess, Load, Model, Spacing, Stage, SteadyState, Stop};
@@ -21,11 +22,12 @@ use record::summary::{Run, Stairs, StepResult, Summary, Trial, Validity};
 use stats::capacity::search::{Outcome, Search, Settings, Step};
 
 use crate::commands::run::{reachable, write_json};
-use crate::conduct::{Conduct, launcher};
+use crate::conduct::Conduct;
 use crate::disk::Disk;
 use crate::live::Live;
 use crate::message::Problem;
 use crate::redaction;
+use crate::systems::launcher;
 
 /// Connections of an open load, where the experiment's own load is not open.
 const CONNECTIONS: u32 = 1_000;
@@ -56,6 +58,8 @@ pub struct Searching<'a> {
     pub stair: Option<Duration>,
     /// Provenance of the run; its plan's hash is filled in.
     pub run: Run,
+    /// Whether an operation of any trial has succeeded.
+    pub has_worked: bool,
 }
 
 /// What has been done by now.
@@ -136,6 +140,12 @@ impl Searching<'_> {
         ));
         let arm = arm_at(&self.experiment.plan.arms[0], step.rate, length);
         let summary = self.carry_out(done, arm, true)?;
+        if let Some(finding) = all_failed::of(&summary) {
+            let trial = done.plan.trials.len() as u32;
+            let problem = Problem::environment(finding.claim.clone()).hint(finding.advice.clone());
+            done.stuck = Some((trial, problem.during(format!("executing trial {trial}"))));
+            return None;
+        }
         Some(Tried { step, result: capacity::result(&summary), summary })
     }
 
@@ -156,6 +166,8 @@ impl Searching<'_> {
         let mut experiment = self.experiment.clone();
         experiment.plan.trials = vec![TrialPlan { arm: 0, ..trial.clone() }];
         experiment.plan.arms = vec![arm.clone()];
+        // A target that worked before fails under load, which is an answer.
+        experiment.plan.keep_going |= self.has_worked;
         if !judged {
             experiment.plan.criteria.clear();
         }
@@ -172,10 +184,11 @@ impl Searching<'_> {
             disk: self.disk,
             live: self.live,
             stop: self.stop.clone(),
-            launcher: launcher()?,
+            launcher: launcher(&experiment.plan.arms)?,
             keep_samples: self.keep_samples,
         };
         let summary = conduct.run(self.run.clone())?;
+        self.has_worked |= worked(&summary);
         self.run.machine.placement = summary.run.machine.placement.clone();
         Ok(summary)
     }
@@ -283,6 +296,12 @@ fn tenfold(trial: &Trial) -> Duration {
     let p99 = trial.total.outcome_time.quantiles.iter().find(|entry| entry.q == 0.99);
     let p99 = p99.and_then(|entry| entry.observed_ns);
     p99.map_or(Duration::MAX, |p99| Duration::from_nanos(p99.saturating_mul(10)))
+}
+
+/// Whether an operation succeeded.
+fn worked(summary: &Summary) -> bool {
+    let mut trials = summary.arms.iter().flat_map(|arm| &arm.trials);
+    trials.any(|trial| trial.accounting.succeeded > 0)
 }
 
 fn outcome(result: StepResult) -> Option<Outcome> {

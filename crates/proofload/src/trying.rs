@@ -17,9 +17,10 @@ use record::{FailureKind, Outcome};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::spawn_local;
 
-use crate::conduct::{driver, launcher, now_text};
+use crate::conduct::{driver, now_text};
 use crate::exit::Exit;
 use crate::message::Problem;
+use crate::systems::launcher;
 
 /// Bytes of a body that are shown.
 const BODY_SHOWN: usize = 4096;
@@ -40,16 +41,18 @@ pub struct Tried {
 /// Errors: something could not be started, or an address cannot be used
 pub fn try_arm(arm: &Arm, trial: &TrialPlan, stop: &StopSignal) -> Result<Tried, Problem> {
     let driver = driver(arm)?;
-    let processes = launcher()?.start(arm, &|| stop.requests() > 0).map_err(|error| {
-        if matches!(error, ProcessError::Interrupted { .. }) {
-            return stopped();
-        }
-        let problem = Problem::environment(error.to_string()).during("starting the system");
-        match error.hint() {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        }
-    })?;
+    let processes = launcher(std::slice::from_ref(arm))?
+        .start(arm, &|| stop.requests() > 0)
+        .map_err(|error| {
+            if matches!(error, ProcessError::Interrupted { .. }) {
+                return stopped();
+            }
+            let problem = Problem::environment(error.to_string()).during("starting the system");
+            match error.hint() {
+                Some(hint) => problem.hint(hint),
+                None => problem,
+            }
+        })?;
     let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default());
     let runtime = runtime.map_err(|error| Problem::environment(error.to_string()))?;
     let tried = runtime.block_on(try_all(&driver, (arm, trial), &processes, stop));

@@ -5,11 +5,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod programs;
+
 #[test]
 fn experiments_in_documents_are_sound() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents");
     std::fs::create_dir_all(&folder).expect("a folder for tests can be made");
     let mut checked = 0;
+    programs::ready();
     for page in pages() {
         let text = std::fs::read_to_string(&page).expect("a page can be read");
         for experiment in experiments(&text) {
@@ -29,6 +32,7 @@ fn experiments_in_documents_are_sound() {
 /// The guide shows how a front and a service that both run already are held against each other.
 #[test]
 fn a_front_of_ones_own_stands_before_a_service_of_ones_own() {
+    programs::ready();
     let pages = pages();
     let texts = pages.iter().map(|page| std::fs::read_to_string(page).expect("a page can be read"));
     let whole: String = texts.collect();

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+mod programs;
+
 const PROOFLOAD: &str = env!("CARGO_BIN_EXE_proofload");
 
 /// Ends that leave a report: passed, missed a criterion, could not decide.
@@ -19,6 +21,7 @@ const ABREAST: usize = 3;
 
 #[test]
 fn every_experiment_is_sound_and_leaves_a_whole_record() {
+    programs::ready();
     let experiments = experiments();
     assert!(!experiments.is_empty(), "there are experiments");
     std::thread::scope(|scope| {

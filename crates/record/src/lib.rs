@@ -22,7 +22,7 @@ mod window;
 
 pub use error::RecordError;
 pub use failure::FailureKind;
-pub use recorder::{Batch, Phases, RawSample, Recorder};
+pub use recorder::{AllFailed, Batch, Failures, Phases, RawSample, Recorder, Streak};
 pub use sample::{Outcome, SPANS_LIMIT, Sample, Spans};
 pub use totals::{Before, ItemTotals, Layout, OperationTotals, TailBreakdown, Totals};
 pub use trial::{EarlyEnd, EndReason, FaultDone, GeneratorFacts, PoolFacts, Role, Trial};

@@ -1,6 +1,7 @@
 //! The single writer of one worker: counts samples, fills windows, hands them over.
 
 mod batch;
+mod streak;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ use crate::window::{Late, OpenWindows, WindowSpan};
 use crate::{FailureKind, Layout, Outcome, Sample, Totals};
 use batch::SampleSpans;
 pub use batch::{Batch, RawSample};
+pub use streak::{AllFailed, Failures, Streak};
 
 /// Bounds of the measure phase on the trial's clock, and the length of a window. Nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,7 @@ pub struct Recorder {
     in_flight: u64,
     /// Counts since the last hand-over.
     since: Since,
+    streak: Streak,
     /// By operation and kind.
     seen_failures: Vec<bool>,
     first_failures: Vec<(usize, FailureKind, String)>,
@@ -92,6 +95,7 @@ impl Recorder {
             newest: 0,
             in_flight: 0,
             since: Since::default(),
+            streak: Streak::default(),
             seen_failures: vec![false; operations * FailureKind::ALL.len()],
             first_failures: Vec::new(),
             samples: keep_samples.then(|| (SampleSpans::of(layout), Vec::new())),
@@ -108,6 +112,7 @@ impl Recorder {
 
     /// An operation of the measure phase was taken up (or its turn came): counts it as planned.
     pub fn begin(&mut self, operation: usize, intended_at: u64) {
+        self.streak.begin(intended_at);
         let Some(window) = self.plan(operation, intended_at) else { return };
         self.open.begin(window);
         self.in_flight += 1;
@@ -117,6 +122,7 @@ impl Recorder {
     /// An operation that was begun ended (`Abandoned` included). `detail` is what was seen of a failure.
     /// Operations intended outside the measure phase are only counted, here and in `begin` and `miss`.
     pub fn end(&mut self, sample: &Sample<'_>, detail: Option<&str>) {
+        self.streak.end(sample, detail);
         if !self.phases.measures(sample.intended_at) {
             self.totals.operations[sample.operation].before.end(sample);
             return;
@@ -177,6 +183,7 @@ impl Recorder {
             succeeded: since.succeeded,
             failed: since.failed,
             in_flight: self.in_flight,
+            streak: self.streak.clone(),
             first_failures: std::mem::take(&mut self.first_failures),
             samples: self
                 .samples

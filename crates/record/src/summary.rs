@@ -313,9 +313,9 @@ pub struct Operation {
     pub parts: Vec<Part>,
     /// Numbers read from answers.
     pub items: BTreeMap<String, Item>,
-    /// Bytes written to the wire.
+    /// Bytes written to the wire; over HTTP/2 those of bodies that were handed to the connection.
     pub bytes_sent: u64,
-    /// Bytes read from the wire.
+    /// Bytes read from the wire; over HTTP/2 those of bodies.
     pub bytes_received: u64,
 }
 

@@ -118,13 +118,16 @@ pub struct FaultDone {
     pub failed: Option<String>,
 }
 
-/// Why whoever conducts a run ended a measure phase.
+/// Why a measure phase, or the warm-up before it, was ended before its planned end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlyEnd {
     /// In one word.
     pub reason: EndReason,
     /// What was seen, in one sentence.
     pub why: String,
+    /// One thing to do, if one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
     /// The criteria that could no longer be met, as written.
     pub criteria: Vec<String>,
 }
@@ -137,6 +140,8 @@ pub enum EndReason {
     FailFast,
     /// The intervals were narrow enough (`--adaptive`).
     Precise,
+    /// Every operation failed in the same way from the start, and `--keep-going` was not given.
+    AllFailed,
 }
 
 /// The connection pool of an open load.

@@ -75,16 +75,24 @@ impl Dispersion {
         widest
     }
 
-    /// The dispersion that is left around the mean, which is [`Self::of`], or around a drift, which is no more.
+    /// The dispersion that is left around one share, or around that of a drift, with what a few bursts leave uncertain.
+    ///
+    /// It is no less than [`Self::of`] around one share, and no greater around a drift than around one share.
     pub fn around(windows: &[WindowCount], around: Around<'_>) -> Self {
-        match around {
-            Around::Mean => Self::of(windows),
-            Around::Drift(trials) => drift::dispersion(windows, trials).0,
-        }
+        drift::dispersion(windows, around).dispersion
     }
 
     fn least(self, other: Self) -> Self {
         if other.phi < self.phi { other } else { self }
+    }
+
+    fn widest(self, other: Self) -> Self {
+        if other.phi > self.phi { other } else { self }
+    }
+
+    /// Whether so many operations above a threshold tell their φ alone.
+    fn is_known(&self, windows: &[WindowCount]) -> bool {
+        Sum::of(windows).above as f64 / self.phi >= Self::EVENTS_ENOUGH
     }
 
     /// Dispersion at the last of several thresholds: while fewer than 30 effective events lie beyond it, φ is not
@@ -98,14 +106,19 @@ impl Dispersion {
     /// Source: ours; docs/journal, 2026-11-21, dispersion carried into the tail
     pub fn of_tail(thresholds: &[Vec<WindowCount>]) -> Self {
         let Some((last, lower)) = thresholds.split_last() else { return Self::independent(0) };
-        let lower: Vec<&[WindowCount]> = lower.iter().map(Vec::as_slice).collect();
-        Self::of_tail_at(&lower, last, Sum::of(last).share(), Around::Mean)
+        let (own, share) = (Self::of(last), Sum::of(last).share());
+        if own.is_known(last) {
+            return own;
+        }
+        let carried = lower.iter().map(|one| Self::of(one).carried(Sum::of(one).share(), share));
+        carried.fold(own, Self::widest)
     }
 
-    /// The same, carried to a share beyond the last threshold that is not the one seen but one that is asked about.
+    /// The same for a criterion, with what is left [around](Self::around) one share or a drift, and carried to the share
+    /// beyond the bound that is asked about. Thresholds with more than half of the operations above them carry nothing.
     ///
     /// Around a drift, operations beyond a high threshold may all come at its end: then they must be seen in 16 effective
-    /// blocks to tell their φ alone, and lower thresholds that were passed at once tell nothing.
+    /// blocks to tell their φ alone, and lower thresholds that were passed at once carry nothing.
     ///
     /// Shape:  `share` in [0, 1]
     pub fn of_tail_at(
@@ -115,31 +128,32 @@ impl Dispersion {
         around: Around<'_>,
     ) -> Self {
         let own = Self::around(last, around);
-        let told = matches!(around, Around::Mean) || own.blocks >= Self::BLOCKS_NEEDED;
-        if told && Sum::of(last).above as f64 / own.phi >= Self::EVENTS_ENOUGH {
+        let enough = matches!(around, Around::Mean) || own.blocks >= Self::BLOCKS_NEEDED;
+        if enough && own.is_known(last) {
             return own;
         }
-        let carried = lower.iter().map(|windows| {
-            let around_mean = Self::of(windows).carried(Sum::of(windows).share(), share);
+        let few = lower.iter().filter(|windows| Sum::of(windows).share() <= 0.5);
+        let carried = few.map(|windows| {
+            let mean = drift::dispersion(windows, Around::Mean);
+            let around_mean = mean.dispersion.carried(mean.share, share);
             match around {
                 Around::Mean => around_mean,
-                // Around a drift, the share is the one where operations can be on either side.
-                Around::Drift(trials) => {
-                    let (left, from) = drift::dispersion(windows, trials);
-                    let passed = left.blocks < drift::PASSED_AT_ONCE;
-                    if passed { own } else { around_mean.least(left.carried(from, share)) }
+                Around::Drift(_) => {
+                    let left = drift::dispersion(windows, around);
+                    let passed = left.dispersion.blocks < drift::PASSED_AT_ONCE;
+                    let around_drift = left.dispersion.carried(left.share, share);
+                    if passed { own } else { around_mean.least(around_drift) }
                 }
             }
         });
-        carried.fold(own, |widest, next| if next.phi > widest.phi { next } else { widest })
+        carried.fold(own, Self::widest)
     }
 
     /// No φ of [`Self::of_tail_at`] is greater for so many operations, whatever their windows hold. `filled`: windows
-    /// that have operations, at least; `None` with fewer than two. Of lower thresholds none may have more than half of
-    /// the operations above it.
+    /// that have operations, at least; `None` with fewer than two.
     ///
     /// Blocks vary most when all of each are above or none is: then Σ (N_i − m_i·π)²/(m_i·π·(1−π)) = Σ m_i, so that
-    /// φ ≤ n/(K − 1). The median is the lower threshold that carries most.
+    /// φ ≤ n/(K − 1). A threshold with half of the operations above it carries most.
     pub fn greatest(operations: u64, filled: usize, share: f64) -> Option<f64> {
         let freedom = filled.min(Self::BLOCKS_NEEDED).checked_sub(1).filter(|&left| left > 0)?;
         let own = (operations as f64 / freedom as f64).max(1.0);

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`Histogram`] holds the values, [`quantile`] says what may be claimed of them once
 //! [`dispersion`] has said how far the sample is from independent draws, [`proportion`] bounds shares,
-//! [`exceedance`] holds the operations beyond a bound against the share that is allowed,
+//! [`exceedance`] holds the operations beyond a bound against the share that is allowed, at thresholds that
+//! follow the [`running_median`] of a trial,
 //! [`harrell_davis`] makes quantiles of few values, [`arrivals`] checks a schedule, [`steady`] says whether a
 //! trial was in a steady state, [`comparison`] holds trials against each other, [`capacity`] searches for the
 //! highest rate, [`bootstrap`] resamples what has no formula; [`signature`], [`modes`], [`periodic`], [`trend`]
@@ -26,6 +27,7 @@ pub mod periodic;
 pub mod proportion;
 pub mod quantile;
 pub mod race;
+pub mod running_median;
 pub mod signature;
 mod special;
 pub mod steady;

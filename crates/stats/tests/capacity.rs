@@ -14,9 +14,10 @@
 
 use stats::capacity::search::{Ending, Outcome, Search, Settings, Step};
 use stats::dispersion::{Around, WindowCount};
-use stats::exceedance::{Exceedances, LOWER, Level};
+use stats::exceedance::{Bound, Exceedances, Level};
 use stats::proportion::Side;
 use stats::quantile::rank;
+use stats::running_median::{LEVELS, RunningMedian};
 
 const SERVICE_RATE: f64 = 1_000.0;
 const BOUND: f64 = 0.020;
@@ -68,15 +69,17 @@ fn outcome(draws: &[(usize, f64)]) -> Outcome {
     let nanos = |seconds: f64| (seconds * 1e9) as u64;
     let mut times: Vec<f64> = draws.iter().map(|&(_, time)| time).collect();
     times.sort_unstable_by(f64::total_cmp);
-    let total = times.len() as u64;
-    let thresholds = LOWER.map(|q| times[rank(q, total) as usize - 1]);
-    let series = thresholds.map(|threshold| count(draws, threshold));
-    let lower: [Level<'_>; LOWER.len()] =
-        std::array::from_fn(|at| Level { value: nanos(thresholds[at]), windows: &series[at] });
+    let median = RunningMedian::steady(nanos(times[rank(0.5, times.len() as u64) as usize - 1]));
     let windows = count(draws, BOUND);
+    let levels: [_; LEVELS.len()] = std::array::from_fn(|level| {
+        let threshold = median.threshold(level, 0, nanos(BOUND));
+        (vec![threshold; windows.len()], count(draws, threshold as f64 / 1e9))
+    });
+    let levels = levels.each_ref().map(|(thresholds, windows)| Level { thresholds, windows });
     let above = windows.iter().map(|window| u64::from(window.above)).sum();
-    let bound = Level { value: nanos(BOUND), windows: &windows };
-    match Exceedances::new((above, total), &lower, bound, SHARE, Around::Mean).judge(SHARE, 0.95) {
+    let bound = Bound { value: nanos(BOUND), windows: &windows };
+    let counts = (above, times.len() as u64);
+    match Exceedances::new(counts, &levels, bound, SHARE, Around::Mean).judge(SHARE, 0.95) {
         Side::Below => Outcome::Passed,
         Side::Above => Outcome::Failed,
         Side::Undecided { .. } => Outcome::Undecided,

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use hyper::header::HeaderValue;
 
+use crate::socket::Handle;
+
 /// A client's address and protocol, rendered for the headers of each of its requests.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -15,6 +17,8 @@ pub struct Client {
     pub(crate) protocol: HeaderValue,
     /// For `Forwarded` (RFC 7239).
     pub(crate) forwarded: HeaderValue,
+    /// Where interim answers are written, if they are.
+    pub(crate) socket: Option<Handle>,
 }
 
 impl Client {
@@ -33,7 +37,15 @@ impl Client {
             address: value(address.to_string()),
             protocol: HeaderValue::from_static(protocol),
             forwarded: value(forwarded),
+            socket: None,
         }
+    }
+
+    /// The same client, who gets interim answers to its requests over HTTP/1.1: the socket is that of its connection,
+    /// and requests are forwarded in the task that serves it.
+    pub fn with_interims(mut self, socket: &Handle) -> Self {
+        self.socket = Some(socket.clone());
+        self
     }
 }
 

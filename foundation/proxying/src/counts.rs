@@ -92,6 +92,10 @@ counts! {
     bytes_up,
     /// Bytes of answers' bodies passed on.
     bytes_down,
+    /// Interim answers (1xx) passed on.
+    interims,
+    /// Interim answers dropped because the client did not take those before them.
+    interims_dropped,
     /// Trailers dropped, of requests and answers.
     trailers_dropped,
 }

@@ -1,6 +1,6 @@
 //! What whoever stands in the middle does to heads (RFC 9110 7.6, RFC 9112, RFC 7239), and which heads stop there.
 
-use hyper::body::Body;
+use hyper::body::{Body, Bytes};
 use hyper::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, Entry, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
@@ -260,6 +260,23 @@ pub(crate) fn incoming(parts: &mut response::Parts, middle: &Middle) -> Result<(
     append(&mut parts.headers, VIA, middle.via(parts.version));
     parts.version = Version::HTTP_11;
     Ok(())
+}
+
+/// An interim answer as the next hop gets it. It has no body, so nothing of it is said.
+pub(crate) fn interim(status: StatusCode, mut headers: HeaderMap, middle: &Middle) -> Bytes {
+    drop_hop_by_hop(&mut headers);
+    headers.remove(CONTENT_LENGTH);
+    append(&mut headers, VIA, &middle.via);
+    let reason = status.canonical_reason().unwrap_or_default();
+    let mut head = format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).into_bytes();
+    for (name, value) in &headers {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head.into()
 }
 
 /// Adds a value after those that are there.

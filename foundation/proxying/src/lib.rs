@@ -8,19 +8,21 @@
 //! What is promised:
 //!
 //! - nothing is held but a bounded piece of either body: whoever reads slowly slows the other side down;
-//! - what breaks off on one side breaks off on the other, and never looks like an end;
+//! - what breaks off on one side breaks off on the other, and never looks like an end; a client that has sent its whole
+//!   request and closes its sending side gets its answer, and one that resets is given up;
 //! - a request is sent a second time only if the first connection had been idle and was closed by its peer before
 //!   a byte of the answer, and only if it was never written or is idempotent and without a body.
 //!
 //! The second of these, and that a request with two lengths is refused, need the client's stream to be a [`Socket`].
 //!
-//! What is not passed on, knowingly: trailers, interim answers other than `100 Continue`, and upgrades.
+//! What is not passed on, knowingly: trailers, upgrades, and interim answers to clients over HTTP/2, whose server in h2
+//! cannot send them.
 //!
 //! Not here: listening, TLS, choosing among upstreams, caching, and what any path means.
 //!
 //! In reading order: [`bounds`], [`failure`], [`counts`]; who is meant ([`authority`], [`upstream`]), who asks
 //! ([`client`]) and what the middle does to heads (`heads`, and for what came by HTTP/2 `multiplex`); one connection
-//! (`wire`, `pool`); both bodies (`upload`, [`answer`]); all of it together ([`proxy`]); and a client's stream
+//! (`wire`, `pool`); interim answers (`interim`) and both bodies (`upload`, [`answer`]); all of it together ([`proxy`]); and a client's stream
 //! ([`socket`], `scan`).
 
 pub mod answer;
@@ -30,6 +32,7 @@ pub mod client;
 pub mod counts;
 pub mod failure;
 mod heads;
+mod interim;
 mod multiplex;
 mod pool;
 pub mod proxy;
@@ -46,5 +49,5 @@ pub use counts::Counts;
 pub use failure::Failure;
 pub use heads::{UntilClose, check, drop_fields, drop_twins, settle};
 pub use proxy::Proxy;
-pub use socket::Socket;
+pub use socket::{Handle, OverTcp, Socket};
 pub use upstream::Upstream;

@@ -1,15 +1,13 @@
 //! A request taken up, sent on, and answered.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
 use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::TrySendError;
 use hyper::header::{CONTENT_LENGTH, EXPECT, HeaderMap, HeaderValue, TRANSFER_ENCODING};
-use hyper::http::request;
-use hyper::{Request, Response};
-use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use hyper::{Request, Response, Version};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::answer::Answer;
 use crate::bounds::Bounds;
@@ -17,12 +15,10 @@ use crate::client::Client;
 use crate::counts::Counts;
 use crate::failure::Failure;
 use crate::heads::{self, Middle};
+use crate::interim::{self, Interims};
 use crate::pool::{Connection, Pool};
-use crate::upload::{self, Gate, Progress, Stream, Upload};
+use crate::upload::{self, Progress, Stream, Upload};
 use crate::upstream::Upstream;
-
-/// An upstream that says neither `100 Continue` nor its answer gets the body after this long.
-const EXPECTATION: Duration = Duration::from_secs(1);
 
 /// A proxy before one upstream. Clones share their connections; use it on one runtime.
 pub struct Proxy<B: Send + 'static = Incoming> {
@@ -87,7 +83,7 @@ where
         let begun = Instant::now();
         let deadline = begun + self.bounds.whole;
         heads::check(client, &request)?;
-        let mut request = self.prepare(begun, client, request).await?;
+        let (mut request, interims) = self.prepare(begun, client, request).await?;
         let place = self.pool.place(deadline).await?;
         let mut kept = self.pool.take();
         loop {
@@ -97,7 +93,7 @@ where
                 None => self.pool.connect(deadline).await?,
             };
             let spare = if was_kept { spare(&request) } else { None };
-            match self.ask(&mut connection, request, deadline).await {
+            match self.ask(&mut connection, request, interims.as_ref(), deadline).await {
                 Ok(answer) => {
                     let (mut parts, body) = answer.into_parts();
                     heads::incoming(&mut parts, &self.middle).map_err(Failure::Head)?;
@@ -128,10 +124,13 @@ where
         begun: Instant,
         client: &Client,
         request: Request<B>,
-    ) -> Result<Request<Upload<B>>, Failure> {
+    ) -> Result<(Request<Upload<B>>, Option<Arc<Interims>>), Failure> {
         let (mut parts, mut body) = request.into_parts();
+        let socket = client.socket.clone().filter(|_| parts.version == Version::HTTP_11);
         let expects = heads::outgoing(&mut parts, client, &self.middle);
         parts.extensions.clear();
+        let may_come = expects || socket.is_some();
+        let interims = may_come.then(|| Interims::new(socket, expects, &self.counts));
         let most = match body.size_hint().exact() {
             Some(_) if !expects => self.bounds.gathered,
             // Whoever does not say how much comes, or waits to be told to go on, may wait for the upstream's word.
@@ -149,7 +148,7 @@ where
                 parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
             }
             let place = self.pool.upload(begun + self.bounds.whole).await?;
-            let gate = expects.then(|| gate(&mut parts));
+            let gate = interims.as_ref().filter(|_| expects).map(Interims::gate);
             // What stood still meanwhile did so because of us.
             let progress = Arc::new(Progress::new(Instant::now()));
             let counts = Arc::clone(&self.counts);
@@ -162,16 +161,20 @@ where
                 _place: place,
             }))
         };
-        Ok(Request::from_parts(parts, upload))
+        Ok((Request::from_parts(parts, upload), interims))
     }
 
-    /// Sends a request and waits for the head of its answer, within the deadlines.
+    /// Sends a request, passes on what is said before its answer, and waits for the head of that, within the deadlines.
     async fn ask(
         &self,
         connection: &mut Connection<B>,
-        request: Request<Upload<B>>,
+        mut request: Request<Upload<B>>,
+        interims: Option<&Arc<Interims>>,
         deadline: Instant,
     ) -> Result<Response<Incoming>, Unanswered<B>> {
+        if let Some(interims) = interims {
+            interims.listen(&mut request);
+        }
         let progress = request.body().progress();
         connection.ear.listen();
         let mut answer = pin!(connection.sender.try_send_request(request));
@@ -180,18 +183,23 @@ where
         loop {
             tokio::select! {
                 biased;
-                answer = &mut answer => return answer.map_err(|mut lost| {
-                    if progress.is_some_and(|progress| progress.is_broken()) {
-                        return Unanswered::Failed(Failure::BodyBroken);
-                    }
-                    let unsent = lost.take_message().map(Box::new);
-                    Unanswered::Lost(lost.into_error(), unsent)
-                }),
+                answer = &mut answer => {
+                    // hyper has told of all of them before.
+                    self.pass_on(interims).await;
+                    return answer.map_err(|lost| Unanswered::of(lost, progress.as_deref()));
+                }
+                Some(()) = interim::come(interims) => self.pass_on(interims).await,
                 () = &mut alarm => {
                     let next = self.overdue(progress.as_deref(), deadline);
                     alarm.as_mut().reset(next.map_err(Unanswered::Failed)?);
                 }
             }
+        }
+    }
+
+    async fn pass_on(&self, interims: Option<&Arc<Interims>>) {
+        if let Some(interims) = interims {
+            interims.pass_on(&self.middle).await;
         }
     }
 
@@ -215,6 +223,16 @@ enum Unanswered<B> {
     Lost(hyper::Error, Option<Box<Request<Upload<B>>>>),
 }
 
+impl<B> Unanswered<B> {
+    fn of(mut lost: TrySendError<Request<Upload<B>>>, progress: Option<&Progress>) -> Self {
+        if progress.is_some_and(Progress::is_broken) {
+            return Self::Failed(Failure::BodyBroken);
+        }
+        let unsent = lost.take_message().map(Box::new);
+        Self::Lost(lost.into_error(), unsent)
+    }
+}
+
 /// The same request for a second try, if it may be made twice.
 fn spare<B>(request: &Request<Upload<B>>) -> Option<Request<Upload<B>>> {
     if !request.body().is_empty() || !request.method().is_idempotent() {
@@ -225,25 +243,6 @@ fn spare<B>(request: &Request<Upload<B>>) -> Option<Request<Upload<B>>> {
     spare.uri_mut().clone_from(request.uri());
     spare.headers_mut().clone_from(request.headers());
     Some(spare)
-}
-
-/// Opens when the upstream says `100 Continue`, or has been silent for long enough.
-fn gate(parts: &mut request::Parts) -> Gate {
-    let (sender, opened) = oneshot::channel();
-    let sender = Mutex::new(Some(sender));
-    let mut carrier = Request::new(());
-    hyper::ext::on_informational(&mut carrier, move |said| {
-        if said.status() == hyper::StatusCode::CONTINUE
-            && let Some(sender) = sender.lock().ok().and_then(|mut sender| sender.take())
-        {
-            // The body may be gone already.
-            let _ = sender.send(());
-        }
-    });
-    parts.extensions = carrier.into_parts().0.extensions;
-    Box::pin(async move {
-        let _ = timeout(EXPECTATION, opened).await;
-    })
 }
 
 /// Counts a request that is dropped before it was answered.

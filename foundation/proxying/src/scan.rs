@@ -26,6 +26,8 @@ pub(crate) struct Scan {
     greeted: usize,
     /// Whether the stream began with anything else.
     is_plain: bool,
+    /// Whether a head has ended.
+    has_head: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -99,6 +101,11 @@ impl Scan {
         }
     }
 
+    /// Whether the last byte was the end of a whole request.
+    pub fn is_after_request(&self) -> bool {
+        self.has_head && self.at == At::Head && self.line.is_empty() && !self.said.has_request_line
+    }
+
     /// Looks whether the stream begins with the preface; the lines of which it consists are harmless.
     fn greet(&mut self, bytes: &[u8]) {
         if self.is_plain || self.at == At::Frames {
@@ -138,6 +145,7 @@ impl Scan {
 
     fn end_head(&mut self) {
         let said = std::mem::take(&mut self.said);
+        self.has_head |= said.has_request_line;
         self.at = match (said.lengths, said.codings) {
             // Empty lines before a request are passed over.
             (0, 0) => At::Head,
@@ -249,6 +257,22 @@ mod tests {
                 assert_eq!(followed(&format!("{near}{guilty}")), expected);
             }
         }
+    }
+
+    #[test]
+    fn the_end_of_a_request_is_known() {
+        for innocent in &INNOCENT[3..] {
+            let mut scan = Scan::default();
+            let mut stream = innocent.as_bytes().to_vec();
+            for byte in &mut stream {
+                assert!(!scan.is_after_request(), "{innocent:?}");
+                scan.follow(std::slice::from_mut(byte));
+            }
+            assert!(scan.is_after_request(), "{innocent:?}");
+        }
+        let mut scan = Scan::default();
+        scan.follow(&mut PREFACE.to_vec());
+        assert!(!scan.is_after_request(), "frames are not followed");
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Running {
         }
     }
 
-    /// Starts a bundled system by a program that understands `serve`, and reads its ready line.
+    /// Starts a system by a program that serves it (see [`crate::program`]), and reads its ready line.
     ///
     /// Errors: it cannot be started, dies, says something else, or does not speak in time
     pub async fn serve(
@@ -83,8 +83,7 @@ impl Running {
         settings: &BTreeMap<String, Value>,
     ) -> io::Result<(Self, Value)> {
         let program = program.to_str().ok_or(io::Error::other("its path is no UTF-8"))?;
-        let mut words: Vec<String> =
-            [program, "serve", system, "--listen"].map(str::to_owned).into();
+        let mut words: Vec<String> = [program, system, "--listen"].map(str::to_owned).into();
         words.push(listen.to_string());
         for (key, value) in settings {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

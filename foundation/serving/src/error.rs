@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use serde::Serialize;
+
 /// What is wrong with the options of a system: every problem at once, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BadOptions {
@@ -27,9 +29,19 @@ pub enum Kind {
     /// The value, or what it stands beside, makes no sense.
     Value,
     /// There is no such setting, but these.
-    Unknown(Vec<&'static str>),
+    Unknown(Vec<Setting>),
     /// Beside the other settings it changes nothing; beside others it would.
     Idle,
+}
+
+/// A setting that a system has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Which values it takes, in words; empty where several parts judge them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub expects: String,
 }
 
 impl BadOption {

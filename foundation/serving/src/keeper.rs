@@ -32,7 +32,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How a part is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
-    /// A program that understands `serve`.
+    /// A program that serves the part (see [`crate::program`]).
     pub program: PathBuf,
     /// What the part is called there.
     pub system: &'static str,
@@ -60,7 +60,7 @@ impl Recipe {
         }
         let program = std::env::current_exe().unwrap_or_else(|error| {
             settings.refuse(format!("this program cannot be found: {error}"));
-            "proofload".into()
+            PathBuf::new()
         });
         Self { program, system: part.name, settings: given }
     }

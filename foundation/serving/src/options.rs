@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{BadOption, BadOptions};
 
-/// Options of `proofload serve SYSTEM`, or of `[system]` in an experiment file.
+/// Options on the command line of a system (see [`crate::program`]), or of `[system]` in an experiment file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Where to listen; port 0 lets the kernel choose.

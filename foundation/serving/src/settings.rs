@@ -1,12 +1,12 @@
 //! A typed reader of settings that collects every problem before it gives up.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::error::{BadOption, BadOptions, Kind};
+use crate::error::{BadOption, BadOptions, Kind, Setting};
 use crate::quantity;
 
 /// Reads settings by name and type, and remembers what was asked for and what was wrong.
@@ -17,7 +17,8 @@ use crate::quantity;
 #[derive(Debug)]
 pub struct Settings<'a> {
     given: &'a BTreeMap<String, Value>,
-    asked: RefCell<BTreeSet<&'static str>>,
+    /// What each setting that was asked for expects.
+    asked: RefCell<BTreeMap<&'static str, String>>,
     problems: RefCell<Vec<BadOption>>,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Settings<'a> {
 
     /// A value as it was given, for a setting that is more than one word; its reader judges it.
     pub fn value(&self, key: &'static str) -> Option<&'a Value> {
-        self.asked.borrow_mut().insert(key);
+        self.asked.borrow_mut().entry(key).or_default();
         self.given.get(key)
     }
 
@@ -130,11 +131,13 @@ impl<'a> Settings<'a> {
     pub fn finish(self, scope: &str) -> Result<(), BadOptions> {
         let mut bad = BadOptions { problems: self.problems.into_inner() };
         let asked = self.asked.into_inner();
-        let known: Vec<&'static str> = asked.iter().copied().collect();
-        for key in self.given.keys().filter(|key| !asked.contains(key.as_str())) {
-            let near = last_words(key, &known).or_else(|| near_miss(key, &known));
+        let names: Vec<&'static str> = asked.keys().copied().collect();
+        let setting =
+            |(name, expects): (&&'static str, &String)| Setting { name, expects: expects.clone() };
+        for key in self.given.keys().filter(|key| !asked.contains_key(key.as_str())) {
+            let near = last_words(key, &names).or_else(|| near_miss(key, &names));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            let kind = Kind::Unknown(known.clone());
+            let kind = Kind::Unknown(asked.iter().map(setting).collect());
             let what = format!("no setting of {scope}{near}");
             bad.problems.push(BadOption { kind, ..BadOption::of(key, what) });
         }
@@ -147,7 +150,7 @@ impl<'a> Settings<'a> {
         expected: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<T> {
-        self.asked.borrow_mut().insert(key);
+        self.asked.borrow_mut().insert(key, expected.to_owned());
         let value = self.given.get(key)?;
         let text = match value {
             Value::String(text) => text.clone(),
@@ -238,8 +241,15 @@ mod tests {
         );
         let kinds: Vec<Kind> = error.problems.iter().map(|one| one.kind.clone()).collect();
         assert_eq!(kinds[3..5], [Kind::Value, Kind::Value]);
-        let known = vec!["body", "many", "pieces", "service"];
-        assert_eq!(kinds[5..], [Kind::Idle, Kind::Unknown(known)]);
+        let setting =
+            |(name, expects): (&'static str, &str)| Setting { name, expects: expects.into() };
+        let known = [
+            ("body", "a size such as 64KiB"),
+            ("many", "a whole number from 1 on"),
+            ("pieces", "a whole number from 1 to 9"),
+            ("service", "a time such as 1ms"),
+        ];
+        assert_eq!(kinds[5..], [Kind::Idle, Kind::Unknown(known.map(setting).into())]);
         assert!(!error.to_string().contains('\n'));
     }
 

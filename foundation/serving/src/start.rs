@@ -1,5 +1,6 @@
-//! How a system begins: what whoever starts it knows of it, files to open, threads to run on, and the wish to stop.
+//! How a system begins: what is known of it before that, files to open, threads to run on, and the wish to stop.
 
+use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{BadOptions, ServeError};
@@ -11,19 +12,53 @@ use crate::stop::Stop;
 /// Who is told that a system accepts work, once, with what its ready line has.
 pub type Announce<'a> = &'a mut dyn FnMut(&Ready);
 
-/// A system, as whoever starts it knows it; each names its parts in one of these.
+/// A system, as its program (see [`crate::program`]) knows it before it serves.
 #[derive(Debug, Clone, Copy)]
 pub struct System {
     /// What it is called on the command line, in experiments and in its ready line.
     pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// The page of the repository that describes its settings.
+    pub page: &'static str,
+    /// What of it others can refer to, where it serves with these options.
+    pub surface: fn(&Options) -> Surface,
     /// Whether these options would do, without serving anything.
     ///
     /// Errors: every problem at once
     pub check: fn(&Options) -> Result<(), BadOptions>,
-    /// Serves until this is pulled, or else until a signal (see [`crate::stop::Signals`]).
+    /// Serves until this is pulled, or else until a signal (see [`signals::Signals`]).
     ///
     /// Errors: bad settings (exit code 2); what the environment refuses (4)
     pub start: fn(&Options, Option<Stop>, Announce<'_>) -> Result<(), ServeError>,
+}
+
+/// What of a running system others can refer to by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Surface {
+    /// The addresses in its ready line.
+    pub listening: Vec<&'static str>,
+    /// The processes in its ready line, other than the one that was started.
+    pub processes: Vec<&'static str>,
+    /// What it counts as an observer, other than what every observer counts.
+    pub counts: Vec<&'static str>,
+    /// Its parts whose times are in its answers.
+    pub parts: Vec<&'static str>,
+    /// Whether its answers may have times of other parts, too, such as those of a server behind it.
+    pub other_parts: bool,
+}
+
+impl Default for Surface {
+    /// One address, `http`, and nothing else.
+    fn default() -> Self {
+        Self {
+            listening: vec!["http"],
+            processes: Vec::new(),
+            counts: Vec::new(),
+            parts: Vec::new(),
+            other_parts: false,
+        }
+    }
 }
 
 impl System {
@@ -105,7 +140,14 @@ mod tests {
                 },
             )
         }
-        const SYSTEM: System = System { name: "test", check: |_| Ok(()), start };
+        const SYSTEM: System = System {
+            name: "test",
+            about: "a test",
+            page: "",
+            surface: |_| Surface::default(),
+            check: |_| Ok(()),
+            start,
+        };
         let (stopper, stop) = Stop::pair();
         let mut told = Vec::new();
         let announce = |ready: &Ready| {

@@ -4,12 +4,12 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use proxying::OverTcp;
 use serving::error::BadOption;
 use serving::settings::Settings;
 use serving::tls::Identity;
@@ -77,11 +77,11 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
+impl OverTcp for Stream {
+    fn tcp(&self) -> &TcpStream {
         match self {
-            Self::Clear(stream) => stream.as_fd(),
-            Self::Covered(stream) => stream.get_ref().0.as_fd(),
+            Self::Clear(stream) => stream,
+            Self::Covered(stream) => stream.get_ref().0,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! CRC-32 (that of zlib) of a payload of which all but the beginning is known already.
+//! CRC-32 (that of zlib) of a payload whose checksum is known except for its beginning.
 
 use crc32fast::Hasher;
 

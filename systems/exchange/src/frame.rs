@@ -4,14 +4,14 @@
 //! (length `u32`, code `u32`, checksum `u64`, little-endian all) and the payload. Pure functions:
 //! who reads and writes is elsewhere.
 
-use crate::ask::LONGEST;
 use crate::refusal::Refusal;
+use crate::request::LONGEST;
 
 /// Bytes before a request.
 pub const REQUEST_HEAD: usize = 4;
 /// Bytes before a payload.
 pub const ANSWER_HEAD: usize = 16;
-/// The code of an answer that is one.
+/// The code of a successful answer.
 pub const ANSWERED: u32 = 0;
 
 /// A request in its frame.
@@ -33,9 +33,9 @@ pub fn first_request(bytes: &[u8]) -> Result<Option<&[u8]>, Refusal> {
     Ok(rest.get(..length))
 }
 
-/// What stands before a payload.
+/// The header before a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHeader {
     /// Bytes that follow.
     pub length: u32,
     /// [`ANSWERED`], or the number of a refusal.
@@ -44,7 +44,7 @@ pub struct Head {
     pub checksum: u64,
 }
 
-impl Head {
+impl FrameHeader {
     /// Before an answer.
     pub fn answered(length: usize, checksum: u32) -> Self {
         let length = u32::try_from(length).expect("payloads are at most 16 MiB");
@@ -85,10 +85,10 @@ mod tests {
     #[test]
     fn bytes_are_those_of_the_readme() {
         assert_eq!(request("users 1 0"), b"\x09\0\0\0users 1 0");
-        let head = Head::answered(0x0102_0304, 0xcbf4_3926);
+        let head = FrameHeader::answered(0x0102_0304, 0xcbf4_3926);
         let bytes = *b"\x04\x03\x02\x01\0\0\0\0\x26\x39\xf4\xcb\0\0\0\0";
         assert_eq!(head.encode(), bytes);
-        let refused = Head::refused(Refusal::OutOfBounds).encode();
+        let refused = FrameHeader::refused(Refusal::OutOfBounds).encode();
         assert_eq!(refused, *b"\0\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0");
     }
 
@@ -118,12 +118,12 @@ mod tests {
 
     #[test]
     fn a_head_is_read_when_its_last_byte_came() {
-        let head = Head { length: 262_144, code: 0, checksum: 0xffff_ffff };
+        let head = FrameHeader { length: 262_144, code: 0, checksum: 0xffff_ffff };
         let bytes = [&head.encode()[..], b"{"].concat();
         for cut in 0..ANSWER_HEAD {
-            assert_eq!(Head::decode(&bytes[..cut]), None, "cut at {cut}");
+            assert_eq!(FrameHeader::decode(&bytes[..cut]), None, "cut at {cut}");
         }
-        assert_eq!(Head::decode(&bytes[..ANSWER_HEAD]), Some(head));
-        assert_eq!(Head::decode(&bytes), Some(head));
+        assert_eq!(FrameHeader::decode(&bytes[..ANSWER_HEAD]), Some(head));
+        assert_eq!(FrameHeader::decode(&bytes), Some(head));
     }
 }

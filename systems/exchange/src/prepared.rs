@@ -1,11 +1,11 @@
 //! A payload that is made once and then differs by its nonce alone.
 //!
-//! `{"nonce":"00000000000000ff","users":[…]}`, and where a size was asked for `,"padding":"…"`
-//! after the users. The nonce stands at the same place in all of them and always has 16 digits.
+//! `{"nonce":"00000000000000ff","users":[…]}`, and for a requested size `,"padding":"…"` after the
+//! users. The nonce is at the same place in all of them and always has 16 digits.
 
-use crate::ask::{Ask, What};
 use crate::checksum::Tail;
 use crate::records::Records;
+use crate::request::{DataRequest, Wanted};
 
 /// Where the nonce begins.
 pub const NONCE_AT: usize = BEFORE.len();
@@ -25,17 +25,17 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the payload; `id` is one that no other has.
-    pub fn new(id: u64, what: What, records: &mut Records) -> Self {
+    /// Makes the payload; `id` must be unique.
+    pub fn new(id: u64, what: Wanted, records: &mut Records) -> Self {
         let bytes = match what {
-            What::Users(users) => with_users(records.first(users)),
-            What::Bytes(bytes) => with_length(usize::try_from(bytes).unwrap_or(0), records),
+            Wanted::Users(users) => with_users(records.first(users)),
+            Wanted::Bytes(bytes) => with_length(usize::try_from(bytes).unwrap_or(0), records),
         };
         let tail = Tail::new(&bytes[NONCE_END..]);
         Self { id, bytes, tail }
     }
 
-    /// A number that tells it from every other of this producer.
+    /// A number unique within this producer.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -66,7 +66,7 @@ pub fn has_nonce(payload: &[u8], nonce: u64) -> bool {
         && payload[NONCE_END..].starts_with(USERS)
 }
 
-/// 16 hexadecimal digits, the letters small.
+/// 16 lower-case hexadecimal digits.
 fn digits(nonce: u64) -> [u8; 16] {
     std::array::from_fn(|at| {
         let digit = (nonce >> (60 - 4 * at)) & 15;
@@ -88,31 +88,31 @@ fn with_length(length: usize, records: &mut Records) -> Vec<u8> {
 
 /// What is wrong with a payload as the answer to a question, if anything: the one judgement that
 /// every way uses. All of its bytes are read.
-pub fn fault(ask: &Ask, payload: &[u8], checksum: u32) -> Option<&'static str> {
-    if let What::Bytes(bytes) = ask.what
+pub fn fault(ask: &DataRequest, payload: &[u8], checksum: u32) -> Option<&'static str> {
+    if let Wanted::Bytes(bytes) = ask.what
         && payload.len() as u64 != bytes
     {
-        return Some("another length than was asked for");
+        return Some("its length is not the requested one");
     }
     if !has_nonce(payload, ask.nonce) {
-        return Some("not the nonce that was asked with");
+        return Some("its nonce is not the requested one");
     }
-    (crate::checksum::of(payload) != checksum).then_some("the checksum is that of other bytes")
+    (crate::checksum::of(payload) != checksum).then_some("its checksum does not match")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::SIZES;
     use crate::checksum;
+    use crate::request::SIZES;
 
-    fn prepared(what: What) -> Prepared {
+    fn prepared(what: Wanted) -> Prepared {
         Prepared::new(7, what, &mut Records::new(1))
     }
 
     #[test]
     fn the_nonce_stands_where_it_is_put_and_the_rest_is_json() {
-        let prepared = prepared(What::Users(2));
+        let prepared = prepared(Wanted::Users(2));
         let mut bytes = prepared.bytes().to_vec();
         patch(&mut bytes, 0x0123_4567_89ab_cdef);
         assert!(bytes.starts_with(b"{\"nonce\":\"0123456789abcdef\",\"users\":[{\"id\":1,"));
@@ -126,7 +126,7 @@ mod tests {
     fn a_size_is_kept_to_the_byte() {
         let mut records = Records::new(1);
         let one = records.first(1).len() as u64;
-        // Around the sizes at which another user has just room, too.
+        // Sizes around the one at which another user just fits.
         let tight = NONCE_END as u64 + 26 + one;
         for bytes in [
             1024,
@@ -140,15 +140,15 @@ mod tests {
             tight + 1,
             *SIZES.end(),
         ] {
-            let prepared = Prepared::new(7, What::Bytes(bytes), &mut records);
+            let prepared = Prepared::new(7, Wanted::Bytes(bytes), &mut records);
             assert_eq!(prepared.bytes().len() as u64, bytes);
             let read: serde_json::Value = serde_json::from_slice(prepared.bytes()).unwrap();
             let padding = read["padding"].as_str().unwrap().len() as u64;
-            // A user more would not have had room.
+            // One more user would not have fitted.
             assert!(padding < one + 400, "{padding} bytes of padding in {bytes}");
         }
         let users = |bytes| {
-            let prepared = Prepared::new(7, What::Bytes(bytes), &mut records);
+            let prepared = Prepared::new(7, Wanted::Bytes(bytes), &mut records);
             let read: serde_json::Value = serde_json::from_slice(prepared.bytes()).unwrap();
             read["users"].as_array().unwrap().len()
         };
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_that_of_the_patched_bytes() {
-        for what in [What::Users(3), What::Bytes(1024), What::Bytes(100_000)] {
+        for what in [Wanted::Users(3), Wanted::Bytes(1024), Wanted::Bytes(100_000)] {
             let prepared = prepared(what);
             for nonce in [0, 1, 0xdead_beef, u64::MAX] {
                 let mut bytes = prepared.bytes().to_vec();
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn whatever_is_changed_is_found() {
-        let prepared = prepared(What::Bytes(5_000));
-        let ask = Ask { what: What::Bytes(5_000), nonce: 0xabc };
+        let prepared = prepared(Wanted::Bytes(5_000));
+        let ask = DataRequest { what: Wanted::Bytes(5_000), nonce: 0xabc };
         let mut bytes = prepared.bytes().to_vec();
         patch(&mut bytes, ask.nonce);
         let checksum = prepared.checksum(ask.nonce);
@@ -183,10 +183,10 @@ mod tests {
         assert!(fault(&ask, &bytes[..4_999], checksum).is_some());
         assert!(fault(&ask, &[], 0).is_some());
         assert!(fault(&ask, &bytes, checksum ^ 1).is_some());
-        // An answer to somebody else, whole and with its own checksum.
-        let other = Ask { nonce: 0xabd, ..ask };
+        // An answer to another request, whole and with its own checksum.
+        let other = DataRequest { nonce: 0xabd, ..ask };
         assert!(fault(&other, &bytes, checksum).is_some());
-        let users = Ask { what: What::Users(2), ..ask };
+        let users = DataRequest { what: Wanted::Users(2), ..ask };
         assert!(fault(&users, b"{}", checksum::of(b"{}")).is_some());
     }
 }

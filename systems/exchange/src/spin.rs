@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn nobody_spins_for_longer_than_a_second() {
-        for (given, told) in [
+        for (given, text) in [
             ("20us", ""),
             ("1s", ""),
             ("1001ms", "spin: expected a time of at most 1s such as 20us, got 1.001s"),
@@ -35,7 +35,7 @@ mod tests {
             let settings = Settings::new(&options.settings);
             read(&settings);
             let problems = settings.finish("the test").err().unwrap_or_default();
-            assert_eq!(problems.to_string(), told, "{given}");
+            assert_eq!(problems.to_string(), text, "{given}");
         }
     }
 }

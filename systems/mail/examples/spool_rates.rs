@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use mail::envelope::{Content, Envelope};
 use mail::store::maildir::Maildir;
-use mail::store::shelf::{Bounds, Full, Shelf};
+use mail::store::retained::{RetainedMessages, RetentionLimits, WhenFull};
 use mail::store::{Draft, Store};
 use serving::metrics::Registry;
 use tokio::task::JoinSet;
@@ -62,9 +62,9 @@ fn bare(folder: &Path, bytes: usize) -> f64 {
 /// Messages and syncs of the folder a second.
 async fn measure(folder: &Path, bytes: usize, senders: usize) -> (f64, f64) {
     let metrics = Registry::default();
-    let bounds = Bounds { messages: 1_000, bytes: 1 << 20, full: Full::Oldest };
-    let shelf = Shelf::new(bounds, &metrics);
-    let store = Arc::new(Maildir::open(folder, "mail.example", shelf, &metrics).unwrap());
+    let bounds = RetentionLimits { messages: 1_000, bytes: 1 << 20, full: WhenFull::Oldest };
+    let retained = RetainedMessages::new(bounds, &metrics);
+    let store = Arc::new(Maildir::open(folder, "mail.example", retained, &metrics).unwrap());
     let (mut all, begun) = (JoinSet::new(), Instant::now());
     for _ in 0..senders {
         all.spawn(send(Arc::clone(&store), vec![b'x'; bytes], begun));

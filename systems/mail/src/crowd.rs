@@ -1,7 +1,7 @@
 //! A crowd: sessions with a mail server that greet it and then say nothing, as most connections of a busy server do.
 //!
-//! Started before a load, it answers as an observer: *received* are the sessions that stood when it began, *lost* those
-//! that the server has closed since. What the busy ones notice of it is the question.
+//! Started before a load, it answers as an observer: *received* are the sessions that were open
+//! when it began, *lost* those that the server has closed since.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Within which every session must stand.
+/// Within which every session must be open.
 const STANDING_WITHIN: Duration = Duration::from_secs(30);
 /// Bytes of the longest greeting and answer that is read.
 const LONGEST_ANSWER: u64 = 64 << 10;
@@ -37,9 +37,15 @@ struct Configuration {
     limits: Limits,
 }
 
-/// A crowd, which announces itself when all of its sessions stand.
-pub const SYSTEM: System =
-    System { name: "mail-crowd", check: |options| read(options).map(drop), start };
+/// A crowd, which is ready when all of its sessions are open.
+pub const SYSTEM: System = System {
+    name: "mail-crowd",
+    about: "a crowd of SMTP sessions that say nothing",
+    page: "systems/mail/README.md",
+    surface: |_| Surface::default(),
+    check: |options| read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));
@@ -72,7 +78,7 @@ async fn hold(
 ) -> Result<(), ServeError> {
     let address = listener::address(&listener)?;
     let opened = tokio::time::timeout(STANDING_WITHIN, open(&configuration)).await;
-    let late = |_| Err(std::io::Error::other("not every session stood within thirty seconds"));
+    let late = |_| Err(std::io::Error::other("not every session was open within thirty seconds"));
     let sessions = opened.unwrap_or_else(late);
     let sessions = sessions.map_err(ServeError::while_doing("open the sessions"))?;
     let lost = Arc::new(AtomicU64::new(0));
@@ -132,7 +138,7 @@ async fn expect(reader: &mut (impl AsyncBufReadExt + Unpin), code: &str) -> std:
 /// Counts the session as lost when the server ends it, or says anything unasked.
 async fn watch(mut session: TcpStream, lost: Arc<AtomicU64>) {
     let mut byte = [0];
-    // Whatever comes, silence was agreed upon.
+    // Input is ignored: these sessions are silent.
     let _ = session.read(&mut byte).await;
     lost.fetch_add(1, Ordering::Relaxed);
 }

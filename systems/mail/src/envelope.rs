@@ -1,4 +1,4 @@
-//! What a message comes in: who sends it to whom, and over what.
+//! A message's envelope: sender, recipients, and the connection.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ pub struct Envelope {
     pub peer: SocketAddr,
     /// What the client called itself, as in `EHLO client.example`.
     pub client: String,
-    /// Who had proved to be whom by `AUTH`.
+    /// The user that `AUTH` proved.
     pub user: Option<String>,
     /// Protocol version of TLS, such as `TLSv1.3`; `None` in the clear.
     pub tls: Option<&'static str>,

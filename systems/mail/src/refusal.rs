@@ -1,4 +1,4 @@
-//! A "no" as the client hears it.
+//! A negative reply.
 
 use std::borrow::Cow;
 use std::fmt;

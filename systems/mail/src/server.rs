@@ -11,24 +11,38 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::task::JoinSet;
 
+use crate::api::MailApi;
 use crate::connection::{self, Smtp};
-use crate::door::Door;
-use crate::ledger::{Counted, Ledger};
+use crate::ledger::{COUNTS, CountedStore, Ledger};
 use crate::session::{self, Policy};
-use crate::settings::{self, Configuration, Kept};
+use crate::settings::{self, Configuration, StoreKind};
 use crate::store::Store;
 use crate::store::discard::Discard;
 use crate::store::maildir::Maildir;
 use crate::store::memory::Memory;
-use crate::store::shelf::Shelf;
+use crate::store::retained::RetainedMessages;
 
 /// A mail server.
-pub const SYSTEM: System =
-    System { name: "mail", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "mail",
+    about: "an SMTP server that receives, and shows what it got",
+    page: "systems/mail/README.md",
+    surface: surface,
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn surface(options: &Options) -> Surface {
+    let mut listening = vec!["http", "smtp"];
+    if options.settings.contains_key("smtps") {
+        listening.push("smtps");
+    }
+    Surface { listening, counts: COUNTS.into(), ..Surface::default() }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
@@ -37,8 +51,8 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         Ok((configuration.threads, (configuration, listeners)))
     };
     start::run(stop, prepare, async |(mut configuration, listeners), stop| {
-        let store = std::mem::replace(&mut configuration.store, Kept::Discard);
-        let house = House { configuration, listeners, metrics: Registry::default(), stop };
+        let store = std::mem::replace(&mut configuration.store, StoreKind::Discard);
+        let house = ServerSetup { configuration, listeners, metrics: Registry::default(), stop };
         house.open(store, announce).await
     })
 }
@@ -69,28 +83,28 @@ impl Listeners {
 }
 
 /// All of it but the store.
-struct House {
+struct ServerSetup {
     configuration: Configuration,
     listeners: Listeners,
     metrics: Registry,
     stop: Stop,
 }
 
-impl House {
-    async fn open(self, store: Kept, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+impl ServerSetup {
+    async fn open(self, store: StoreKind, announce: impl FnOnce(&Ready)) -> Result<(), ServeError> {
         match store {
-            Kept::Discard => self.serve(Discard::default(), None, announce).await,
-            Kept::Hook(hook) => self.serve(hook, None, announce).await,
-            Kept::Memory(bounds) => {
-                let shelf = Shelf::new(bounds, &self.metrics);
-                self.serve(Memory::new(shelf.clone()), Some(shelf), announce).await
+            StoreKind::Discard => self.serve(Discard::default(), None, announce).await,
+            StoreKind::Hook(hook) => self.serve(hook, None, announce).await,
+            StoreKind::Memory(bounds) => {
+                let retained = RetainedMessages::new(bounds, &self.metrics);
+                self.serve(Memory::new(retained.clone()), Some(retained), announce).await
             }
-            Kept::Maildir(path, bounds) => {
-                let shelf = Shelf::new(bounds, &self.metrics);
+            StoreKind::Maildir(path, bounds) => {
+                let retained = RetainedMessages::new(bounds, &self.metrics);
                 let host = &self.configuration.session.hostname;
-                let store = Maildir::open(&path, host, shelf.clone(), &self.metrics);
+                let store = Maildir::open(&path, host, retained.clone(), &self.metrics);
                 let store = store.map_err(ServeError::while_doing("open the folder of `path`"))?;
-                self.serve(store, Some(shelf), announce).await
+                self.serve(store, Some(retained), announce).await
             }
         }
     }
@@ -98,15 +112,15 @@ impl House {
     async fn serve<S: Store>(
         self,
         store: S,
-        shelf: Option<Shelf>,
+        retained: Option<RetainedMessages>,
         announce: impl FnOnce(&Ready),
     ) -> Result<(), ServeError> {
         let ready = Ready::new(SYSTEM.name, self.effective(&store));
         let ready = self.listeners.tell(ready)?;
         let Self { configuration, listeners, metrics, stop } = self;
         let ledger = Ledger::new(&metrics);
-        let door = Door::new(ledger.clone(), shelf, stop.clone());
-        let store = Arc::new(Counted::new(store, ledger));
+        let api = MailApi::new(ledger.clone(), retained, stop.clone());
+        let store = Arc::new(CountedStore::new(store, ledger));
         let counts = session::Counts::new(&metrics);
         let smtp = |is_implicit_tls| {
             let how = Smtp {
@@ -119,14 +133,14 @@ impl House {
             Arc::new(how)
         };
         announce(&ready);
-        let limits = door_limits(&configuration.session);
+        let limits = api_limits(&configuration.session);
         // Tasks of their own, so that what is accepted is served by the thread that accepted it.
         let mut parts = JoinSet::new();
         parts.spawn(connection::serve(listeners.smtp, smtp(false), stop.clone()));
         if let Some(listener) = listeners.smtps {
             parts.spawn(connection::serve(listener, smtp(true), stop.clone()));
         }
-        parts.spawn(http::serve(listeners.http, door, limits, metrics.clone(), stop.clone()));
+        parts.spawn(http::serve(listeners.http, api, limits, metrics.clone(), stop.clone()));
         while let Some(ended) = parts.join_next().await {
             let ended = ended.unwrap_or_else(|broken| Err(std::io::Error::other(broken)));
             ended.map_err(ServeError::while_doing("serve"))?;
@@ -150,7 +164,7 @@ impl House {
             "backlog": listener::backlog(&self.listeners.smtp).ok(),
             "threads": threads,
             "open_files": limits::open_files(),
-            "door": door_limits(session),
+            "door": api_limits(session),
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Value::Object(fields) = more {
@@ -169,8 +183,8 @@ fn tls_word(policy: Policy) -> &'static str {
     }
 }
 
-/// Bounds of the door, where little is said.
-fn door_limits(session: &session::Settings) -> Limits {
+/// Limits of the HTTP API, whose requests are small.
+fn api_limits(session: &session::Settings) -> Limits {
     Limits {
         max_connections: 1_000,
         max_body_bytes: 64 << 10,

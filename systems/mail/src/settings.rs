@@ -11,10 +11,10 @@ use serving::settings::Settings;
 
 use crate::session;
 use crate::store::hook::Hook;
-use crate::store::shelf::{Bounds, Full};
+use crate::store::retained::{RetentionLimits, WhenFull};
 use crate::tls::Tls;
 
-/// Messages and bytes that are kept unless told otherwise.
+/// Default limits of messages and bytes that are kept.
 const MESSAGES: u64 = 10_000;
 const BYTES: u64 = 256 << 20;
 /// Within which a hook must connect, take each piece and answer.
@@ -22,14 +22,14 @@ const HOOK_TIMEOUT_NS: u64 = 30_000_000_000;
 
 /// Where messages go.
 #[derive(Debug)]
-pub(crate) enum Kept {
+pub(crate) enum StoreKind {
     /// Nowhere.
     Discard,
     /// Into memory.
-    Memory(Bounds),
+    Memory(RetentionLimits),
     /// Into a folder.
-    Maildir(PathBuf, Bounds),
-    /// To somebody else.
+    Maildir(PathBuf, RetentionLimits),
+    /// To an HTTP hook.
     Hook(Hook),
 }
 
@@ -37,14 +37,14 @@ pub(crate) enum Kept {
 #[derive(Debug)]
 pub(crate) struct Configuration {
     /// Where messages go.
-    pub store: Kept,
+    pub store: StoreKind,
     /// What each session keeps to.
     pub session: session::Settings,
     /// The server's side of TLS, if there is any.
     pub tls: Option<Tls>,
     /// Where TLS begins with the connection.
     pub smtps: Option<SocketAddr>,
-    /// Where the door is.
+    /// Where the HTTP API listens.
     pub http: SocketAddr,
     /// Connections that wait to be accepted.
     pub backlog: i32,
@@ -77,39 +77,39 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
 }
 
 /// Settings of a store that was not asked for are unknown, and refused as such.
-fn store(settings: &Settings<'_>) -> (Kept, &'static str) {
+fn store(settings: &Settings<'_>) -> (StoreKind, &'static str) {
     match settings.choice("store", &["memory", "maildir", "hook", "discard"], 0) {
         0 => {
             let full = settings.choice("store_full", &["oldest", "refuse"], 0);
-            let bounds = bounds(settings, [Full::Oldest, Full::Refuse][full]);
-            (Kept::Memory(bounds), "the mail server with store=memory")
+            let bounds = bounds(settings, [WhenFull::Oldest, WhenFull::Refuse][full]);
+            (StoreKind::Memory(bounds), "the mail server with store=memory")
         }
         1 => {
             let path = settings.text("path", "");
             if path.is_empty() {
-                settings.wrong("path", "store=maildir wants a folder");
+                settings.wrong("path", "store=maildir needs a folder");
             }
-            let bounds = bounds(settings, Full::Oldest);
-            (Kept::Maildir(path.into(), bounds), "the mail server with store=maildir")
+            let bounds = bounds(settings, WhenFull::Oldest);
+            (StoreKind::Maildir(path.into(), bounds), "the mail server with store=maildir")
         }
         2 => (hook(settings), "the mail server with store=hook"),
-        _ => (Kept::Discard, "the mail server with store=discard"),
+        _ => (StoreKind::Discard, "the mail server with store=discard"),
     }
 }
 
-fn bounds(settings: &Settings<'_>, full: Full) -> Bounds {
+fn bounds(settings: &Settings<'_>, full: WhenFull) -> RetentionLimits {
     let messages = settings.count("store_messages", MESSAGES, 1..=10_000_000);
     let bytes = settings.size("store_bytes", BYTES);
-    Bounds { messages: usize::try_from(messages).unwrap_or(usize::MAX), bytes, full }
+    RetentionLimits { messages: usize::try_from(messages).unwrap_or(usize::MAX), bytes, full }
 }
 
-fn hook(settings: &Settings<'_>) -> Kept {
+fn hook(settings: &Settings<'_>) -> StoreKind {
     let within = Duration::from_nanos(settings.positive_time("hook_timeout", HOOK_TIMEOUT_NS));
     match Hook::new(&settings.text("hook", ""), within) {
-        Ok(hook) => Kept::Hook(hook),
+        Ok(hook) => StoreKind::Hook(hook),
         Err(problem) => {
             settings.wrong("hook", problem);
-            Kept::Discard
+            StoreKind::Discard
         }
     }
 }
@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn everything_has_a_default() {
         let plain = read(&Options::default()).unwrap();
-        let Kept::Memory(bounds) = plain.store else { panic!("{:?}", plain.store) };
-        assert_eq!((bounds.messages, bounds.full), (10_000, Full::Oldest));
+        let StoreKind::Memory(bounds) = plain.store else { panic!("{:?}", plain.store) };
+        assert_eq!((bounds.messages, bounds.full), (10_000, WhenFull::Oldest));
         assert!(plain.tls.is_none() && plain.smtps.is_none());
         assert_eq!((plain.backlog, plain.http.port()), (4_096, 0));
     }

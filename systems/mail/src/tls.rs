@@ -1,4 +1,4 @@
-//! TLS as a server: a certificate out of files, or one made for the occasion that nobody else has signed.
+//! TLS as a server: a certificate from files, or a self-signed one made at the start.
 //!
 //! Renegotiation, which TLS 1.2 had, does not exist here: `rustls` has none. Tickets and early data are off, so that a
 //! handshake is always a whole one.
@@ -27,7 +27,7 @@ pub struct Tls {
 /// What is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Effective {
-    /// The lowest version that is spoken.
+    /// The lowest accepted version.
     pub min_tls: &'static str,
     /// Where the certificate comes from: a file, or `self-signed`.
     pub certificate: String,
@@ -47,7 +47,7 @@ impl Tls {
         let names = ["cert", "key", "min_tls"];
         if !is_wanted {
             for name in names.into_iter().filter(|name| settings.value(name).is_some()) {
-                settings.wrong(name, "there is no TLS, because `tls` is none");
+                settings.wrong(name, "has no effect without `tls`");
             }
             return None;
         }
@@ -62,11 +62,11 @@ impl Tls {
 
     /// With a certificate made now, for this name and for the local host.
     ///
-    /// Errors: of `hostname`; the name is none
+    /// Errors: of `hostname`, if it is not a valid name
     pub fn self_signed(hostname: &str, is_newest_only: bool) -> Result<Self, BadOption> {
         let names = [hostname, "localhost", "127.0.0.1", "::1"].map(str::to_owned);
         let problem = |error: rcgen::Error| {
-            BadOption::of("hostname", format!("no certificate for it: {error}"))
+            BadOption::of("hostname", format!("cannot make a certificate for it: {error}"))
         };
         let made = rcgen::generate_simple_self_signed(names).map_err(problem)?;
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());

@@ -26,13 +26,13 @@ fn taken(layout: Layout) -> usize {
 }
 
 /// The system's allocator with a count of allocations and of the bytes that are held.
-struct Counting;
+struct CountingAllocator;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is passed on unchanged to the system's allocator, which keeps the contract.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(taken(layout), Ordering::Relaxed);
         MADE.fetch_add(1, Ordering::Relaxed);
@@ -48,22 +48,22 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn held() -> usize {
     HELD.load(Ordering::Relaxed)
 }
 
 /// A store that keeps nothing.
-struct Nowhere;
+struct NullStore;
 
-struct Going;
+struct NullDraft;
 
-impl Store for Nowhere {
-    type Draft = Going;
+impl Store for NullStore {
+    type Draft = NullDraft;
 
-    async fn begin(&self, _: Envelope) -> Result<Going, Refusal> {
-        Ok(Going)
+    async fn begin(&self, _: Envelope) -> Result<NullDraft, Refusal> {
+        Ok(NullDraft)
     }
 
     fn effective(&self) -> Value {
@@ -71,7 +71,7 @@ impl Store for Nowhere {
     }
 }
 
-impl Draft for Going {
+impl Draft for NullDraft {
     async fn write(&mut self, _: &[u8]) -> Result<(), Refusal> {
         Ok(())
     }
@@ -85,7 +85,7 @@ fn start() -> (SocketAddr, Tls, Stopper) {
     let tls = Tls::self_signed("mail.example", false).expect("a certificate");
     let settings = Settings { tls: Policy::Optional, ..Settings::default() };
     let how = Smtp {
-        store: Arc::new(Nowhere),
+        store: Arc::new(NullStore),
         settings,
         tls: Some(tls.clone()),
         is_implicit_tls: false,

@@ -168,7 +168,7 @@ fn settings_are_told_under_their_names_as_they_were_set() {
 }
 
 #[test]
-fn who_waits_at_the_door_does_not_hold_the_server_up() {
+fn a_waiting_api_request_does_not_delay_the_stop() {
     let server = Server::start(Options::default());
     let mut waiting = connect(&server.address("http"));
     write!(waiting, "GET /messages?wait=60s HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")

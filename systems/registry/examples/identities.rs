@@ -105,11 +105,11 @@ async fn find(sizes: [usize; 2], length: Duration) -> Value {
             assert_eq!(page.total_count, FOUND);
         }
     }
-    let told = sizes.iter().zip(&mut times).map(|(size, times)| {
+    let outcomes = sizes.iter().zip(&mut times).map(|(size, times)| {
         times.sort();
         let us = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1e6;
         let (median, p99) = (us(50), us(99));
         json!({ "identities": size, "times": times.len(), "median_us": median, "p99_us": p99 })
     });
-    told.collect()
+    outcomes.collect()
 }

@@ -31,24 +31,24 @@ const READS: usize = 6_400;
 async fn main() {
     let folder = std::env::temp_dir().join(format!("store-rates-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
-    say("in memory");
+    print("in memory");
     measure(Arc::new(Embedded::in_memory())).await;
-    say("in a file");
+    print("in a file");
     let synced = synced_writes(&folder.join("bare"));
-    say(&format!("  bare: one write and sync after the other      {synced:>9.0}/s"));
+    print(&format!("  bare: one write and sync after the other      {synced:>9.0}/s"));
     let ours = measure(Arc::new(Embedded::durable(&folder.join("file")).unwrap())).await;
-    say(&format!("  registrations to bare writes                  {:>9.2}", ours / synced));
+    print(&format!("  registrations to bare writes                  {:>9.2}", ours / synced));
     std::fs::remove_dir_all(&folder).unwrap();
     if let Some(url) = std::env::args().nth(1) {
-        say("in Redis");
+        print("in Redis");
         let bare = bare_redis(&url).await;
-        say(&format!("  bare: HSET by {AT_ONCE} at a time                     {bare:>9.0}/s"));
+        print(&format!("  bare: HSET by {AT_ONCE} at a time                     {bare:>9.0}/s"));
         let ours = measure(Arc::new(Redis::connect(&url).await.unwrap())).await;
-        say(&format!("  registrations to bare HSET                    {:>9.2}", ours / bare));
+        print(&format!("  registrations to bare HSET                    {:>9.2}", ours / bare));
     }
 }
 
-fn say(line: &str) {
+fn print(line: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}").unwrap();
 }
@@ -62,31 +62,34 @@ async fn measure(store: Arc<impl Store>) -> f64 {
         store.register(NAMESPACE, registration(number)).await.unwrap();
     });
     let registrations = registrations.await;
-    say(&format!("  register                                      {registrations:>9.0}/s"));
+    print(&format!("  register                                      {registrations:>9.0}/s"));
     let gets = rate(READS, &store, |store, number| async move {
         let name = format!("user-{}", number % IDENTITIES);
         assert!(store.get(NAMESPACE, &name).await.unwrap().is_some());
     });
-    say(&format!("  get                                           {:>9.0}/s", gets.await));
+    print(&format!("  get                                           {:>9.0}/s", gets.await));
     let finds = rate(READS, &store, |store, _| {
         let query = query.clone();
         async move {
             assert_eq!(store.find(NAMESPACE, &query).await.unwrap().total_count, IDENTITIES / 100);
         }
     });
-    say(&format!("  find, 30 of {IDENTITIES} match                       {:>9.0}/s", finds.await));
+    print(&format!(
+        "  find, 30 of {IDENTITIES} match                       {:>9.0}/s",
+        finds.await
+    ));
     let targets = rate(READS / 8, &store, |store, _| {
         let filter = everybody.clone();
         async move {
             assert_eq!(store.targets(NAMESPACE, &filter).await.unwrap().len(), IDENTITIES);
         }
     });
-    say(&format!(
+    print(&format!(
         "  targets, all {IDENTITIES} match                      {:>9.0}/s",
         targets.await
     ));
     for figure in store.figures() {
-        say(&format!("  {:<45} {:>9}", figure.name, figure.value));
+        print(&format!("  {:<45} {:>9}", figure.name, figure.value));
     }
     registrations
 }

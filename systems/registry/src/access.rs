@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use serving::error::BadOptions;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 /// Longest name of a namespace, in bytes.
 pub const LONGEST_NAMESPACE: usize = 64;
 
 /// Bearer tokens by namespace.
 ///
-/// Without any, every namespace is open to everybody who reaches the listener, which is loopback
-/// unless told otherwise.
+/// Without any, every namespace is open to every client that reaches the listener (loopback by
+/// default).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
     tokens: HashMap<String, Vec<String>>,
@@ -50,12 +50,12 @@ impl Access {
         self.tokens.len()
     }
 
-    /// Lets a request in, or not. A namespace without a token is as closed as one with another, so
-    /// that nobody learns which exist.
+    /// Checks the token of a request. A namespace without tokens is as closed as one with other
+    /// tokens, so that a client cannot learn which namespaces exist.
     ///
     /// Shape:  `header`: the value of `authorization`
     /// Errors: `UNAUTHORIZED`
-    pub fn check(&self, namespace: &str, header: Option<&str>) -> Result<(), Fault> {
+    pub fn check(&self, namespace: &str, header: Option<&str>) -> Result<(), ApiError> {
         if self.is_open() {
             return Ok(());
         }
@@ -64,15 +64,18 @@ impl Access {
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
         let Some(given) = given else {
-            return Err(Fault::new(Code::Unauthorized, "a bearer token is wanted"));
+            return Err(ApiError::new(
+                Code::Unauthorized,
+                "a bearer token is required: send `authorization: Bearer TOKEN`",
+            ));
         };
         let known = [namespace, "*"].into_iter().filter_map(|name| self.tokens.get(name)).flatten();
-        // Every token is looked at in full, so that the time tells nothing.
+        // Every token is compared in full, so that the time reveals nothing.
         let opens = known.fold(false, |opens, token| opens | is_same(token, given));
         if opens {
             Ok(())
         } else {
-            Err(Fault::new(Code::Unauthorized, "this token does not open this namespace"))
+            Err(ApiError::new(Code::Unauthorized, "this token does not open this namespace"))
         }
     }
 }
@@ -83,17 +86,18 @@ fn is_same(known: &str, given: &str) -> bool {
     known.len() == given.len() && differs == 0
 }
 
-/// Refuses names that could not stand in paths, subjects and keys as they are.
+/// Refuses names that cannot be used in paths, subjects and keys.
 ///
 /// Errors: `INVALID_REQUEST`
-pub fn check_namespace(name: &str) -> Result<(), Fault> {
+pub fn check_namespace(name: &str) -> Result<(), ApiError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if (1..=LONGEST_NAMESPACE).contains(&name.len()) && name.chars().all(fits) {
         return Ok(());
     }
-    let what =
-        format!("a namespace has 1 to {LONGEST_NAMESPACE} of the characters a-z A-Z 0-9 - and _");
-    Err(Fault::new(Code::InvalidRequest, what))
+    let what = format!(
+        "a namespace's name has 1 to {LONGEST_NAMESPACE} of the characters a-z A-Z 0-9 - and _"
+    );
+    Err(ApiError::new(Code::InvalidRequest, what))
 }
 
 #[cfg(test)]
@@ -107,8 +111,8 @@ mod tests {
             assert_eq!(access.check("a", Some(good)), Ok(()), "{good}");
         }
         for bad in [None, Some("Bearer three"), Some("one"), Some("Basic one"), Some("Bearer on")] {
-            let fault = access.check("a", bad).unwrap_err();
-            assert_eq!(fault.code, Code::Unauthorized, "{bad:?}");
+            let error = access.check("a", bad).unwrap_err();
+            assert_eq!(error.code, Code::Unauthorized, "{bad:?}");
         }
         assert!(access.check("c", Some("Bearer one")).is_err());
         assert_eq!(Access::default().check("a", None), Ok(()));

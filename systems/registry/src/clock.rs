@@ -1,8 +1,8 @@
 //! The time by which identities expire where the registry itself keeps them.
 //!
-//! It is the wall clock's as of the beginning, and goes on from there as the monotonic clock does:
-//! whoever sets the wall clock while the registry runs neither ends nor prolongs anybody's life.
-//! After a restart the wall clock counts again, because instants in a file are its own.
+//! It starts at the wall clock and advances with the monotonic clock, so that setting the wall
+//! clock does not change when identities expire. After a restart it starts at the wall clock again,
+//! because instants in a file are wall-clock times.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::identity::Millis;
 
 /// Where time comes from.
-pub trait Time: Debug + Send + Sync {
+pub trait TimeSource: Debug + Send + Sync {
     /// Since 1970; may be set at any time, to anything.
     fn wall(&self) -> Duration;
 
@@ -21,9 +21,9 @@ pub trait Time: Debug + Send + Sync {
 
 /// The clocks of this machine.
 #[derive(Debug)]
-struct Machine(Instant);
+struct MachineTime(Instant);
 
-impl Time for Machine {
+impl TimeSource for MachineTime {
     fn wall(&self) -> Duration {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
@@ -33,17 +33,17 @@ impl Time for Machine {
     }
 }
 
-/// A clock that nobody sets.
+/// A clock that cannot be set.
 #[derive(Debug, Clone)]
 pub struct Clock {
-    time: Arc<dyn Time>,
+    time: Arc<dyn TimeSource>,
     /// What to add to the monotonic clock.
     base: Duration,
 }
 
 impl Clock {
     /// A clock that begins now.
-    pub fn new(time: Arc<dyn Time>) -> Self {
+    pub fn new(time: Arc<dyn TimeSource>) -> Self {
         let base = time.wall().saturating_sub(time.monotonic());
         Self { time, base }
     }
@@ -57,6 +57,6 @@ impl Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self::new(Arc::new(Machine(Instant::now())))
+        Self::new(Arc::new(MachineTime(Instant::now())))
     }
 }

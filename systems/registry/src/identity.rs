@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 /// Longest name, in bytes.
 pub const LONGEST_NAME: usize = 256;
@@ -44,19 +44,19 @@ pub fn now() -> Millis {
 /// Refuses names that are empty, too long, or hold control characters or white space.
 ///
 /// Errors: `INVALID_IDENTITY`, without a place
-pub fn check_name(name: &str) -> Result<(), Fault> {
-    let refuse = |what: String| Err(Fault::new(Code::InvalidIdentity, what));
+pub fn check_name(name: &str) -> Result<(), ApiError> {
+    let refuse = |what: String| Err(ApiError::new(Code::InvalidIdentity, what));
     if name.is_empty() {
-        return refuse("an identity needs a name".into());
+        return refuse("identity must not be empty".into());
     }
     if name.len() > LONGEST_NAME {
         return refuse(format!(
-            "an identity has at most {LONGEST_NAME} bytes, this has {}",
+            "identity must have at most {LONGEST_NAME} bytes (got {})",
             name.len()
         ));
     }
     match name.char_indices().find(|(_, c)| c.is_control() || c.is_whitespace() || *c == '*') {
-        Some((at, c)) => refuse(format!("an identity may not hold {c:?} (at byte {at})")),
+        Some((at, c)) => refuse(format!("identity must not contain {c:?} (at byte {at})")),
         None => Ok(()),
     }
 }

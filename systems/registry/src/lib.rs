@@ -1,28 +1,24 @@
-//! A multicast registry: who is there, with what properties, and one message to all whom a filter
-//! names.
+//! A multicast registry: identities with metadata, and one message to all that a filter matches.
 //!
-//! Identities register with metadata and a time to live; whoever asks can enumerate those that a
-//! filter matches, or send each of them a message. Recipients subscribe, singly or many on one
-//! connection, and acknowledge what they got: *delivered* means that the recipient said so.
+//! Identities register with metadata and a time to live; clients enumerate those that a filter
+//! matches or send each of them a message. Recipients subscribe, one or many on a connection, and
+//! acknowledge deliveries: *delivered* means acknowledged.
 //!
 //! Not here: the instrument (nothing of it is known), servers of other protocols (Redis and NATS
 //! are driven through their clients), durable queues beyond what the bus keeps.
 //!
-//! In reading order. Words: [`fault`], [`identity`], [`message`]. Who is there: [`query`]
-//! says whom (with the filters of `filtering`), [`schema`] what metadata look like, [`store`] keeps them by its [`clock`]. Who
-//! gets what:
-//! [`subscription`] knows who listens, [`bus`] carries messages there, with [`fanout`] to keep
-//! account of them. Over both: [`service`] holds the operations, [`access`] says who may, [`api`]
-//! speaks HTTP, [`metrics`] tell. Beside it: [`receivers`], which subscribe, acknowledge and count.
+//! In reading order. Basic types: [`api_error`], [`identity`], [`message`]. Registrations:
+//! [`query`], [`schema`] of metadata, [`store`] and its [`clock`]. Messages: [`subscription`],
+//! [`bus`], and [`fanout`], which tracks deliveries. Above both: the operations in [`service`],
+//! [`access`] by tokens, HTTP in [`api`], [`metrics`]. Separate: [`receivers`], which subscribe,
+//! acknowledge and count.
 
 pub mod access;
 pub mod api;
+pub mod api_error;
 pub mod bus;
 pub mod clock;
-#[cfg(test)]
-mod disk;
 pub mod fanout;
-pub mod fault;
 pub mod identity;
 pub mod message;
 pub mod metrics;
@@ -35,5 +31,7 @@ pub mod service;
 mod settings;
 pub mod store;
 pub mod subscription;
+#[cfg(test)]
+mod test_disk;
 
 pub use server::SYSTEM;

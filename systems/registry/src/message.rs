@@ -25,10 +25,10 @@ use crate::identity::Millis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Semantics {
-    /// Sent once, to whoever listens.
+    /// Sent once, to the receivers that are connected.
     #[default]
     AtMostOnce,
-    /// Sent until the recipient acknowledges; may arrive twice, told apart by its delivery id.
+    /// Sent until the recipient acknowledges; may arrive twice with the same delivery id.
     AtLeastOnce,
 }
 
@@ -64,8 +64,8 @@ pub struct Header<'a> {
     pub content_type: std::borrow::Cow<'a, str>,
     /// When the multicast was accepted.
     pub sent_at: Millis,
-    /// Where acknowledgements go on a bus that has subjects; `""` means back over the connection;
-    /// absent: none is wanted.
+    /// The subject for acknowledgements on a bus with subjects; `""`: over the same connection;
+    /// absent: no acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ack: Option<&'a str>,
 }
@@ -86,7 +86,7 @@ pub fn encode(header: &Header<'_>, payload: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// Takes apart what [`encode`] made; `None` if it is something else.
+/// The inverse of [`encode`]; `None` for other bytes.
 pub fn decode(bytes: &[u8]) -> Option<(Header<'_>, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let header = serde_json::from_slice(&bytes[..end]).ok()?;

@@ -1,14 +1,14 @@
-//! What the registry tells of itself at `GET /metrics`.
+//! The registry's metrics at `GET /metrics`.
 
 use serving::metrics::{Counter, Gauge, Histogram, Registry};
 
 use crate::bus::Status;
-use crate::service::Told;
+use crate::service::MulticastResult;
 use crate::store::Figure;
 
-/// Seconds by which enumerations are told apart; the alert stands at 20 ms.
+/// Buckets of enumeration times in seconds; the alert's threshold is 20 ms.
 const SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0];
-/// Targets by which multicasts are told apart.
+/// Buckets of multicasts by number of targets.
 const TARGETS: &[f64] = &[0.0, 1.0, 10.0, 100.0, 1_000.0, 3_000.0, 10_000.0, 100_000.0];
 
 /// The metrics; clones count together.
@@ -18,7 +18,7 @@ pub struct Metrics {
     pub identities: Gauge,
     /// Registrations that were accepted.
     pub registrations: Counter,
-    /// Identities whose time was over.
+    /// Identities that have expired.
     pub expired: Counter,
     /// How long the store took to enumerate.
     pub enumerate_seconds: Histogram,
@@ -28,12 +28,12 @@ pub struct Metrics {
     pub bus_available: Gauge,
     delivered: Histogram,
     statuses: [(Status, Counter); 4],
-    figures: Vec<(&'static str, Shown)>,
+    figures: Vec<(&'static str, StoreMetric)>,
 }
 
 /// A figure of the store among the metrics.
 #[derive(Debug, Clone)]
-enum Shown {
+enum StoreMetric {
     Counter(Counter),
     Gauge(Gauge),
 }
@@ -42,7 +42,7 @@ impl Metrics {
     /// Adds them to what a system shows, with those that the store has of its own.
     pub fn new(registry: &Registry, figures: &[Figure]) -> Self {
         let status = |status, label| {
-            let help = "What became of messages, one for each recipient.";
+            let help = "Outcomes of messages, one for each recipient.";
             let labels = [("status", label)];
             (status, registry.labelled_counter("registry_deliveries_total", help, &labels))
         };
@@ -50,8 +50,7 @@ impl Metrics {
             identities: registry.gauge("registry_identities", "Registered identities."),
             registrations: registry
                 .counter("registry_registrations_total", "Accepted registrations."),
-            expired: registry
-                .counter("registry_expired_total", "Identities whose time to live was over."),
+            expired: registry.counter("registry_expired_total", "Identities that expired."),
             enumerate_seconds: registry.histogram(
                 "registry_enumerate_seconds",
                 "How long enumerations took.",
@@ -66,7 +65,10 @@ impl Metrics {
                 "Recipients to whom a multicast was delivered.",
                 TARGETS,
             ),
-            figures: figures.iter().map(|figure| (figure.name, shown(registry, figure))).collect(),
+            figures: figures
+                .iter()
+                .map(|figure| (figure.name, store_metric(registry, figure)))
+                .collect(),
             statuses: [
                 status(Status::Delivered, "delivered"),
                 status(Status::Pending, "pending"),
@@ -81,10 +83,10 @@ impl Metrics {
         for figure in figures {
             let known = self.figures.iter().find(|(name, _)| *name == figure.name);
             match known {
-                Some((_, Shown::Counter(counter))) => {
+                Some((_, StoreMetric::Counter(counter))) => {
                     counter.add(figure.value.saturating_sub(counter.get()));
                 }
-                Some((_, Shown::Gauge(gauge))) => {
+                Some((_, StoreMetric::Gauge(gauge))) => {
                     gauge.set(i64::try_from(figure.value).unwrap_or(i64::MAX));
                 }
                 None => {}
@@ -93,18 +95,18 @@ impl Metrics {
     }
 
     /// Counts a multicast.
-    pub fn count(&self, told: &Told) {
+    pub fn count(&self, result: &MulticastResult) {
         for (status, counter) in &self.statuses {
-            counter.add(told.count(*status) as u64);
+            counter.add(result.count(*status) as u64);
         }
-        self.delivered.record(told.count(Status::Delivered) as f64);
+        self.delivered.record(result.count(Status::Delivered) as f64);
     }
 }
 
-fn shown(registry: &Registry, figure: &Figure) -> Shown {
+fn store_metric(registry: &Registry, figure: &Figure) -> StoreMetric {
     if figure.name.ends_with("_total") {
-        Shown::Counter(registry.counter(figure.name, figure.help))
+        StoreMetric::Counter(registry.counter(figure.name, figure.help))
     } else {
-        Shown::Gauge(registry.gauge(figure.name, figure.help))
+        StoreMetric::Gauge(registry.gauge(figure.name, figure.help))
     }
 }

@@ -1,6 +1,6 @@
 //! JSON objects that come from outside: fields have names, and no order that could stand for them.
 //!
-//! By itself serde reads a structure from an array as well.
+//! Serde's derive also reads a structure from an array; this does not.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,17 +11,17 @@ use serde::{Deserialize, Deserializer};
 
 /// What is read from an object, and from nothing else.
 #[derive(Debug)]
-pub struct Object<T>(pub T);
+pub struct JsonObject<T>(pub T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(Fields(PhantomData)).map(Self)
+        from.deserialize_map(FieldsVisitor(PhantomData)).map(Self)
     }
 }
 
-struct Fields<T>(PhantomData<T>);
+struct FieldsVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsVisitor<T> {
     type Value = T;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,5 +37,5 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
 ///
 /// Errors: it is no JSON, or no such object
 pub fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(bytes).map(|Object(read)| read)
+    serde_json::from_slice(bytes).map(|JsonObject(read)| read)
 }

@@ -6,11 +6,11 @@ pub(crate) mod order;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::identity::Identity;
 use filtering::Filter;
 
-/// Whom to list, in which order, from where on.
+/// Which identities to list, in which order, from which position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// Who matches.
@@ -19,7 +19,7 @@ pub struct Query {
     pub sort_by: Vec<SortKey>,
     /// At most so many; with 0 they are counted only.
     pub limit: usize,
-    /// What [`Page::next_cursor`] said before: go on behind it.
+    /// [`Page::next_cursor`] of the page before.
     pub cursor: Option<String>,
 }
 
@@ -34,16 +34,16 @@ pub struct SortKey {
 
 /// `metadata.created_at desc`; without a direction, `asc`.
 impl FromStr for SortKey {
-    type Err = Fault;
+    type Err = ApiError;
 
-    fn from_str(text: &str) -> Result<Self, Fault> {
+    fn from_str(text: &str) -> Result<Self, ApiError> {
         let (field, direction) = text.rsplit_once(' ').unwrap_or((text, "asc"));
         let is_descending = match direction {
             "asc" => false,
             "desc" => true,
             _ => {
-                let message = "a field, and `asc` or `desc` behind a space";
-                return Err(Fault::new(Code::InvalidRequest, message));
+                let message = "expected a field, optionally followed by `asc` or `desc`";
+                return Err(ApiError::new(Code::InvalidRequest, message));
             }
         };
         Ok(Self { field: field.to_owned(), is_descending })
@@ -55,7 +55,7 @@ impl FromStr for SortKey {
 pub struct Page {
     /// In the order asked for.
     pub identities: Vec<Arc<Identity>>,
-    /// How many match in all, on whatever page.
+    /// How many match in all pages.
     pub total_count: usize,
     /// For the next page; `None` on the last. Good for the same filter and order only.
     pub next_cursor: Option<String>,
@@ -64,8 +64,8 @@ pub struct Page {
 impl Page {
     /// Leaves the first so many, at least one; the others are on the next page.
     ///
-    /// Errors: an order that there is not, which whoever found the page would have refused
-    pub fn cut(&mut self, query: &Query, count: usize) -> Result<(), Fault> {
+    /// Errors: an invalid order, which the caller has refused before
+    pub fn truncate(&mut self, query: &Query, count: usize) -> Result<(), ApiError> {
         if let Some(last) = self.identities[..count.min(self.identities.len())].last()
             && count < self.identities.len()
         {

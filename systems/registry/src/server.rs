@@ -10,23 +10,29 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
-use crate::api::{Api, Mount};
+use crate::api::{Api, HttpSubscriptions};
+use crate::api_error::ApiError;
 use crate::bus::embedded::Embedded;
 use crate::bus::nats::Nats;
 use crate::bus::{self, Bus};
-use crate::fault::Fault;
 use crate::identity;
 use crate::metrics::Metrics;
 use crate::service::{EXPIRY_PERIOD, Service};
-use crate::settings::{self, Configuration, Part};
+use crate::settings::{self, Backend, Configuration};
 use crate::store::{self, Store};
 
 /// A registry.
-pub const SYSTEM: System =
-    System { name: "registry", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "registry",
+    about: "a multicast registry: identities, filters, fan-out",
+    page: "systems/registry/README.md",
+    surface: |_| Surface::default(),
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
@@ -39,27 +45,27 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         Ok((configuration.threads, (configuration, listener)))
     };
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        with_store(configuration, Room::new(listener, stop)?, announce).await
+        with_store(configuration, HttpEndpoint::new(listener, stop)?, announce).await
     })
 }
 
 async fn with_store(
     configuration: Configuration,
-    room: Room,
+    endpoint: HttpEndpoint,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let reach = ServeError::while_doing("open the store");
     let namespaces = configuration.quotas.max_namespaces;
     match &configuration.store {
-        Part::Embedded => {
+        Backend::Embedded => {
             let file = configuration.durable.as_ref().map(|folder| folder.join("identities.redb"));
             let settings = store::embedded::Settings { file, namespaces, ..Default::default() };
             let store = store::embedded::Embedded::open(settings);
-            with_bus(configuration, store.map_err(failed).map_err(reach)?, room, announce).await
+            with_bus(configuration, store.map_err(failed).map_err(reach)?, endpoint, announce).await
         }
-        Part::Server(url) => {
+        Backend::Server(url) => {
             let store = store::redis::Redis::connect(url).await.map_err(failed).map_err(reach)?;
-            with_bus(configuration, store.with_at_most(namespaces), room, announce).await
+            with_bus(configuration, store.with_at_most(namespaces), endpoint, announce).await
         }
     }
 }
@@ -67,17 +73,17 @@ async fn with_store(
 async fn with_bus(
     configuration: Configuration,
     store: impl Store,
-    room: Room,
+    endpoint: HttpEndpoint,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let reach = ServeError::while_doing("open the bus");
     let coordinator = coordinator();
-    let counts = bus::Counts::new(&room.metrics);
+    let counts = bus::Counts::new(&endpoint.metrics);
     match &configuration.bus {
-        Part::Embedded => {
+        Backend::Embedded => {
             let all_stored_bytes = configuration.max_stored_bytes;
             let settings = bus::embedded::Settings { all_stored_bytes, ..Default::default() };
-            let stop = room.stop.clone();
+            let stop = endpoint.stop.clone();
             let bus = match &configuration.durable {
                 Some(folder) => {
                     let file = folder.join("messages.redb");
@@ -85,20 +91,20 @@ async fn with_bus(
                 }
                 None => Ok(Embedded::new(&coordinator, settings, counts, stop)),
             };
-            room.serve(configuration, (store, bus.map_err(reach)?, coordinator), announce).await
+            endpoint.serve(configuration, (store, bus.map_err(reach)?, coordinator), announce).await
         }
-        Part::Server(url) => {
+        Backend::Server(url) => {
             let settings = bus::nats::Settings { servers: url.clone(), ..Default::default() };
             let bus = Nats::connect(&coordinator, settings, counts).await;
             let bus = bus.map_err(failed).map_err(reach)?;
-            room.serve(configuration, (store, bus, coordinator), announce).await
+            endpoint.serve(configuration, (store, bus, coordinator), announce).await
         }
     }
 }
 
-/// A fault at the start, as the environment's.
-fn failed(fault: Fault) -> std::io::Error {
-    std::io::Error::other(fault.to_string())
+/// An API error at the start, as an I/O error.
+fn failed(error: ApiError) -> std::io::Error {
+    std::io::Error::other(error.to_string())
 }
 
 /// A name that no other coordinator on the same store and bus has.
@@ -106,21 +112,21 @@ fn coordinator() -> String {
     format!("{:x}-{:x}", identity::now(), std::process::id())
 }
 
-/// Where requests come in, whatever answers them.
-struct Room {
+/// The listener and what belongs to it.
+struct HttpEndpoint {
     listener: std::net::TcpListener,
     address: std::net::SocketAddr,
     stop: Stop,
     metrics: Registry,
 }
 
-impl Room {
+impl HttpEndpoint {
     fn new(listener: std::net::TcpListener, stop: Stop) -> Result<Self, ServeError> {
         let address = listener::address(&listener)?;
         Ok(Self { listener, address, stop, metrics: Registry::default() })
     }
 
-    async fn serve<S: Store, B: Bus + Mount>(
+    async fn serve<S: Store, B: Bus + HttpSubscriptions>(
         self,
         configuration: Configuration,
         (store, bus, coordinator): (S, B, String),

@@ -12,7 +12,7 @@ use crate::service::Quotas;
 
 /// A part that is in this process, or a server elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Backend {
     /// In this process.
     Embedded,
     /// At this address.
@@ -23,9 +23,9 @@ pub(crate) enum Part {
 #[derive(Debug, Clone)]
 pub(crate) struct Configuration {
     /// Who is registered: embedded, or `redis://HOST:PORT[/DB]`.
-    pub store: Part,
+    pub store: Backend,
     /// Who gets what: embedded, or `nats://HOST:PORT`.
-    pub bus: Part,
+    pub bus: Backend,
     /// Folder of the embedded parts' files; without it they forget.
     pub durable: Option<PathBuf>,
     /// Bytes that the embedded bus may store for receivers that are away.
@@ -48,8 +48,8 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let store = part(&settings, "store", "redis://");
     let bus = part(&settings, "bus", "nats://");
     let durable = settings.text("durable", "");
-    if !durable.is_empty() && store != Part::Embedded && bus != Part::Embedded {
-        settings.wrong("durable", "neither store nor bus is embedded, which the folder is for");
+    if !durable.is_empty() && store != Backend::Embedded && bus != Backend::Embedded {
+        settings.wrong("durable", "has no effect: neither store nor bus is embedded");
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let threads = settings.count("threads", processors, 1..=1_024);
@@ -68,19 +68,19 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     Ok(configuration)
 }
 
-fn part(settings: &Settings<'_>, key: &'static str, scheme: &str) -> Part {
+fn part(settings: &Settings<'_>, key: &'static str, scheme: &str) -> Backend {
     match settings.text(key, "embedded").as_str() {
-        "embedded" => Part::Embedded,
-        url if url.starts_with(scheme) => Part::Server(url.to_owned()),
+        "embedded" => Backend::Embedded,
+        url if url.starts_with(scheme) => Backend::Server(url.to_owned()),
         other => {
             let expected = format!("expected embedded or {scheme}HOST:PORT");
             settings.wrong(key, format!("{expected}, got \"{other}\""));
-            Part::Embedded
+            Backend::Embedded
         }
     }
 }
 
-/// Tokens stand in a file, because a command line is for everybody to read.
+/// Tokens are read from a file, because other users can read the command line.
 fn access(settings: &Settings<'_>) -> Access {
     let path = settings.text("tokens", "");
     if path.is_empty() {
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn everything_has_a_default_and_all_problems_are_told_at_once() {
         let plain = read(&Options::default()).unwrap();
-        assert_eq!((plain.store, plain.bus), (Part::Embedded, Part::Embedded));
+        assert_eq!((plain.store, plain.bus), (Backend::Embedded, Backend::Embedded));
         assert!(plain.access.is_open());
         let bad = Options::default()
             .with("store", "mysql://x")

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use filtering::{Bounds, Filter};
-use registry::fault::{Code, Fault};
+use registry::api_error::{ApiError, Code};
 use registry::identity::Identity;
 use registry::schema::Schema;
 use registry::store::view::View;
@@ -66,7 +66,7 @@ fn filters_find_whom_the_page_says() {
     assert!(rows.len() >= 30, "{} rows", rows.len());
     for row in rows {
         let filter = Filter::parse(&json(&row[0]), Bounds::default());
-        let filter = filter.unwrap_or_else(|fault| panic!("{}: {fault}", row[0]));
+        let filter = filter.unwrap_or_else(|error| panic!("{}: {error}", row[0]));
         let found = view.targets(&filter, 0);
         let found: BTreeSet<&str> = found.iter().map(|name| &**name).collect();
         let wanted: BTreeSet<&str> = match row[1].as_str() {
@@ -79,10 +79,10 @@ fn filters_find_whom_the_page_says() {
 }
 
 /// Holds a fault against its row: the place, and the message without the page's backticks.
-fn assert_told(fault: &Fault, code: Code, row: &[String]) {
-    assert_eq!(fault.code, code);
-    assert_eq!(fault.at.as_deref(), Some(row[1].trim_matches('`')), "{}", row[0]);
-    assert!(fault.message.contains(&row[2]), "{}: {fault}", row[0]);
+fn assert_told(error: &ApiError, code: Code, row: &[String]) {
+    assert_eq!(error.code, code);
+    assert_eq!(error.at.as_deref(), Some(row[1].trim_matches('`')), "{}", row[0]);
+    assert!(error.message.contains(&row[2]), "{}: {error}", row[0]);
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn faults_are_those_of_the_page() {
     let metadata = rows("| metadata | refused at | because |");
     assert!(metadata.len() >= 4);
     for row in metadata {
-        let fault = schema.apply(object(json(&row[0])), NOW).expect_err(&row[0]);
-        assert_told(&fault, Code::InvalidMetadata, &row);
+        let error = schema.apply(object(json(&row[0])), NOW).expect_err(&row[0]);
+        assert_told(&error, Code::InvalidMetadata, &row);
     }
 }
 

@@ -12,7 +12,7 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
 use crate::embed::cache::Cached;
@@ -33,12 +33,21 @@ use crate::settings::{self, Configuration};
 mod filling;
 
 /// The service.
-pub const SYSTEM: System =
-    System { name: "search", check: |options| settings::service(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "search",
+    about: "vector search: embed, find, join",
+    page: "systems/search/README.md",
+    surface: surface,
+    check: |options| settings::service(options).map(drop),
+    start,
+};
 
 /// An embedder on its own.
 pub const EMBEDDER: System = System {
     name: "search-embedder",
+    about: "the embedder of a search service, by itself",
+    page: "systems/search/README.md",
+    surface: |_| Surface::default(),
     check: |options| settings::embedder(options).map(drop),
     start: start_embedder,
 };
@@ -46,6 +55,9 @@ pub const EMBEDDER: System = System {
 /// An index on its own.
 pub const INDEX: System = System {
     name: "search-index",
+    about: "the index of a search service, by itself",
+    page: "systems/search/README.md",
+    surface: |_| Surface::default(),
     check: |options| settings::index(options).map(drop),
     start: start_index,
 };
@@ -110,11 +122,22 @@ fn start_index(
     })
 }
 
-/// The parts whose times answers tell, whatever stands before the service; and whether there may be others, which are
-/// those of somebody else's front.
-pub fn parts(front: &str) -> (Vec<&'static str>, bool) {
-    let known = PARTS.into_iter().chain([front::NAME]).collect();
-    (known, !matches!(front, "" | "direct" | "front"))
+fn surface(options: &Options) -> Surface {
+    let front = options.settings.get("front").and_then(Value::as_str).unwrap_or_default();
+    let is_direct = matches!(front, "" | "direct");
+    Surface {
+        listening: vec!["http", "gateway"],
+        processes: if is_direct { Vec::new() } else { vec!["front"] },
+        parts: parts(),
+        // A front that is somebody else's may report its own.
+        other_parts: !is_direct && front != "front",
+        ..Surface::default()
+    }
+}
+
+/// The parts whose times are in answers of the service, with or without the front of ours.
+pub fn parts() -> Vec<&'static str> {
+    PARTS.into_iter().chain([front::NAME]).collect()
 }
 
 /// Where requests come in, whatever answers them.

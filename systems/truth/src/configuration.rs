@@ -1,4 +1,4 @@
-//! Settings to a configuration: the mode, and what each mode can be told.
+//! The configuration that the settings describe: a mode and its parameters.
 
 use serde::Serialize;
 use serving::error::BadOptions;
@@ -8,12 +8,12 @@ use serving::settings::Settings;
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// Room for the stamps is set aside at the start: 32 bytes each.
+/// Memory for stamps is allocated at the start: 32 bytes each.
 const MOST_STAMPS: u64 = 100_000_000;
-/// Pieces without bytes cost time too, and the thread is everybody's.
+/// Empty pieces cost time too, and all connections share one thread.
 const MOST_PIECES: u64 = 10_000;
 
-/// What this target was told to be.
+/// How this target behaves.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Configuration {
     /// The mode's name, as set.
@@ -21,8 +21,9 @@ pub struct Configuration {
     /// When answers are due.
     pub timing: Timing,
     /// What answers look like.
-    pub conduct: Conduct,
-    /// Share of requests (of connections in mode `refuse`) that get the mode's conduct; the
+    #[serde(rename = "conduct")]
+    pub behaviour: Behaviour,
+    /// Share of requests (of connections in mode `refuse`) that get the mode's behaviour; the
     /// others are answered as in mode `constant`.
     pub share: f64,
     /// Bytes of an answer's body.
@@ -41,7 +42,7 @@ pub struct Configuration {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
-    /// A fixed time after the arrival, whatever else goes on; 0 is at once.
+    /// A fixed time after the arrival, independent of other requests; 0 is at once.
     Constant {
         /// The fixed time.
         service_ns: u64,
@@ -88,7 +89,7 @@ pub enum Timing {
 /// What the answer looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Conduct {
+pub enum Behaviour {
     /// 200 with a body of known length.
     Plain,
     /// The connection is closed as soon as it is accepted.
@@ -175,18 +176,18 @@ pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let mode = MODES[settings.choice("mode", &MODES, 0)];
     settings.check()?;
-    let conduct = read_conduct(mode, &settings);
+    let behaviour = read_behaviour(mode, &settings);
     let timing = read_timing(mode, &settings);
-    let share = match conduct {
-        Conduct::Plain => 1.0,
+    let share = match behaviour {
+        Behaviour::Plain => 1.0,
         _ => settings.ratio("share", 1.0),
     };
     let configuration = Configuration {
         mode,
         timing,
-        conduct,
+        behaviour,
         share,
-        body_bytes: settings.size("body", default_body(conduct)),
+        body_bytes: settings.size("body", default_body(behaviour)),
         seed: settings.count("seed", 1, 0..=u64::MAX),
         planned_rate: settings.optional_rate("planned_rate"),
         max_stamps: settings.count("max_stamps", 4_000_000, 0..=MOST_STAMPS),
@@ -196,7 +197,7 @@ pub fn read(options: &Options) -> Result<Configuration, BadOptions> {
     Ok(configuration)
 }
 
-/// Modes about conduct have a constant service time, none unless told.
+/// All other modes answer after a constant service time, 0 by default.
 fn read_timing(mode: &str, settings: &Settings<'_>) -> Timing {
     match mode {
         "constant" => Timing::Constant { service_ns: settings.time("service", MILLISECOND) },
@@ -227,7 +228,7 @@ fn read_periodic(settings: &Settings<'_>) -> Timing {
     let every_ns = settings.positive_time("every", 5 * SECOND);
     let length_ns = settings.time("length", SECOND / 10);
     if length_ns >= every_ns {
-        settings.wrong("length", "expected less than every, or the freeze never ends");
+        settings.wrong("length", "must be less than `every`, or the freeze never ends");
     }
     Timing::Freeze {
         service_ns: settings.time("service", MILLISECOND),
@@ -237,37 +238,37 @@ fn read_periodic(settings: &Settings<'_>) -> Timing {
     }
 }
 
-fn read_conduct(mode: &str, settings: &Settings<'_>) -> Conduct {
+fn read_behaviour(mode: &str, settings: &Settings<'_>) -> Behaviour {
     match mode {
-        "refuse" => Conduct::Refuse {
+        "refuse" => Behaviour::Refuse {
             close_listener_after: settings.optional_count("close_listener_after", 1..=u64::MAX),
         },
-        "reset" => Conduct::Reset,
-        "slow_body" => Conduct::SlowBody {
+        "reset" => Behaviour::Reset,
+        "slow_body" => Behaviour::SlowBody {
             over_ns: settings.time("over", SECOND),
             pieces: settings.count("pieces", 10, 1..=MOST_PIECES),
         },
-        "status" => Conduct::Status { code: settings.count("code", 500, 200..=599) as u16 },
-        "garbage" => Conduct::Garbage,
-        "hang" => Conduct::Hang,
-        "half" => Conduct::Half,
-        "endless_header" => Conduct::EndlessHeader,
-        "lying_length" => Conduct::LyingLength {
+        "status" => Behaviour::Status { code: settings.count("code", 500, 200..=599) as u16 },
+        "garbage" => Behaviour::Garbage,
+        "hang" => Behaviour::Hang,
+        "half" => Behaviour::Half,
+        "endless_header" => Behaviour::EndlessHeader,
+        "lying_length" => Behaviour::LyingLength {
             lie: [Lie::Less, Lie::More][settings.choice("lie", &["less", "more"], 0)],
         },
-        "huge_body" => Conduct::HugeBody,
-        "chunked" => Conduct::Chunked { pieces: settings.count("pieces", 4, 1..=MOST_PIECES) },
-        "close" => Conduct::Close,
-        _ => Conduct::Plain,
+        "huge_body" => Behaviour::HugeBody,
+        "chunked" => Behaviour::Chunked { pieces: settings.count("pieces", 4, 1..=MOST_PIECES) },
+        "close" => Behaviour::Close,
+        _ => Behaviour::Plain,
     }
 }
 
 /// A mode about bodies needs one; the others answer the least there is.
-fn default_body(conduct: Conduct) -> u64 {
-    match conduct {
-        Conduct::SlowBody { .. } | Conduct::Half | Conduct::LyingLength { .. } => 1_000,
-        Conduct::Chunked { .. } => 1_000,
-        Conduct::HugeBody => 2 << 30,
+fn default_body(behaviour: Behaviour) -> u64 {
+    match behaviour {
+        Behaviour::SlowBody { .. } | Behaviour::Half | Behaviour::LyingLength { .. } => 1_000,
+        Behaviour::Chunked { .. } => 1_000,
+        Behaviour::HugeBody => 2 << 30,
         _ => 2,
     }
 }
@@ -287,7 +288,7 @@ mod tests {
         let configuration = read(&Options::default()).unwrap();
         assert_eq!(configuration.mode, "constant");
         assert_eq!(configuration.timing, Timing::Constant { service_ns: 1_000_000 });
-        assert_eq!(configuration.conduct, Conduct::Plain);
+        assert_eq!(configuration.behaviour, Behaviour::Plain);
     }
 
     #[test]
@@ -331,11 +332,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().starts_with("rate: no setting of mode none"), "{found:?}");
         let Kind::Unknown(known) = &found[0].kind else { panic!("{found:?}") };
-        assert!(known.starts_with(&["body", "drain"]), "{known:?}");
+        assert_eq!([known[0].name, known[1].name], ["body", "drain"]);
     }
 
     #[test]
-    fn every_problem_is_told() {
+    fn every_problem_is_reported() {
         let options = Options::default()
             .with("mode", "status")
             .with("code", 700)
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_mode_is_the_only_problem_told_of_it() {
+    fn an_unknown_mode_is_the_only_problem_reported() {
         let found = problems(Options::default().with("mode", "mm2").with("rate", "1/s"));
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("mode: expected one of constant, none, mm1"));
@@ -363,7 +364,7 @@ mod tests {
         let options = Options::default().with("mode", "periodic").with("length", "5s");
         assert_eq!(
             problems(options),
-            ["length: expected less than every, or the freeze never ends"]
+            ["length: must be less than `every`, or the freeze never ends"]
         );
     }
 }

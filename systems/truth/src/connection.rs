@@ -1,4 +1,4 @@
-//! One conversation: read a head, stamp it, wait until the answer is due, write it.
+//! One connection: read a head, stamp it, wait until the answer is due, write it.
 
 use std::cell::Cell;
 use std::io;
@@ -8,27 +8,27 @@ use serving::nonce::now_ns;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::answer::{Disposition, FILLER_BYTES, Last, PreparedAnswer, Rest, piece};
 use crate::control;
 use crate::head::{self, Head, Parsed};
-use crate::room::Room;
-use crate::script::{End, FILLER_BYTES, Last, Rest, Script, piece};
+use crate::state::TargetState;
 
 /// Read buffers start this small and grow up to the head limit.
 const FIRST_BUFFER: usize = 2048;
 static FILLER: [u8; FILLER_BYTES] = [b'x'; FILLER_BYTES];
 const HEADER_LINE: &[u8] = b"x-endless: and another one, as there will always be another one\r\n";
 
-/// What the sweep and the drain must know of a connection.
+/// What the sweep and the drain read of a connection.
 #[derive(Debug)]
-pub(crate) struct Presence {
-    /// Past this instant the peer has had its time; `u64::MAX` while the wait is ours.
+pub(crate) struct ConnectionStatus {
+    /// The connection is closed after this instant; `u64::MAX` while the target itself waits.
     pub(crate) until_ns: Cell<u64>,
     /// Nothing is in flight: the connection may be closed without loss.
     pub(crate) idle: Cell<bool>,
 }
 
 /// Bytes read and not yet used.
-struct Inbox {
+struct ReadBuffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -36,7 +36,7 @@ struct Inbox {
     read_at_ns: u64,
 }
 
-/// What is still to be known of a request once its head has been used up.
+/// The parts of a head that are needed once its bytes are consumed.
 struct Request {
     body_bytes: u64,
     closes: bool,
@@ -45,7 +45,7 @@ struct Request {
     control: Option<control::Request>,
 }
 
-/// Whether the conversation goes on.
+/// What follows an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Request,
@@ -55,136 +55,141 @@ enum Next {
 /// Serves one connection until either side ends it.
 ///
 /// Errors: the connection broke, which is the peer's affair; or the timer failed
-pub(crate) async fn converse(
+pub(crate) async fn serve_connection(
     mut stream: TcpStream,
-    room: Rc<Room>,
-    presence: Rc<Presence>,
+    state: Rc<TargetState>,
+    status: Rc<ConnectionStatus>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut talk = Talk {
-        inbox: Inbox { bytes: vec![0; FIRST_BUFFER], start: 0, end: 0, read_at_ns: 0 },
+    let mut connection = Connection {
+        buffer: ReadBuffer { bytes: vec![0; FIRST_BUFFER], start: 0, end: 0, read_at_ns: 0 },
         stream: &mut stream,
-        room: &room,
-        presence: &presence,
+        state: &state,
+        status: &status,
     };
-    while talk.turn().await? == Next::Request {}
+    while connection.serve_one().await? == Next::Request {}
     Ok(())
 }
 
-/// A conversation in progress.
-struct Talk<'a> {
+/// A connection and what was read from it.
+struct Connection<'a> {
     stream: &'a mut TcpStream,
-    room: &'a Room,
-    presence: &'a Presence,
-    inbox: Inbox,
+    state: &'a TargetState,
+    status: &'a ConnectionStatus,
+    buffer: ReadBuffer,
 }
 
-impl Talk<'_> {
+impl Connection<'_> {
     /// One request and its answer.
-    async fn turn(&mut self) -> io::Result<Next> {
+    async fn serve_one(&mut self) -> io::Result<Next> {
         let Some(request) = self.read_request().await? else { return Ok(Next::End) };
         if let Some(control) = &request.control {
             self.skip_body(&request).await?;
-            self.allow(self.room.configuration.limits.read_ns);
+            self.set_deadline(self.state.configuration.limits.read_ns);
             let last = self.last(&request);
-            control::answer(self.stream, self.room, control, last).await?;
+            control::answer(self.stream, self.state, control, last).await?;
             return Ok(if last == Last::Yes { Next::End } else { Next::Request });
         }
-        let planned = self.room.arrive(self.inbox.read_at_ns);
-        let answer = self.room.draw();
+        let planned = self.state.arrive(self.buffer.read_at_ns);
+        let answer = self.state.pick_answer();
         self.skip_body(&request).await?;
-        self.presence.until_ns.set(u64::MAX);
-        self.room.timer.sleep_until(planned.due_ns).await?;
+        self.status.until_ns.set(u64::MAX);
+        self.state.timer.sleep_until(planned.due_ns).await?;
         let lateness_ns = now_ns().saturating_sub(planned.due_ns);
-        self.room.stamps.borrow_mut().answered(lateness_ns);
-        let script = answer.script(self.last(&request));
-        self.play(script, planned.due_ns, request.head_only).await
+        self.state.stamps.borrow_mut().answered(lateness_ns);
+        let answer = answer.answer(self.last(&request));
+        self.send(answer, planned.due_ns, request.head_only).await
     }
 
-    /// Decided as late as possible: the stop may come while an answer is waited for.
+    /// Decided as late as possible: the stop may come while the answer is still due.
     fn last(&self, request: &Request) -> Last {
-        if request.closes || self.room.stopping.get() { Last::Yes } else { Last::No }
+        if request.closes || self.state.stopping.get() { Last::Yes } else { Last::No }
     }
 
-    /// Gives the peer so much time from now on.
-    fn allow(&self, time_ns: u64) {
-        self.presence.until_ns.set(now_ns().saturating_add(time_ns));
+    /// Sets the deadline for the peer's next bytes, from now on.
+    fn set_deadline(&self, time_ns: u64) {
+        self.status.until_ns.set(now_ns().saturating_add(time_ns));
     }
 
-    /// Reads up to the end of a head; `None` if the peer has left or was sent away.
+    /// Reads up to the end of a head; `None` if the peer has left or was rejected.
     async fn read_request(&mut self) -> io::Result<Option<Request>> {
-        let limits = &self.room.configuration.limits;
+        let limits = &self.state.configuration.limits;
         let mut searched = 0;
-        let idle = self.inbox.is_empty();
+        let idle = self.buffer.is_empty();
         let allowed_ns = if idle { limits.idle_ns } else { limits.read_ns };
-        self.presence.idle.set(idle);
-        self.allow(allowed_ns);
+        self.status.idle.set(idle);
+        self.set_deadline(allowed_ns);
         loop {
-            match head::parse(self.inbox.filled(), searched) {
+            match head::parse(self.buffer.filled(), searched) {
                 Parsed::Whole(head) if head.bytes as u64 <= limits.max_head_bytes => {
-                    self.presence.idle.set(false);
+                    self.status.idle.set(false);
                     let (request, bytes) = (Request::of(&head), head.bytes);
-                    self.inbox.start += bytes;
-                    return self.within_limits(request).await;
+                    self.buffer.start += bytes;
+                    return self.check_body_limit(request).await;
                 }
-                Parsed::Whole(_) => return self.send_away(431).await,
-                Parsed::Refused(status) => return self.send_away(status).await,
-                Parsed::Partial => searched = self.inbox.filled().len(),
+                Parsed::Whole(_) => return self.reject(431).await,
+                Parsed::Refused(status) => return self.reject(status).await,
+                Parsed::Partial => searched = self.buffer.filled().len(),
             }
             if searched as u64 >= limits.max_head_bytes {
-                return self.send_away(431).await;
+                return self.reject(431).await;
             }
-            if self.inbox.read(self.stream).await? == 0 {
+            if self.buffer.read(self.stream).await? == 0 {
                 return Ok(None);
             }
-            if self.presence.idle.replace(false) {
-                self.presence.until_ns.set(self.inbox.read_at_ns.saturating_add(limits.read_ns));
+            if self.status.idle.replace(false) {
+                self.status.until_ns.set(self.buffer.read_at_ns.saturating_add(limits.read_ns));
             }
         }
     }
 
-    async fn within_limits(&mut self, request: Request) -> io::Result<Option<Request>> {
-        if request.body_bytes > self.room.configuration.limits.max_body_bytes {
-            return self.send_away(413).await;
+    async fn check_body_limit(&mut self, request: Request) -> io::Result<Option<Request>> {
+        if request.body_bytes > self.state.configuration.limits.max_body_bytes {
+            return self.reject(413).await;
         }
         Ok(Some(request))
     }
 
-    /// Reads the body and forgets it.
+    /// Reads and discards the body.
     async fn skip_body(&mut self, request: &Request) -> io::Result<()> {
         let mut missing = request.body_bytes;
         if missing > 0 && request.expects_continue {
             self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
         }
-        if missing > self.inbox.filled().len() as u64 {
-            self.allow(self.room.configuration.limits.read_ns);
+        if missing > self.buffer.filled().len() as u64 {
+            self.set_deadline(self.state.configuration.limits.read_ns);
         }
         loop {
-            let here = (self.inbox.filled().len() as u64).min(missing);
-            self.inbox.start += here as usize;
+            let here = (self.buffer.filled().len() as u64).min(missing);
+            self.buffer.start += here as usize;
             missing -= here;
             if missing == 0 {
                 return Ok(());
             }
-            if self.inbox.read(self.stream).await? == 0 {
+            if self.buffer.read(self.stream).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
     }
 
-    /// Writes an answer, and does to the connection what the script says.
-    async fn play(&mut self, script: &Script, due_ns: u64, head_only: bool) -> io::Result<Next> {
-        if script.end == End::Reset {
+    /// Writes an answer, then keeps, closes or resets the connection.
+    async fn send(
+        &mut self,
+        answer: &PreparedAnswer,
+        due_ns: u64,
+        head_only: bool,
+    ) -> io::Result<Next> {
+        if answer.end == Disposition::Reset {
             self.stream.set_zero_linger()?;
             return Ok(Next::End);
         }
-        if head_only && !matches!(script.rest, Rest::HeaderLines | Rest::Nothing) {
-            self.write(&script.first[..script.head_bytes]).await?;
+        if head_only && !matches!(answer.rest, Rest::HeaderLines | Rest::Nothing) {
+            self.write(&answer.first[..answer.head_bytes]).await?;
         } else {
-            self.write(&script.first).await?;
-            self.write_rest(script.rest, due_ns).await?;
+            self.write(&answer.first).await?;
+            self.write_rest(answer.rest, due_ns).await?;
         }
-        Ok(if script.end == End::Keep { Next::Request } else { Next::End })
+        Ok(if answer.end == Disposition::Keep { Next::Request } else { Next::End })
     }
 
     async fn write_rest(&mut self, rest: Rest, due_ns: u64) -> io::Result<()> {
@@ -192,11 +197,11 @@ impl Talk<'_> {
             Rest::Filler(bytes) => self.write_filler(bytes).await,
             Rest::HeaderLines => self.write_header_lines().await,
             Rest::Nothing => self.wait_for_the_end().await,
-            Rest::Dripped { bytes, pieces, over_ns } => {
+            Rest::Paced { bytes, pieces, over_ns } => {
                 for index in 0..pieces {
                     let share = u128::from(over_ns) * u128::from(index + 1) / u128::from(pieces);
-                    self.presence.until_ns.set(u64::MAX);
-                    self.room.timer.sleep_until(due_ns.saturating_add(share as u64)).await?;
+                    self.status.until_ns.set(u64::MAX);
+                    self.state.timer.sleep_until(due_ns.saturating_add(share as u64)).await?;
                     self.write_filler(piece(bytes, pieces, index)).await?;
                 }
                 Ok(())
@@ -226,33 +231,33 @@ impl Talk<'_> {
             self.write(&FILLER[..part as usize]).await?;
             bytes -= part;
             if bytes > 0 {
-                // A fast reader of a huge body must not keep the thread from everybody else.
+                // A fast reader of a huge body must not keep the thread from other connections.
                 tokio::task::yield_now().await;
             }
         }
         Ok(())
     }
 
-    /// Until the peer has enough; a drain does not wait for it.
+    /// Writes until the peer leaves; a drain does not wait for it.
     async fn write_header_lines(&mut self) -> io::Result<()> {
-        self.presence.idle.set(true);
+        self.status.idle.set(true);
         let lines = HEADER_LINE.repeat(FILLER_BYTES / HEADER_LINE.len());
-        while !self.room.stopping.get() {
+        while !self.state.stopping.get() {
             self.write(&lines).await?;
             tokio::task::yield_now().await;
         }
         Ok(())
     }
 
-    /// Says nothing until the peer leaves; a drain does not wait for it.
+    /// Writes nothing until the peer leaves; a drain does not wait for it.
     async fn wait_for_the_end(&mut self) -> io::Result<()> {
-        self.presence.idle.set(true);
-        self.presence.until_ns.set(u64::MAX);
+        self.status.idle.set(true);
+        self.status.until_ns.set(u64::MAX);
         while self.stream.read(&mut [0; 512]).await? > 0 {}
         Ok(())
     }
 
-    /// Writes all of it, the peer having its time for each part.
+    /// Writes all bytes; the deadline moves only if the socket's buffer is full.
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         // Nearly every answer fits into the socket's buffer, and no clock need be read for it.
         let done = match self.stream.try_write(bytes) {
@@ -263,12 +268,12 @@ impl Talk<'_> {
         if done == bytes.len() {
             return Ok(());
         }
-        self.allow(self.room.configuration.limits.read_ns);
+        self.set_deadline(self.state.configuration.limits.read_ns);
         self.stream.write_all(&bytes[done..]).await
     }
 
-    /// Answers with a status of refusal and ends the conversation.
-    async fn send_away(&mut self, status: u16) -> io::Result<Option<Request>> {
+    /// Answers with an error status and closes the connection.
+    async fn reject(&mut self, status: u16) -> io::Result<Option<Request>> {
         let answer =
             format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
         self.write(answer.as_bytes()).await?;
@@ -288,7 +293,7 @@ impl Request {
     }
 }
 
-impl Inbox {
+impl ReadBuffer {
     fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }

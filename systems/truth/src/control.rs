@@ -1,4 +1,4 @@
-//! The paths that are not load: `/healthz`, `/metrics`, `/observed` and `/truth/…`. They are no arrivals.
+//! The paths that do not count as load: `/healthz`, `/metrics`, `/observed` and `/truth/…`.
 
 use std::fmt::Write;
 use std::io;
@@ -9,21 +9,21 @@ use serving::observed::Observed;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
+use crate::answer::Last;
 use crate::head::Head;
-use crate::report::{self, Question};
-use crate::room::Room;
-use crate::script::Last;
+use crate::report::{self, ReportQuery};
+use crate::state::TargetState;
 
 /// Stamps that go out in one chunk of `/truth/arrivals`.
 const STAMPS_PER_CHUNK: usize = 4096;
 
-/// What is asked.
+/// A request for one of them.
 #[derive(Debug)]
 pub(crate) enum Request {
     Health,
     Metrics,
     Reset,
-    Report(Result<Question, String>),
+    Report(Result<ReportQuery, String>),
     Observed,
     Arrivals,
     /// A `/truth/` path, or a method, that does not exist.
@@ -38,7 +38,9 @@ impl Request {
             b"/metrics" => Self::Metrics,
             b"/truth/reset" if head.method == b"POST" => return Some(Self::Reset),
             b"/truth/reset" => Self::Unknown(405),
-            b"/truth/report" => Self::Report(Question::parse(&String::from_utf8_lossy(head.query))),
+            b"/truth/report" => {
+                Self::Report(ReportQuery::parse(&String::from_utf8_lossy(head.query)))
+            }
             b"/truth/arrivals" => Self::Arrivals,
             b"/observed" => Self::Observed,
             path if path.starts_with(b"/truth/") => Self::Unknown(404),
@@ -51,28 +53,26 @@ impl Request {
 /// Answers in full.
 pub(crate) async fn answer(
     stream: &mut TcpStream,
-    room: &Room,
+    state: &TargetState,
     request: &Request,
     last: Last,
 ) -> io::Result<()> {
     let (status, media_type, body) = match request {
         Request::Health => ("200 OK", "text/plain", "ok\n".to_owned()),
-        Request::Metrics => ("200 OK", metrics::CONTENT_TYPE, room.registry.render()),
+        Request::Metrics => ("200 OK", metrics::CONTENT_TYPE, state.registry.render()),
         Request::Reset => {
-            room.reset();
+            state.reset();
             ("200 OK", "application/json", "{\"reset\":true}\n".to_owned())
         }
-        Request::Report(Ok(question)) => {
-            ("200 OK", "application/json", render_report(room, *question))
-        }
-        Request::Observed => ("200 OK", "application/json", render_observed(room)),
+        Request::Report(Ok(query)) => ("200 OK", "application/json", render_report(state, *query)),
+        Request::Observed => ("200 OK", "application/json", render_observed(state)),
         Request::Report(Err(problem)) => ("400 Bad Request", "text/plain", format!("{problem}\n")),
-        Request::Arrivals => return write_arrivals(stream, room, last).await,
+        Request::Arrivals => return write_arrivals(stream, state, last).await,
         Request::Unknown(405) => ("405 Method Not Allowed", "text/plain", String::new()),
         Request::Unknown(_) => (
             "404 Not Found",
             "text/plain",
-            "there are /truth/report, /truth/arrivals and POST /truth/reset\n".to_owned(),
+            "use /truth/report, /truth/arrivals or POST /truth/reset\n".to_owned(),
         ),
     };
     let length = format!("content-length: {}", body.len());
@@ -80,17 +80,17 @@ pub(crate) async fn answer(
     stream.write_all(whole.as_bytes()).await
 }
 
-fn render_report(room: &Room, question: Question) -> String {
-    let stamps = room.stamps.borrow();
-    let report = report::report(&stamps, &room.configuration, question);
+fn render_report(state: &TargetState, query: ReportQuery) -> String {
+    let stamps = state.stamps.borrow();
+    let report = report::report(&stamps, &state.configuration, query);
     serde_json::to_string(&report).expect("numbers and strings always serialize") + "\n"
 }
 
 /// What arrived, in the form that launchers read from every observer.
-fn render_observed(room: &Room) -> String {
-    let stamps = room.stamps.borrow();
-    let question = Question { rate: room.configuration.planned_rate, ..Question::default() };
-    let report = report::report(&stamps, &room.configuration, question);
+fn render_observed(state: &TargetState) -> String {
+    let stamps = state.stamps.borrow();
+    let query = ReportQuery { rate: state.configuration.planned_rate, ..ReportQuery::default() };
+    let report = report::report(&stamps, &state.configuration, query);
     let mut observed =
         Observed { counts: "requests", received: stamps.received(), ..Observed::default() };
     if let Ok(Value::Object(detail)) = serde_json::to_value(&report) {
@@ -100,13 +100,13 @@ fn render_observed(room: &Room) -> String {
 }
 
 /// One stamp a line, in chunks, so that millions of them need little memory.
-async fn write_arrivals(stream: &mut TcpStream, room: &Room, last: Last) -> io::Result<()> {
+async fn write_arrivals(stream: &mut TcpStream, state: &TargetState, last: Last) -> io::Result<()> {
     let head = render_head("200 OK", "text/plain", "transfer-encoding: chunked", last);
     stream.write_all(head.as_bytes()).await?;
-    let count = room.stamps.borrow().arrivals().len();
+    let count = state.stamps.borrow().arrivals().len();
     let mut from = 0;
     while from < count {
-        let text = render_stamps(room, from..count.min(from + STAMPS_PER_CHUNK));
+        let text = render_stamps(state, from..count.min(from + STAMPS_PER_CHUNK));
         // Fewer than there were: a reset came in between, and the list ends here.
         if text.is_empty() {
             break;
@@ -117,8 +117,8 @@ async fn write_arrivals(stream: &mut TcpStream, room: &Room, last: Last) -> io::
     stream.write_all(b"0\r\n\r\n").await
 }
 
-fn render_stamps(room: &Room, range: std::ops::Range<usize>) -> String {
-    let stamps = room.stamps.borrow();
+fn render_stamps(state: &TargetState, range: std::ops::Range<usize>) -> String {
+    let stamps = state.stamps.borrow();
     let mut text = String::new();
     for arrival in stamps.arrivals().get(range).unwrap_or_default() {
         // Writing to a string cannot fail.

@@ -1,13 +1,13 @@
-//! How a request head is read: as little of HTTP/1.1 as a target on the hot path needs.
+//! Request heads: as little of HTTP/1.1 as a target on the hot path needs.
 
-/// What the bytes so far amount to.
+/// The state of a head that is being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed<'a> {
-    /// The end of the head has not come.
+    /// The end of the head is missing.
     Partial,
     /// A whole head.
     Whole(Head<'a>),
-    /// No request that this target takes: the status to refuse it with.
+    /// An invalid or unsupported request: the status to reject it with.
     Refused(u16),
 }
 
@@ -16,7 +16,7 @@ pub enum Parsed<'a> {
 pub struct Head<'a> {
     /// Bytes up to and including the empty line.
     pub bytes: usize,
-    /// The method as it stands.
+    /// The method.
     pub method: &'a [u8],
     /// The path, without query.
     pub path: &'a [u8],
@@ -73,8 +73,8 @@ fn read_fields(lines: &mut Lines<'_>, head: &mut Head<'_>) -> Result<(), u16> {
         let (name, value) = split_at(line, b':').ok_or(400_u16)?;
         let value = value.trim_ascii();
         if name.eq_ignore_ascii_case(b"content-length") {
-            let told = parse_length(value).ok_or(400_u16)?;
-            if length.replace(told).is_some_and(|earlier| earlier != told) {
+            let length_here = parse_length(value).ok_or(400_u16)?;
+            if length.replace(length_here).is_some_and(|earlier| earlier != length_here) {
                 return Err(400);
             }
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {

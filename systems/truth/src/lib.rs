@@ -1,28 +1,24 @@
-//! A target of known behaviour: what a measurement of it must show is known beforehand.
-//!
-//! A bytes-on-a-socket HTTP/1.1 server on one thread that answers each request at an instant that
-//! arithmetic fixed when the request arrived, or misbehaves in one well-defined way. It stamps
-//! every arrival on CLOCK_MONOTONIC and can tell how exactly a schedule was kept as *it* saw it.
-//!
-//! Not here: anything a real service needs (routing, TLS, HTTP/2), and nothing about who measures.
-//! See the README beside this crate for modes, settings and the `/truth/` paths.
-//!
-//! In reading order. Pure: what was asked for ([`configuration`]), when an answer is due
-//! ([`model`]), what it looks like ([`script`]), what was seen ([`stamps`], [`schedule`],
-//! [`report`]), how a request is read ([`head`]). At work: what connections share
-//! ([`room`]), one conversation ([`connection`]), the `/truth/` paths ([`control`]), and the
-//! server that accepts, sweeps and drains ([`server`]).
+//! A target of known behaviour: the right result of a measurement is known beforehand.
+//! || An HTTP/1.1 server on one thread that fixes the instant of each answer when the request
+//! arrives, or misbehaves in one well-defined way. It stamps every arrival on CLOCK_MONOTONIC and
+//! reports how exactly a schedule was kept.
+//! || Not here: what a real service needs (routing, TLS, HTTP/2). The README lists modes, settings
+//! and the `/truth/` paths.
+//! || Pure: the settings ([`configuration`]), when an answer is due ([`model`]), its bytes
+//! ([`answer`]), the record of arrivals ([`stamps`], [`schedule`], [`report`]), request heads
+//! ([`head`]). With sockets: shared state ([`state`]), one connection ([`connection`]), the
+//! `/truth/` paths ([`control`]), and the server that accepts and drains ([`server`]).
 
+pub mod answer;
 pub mod configuration;
 mod connection;
 mod control;
 pub mod head;
 pub mod model;
 pub mod report;
-mod room;
 pub mod schedule;
-pub mod script;
 mod server;
 pub mod stamps;
+mod state;
 
 pub use server::{SYSTEM, Truth};

@@ -5,7 +5,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::configuration::Timing;
 
-/// What the model decided for one request.
+/// When one request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
     /// Time of work, without waiting.
@@ -41,7 +41,7 @@ impl Model {
         let index = self.served;
         self.served += 1;
         match self.timing {
-            Timing::Constant { service_ns } => straight(arrived_ns, service_ns),
+            Timing::Constant { service_ns } => without_queue(arrived_ns, service_ns),
             Timing::Mm1 { rate } => {
                 let service_ns = self.draws.exponential_ns(rate);
                 self.queue.plan(arrived_ns, service_ns)
@@ -49,24 +49,24 @@ impl Model {
             Timing::Md1 { rate } => self.queue.plan(arrived_ns, (1e9 / rate).round() as u64),
             Timing::Bimodal { slow_share, fast_ns, slow_ns } => {
                 let slow = self.draws.happens(slow_share);
-                straight(arrived_ns, if slow { slow_ns } else { fast_ns })
+                without_queue(arrived_ns, if slow { slow_ns } else { fast_ns })
             }
             Timing::Freeze { service_ns, at_ns, length_ns, every_ns } => {
                 let freeze =
                     Freeze { from_ns: first_ns.saturating_add(at_ns), length_ns, every_ns };
-                let due_ns = freeze.thawed(arrived_ns, arrived_ns.saturating_add(service_ns));
+                let due_ns = freeze.after_freeze(arrived_ns, arrived_ns.saturating_add(service_ns));
                 Planned { service_ns, due_ns }
             }
             Timing::Leak { service_ns, growth_ns } => {
                 let grown_ns = service_ns.saturating_add(growth_ns.saturating_mul(index));
-                straight(arrived_ns, grown_ns)
+                without_queue(arrived_ns, grown_ns)
             }
         }
     }
 }
 
-/// Any number of servers: nobody waits.
-fn straight(arrived_ns: u64, service_ns: u64) -> Planned {
+/// Any number of servers: no request waits.
+fn without_queue(arrived_ns: u64, service_ns: u64) -> Planned {
     Planned { service_ns, due_ns: arrived_ns.saturating_add(service_ns) }
 }
 
@@ -97,7 +97,7 @@ struct Freeze {
 impl Freeze {
     /// The answer's instant: `due_ns`, or the end of the freeze in which it falls, and never
     /// before the end of a freeze that the arrival fell into.
-    fn thawed(self, arrived_ns: u64, due_ns: u64) -> u64 {
+    fn after_freeze(self, arrived_ns: u64, due_ns: u64) -> u64 {
         let arrived_end = self.end_around(arrived_ns).unwrap_or(arrived_ns);
         let due_ns = due_ns.max(arrived_end);
         self.end_around(due_ns).unwrap_or(due_ns)

@@ -1,15 +1,15 @@
-//! `GET /truth/report`: what was asked about the stamps, and the answer as JSON.
+//! `GET /truth/report`: the query and the answer as JSON.
 
 use serde::Serialize;
 
 use crate::configuration::{Configuration, Timing};
-use crate::schedule::{self, Spread};
+use crate::schedule::{self, Distribution};
 use crate::stamps::{Arrival, Stamps};
 
-/// What a report is asked for.
+/// Which arrivals a report covers and the rate that it compares them with.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Question {
-    /// The constant rate that was meant to be kept; without it no schedule error is told.
+pub struct ReportQuery {
+    /// The planned constant rate; without it the report has no schedule error.
     pub rate: Option<f64>,
     /// Arrivals left out at the beginning, such as those of a warm-up.
     pub skip: usize,
@@ -17,34 +17,32 @@ pub struct Question {
     pub take: Option<usize>,
 }
 
-impl Question {
+impl ReportQuery {
     /// Reads the query of the request: `rate=1000`, `arrivals=constant`, `skip=`, `take=`.
     ///
     /// Errors: one sentence about what is wrong
     pub fn parse(query: &str) -> Result<Self, String> {
-        let mut question = Self::default();
+        let mut read = Self::default();
         let mut constant = true;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let wrong = |expected: &str| format!("{key}: expected {expected}, got \"{value}\"");
             match key {
-                "rate" => question.rate = Some(parse_rate(value).ok_or(wrong("a rate above 0"))?),
+                "rate" => read.rate = Some(parse_rate(value).ok_or(wrong("a rate above 0"))?),
                 "arrivals" if value == "constant" => constant = true,
                 "arrivals" if value == "poisson" => constant = false,
                 "arrivals" => return Err(wrong("constant or poisson")),
-                "skip" => question.skip = value.parse().map_err(|_| wrong("a whole number"))?,
-                "take" => question.take = Some(value.parse().map_err(|_| wrong("a whole number"))?),
+                "skip" => read.skip = value.parse().map_err(|_| wrong("a whole number"))?,
+                "take" => read.take = Some(value.parse().map_err(|_| wrong("a whole number"))?),
                 _ => {
-                    return Err(format!(
-                        "{key}: no such key; there are rate, arrivals, skip, take"
-                    ));
+                    return Err(format!("{key}: unknown key; use rate, arrivals, skip or take"));
                 }
             }
         }
         if !constant {
-            question.rate = None;
+            read.rate = None;
         }
-        Ok(question)
+        Ok(read)
     }
 }
 
@@ -54,7 +52,7 @@ fn parse_rate(value: &str) -> Option<f64> {
     number.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0)
 }
 
-/// What the report has beside what every observer counts, as observers' answers have it.
+/// The report's fields beside those that every observer has.
 pub const COUNTS: [&str; 12] = [
     "stamped",
     "first_ns",
@@ -70,7 +68,7 @@ pub const COUNTS: [&str; 12] = [
     "answer_lateness_ns",
 ];
 
-/// The answer. Fields that nothing is known about are `null`.
+/// The answer. Unknown fields are `null`.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
     /// All requests since the start or the last reset.
@@ -83,15 +81,15 @@ pub struct Report<'a> {
     started_rate: Option<f64>,
     /// The rate that the errors are taken against.
     planned_rate: Option<f64>,
-    schedule_error_ns: Option<Spread>,
-    gaps_ns: Option<Spread>,
+    schedule_error_ns: Option<Distribution>,
+    gaps_ns: Option<Distribution>,
     /// Standard deviation of the gaps over their mean: 0 for constant, 1 for Poisson arrivals.
     gap_variation: Option<f64>,
-    service_ns: Option<Spread>,
-    waiting_ns: Option<Spread>,
-    true_response_ns: Option<Spread>,
-    /// How long after its planned instant an answer was written: this target's own fault.
-    answer_lateness_ns: Option<Spread>,
+    service_ns: Option<Distribution>,
+    waiting_ns: Option<Distribution>,
+    true_response_ns: Option<Distribution>,
+    /// How long after its planned instant an answer was written: an error of this target.
+    answer_lateness_ns: Option<Distribution>,
     service: Service<'a>,
 }
 
@@ -109,29 +107,29 @@ struct Service<'a> {
 pub fn report<'a>(
     stamps: &Stamps,
     configuration: &'a Configuration,
-    question: Question,
+    query: ReportQuery,
 ) -> Report<'a> {
-    let part = select(stamps.arrivals(), question);
+    let part = select(stamps.arrivals(), query);
     let mut sorted: Vec<u64> = part.iter().map(|arrival| arrival.arrived_ns).collect();
     sorted.sort_unstable();
-    let errors = question.rate.map(|rate| schedule::schedule_errors(&sorted, rate));
-    let gaps = Spread::of(schedule::gaps(&sorted));
+    let errors = query.rate.map(|rate| schedule::schedule_errors(&sorted, rate));
+    let gaps = Distribution::of(schedule::gaps(&sorted));
     let spread =
-        |value: fn(&Arrival) -> u64| Spread::of(part.iter().map(value).collect::<Vec<_>>());
+        |value: fn(&Arrival) -> u64| Distribution::of(part.iter().map(value).collect::<Vec<_>>());
     Report {
         received: stamps.received(),
         stamped: part.len() as u64,
         first_ns: sorted.first().copied(),
         last_ns: sorted.last().copied(),
         started_rate: schedule::started_rate(&sorted),
-        planned_rate: question.rate,
-        schedule_error_ns: errors.and_then(Spread::of),
+        planned_rate: query.rate,
+        schedule_error_ns: errors.and_then(Distribution::of),
         gap_variation: gaps.filter(|gaps| gaps.mean > 0.0).map(|gaps| gaps.stdev / gaps.mean),
         gaps_ns: gaps,
         service_ns: spread(|arrival| arrival.service_ns),
         waiting_ns: spread(|arrival| arrival.response_ns.saturating_sub(arrival.service_ns)),
         true_response_ns: spread(|arrival| arrival.response_ns),
-        answer_lateness_ns: Spread::of(stamps.lateness_ns().to_vec()),
+        answer_lateness_ns: Distribution::of(stamps.lateness_ns().to_vec()),
         service: Service {
             mode: configuration.mode,
             timing: configuration.timing,
@@ -140,10 +138,10 @@ pub fn report<'a>(
     }
 }
 
-fn select(arrivals: &[Arrival], question: Question) -> &[Arrival] {
-    let from = question.skip.min(arrivals.len());
+fn select(arrivals: &[Arrival], query: ReportQuery) -> &[Arrival] {
+    let from = query.skip.min(arrivals.len());
     let rest = &arrivals[from..];
-    &rest[..question.take.unwrap_or(rest.len()).min(rest.len())]
+    &rest[..query.take.unwrap_or(rest.len()).min(rest.len())]
 }
 
 #[cfg(test)]
@@ -156,8 +154,8 @@ mod tests {
 
     fn ask(stamps: &Stamps, query: &str) -> Value {
         let configuration = read(&Options::default()).unwrap();
-        let question = Question::parse(query).unwrap();
-        serde_json::to_value(report(stamps, &configuration, question)).unwrap()
+        let query = ReportQuery::parse(query).unwrap();
+        serde_json::to_value(report(stamps, &configuration, query)).unwrap()
     }
 
     fn thousand() -> Stamps {
@@ -182,44 +180,44 @@ mod tests {
 
     #[test]
     fn the_figures_are_those_of_the_stamps() {
-        let told = ask(&thousand(), "arrivals=constant&rate=1000");
-        assert_eq!(told["received"], 1000);
-        assert_eq!(told["first_ns"], 7_000_000_000_u64);
-        assert_eq!(told["last_ns"], 7_999_000_000_u64);
-        assert_eq!(told["started_rate"], 1000.0);
-        assert_eq!(told["schedule_error_ns"]["max"], 0);
-        assert_eq!(told["gaps_ns"]["p50"], 1_000_000);
-        assert_eq!(told["gap_variation"], 0.0);
-        assert_eq!(told["waiting_ns"]["max"], 999);
-        assert_eq!(told["true_response_ns"]["p99"], 999);
-        assert_eq!(told["answer_lateness_ns"]["mean"], 5.0);
-        assert_eq!(told["service"]["mode"], "constant");
-        assert_eq!(told["service"]["timing"], json!({"constant": {"service_ns": 1_000_000}}));
+        let report = ask(&thousand(), "arrivals=constant&rate=1000");
+        assert_eq!(report["received"], 1000);
+        assert_eq!(report["first_ns"], 7_000_000_000_u64);
+        assert_eq!(report["last_ns"], 7_999_000_000_u64);
+        assert_eq!(report["started_rate"], 1000.0);
+        assert_eq!(report["schedule_error_ns"]["max"], 0);
+        assert_eq!(report["gaps_ns"]["p50"], 1_000_000);
+        assert_eq!(report["gap_variation"], 0.0);
+        assert_eq!(report["waiting_ns"]["max"], 999);
+        assert_eq!(report["true_response_ns"]["p99"], 999);
+        assert_eq!(report["answer_lateness_ns"]["mean"], 5.0);
+        assert_eq!(report["service"]["mode"], "constant");
+        assert_eq!(report["service"]["timing"], json!({"constant": {"service_ns": 1_000_000}}));
     }
 
     #[test]
     fn a_part_can_be_asked_for() {
-        let told = ask(&thousand(), "skip=10&take=5");
-        assert_eq!(told["stamped"], 5);
-        assert_eq!(told["first_ns"], 7_010_000_000_u64);
-        assert_eq!(told["schedule_error_ns"], Value::Null);
+        let report = ask(&thousand(), "skip=10&take=5");
+        assert_eq!(report["stamped"], 5);
+        assert_eq!(report["first_ns"], 7_010_000_000_u64);
+        assert_eq!(report["schedule_error_ns"], Value::Null);
         assert_eq!(ask(&thousand(), "skip=5000")["stamped"], 0);
     }
 
     #[test]
     fn nothing_seen_is_told_as_null() {
-        let told = ask(&Stamps::new(4), "rate=1000");
-        assert_eq!((&told["received"], &told["first_ns"]), (&json!(0), &Value::Null));
-        assert_eq!(told["true_response_ns"], Value::Null);
+        let report = ask(&Stamps::new(4), "rate=1000");
+        assert_eq!((&report["received"], &report["first_ns"]), (&json!(0), &Value::Null));
+        assert_eq!(report["true_response_ns"], Value::Null);
     }
 
     #[test]
     fn queries_are_read_or_refused() {
-        assert_eq!(Question::parse("rate=20/s").unwrap().rate, Some(20.0));
-        assert_eq!(Question::parse("rate=20%2Fs").unwrap().rate, Some(20.0));
-        assert_eq!(Question::parse("arrivals=poisson&rate=20").unwrap().rate, None);
+        assert_eq!(ReportQuery::parse("rate=20/s").unwrap().rate, Some(20.0));
+        assert_eq!(ReportQuery::parse("rate=20%2Fs").unwrap().rate, Some(20.0));
+        assert_eq!(ReportQuery::parse("arrivals=poisson&rate=20").unwrap().rate, None);
         for query in ["rate=0", "rate=inf", "arrivals=bursty", "skip=-1", "speed=1"] {
-            assert!(Question::parse(query).is_err(), "{query}");
+            assert!(ReportQuery::parse(query).is_err(), "{query}");
         }
     }
 }

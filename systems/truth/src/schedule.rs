@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Quantiles of values, exact, by nearest rank.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Spread {
+pub struct Distribution {
     /// Number of values.
     pub count: u64,
     /// Smallest.
@@ -25,7 +25,7 @@ pub struct Spread {
     pub stdev: f64,
 }
 
-impl Spread {
+impl Distribution {
     /// Sorts the values and reads the quantiles off; `None` if there are none.
     ///
     /// Cost:   O(n log n), in place
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn quantiles_are_nearest_ranks() {
-        let spread = Spread::of((1..=1000).rev().collect()).unwrap();
+        let spread = Distribution::of((1..=1000).rev().collect()).unwrap();
         assert_eq!((spread.min, spread.max, spread.count), (1, 1000, 1000));
         assert_eq!((spread.p50, spread.p90, spread.p99, spread.p999), (500, 900, 990, 999));
         assert!((spread.mean - 500.5).abs() < 1e-9);
         assert!((spread.stdev - 288.674_990_257_210_2).abs() < 1e-6);
-        assert_eq!(Spread::of(vec![7]).unwrap().p50, 7);
-        assert!(Spread::of(vec![]).is_none());
+        assert_eq!(Distribution::of(vec![7]).unwrap().p50, 7);
+        assert!(Distribution::of(vec![]).is_none());
     }
 
     #[test]

@@ -14,15 +14,16 @@ use serving::listener;
 use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
-use crate::configuration::{self, Conduct, Configuration};
-use crate::connection::{Presence, converse};
-use crate::room::Room;
+use crate::configuration::{self, Behaviour, Configuration};
+use crate::connection::{ConnectionStatus, serve_connection};
+use crate::report::COUNTS;
+use crate::state::TargetState;
 
 /// How often connections are looked over for those that have had their time.
 const SWEEP_NS: u64 = 500_000_000;
@@ -41,8 +42,8 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Reads the settings and listens: for load where told, and on a port of the kernel's choice
-    /// for the control paths alone, which thus answer whatever is done to the load.
+    /// Reads the settings and listens for load at the given address, and for the control paths on a
+    /// port that the kernel chooses, so that they answer in every mode.
     ///
     /// Errors: bad settings (exit code 2); an address that cannot be listened on (4)
     pub fn bind(options: &Options) -> Result<Self, ServeError> {
@@ -68,20 +69,20 @@ impl Truth {
     }
 
     async fn serve(self, mut stop: Stop) -> Result<(), ServeError> {
-        let room =
-            Room::new(self.configuration).map_err(ServeError::while_doing("make a timer"))?;
+        let state = TargetState::new(self.configuration)
+            .map_err(ServeError::while_doing("make a timer"))?;
         let listen = ServeError::while_doing("listen");
         let listeners = TcpListener::from_std(self.http)
             .and_then(|http| Ok((http, TcpListener::from_std(self.control)?)));
         let (http, control) = listeners.map_err(listen)?;
         let mut server = Server {
-            room: Rc::new(room),
+            state: Rc::new(state),
             http: Some(http),
             control,
-            talks: JoinSet::new(),
-            present: HashMap::new(),
+            connections: JoinSet::new(),
+            open: HashMap::new(),
         };
-        let driver = tokio::task::spawn_local(server.room.timer.clone().drive());
+        let driver = tokio::task::spawn_local(server.state.timer.clone().drive());
         server.accept_until(&mut stop).await?;
         server.drain().await?;
         driver.abort();
@@ -90,8 +91,18 @@ impl Truth {
 }
 
 /// A target of known behaviour.
-pub const SYSTEM: System =
-    System { name: "truth", check: |options| configuration::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "truth",
+    about: "a target of known behaviour",
+    page: "systems/truth/README.md",
+    surface: |_| Surface {
+        listening: vec!["http", "control"],
+        counts: COUNTS.into(),
+        ..Surface::default()
+    },
+    check: |options| configuration::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     limits::raise_open_files();
@@ -121,30 +132,30 @@ fn effective(configuration: &Configuration, http: &std::net::TcpListener) -> Val
 }
 
 struct Server {
-    room: Rc<Room>,
+    state: Rc<TargetState>,
     /// Gone once mode `refuse` has closed it.
     http: Option<TcpListener>,
     control: TcpListener,
-    talks: JoinSet<io::Result<()>>,
-    present: HashMap<Id, (Rc<Presence>, AbortHandle)>,
+    connections: JoinSet<io::Result<()>>,
+    open: HashMap<Id, (Rc<ConnectionStatus>, AbortHandle)>,
 }
 
 impl Server {
     async fn accept_until(&mut self, stop: &mut Stop) -> Result<(), ServeError> {
-        let timer = self.room.timer.clone();
+        let timer = self.state.timer.clone();
         let mut sweep = timer.sleep_until(now_ns() + SWEEP_NS);
         loop {
             tokio::select! {
                 () = stop.pulled() => return Ok(()),
                 accepted = accept(self.http.as_ref()) => match accepted {
-                    Ok(stream) => self.admit_load(stream),
+                    Ok(stream) => self.accept_load(stream),
                     Err(_) => self.pause().await?,
                 },
                 accepted = accept(Some(&self.control)) => match accepted {
-                    Ok(stream) => self.admit(stream),
+                    Ok(stream) => self.accept_connection(stream),
                     Err(_) => self.pause().await?,
                 },
-                Some(ended) = self.talks.join_next_with_id() => self.forget(ended),
+                Some(ended) = self.connections.join_next_with_id() => self.forget(ended),
                 slept = &mut sweep => {
                     slept.map_err(ServeError::while_doing("wait"))?;
                     self.sweep();
@@ -155,49 +166,51 @@ impl Server {
     }
 
     /// A connection for load: refused, turned away, or admitted.
-    fn admit_load(&mut self, stream: TcpStream) {
-        let counts = &self.room.counts;
+    fn accept_load(&mut self, stream: TcpStream) {
+        let counts = &self.state.counts;
         counts.accepted.one();
-        let limit = self.room.configuration.limits.max_connections;
-        if self.room.refuses() || self.talks.len() as u64 >= limit {
+        let limit = self.state.configuration.limits.max_connections;
+        if self.state.refuses() || self.connections.len() as u64 >= limit {
             counts.turned_away.one();
             drop(stream);
         } else {
-            self.admit(stream);
+            self.accept_connection(stream);
         }
-        let conduct = self.room.configuration.conduct;
-        if let Conduct::Refuse { close_listener_after: Some(after) } = conduct
-            && self.room.counts.accepted.get() >= after
+        let behaviour = self.state.configuration.behaviour;
+        if let Behaviour::Refuse { close_listener_after: Some(after) } = behaviour
+            && self.state.counts.accepted.get() >= after
         {
             self.http = None;
         }
     }
 
-    fn admit(&mut self, stream: TcpStream) {
-        let presence = Rc::new(Presence { until_ns: Cell::new(u64::MAX), idle: Cell::new(true) });
-        let talk = converse(stream, Rc::clone(&self.room), Rc::clone(&presence));
-        let handle = self.talks.spawn_local(talk);
-        self.present.insert(handle.id(), (presence, handle));
-        self.room.counts.open.add(1);
+    fn accept_connection(&mut self, stream: TcpStream) {
+        let status =
+            Rc::new(ConnectionStatus { until_ns: Cell::new(u64::MAX), idle: Cell::new(true) });
+        let connection = serve_connection(stream, Rc::clone(&self.state), Rc::clone(&status));
+        let handle = self.connections.spawn_local(connection);
+        self.open.insert(handle.id(), (status, handle));
+        self.state.counts.open.add(1);
     }
 
-    /// How a conversation broke off is the peer's affair; a panic is ours and goes on.
+    /// An error of a connection is the peer's fault and is ignored; a panic is a bug and continues
+    /// here.
     fn forget(&mut self, ended: Result<(Id, io::Result<()>), JoinError>) {
         let id = match ended {
             Ok((id, _)) => id,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(error) => error.id(),
         };
-        if self.present.remove(&id).is_some() {
-            self.room.counts.open.add(-1);
+        if self.open.remove(&id).is_some() {
+            self.state.counts.open.add(-1);
         }
     }
 
     fn sweep(&mut self) {
         let now_ns = now_ns();
-        for (presence, handle) in self.present.values() {
-            if presence.until_ns.get() < now_ns && !handle.is_finished() {
-                self.room.counts.swept.one();
+        for (status, handle) in self.open.values() {
+            if status.until_ns.get() < now_ns && !handle.is_finished() {
+                self.state.counts.swept.one();
                 handle.abort();
             }
         }
@@ -207,25 +220,25 @@ impl Server {
     async fn drain(&mut self) -> Result<(), ServeError> {
         let waiting = ServeError::while_doing("wait");
         self.http = None;
-        self.room.stopping.set(true);
-        let timer = self.room.timer.clone();
+        self.state.stopping.set(true);
+        let timer = self.state.timer.clone();
         let now_ns = now_ns();
         timer.sleep_until(now_ns + LAST_LOOK_NS).await.map_err(waiting)?;
-        for (presence, handle) in self.present.values() {
-            if presence.idle.get() {
+        for (status, handle) in self.open.values() {
+            if status.idle.get() {
                 handle.abort();
             }
         }
-        let drain_ns = self.room.configuration.limits.drain_ns;
+        let drain_ns = self.state.configuration.limits.drain_ns;
         let mut bound = timer.sleep_until(now_ns.saturating_add(drain_ns));
         loop {
             tokio::select! {
-                ended = self.talks.join_next_with_id() => match ended {
+                ended = self.connections.join_next_with_id() => match ended {
                     Some(ended) => self.forget(ended),
                     None => return Ok(()),
                 },
                 slept = &mut bound => {
-                    self.talks.abort_all();
+                    self.connections.abort_all();
                     return slept.map_err(ServeError::while_doing("wait"));
                 }
             }
@@ -234,7 +247,7 @@ impl Server {
 
     async fn pause(&self) -> Result<(), ServeError> {
         let until_ns = now_ns() + ACCEPT_PAUSE_NS;
-        self.room.timer.sleep_until(until_ns).await.map_err(ServeError::while_doing("wait"))
+        self.state.timer.sleep_until(until_ns).await.map_err(ServeError::while_doing("wait"))
     }
 }
 

@@ -1,4 +1,5 @@
-//! What was seen: one row an arrival, up to a bound, in memory set aside at the start.
+//! The arrivals as this side saw them: one row each, up to a bound, in memory allocated at the
+//! start.
 
 use crate::model::Planned;
 
@@ -46,7 +47,7 @@ impl Stamps {
         }
     }
 
-    /// Forgets everything, keeping the room.
+    /// Drops all stamps and keeps the memory.
     pub fn clear(&mut self) {
         self.received = 0;
         self.arrivals.clear();

@@ -3,6 +3,13 @@
 use serde_json::Value;
 use serde_json_path::{JsonPath, NodeList};
 
+/// Bytes of the longest path.
+const LONGEST: usize = 1_024;
+/// How deep brackets and parentheses may nest: the parser recurses, and tries some of what it reads several times.
+const DEEPEST: usize = 8;
+/// How often a path may search everything below a place (`..`): each may find as much as the body holds.
+const MOST_DESCENTS: usize = 2;
+
 /// A path of RFC 9535, with `.length()` at its end if the length of what stands there is meant.
 #[derive(Debug, Clone)]
 pub struct Path {
@@ -20,6 +27,7 @@ impl Path {
             Some(inner) => (inner, true),
             None => (text, false),
         };
+        bound(inner)?;
         let path = JsonPath::parse(inner).map_err(|error| error.to_string())?;
         Ok(Self { text: text.to_owned(), path, of_length })
     }
@@ -50,6 +58,36 @@ impl Path {
             several => Err(format!("{several} values")),
         }
     }
+}
+
+/// Refuses paths that take the parser, or a search of a large body, without end.
+fn bound(path: &str) -> Result<(), String> {
+    if path.len() > LONGEST {
+        return Err(format!("{} bytes are more than {LONGEST}", path.len()));
+    }
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    for letter in path.chars() {
+        match (quote, letter) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '[' | '(') => depth += 1,
+            (None, ']' | ')') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+        if depth > DEEPEST {
+            return Err(format!("it nests deeper than {DEEPEST} brackets"));
+        }
+    }
+    let descents = path.matches("..").count();
+    if descents > MOST_DESCENTS {
+        return Err(format!(
+            "`..` stands in it {descents} times, at most {MOST_DESCENTS} are searched"
+        ));
+    }
+    Ok(())
 }
 
 fn length(value: &Value) -> Result<Value, String> {

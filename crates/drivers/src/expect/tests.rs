@@ -111,6 +111,24 @@ fn json_values_are_found_by_path() {
 }
 
 #[test]
+fn a_path_without_end_is_refused_before_it_is_parsed() {
+    let refused = |path: &str| Path::compile(path).expect_err("it has no end");
+    let deep = |open: &str, close: &str, levels: usize| {
+        format!("$[?{}@.a{}]", open.repeat(levels), close.repeat(levels))
+    };
+    assert!(Path::compile(&deep("(", ")", 7)).is_ok());
+    assert_eq!(refused(&deep("(", ")", 8)), "it nests deeper than 8 brackets");
+    for (open, close) in [("(", ")"), ("@[?", "]"), ("!(", ")"), ("length(@[?", "])")] {
+        refused(&deep(open, close, 50_000));
+        // The deepest that is parsed does not take long.
+        let _ = Path::compile(&deep(open, close, 7));
+    }
+    assert_eq!(refused(&format!("$.{}", "a".repeat(1_023))), "1025 bytes are more than 1024");
+    assert_eq!(refused("$..a..b..c"), "`..` stands in it 3 times, at most 2 are searched");
+    assert!(Path::compile("$['[[[[[[[[[['][\"((((((((((\"]").is_ok(), "quoted ones are names");
+}
+
+#[test]
 fn numbers_are_read_by_path_and_absent_ones_are_not_numbers() {
     let body: serde_json::Value = serde_json::from_slice(BODY).unwrap();
     let number = |path: &str| Path::compile(path).unwrap().number(&body);

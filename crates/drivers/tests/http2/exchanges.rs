@@ -6,12 +6,13 @@ use std::rc::Rc;
 use bytes::Bytes;
 use drivers::http2::probe::probe;
 use drivers::probe::Check;
-use engine::clock::Clock;
+use engine::clock::{Clock, Virtual};
 use engine::driver::{Compile, Driver, Exchange};
 use h2::server::Builder;
 use http::{HeaderMap, Response};
 use plan::diagnostic::{Colour, render};
 use record::{FailureKind, Outcome};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::task::{spawn_local, yield_now};
 
 use crate::stand::{
@@ -72,7 +73,7 @@ fn a_request_says_what_the_table_says() {
 
 #[test]
 fn streams_share_a_connection_and_wait_for_nobody() {
-    let serve = |clock: engine::clock::Virtual, stream| {
+    let serve = |clock: Virtual, stream| {
         serve_plain(stream, move |(_, mut respond): Asked| {
             let clock = clock.clone();
             async move {
@@ -199,6 +200,45 @@ fn an_answer_before_the_whole_request_counts_as_what_it_says() {
     assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
     assert_eq!((exchange.status, exchange.bytes_received), (413, 8));
     assert!(exchange.reusable, "the connection is none the worse");
+}
+
+/// Reads frames until a stream is opened.
+async fn opened(stream: &mut DuplexStream) {
+    const HEADERS: u8 = 1;
+    stream.read_exact(&mut [0; 24]).await.expect("what a client begins with");
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await.expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut content = vec![0; length as usize];
+        stream.read_exact(&mut content).await.expect("what is in it");
+        if head[3] == HEADERS {
+            return;
+        }
+    }
+}
+
+/// h2 sends none as a server: its frames are written by hand.
+#[test]
+fn interim_answers_are_passed_over() {
+    let serve = |clock: Virtual, mut stream: DuplexStream| async move {
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        stream.write_all(&settings).await.expect("the client listens");
+        opened(&mut stream).await;
+        // HEADERS of stream 1, the head's end, and `:status: 103` and `link: </a>` as literals.
+        let hints = b"\0\0\x10\x01\x04\0\0\0\x01\x08\x03103\0\x04link\x04</a>";
+        stream.write_all(hints).await.expect("the client listens");
+        clock.sleep_until(clock.now() + 5 * MS).await;
+        // The same of the answer, which has no body: `:status: 200`.
+        stream.write_all(b"\0\0\x01\x01\x05\0\0\0\x01\x88").await.expect("the client listens");
+        // There until the client has read it.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    };
+    let plain = operation("http2 = {}");
+    let (outcome, exchange) = beside(serve, async |mut client| client.perform(&plain).await);
+    assert_eq!(outcome, Outcome::Succeeded, "{:?}", exchange.detail);
+    assert_eq!((exchange.status, exchange.bytes_received), (200, 0));
+    assert_eq!(exchange.read_at - exchange.started_at, 5 * MS, "the first byte is the answer's");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #[path = "../planned/mod.rs"]
 mod planned;
+#[path = "../self_signed/mod.rs"]
+mod self_signed;
 
 mod stand;
 

@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::spawn_local;
 use tokio_rustls::TlsAcceptor;
 
+use crate::self_signed::SelfSigned;
 use crate::stand::{call, operation};
 
 /// A certificate that nobody has reason to trust, and what the server offers to speak.
@@ -63,7 +64,11 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn over_tls(offers: &[&str]) -> Seen {
-    let acceptor = acceptor(offers);
+    over_tls_by(acceptor(offers), Target { insecure: true, ..Target::default() })
+}
+
+/// One operation to a server that shows a certificate; `trust` says what of that is trusted.
+fn over_tls_by(acceptor: TlsAcceptor, trust: Target) -> Seen {
     run(async move {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("https://localhost:{}", listener.local_addr().expect("bound").port());
@@ -74,8 +79,7 @@ fn over_tls(offers: &[&str]) -> Seen {
             }
         });
         let connect_to = Some("127.0.0.1".to_owned());
-        let target =
-            Target { url, connect_to, insecure: true, alpn: Some("h2"), ..Target::default() };
+        let target = Target { url, connect_to, alpn: Some("h2"), ..trust };
         attempt(&target).await
     })
 }
@@ -91,6 +95,16 @@ fn tls_agrees_on_it_or_the_connection_is_not_used() {
     let (kind, detail) = over_tls(&["http/1.1"]).expect_err("the server offers something else");
     assert_eq!(kind, FailureKind::Tls);
     assert!(detail.contains("NoApplicationProtocol"), "{detail}");
+}
+
+#[test]
+fn a_certificate_that_signed_itself_is_trusted_where_it_was_given() {
+    let own = SelfSigned::new("http2-self-signed", &["h2"]);
+    let given = Target { cacert: Some(own.file.clone()), ..Target::default() };
+    let (outcome, _) = over_tls_by(own.acceptor.clone(), given).expect("a connection");
+    assert_eq!(outcome, Outcome::Succeeded);
+    let (kind, _) = over_tls_by(own.acceptor.clone(), Target::default()).expect_err("no trust");
+    assert_eq!(kind, FailureKind::Tls);
 }
 
 #[test]

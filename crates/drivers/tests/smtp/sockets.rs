@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use crate::self_signed::SelfSigned;
 use crate::stand::{call, operation};
 
 /// A certificate that nobody has reason to trust.
@@ -75,7 +76,7 @@ enum Way {
     Injected,
 }
 
-async fn serve(listener: TcpListener, way: Way) -> Option<usize> {
+async fn serve(listener: TcpListener, way: Way, acceptor: TlsAcceptor) -> Option<usize> {
     let (mut stream, _) = listener.accept().await.expect("a client");
     if way != Way::FromTheStart {
         tell(&mut stream, "220 mail.example\r\n").await;
@@ -85,7 +86,7 @@ async fn serve(listener: TcpListener, way: Way) -> Option<usize> {
         let injected = if way == Way::Injected { "250 injected\r\n" } else { "" };
         tell(&mut stream, &format!("220 go\r\n{injected}")).await;
     }
-    let mut stream = acceptor().accept(stream).await.ok()?;
+    let mut stream = acceptor.accept(stream).await.ok()?;
     if way == Way::FromTheStart {
         tell(&mut stream, "220 mail.example\r\n").await;
     }
@@ -96,6 +97,11 @@ type Sent = (Result<Outcome, (FailureKind, String)>, Exchange<Real>, Option<usiz
 
 /// Sends one message of 100 KiB to a server that comes to TLS in this way.
 fn send(scheme: &str, way: Way, insecure: bool) -> Sent {
+    send_by(acceptor(), (scheme, way), Target { insecure, ..Target::default() })
+}
+
+/// The same to a server that shows a certificate; `trust` says what of that is trusted.
+fn send_by(acceptor: TlsAcceptor, (scheme, way): (&str, Way), trust: Target) -> Sent {
     let tls = if way == Way::FromTheStart { "never" } else { "starttls" };
     let text = format!("smtp = {{ to = \"a@b.example\", size = \"100KiB\", tls = \"{tls}\" }}");
     let operation = operation(&text);
@@ -106,7 +112,7 @@ fn send(scheme: &str, way: Way, insecure: bool) -> Sent {
         let port = listener.local_addr().expect("a bound socket").port();
         let url = format!("{scheme}://localhost:{port}");
         let connect_to = Some(format!("127.0.0.1:{port}"));
-        let target = Target { url, insecure, connect_to, ..Target::default() };
+        let target = Target { url, connect_to, ..trust };
         let endpoint = Endpoint::resolve(&target).expect("an endpoint");
         let mut exchange = Exchange::new(Real::start().expect("a clock"));
         let client = async {
@@ -119,7 +125,7 @@ fn send(scheme: &str, way: Way, insecure: bool) -> Sent {
             exchange.is_last = true;
             Ok(Smtp.perform(&operation, &mut stream, &mut exchange).await)
         };
-        let (result, received) = tokio::join!(client, serve(listener, way));
+        let (result, received) = tokio::join!(client, serve(listener, way, acceptor));
         (result, exchange, received)
     })
 }
@@ -152,6 +158,16 @@ fn a_certificate_that_nobody_vouches_for_is_refused() {
         let (kind, detail) = result.expect_err("no trust");
         assert_eq!((kind, received), (FailureKind::Tls, None), "{detail}");
         assert!(exchange.spans.get(1).is_some(), "the time of the handshake was spent");
+    }
+}
+
+#[test]
+fn a_certificate_that_signed_itself_is_trusted_where_it_was_given() {
+    let own = SelfSigned::new("smtp-self-signed", &[]);
+    for way in [("smtps", Way::FromTheStart), ("smtp", Way::Later)] {
+        let given = Target { cacert: Some(own.file.clone()), ..Target::default() };
+        let (result, _, received) = send_by(own.acceptor.clone(), way, given);
+        assert_eq!((result, received), (Ok(Outcome::Succeeded), Some(102_400)), "{way:?}");
     }
 }
 

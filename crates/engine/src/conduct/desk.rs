@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use plan::load::Model;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::summary::FirstFailure;
-use record::{Batch, EarlyEnd, FailureKind, Layout, Trial, Window, WindowAssembler, WindowSpan};
+use record::{
+    Batch, EarlyEnd, FailureKind, Layout, Streak, Trial, Window, WindowAssembler, WindowSpan,
+};
 use stats::{COARSE, Histogram};
 
 use super::pace::Pace;
@@ -36,6 +38,8 @@ pub(super) struct Desk<'a> {
     limits: BTreeSet<&'static str>,
     failures: BTreeSet<(usize, FailureKind)>,
     first_failures: Vec<FirstFailure>,
+    /// By worker: how its operations have ended, and up to when.
+    streaks: Vec<(Streak, u64)>,
     interrupted: bool,
     /// Why the measure phase ended before the plan did, if it did.
     ended_early: Option<EarlyEnd>,
@@ -64,6 +68,7 @@ impl<'a> Desk<'a> {
             limits: BTreeSet::new(),
             failures: BTreeSet::new(),
             first_failures: Vec::new(),
+            streaks: vec![Default::default(); brief.workers],
             interrupted: false,
             ended_early: None,
         }
@@ -189,6 +194,8 @@ impl<'a> Desk<'a> {
                 self.event(now, EventKind::FailureSeen { operation, kind, detail });
             }
         }
+        self.streaks[batch.worker] = (std::mem::take(&mut batch.streak), batch.until);
+        self.tell_if_all_failed();
         let complete = self.assembler.as_mut().map(|assembler| assembler.add(&mut batch));
         for window in complete.into_iter().flatten() {
             self.give(window);
@@ -197,6 +204,15 @@ impl<'a> Desk<'a> {
             let samples = batch.samples.len() as u64;
             self.tell(Output::Samples(batch.samples));
             backlog.taken(batch.worker, samples);
+        }
+    }
+
+    /// Tells that every operation has failed alike, as far as all workers have said how theirs ended.
+    fn tell_if_all_failed(&self) {
+        let until = self.streaks.iter().map(|(_, until)| *until).min().unwrap_or(0);
+        let streaks = self.streaks.iter().map(|(streak, _)| streak);
+        if let Some(failed) = Streak::together(streaks, until) {
+            self.tell(Output::AllFailed(failed));
         }
     }
 

@@ -23,7 +23,7 @@ mod virtual_run;
 mod watch;
 
 use record::event::Event;
-use record::{RawSample, Window};
+use record::{AllFailed, RawSample, Window};
 
 pub use error::ConductError;
 pub use real::{run_together, run_trial};
@@ -39,4 +39,6 @@ pub enum Output {
     Window(Window),
     /// Raw samples, if they were asked for.
     Samples(Vec<RawSample>),
+    /// Every operation that has ended since the trial began failed, and all in the same way. Said again and again.
+    AllFailed(AllFailed),
 }

@@ -18,7 +18,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use super::ready::ReadyLine;
 use super::usage;
 
-/// Where a bundled system is told to listen: at a port of the kernel's choice.
+/// Where a system is told to listen: at a port of the kernel's choice.
 pub(super) const ANY_PORT: &str = "127.0.0.1:0";
 /// Lines of output that are kept for a message.
 const LINES_KEPT: usize = 12;
@@ -212,7 +212,7 @@ impl Drop for Child {
 
 /// Sets what must be set between fork and exec.
 #[expect(unsafe_code, reason = "the standard library has no other way to run code before exec")]
-fn prepare(command: &mut Command, cores: CpuSet) {
+pub(super) fn prepare(command: &mut Command, cores: CpuSet) {
     let parent = getpid();
     let before_exec = move || {
         set_parent_process_death_signal(Some(Signal::TERM))?;

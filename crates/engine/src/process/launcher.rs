@@ -23,8 +23,8 @@ use crate::placement::core_set;
 /// How processes are started.
 #[derive(Debug, Clone)]
 pub struct Launcher {
-    /// What starts a bundled system: the program and its first arguments, before the name.
-    pub serve: Vec<String>,
+    /// The program that serves each system which the plan names.
+    pub programs: BTreeMap<String, PathBuf>,
     /// Where scratch folders are made.
     pub scratch_root: PathBuf,
     /// Processors that they may use; any, if empty.
@@ -55,9 +55,13 @@ impl Launcher {
     pub const STOP_WITHIN: Duration = Duration::from_secs(5);
 
     /// A launcher with the default bounds.
-    pub fn new(serve: Vec<String>, scratch_root: PathBuf, cores: Vec<usize>) -> Self {
+    pub fn new(
+        programs: BTreeMap<String, PathBuf>,
+        scratch_root: PathBuf,
+        cores: Vec<usize>,
+    ) -> Self {
         Self {
-            serve,
+            programs,
             scratch_root,
             cores,
             ready_within: Self::READY_WITHIN,
@@ -144,10 +148,7 @@ impl Launcher {
             room(&format!("a folder below {}", self.scratch_root.display()), error)
         })?;
         let own = Own { port, scratch: scratch.as_ref().map(|folder| folder.path().to_owned()) };
-        let mut argv = match order.start {
-            Start::Serve(_) => self.serve.clone(),
-            Start::Command(_) => Vec::new(),
-        };
+        let mut argv = self.program(order)?;
         for argument in &wanted {
             argv.push(places.fill(argument, &own).map_err(|reason| misplaced(order, reason))?);
         }
@@ -164,6 +165,18 @@ impl Launcher {
         let line = self.await_ready(order, &mut child, port.unwrap_or(0), interrupted)?;
         let place = place(port, line.as_ref());
         Ok(Running::new((order.name, order.role), child, place, line, scratch))
+    }
+
+    /// What comes before the arguments: of a command nothing, which has its program among them.
+    fn program(&self, order: &Order<'_>) -> Result<Vec<String>, ProcessError> {
+        let Start::Serve(system) = order.start else { return Ok(Vec::new()) };
+        let program = self.programs.get(system).and_then(|path| path.to_str());
+        let unknown = || ProcessError::Spawn {
+            name: order.name.to_owned(),
+            command: system.clone(),
+            reason: "no program is known that serves it".to_owned(),
+        };
+        program.map(|program| vec![program.to_owned()]).ok_or_else(unknown)
     }
 
     fn await_ready(
@@ -204,7 +217,7 @@ fn misplaced(order: &Order<'_>, reason: String) -> ProcessError {
     ProcessError::Placeholder { name: order.name.to_owned(), reason }
 }
 
-/// The command line before placeholders are filled, without the prefix of bundled systems.
+/// The command line before placeholders are filled, without the program that serves a system.
 fn arguments(order: &Order<'_>) -> Vec<String> {
     match order.start {
         Start::Command(argv) => argv.clone(),

@@ -2,9 +2,11 @@
 //!
 //! [`Launcher::start`] starts those of an arm in order, waits for each to be ready, and gives
 //! [`Processes`], which measures them, notices their death, and stops them in reverse, always: also
-//! on panic, and by the kernel if this process is killed. Here, and nowhere else, are processes
-//! started. Not here: what the figures mean, and what an observer's answer proves (see `judge`).
+//! on panic, and by the kernel if this process is killed. [`answer`] runs a program for what it
+//! prints. Here, and nowhere else, are processes started. Not here: what the figures mean, and
+//! what an observer's answer proves (see `judge`).
 
+mod answer;
 mod child;
 mod error;
 mod launcher;
@@ -20,6 +22,7 @@ mod strike;
 mod tests;
 mod usage;
 
+pub use answer::{Bounds, NoAnswer, answer};
 pub use error::ProcessError;
 pub use launcher::Launcher;
 pub use observed::{Observation, Observed};

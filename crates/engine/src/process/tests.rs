@@ -37,7 +37,7 @@ impl Folder {
         Launcher {
             ready_within: LONG,
             stop_within: LONG,
-            ..Launcher::new(Vec::new(), self.0.join("scratch"), Vec::new())
+            ..Launcher::new(BTreeMap::new(), self.0.join("scratch"), Vec::new())
         }
     }
 }
@@ -295,13 +295,22 @@ fn scratch_folders_are_its_own_and_removed() {
 }
 
 #[test]
-fn a_bundled_system_gets_its_settings_with_addresses_filled_in() {
+fn a_served_system_gets_its_settings_with_addresses_filled_in() {
     let folder = Folder::new();
     let seen = folder.0.join("seen");
-    let program = format!("printf '%s\\n' \"$@\" > {}; {READY}; exec sleep 1000", seen.display());
-    let mut serve = shell(&program);
-    serve.push("serve".into());
-    let launcher = Launcher { serve, ..folder.launcher() };
+    let program = folder.0.join("proofload-registry");
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" > {}; {READY}; exec sleep 1000\n",
+        seen.display()
+    );
+    // Written by another process: what a process holds open for writing cannot be executed, and another test may start
+    // a child that inherits it.
+    let write = "printf %s \"$1\" >\"$2\" && chmod +x \"$2\"";
+    let mut written = std::process::Command::new("sh");
+    written.args(["-c", write, "sh", &script]).arg(&program);
+    assert!(written.status().unwrap().success());
+    let programs = [("registry".to_owned(), program)].into();
+    let launcher = Launcher { programs, ..folder.launcher() };
     let mut arm = arm(vec![service("redis", &format!("{READY}; exec sleep 1000"))]);
     arm.system = Some(System {
         start: Start::Serve("registry".into()),
@@ -318,6 +327,9 @@ fn a_bundled_system_gets_its_settings_with_addresses_filled_in() {
         "registry\n--listen\n127.0.0.1:0\n--set\nstore=redis://127.0.0.1:9\n--set\nworkers=200\n"
     );
     assert_eq!(processes.facts()[1].name, "registry");
+    drop(processes);
+    let error = folder.launcher().start(&arm, &never).unwrap_err().to_string();
+    assert_eq!(error, "cannot start registry: registry: no program is known that serves it");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod endpoint;
 mod failure;
 mod kernel;
 pub mod memory;
+mod pinned;
 mod stream;
 #[cfg(test)]
 mod tests;

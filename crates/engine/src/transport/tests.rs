@@ -17,6 +17,8 @@ use tokio_rustls::TlsAcceptor;
 
 use super::*;
 
+mod pinned;
+
 const WITHIN: Duration = Duration::from_secs(30);
 
 /// Each reading is one later than the one before, so that stamps are exact.

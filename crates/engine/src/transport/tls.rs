@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use plan::target::Target;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WantsClientCert};
+use rustls::client::{Resumption, WantsClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -19,6 +19,11 @@ use rustls::{
 use url::Host;
 
 use super::endpoint::TransportError;
+use super::pinned::Pinned;
+use crate::file;
+
+/// Bytes of the largest file of certificates or of a key: all authorities of a system take less than one MiB.
+const LARGEST: u64 = 16 << 20;
 
 /// TLS towards an endpoint.
 #[derive(Debug, Clone)]
@@ -47,8 +52,11 @@ impl Tls {
         let builder = if target.insecure {
             let verifier = Arc::new(AcceptAll { provider });
             builder.dangerous().with_custom_certificate_verifier(verifier)
+        } else if let Some(cacert) = &target.cacert {
+            let verifier = Arc::new(pinned(cacert, provider)?);
+            builder.dangerous().with_custom_certificate_verifier(verifier)
         } else {
-            builder.with_root_certificates(roots(target.cacert.as_deref())?)
+            builder.with_root_certificates(system_roots())
         };
         let mut config = identify(builder, target)?;
         config.resumption = Resumption::disabled();
@@ -57,20 +65,27 @@ impl Tls {
     }
 }
 
-/// The system's authorities and the given one.
+/// The system's authorities.
 ///
 /// A system without any is no error here: the handshake then fails and says so.
-fn roots(cacert: Option<&Path>) -> Result<RootCertStore, TransportError> {
+fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    for certificate in
-        cacert.map(|path| read_certificates("cacert", path)).transpose()?.into_iter().flatten()
-    {
-        roots.add(certificate).map_err(|error| {
-            unusable("cacert", cacert.unwrap_or(Path::new("")), &error.to_string())
-        })?;
+    roots
+}
+
+/// The system's authorities, the given ones, and servers that show one of the given certificates itself.
+fn pinned(cacert: &Path, provider: Arc<CryptoProvider>) -> Result<Pinned, TransportError> {
+    let refuse = |error: &dyn std::error::Error| unusable("cacert", cacert, &error.to_string());
+    let given = read_certificates("cacert", cacert)?;
+    let mut roots = system_roots();
+    for certificate in &given {
+        roots.add(certificate.clone()).map_err(|error| refuse(&error))?;
     }
-    Ok(roots)
+    let chains = WebPkiServerVerifier::builder_with_provider(roots.into(), provider)
+        .build()
+        .map_err(|error| refuse(&error))?;
+    Ok(Pinned { chains, given })
 }
 
 fn identify(
@@ -87,7 +102,7 @@ fn identify(
         }
     };
     let chain = read_certificates("cert", cert)?;
-    let private = PrivateKeyDer::from_pem_file(key)
+    let private = PrivateKeyDer::from_pem_slice(&content("key", key)?)
         .map_err(|error| unusable("key", key, &error.to_string()))?;
     builder
         .with_client_auth_cert(chain, private)
@@ -98,13 +113,15 @@ fn read_certificates(
     what: &'static str,
     path: &Path,
 ) -> Result<Vec<CertificateDer<'static>>, TransportError> {
-    let read: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    match read {
+    match CertificateDer::pem_slice_iter(&content(what, path)?).collect::<Result<Vec<_>, _>>() {
         Ok(found) if found.is_empty() => Err(unusable(what, path, "it holds no certificate")),
         Ok(found) => Ok(found),
         Err(error) => Err(unusable(what, path, &error.to_string())),
     }
+}
+
+fn content(what: &'static str, path: &Path) -> Result<Vec<u8>, TransportError> {
+    file::read(path, LARGEST).map_err(|error| unusable(what, path, &error.to_string()))
 }
 
 fn unusable(what: &'static str, path: &Path, reason: &str) -> TransportError {

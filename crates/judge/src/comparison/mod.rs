@@ -5,11 +5,12 @@
 //! `valid` or `noted` leave their block out. The arithmetic is in [`stats::comparison`]; how the result
 //! looks is in `pages`.
 //!
-//! In reading order: [`metric`] the value of a trial; `question` who is held against whom; `blocks` the
-//! trials that are; `contrast` the difference of two sides and what it decides; `deciles` what the shift function needs;
-//! `answer` what the blocks of a run say; [`oddities`] what else
+//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `question` who is held
+//! against whom; `blocks` the trials that are; `contrast` the difference of two sides and what it decides; `deciles`
+//! what the shift function needs; `answer` what the blocks of a run say; [`oddities`] what else
 //! the blocks show; [`stored`] runs held against each other afterwards.
 
+mod amount;
 mod answer;
 mod blocks;
 mod contrast;
@@ -19,6 +20,7 @@ pub mod oddities;
 mod question;
 pub mod stored;
 
+pub use amount::amounts;
 pub use answer::judge;
 pub use deciles::Deciles;
 pub(crate) use question::questions;

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 
 use plan::plan::Plan;
 use record::summary::{Arm, Comparison, Finding, Trial};
+use serde_json::Value;
 use stats::comparison::correction::holm;
 use stats::comparison::decision::ALPHA;
 use stats::comparison::paired;
 
+use super::amount::amounts;
 use super::blocks::{Block, Blocks};
 use super::question::{Question, questions};
 use crate::findings::design::{self, Level};
@@ -30,7 +32,7 @@ pub fn of(
     undecided.chain(doses(plan, arms, crowded)).chain(repeats).collect()
 }
 
-/// One finding for each factor of numbers, stratum and metric whose effect goes up and down again.
+/// One finding for each factor of amounts, stratum and metric whose effect goes up and down again.
 fn doses(plan: &Plan, arms: &[Arm], crowded: &BTreeSet<u32>) -> Vec<Finding> {
     let all = questions(plan);
     // The first question of each group stands for the group.
@@ -58,13 +60,12 @@ fn dose_order(
     crowded: &BTreeSet<u32>,
 ) -> Option<Finding> {
     let first = group.first()?;
-    let mut doses: Vec<(f64, usize)> = vec![(first.baseline.as_f64()?, first.arms[0])];
-    for question in group {
-        doses.push((question.candidate.as_f64()?, question.arms[1]));
-    }
-    doses.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut levels = vec![(first.baseline, first.arms[0])];
+    levels.extend(group.iter().map(|question| (question.candidate, question.arms[1])));
+    let doses =
+        in_order(levels, |(level, arm)| arms[arm].values.get(first.factor).unwrap_or(level))?;
     let value = |trial: &Trial| first.metric.value(trial, first.operation);
-    let step = |pair: &[(f64, usize)]| {
+    let step = |pair: &[(&Value, usize)]| {
         let blocks = Blocks::of(&arms[pair[0].1], &arms[pair[1].1]);
         if blocks.mostly_hold(crowded) {
             return None;
@@ -86,4 +87,15 @@ fn dose_order(
     let dose = |place: usize| [doses[place].0, doses[place + 1].0];
     let level = Level { factor: first.factor, operation: first.operation, metric: first.name };
     Some(design::dose_order(&level, dose(up), dose(down)))
+}
+
+/// The levels by their amounts, ascending; `None` where the value of one is no amount.
+fn in_order<'a>(
+    levels: Vec<(&'a Value, usize)>,
+    value: impl Fn((&'a Value, usize)) -> &'a Value,
+) -> Option<Vec<(&'a Value, usize)>> {
+    let amounts = amounts(levels.iter().map(|level| value(*level)))?;
+    let mut doses: Vec<_> = amounts.into_iter().zip(levels).collect();
+    doses.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Some(doses.into_iter().map(|(_, level)| level).collect())
 }

@@ -183,6 +183,30 @@ fn an_effect_that_turns_round_is_named() {
 }
 
 #[test]
+fn amounts_with_a_unit_are_in_order_too() {
+    for (levels, baseline, told) in [
+        (
+            "\"2kB\", \"1KiB\", \"1MB\", \"40kB\"",
+            "\"1KiB\"",
+            "rises from level=1KiB to 2kB and falls from 40kB to 1MB",
+        ),
+        (
+            "\"1s\", 0, \"1m\", \"2500ms\"",
+            "0",
+            "rises from level=0 to 1s and falls from 2500ms to 1m",
+        ),
+    ] {
+        let summary =
+            carried_out(&experiment(levels, baseline, &["p50"], 10), &[1.3, 1.0, 1.1, 1.31]);
+        let said = finding(&summary, "dose-order").map(|finding| finding.claim.as_str());
+        assert!(said.is_some_and(|claim| claim.contains(told)), "{levels}: {said:?}");
+    }
+    // Bytes and seconds have no order together.
+    let file = experiment("\"1kB\", \"1s\", \"2kB\", \"2s\"", "\"1kB\"", &["p50"], 10);
+    assert_eq!(finding(&carried_out(&file, &[1.0, 1.3, 1.31, 1.1]), "dose-order"), None);
+}
+
+#[test]
 fn an_effect_that_turns_round_in_a_crowd_may_be_the_crowds() {
     let text = experiment("0, 10, 20, 40", "0", &["p50"], 10);
     let closed = text.replace("rate = \"100/s\"", "connections = 1");

@@ -3,7 +3,7 @@
 use plan::criterion::{Criterion, Metric, Rate, Time};
 use record::summary::Judgement;
 use stats::dispersion::{Around, Dispersion};
-use stats::exceedance::{Exceedances, Level};
+use stats::exceedance::{Bound, Exceedances};
 use stats::normal_quantile;
 use stats::proportion::{self, Side};
 
@@ -84,11 +84,12 @@ impl Sample<'_> {
         if timed == 0 && (lost == 0 || !self.lost_are_slower()) {
             return Answer::open(Open::NoData);
         }
-        let bound = Level { value: bound_ns(self.criterion), windows: &seen.windows };
-        let lower = self.lower();
+        let bound = Bound { value: bound_ns(self.criterion), windows: &seen.windows };
+        let own = (!self.lost_are_slower()).then(|| seen.levels.moved(&seen.times));
+        let levels = own.as_ref().unwrap_or(&seen.levels).as_judged();
         let around = if self.drifts { Around::Drift(&seen.lengths) } else { Around::Mean };
         let exceedances =
-            |beyond| Exceedances::new((beyond, timed + lost), &lower, bound, 1.0 - q, around);
+            |beyond| Exceedances::new((beyond, timed + lost), &levels, bound, 1.0 - q, around);
         let side = |beyond| exceedances(beyond).judge(1.0 - q, seen.confidence);
         let most = side(seen.sums.beyond);
         let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
@@ -111,17 +112,6 @@ impl Sample<'_> {
         let number = |value: Option<u64>| value.map(|value| value as f64);
         let (low, high) = (number(shown.low_ns), number(shown.high_ns));
         Answer { result, observed: number(shown.observed_ns), low, high, open }
-    }
-
-    /// Thresholds below the bound. A time that is not kept by window has values of its own, and borrows the windows.
-    fn lower(&self) -> Vec<Level<'_>> {
-        let mut levels = self.seen.lower.levels();
-        if !self.lost_are_slower() {
-            let own = super::lower(self.drifts).iter();
-            let own = own.map(|&q| self.seen.times.quantile(q).unwrap_or(u64::MAX));
-            levels.iter_mut().zip(own).for_each(|(level, value)| level.value = value);
-        }
-        levels
     }
 
     /// By the interval of the mean, widened by the dispersion at the bound. Operations without a time are not in

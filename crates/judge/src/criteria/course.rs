@@ -29,9 +29,10 @@ pub struct Course {
     pub(super) alone: Judgement,
 }
 
-/// Whether a measure phase ended because the run gave up (`--fail-fast`).
+/// Whether a measure phase ended because the run gave up: a criterion was lost (`--fail-fast`), or nothing worked.
 pub fn gave_up(early_end: Option<&EarlyEnd>) -> bool {
-    early_end.is_some_and(|early| early.reason == EndReason::FailFast)
+    early_end
+        .is_some_and(|early| matches!(early.reason, EndReason::FailFast | EndReason::AllFailed))
 }
 
 impl Course {

@@ -6,8 +6,8 @@ use record::{FailureKind, OperationTotals, OperationWindow, Totals, Window};
 use stats::dispersion::WindowCount;
 use stats::{FINE, Histogram};
 
+use super::levels::Levels;
 use super::stretches::{Stretches, Tally};
-use crate::summarize::Series;
 
 /// Which operations a criterion, or a side of its ratio, speaks of: the one in this place, or all.
 pub(super) type Place = Option<usize>;
@@ -52,8 +52,8 @@ pub(super) struct Gathered {
     pub(super) times: Histogram,
     /// Windows of all trials, one after the other: operations beyond the bound.
     pub(super) windows: Vec<WindowCount>,
-    /// The same windows at thresholds below the bound: empty unless a quantile is asked for.
-    pub(super) lower: Series,
+    /// The same windows at levels below the bound: empty unless a quantile is asked for.
+    pub(super) levels: Levels,
     /// How many windows each trial has.
     pub(super) lengths: Vec<usize>,
     /// Windows of the length that the criterion asks for.
@@ -160,7 +160,7 @@ impl Gathered {
             sides: [None; 2],
             times: Histogram::new(FINE),
             windows: Vec::new(),
-            lower: Series::default(),
+            levels: Levels::default(),
             lengths: Vec::new(),
             stretches: Stretches::new(criterion),
             seconds: 0.0,
@@ -179,7 +179,7 @@ impl Gathered {
         }
         self.times.merge(&other.times);
         self.windows.extend(other.windows);
-        self.lower.append(other.lower);
+        self.levels.append(other.levels);
         self.lengths.extend(other.lengths);
         self.stretches.merge(other.stretches);
         self.seconds += other.seconds;

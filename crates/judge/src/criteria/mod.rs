@@ -2,9 +2,9 @@
 //!
 //! A quantile is judged by how many operations lie beyond the bound: missed, failed and abandoned ones
 //! do. Of n operations x beyond it, worth n/φ independent ones, give bounds of the share, which must lie
-//! on one side of 1 − q; few of them borrow φ of lower thresholds ([`stats::exceedance`]). Where no steady state is
-//! required, φ is that around the drift of the trials, since the criterion speaks of runs of this course. A mean is judged by
-//! its interval, and cannot pass where operations have no time.
+//! on one side of 1 − q; few of them borrow φ of [`levels`] on the way to the bound ([`stats::exceedance`]). Where no
+//! steady state is required, levels follow the drift of the trials and φ is that around it, since the criterion speaks of
+//! runs of this course. A mean is judged by its interval, and cannot pass where operations have no time.
 //! Counts, ratios and rates are judged on the sample, since no interval could ever show that a count is
 //! exactly nought; their interval says what such a run may show by chance. So are the windows of
 //! `over 10s windows`, each of which must meet the criterion.
@@ -14,13 +14,14 @@
 //! load that waited for its processor are judged by nothing.
 //! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
 //!
-//! In reading order: `gather` counts; `stretches` counts windows; `answer` is what the sample says; here the
+//! In reading order: `gather` counts; `levels` counts below the bound; `stretches` counts windows; `answer` is what the sample says; here the
 //! course of the trials limits what may be concluded, and `told` says it in findings. Before a trial has ended,
 //! [`prospect`] says whether a criterion can still be met, and [`precision`] whether intervals are narrow enough.
 
 mod answer;
 mod course;
 mod gather;
+mod levels;
 pub mod precision;
 pub mod prospect;
 mod stretches;
@@ -31,15 +32,16 @@ use plan::load::SteadyState;
 use plan::plan::{Arm, Plan};
 use record::summary::{self, Finding, Judgement, Validity};
 use record::{OperationTotals, Trial, Window, WindowSpan};
-use stats::exceedance::{LOWER, LOWER_OF_DRIFT};
+use stats::running_median::RunningMedian;
 use stats::{COARSE, Histogram};
 
 use answer::Sample;
 pub use course::{Course, gave_up};
 use gather::{All, Gathered, Places, parts};
+use levels::{Levels, Segments};
 use stretches::{Lens, Tally};
 
-use crate::summarize::{Series, Values};
+use crate::summarize::Values;
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
@@ -60,8 +62,10 @@ pub struct Evidence {
     /// Of the trial that is being added.
     current: Gathered,
     lens: Lens,
-    /// Thresholds below the bound: quantiles of the first usable trial, since trials are judged together.
-    lower: Series,
+    /// What levels below the bound follow: the median of the first usable trial, since trials are judged together.
+    median: Option<RunningMedian>,
+    /// Of the trial that is being added, if it drifts.
+    segments: Segments,
     /// Times in the worst window of the trial that is being added.
     worst: Histogram,
     /// Operations without a time in it.
@@ -83,11 +87,6 @@ pub fn questions(plan: &Plan) -> Vec<Evidence> {
     pairs.filter_map(|(criterion, arm)| Evidence::new(criterion, arm)).collect()
 }
 
-/// Quantiles whose values are thresholds below a bound.
-fn lower(drifts: bool) -> &'static [f64] {
-    if drifts { &LOWER_OF_DRIFT } else { &LOWER }
-}
-
 fn item_names(arm: &Arm) -> Vec<Vec<String>> {
     let operations = arm.operations.iter();
     operations.map(|one| one.items.iter().map(|item| item.name.clone()).collect()).collect()
@@ -107,7 +106,8 @@ impl Evidence {
             usable: Gathered::new(criterion),
             current: Gathered::new(criterion),
             lens: Lens::at_bound(criterion),
-            lower: Series::default(),
+            median: None,
+            segments: Segments::new(0),
             worst: Histogram::new(COARSE),
             worst_lost: 0,
             criterion: criterion.clone(),
@@ -129,24 +129,41 @@ impl Evidence {
             let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
             self.lens.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
         }
-        let is_first = self.usable.sums.planned == 0;
-        if is_first && matches!(self.criterion.metric, Metric::Quantile(_)) {
-            let times = match self.lens.span {
-                WindowSpan::ResponseTime => &whole.response_time,
-                WindowSpan::ServiceTime => &whole.service_time,
-            };
-            let values = Values { without_time: whole.without_time(), ..Values::all(times) };
-            self.lower = Series::new(lower(self.drifts).iter().map(|&q| values.at_quantile(q)));
+        if !matches!(self.criterion.metric, Metric::Quantile(_)) {
+            return;
         }
-        self.current.lower = self.lower.clone();
+        if self.drifts {
+            self.segments = Segments::new(trial.phases.measure_ns.div_ceil(trial.window_ns.max(1)));
+            return;
+        }
+        let times = match self.lens.span {
+            WindowSpan::ResponseTime => &whole.response_time,
+            WindowSpan::ServiceTime => &whole.service_time,
+        };
+        let values = Values { without_time: whole.without_time(), ..Values::all(times) };
+        self.follow(RunningMedian::steady(values.at_quantile(0.5).unwrap_or(u64::MAX)));
+    }
+
+    /// Levels follow this median, unless they follow that of an earlier trial.
+    fn follow(&mut self, median: RunningMedian) {
+        if self.usable.sums.planned == 0 {
+            self.median = Some(median);
+        }
+        let median = self.median.clone();
+        let levels = median.map(|median| Levels::new(median, self.lens.threshold));
+        self.current.levels = levels.unwrap_or_default();
     }
 
     pub(crate) fn add_window(&mut self, window: &Window) {
         let tally = Tally::of(window, &self.criterion, self.places, self.lens);
         self.current.window(window.number, &tally);
         for part in parts(window, self.places.whole) {
-            let times = part.histogram(self.lens.span);
-            self.current.lower.add(window.number, times, part.without_time());
+            let (times, lost) = (part.histogram(self.lens.span), part.without_time());
+            if self.drifts {
+                self.segments.add(window.number, times, lost);
+            } else {
+                self.current.levels.add(window.number, times, lost);
+            }
         }
     }
 
@@ -159,15 +176,25 @@ impl Evidence {
         current.stretches.close(&self.criterion, trial.index, trial.phases.measure_ns);
         self.worst.clear();
         self.worst_lost = 0;
+        if self.drifts {
+            self.follow(self.segments.medians());
+        }
     }
 
-    /// Whether it wants to see the windows again: to say what the quantile of the worst one was.
+    /// Whether it wants to see the windows again: to count at levels that follow them, or to say what the quantile of the
+    /// worst one was.
     pub(crate) fn wants_again(&self) -> bool {
         let quantile = matches!(self.criterion.metric, Metric::Quantile(_));
-        quantile && self.current.stretches.worst().is_some()
+        quantile && (self.drifts || self.current.stretches.worst().is_some())
     }
 
     pub(crate) fn add_window_again(&mut self, window: &Window) {
+        if self.drifts {
+            for part in parts(window, self.places.whole) {
+                let (times, lost) = (part.histogram(self.lens.span), part.without_time());
+                self.current.levels.add(window.number, times, lost);
+            }
+        }
         let numbers = self.current.stretches.worst_numbers();
         if !numbers.is_some_and(|numbers| numbers.contains(&window.number)) {
             return;

@@ -14,7 +14,6 @@ use plan::criterion::{Metric, TOTAL, Time};
 use plan::plan::{Arm, Plan};
 use record::summary::{Grade, Quantile};
 use record::{Window, WindowSpan};
-use stats::exceedance::LOWER;
 use stats::{COARSE, Histogram};
 
 use super::gather::{Place, parts, place};
@@ -24,6 +23,9 @@ use plan::number;
 
 /// Quantiles that are looked at where no criterion names one.
 const USUAL: [f64; 2] = [0.5, 0.99];
+
+/// Quantiles below those that are looked at, from which few operations borrow their dispersion.
+const LOWER: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
 
 /// Half the width of a narrow interval, as a share of what was observed.
 fn wished(q: f64) -> f64 {

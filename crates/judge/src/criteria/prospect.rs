@@ -78,9 +78,6 @@ const FILLED_MOST: usize = 16;
 #[derive(Debug, Clone, Copy)]
 struct Planned {
     whole: Option<u64>,
-    /// In the greatest of the trials, and how many trials there are.
-    trial: Option<u64>,
-    trials: usize,
     sides: [Option<u64>; 2],
     seconds: Option<f64>,
     /// Of the bounds that it is judged by.
@@ -259,16 +256,8 @@ impl Question {
         }
     }
 
-    /// The greatest that the whole run can show. Dispersion is also carried from quantiles of the first trial; of
-    /// these at most half of the operations of a lone trial are above, and of several trials nobody knows how many, unless
-    /// the bound is below the median of each.
+    /// The greatest that the whole run can show.
     fn greatest_dispersion(&self, planned: u64, q: f64) -> Option<f64> {
-        let above_median = |part: &Contribution| {
-            self.planned.trial.is_some_and(|most| 2 * beyond(&part.tally) > most)
-        };
-        if self.planned.trials > 1 && !self.parts.iter().all(above_median) {
-            return None;
-        }
         let filled = self.parts.iter().map(|part| part.filled.len()).sum();
         Dispersion::greatest(planned, filled, 1.0 - q)
     }
@@ -382,7 +371,6 @@ impl Planned {
         };
         let all =
             |place| numbers.map(|trials| trials.iter().map(|trial| of(trial, place)).sum::<u64>());
-        let each = |trials: &[Vec<u64>]| trials.iter().map(|trial| of(trial, places.whole)).max();
         let trials = counted(plan, arm).count();
         let confidence =
             plan.adaptive.as_ref().map_or(quantile::CONFIDENCE, |_| plan::adaptive::CONFIDENCE);
@@ -390,14 +378,7 @@ impl Planned {
             Stop::Duration { after } => Some(after.as_secs_f64() * trials as f64),
             Stop::Operations { .. } => None,
         };
-        Self {
-            whole: all(places.whole),
-            trial: numbers.and_then(each),
-            trials,
-            sides: places.sides.map(all),
-            seconds,
-            confidence,
-        }
+        Self { whole: all(places.whole), sides: places.sides.map(all), seconds, confidence }
     }
 }
 

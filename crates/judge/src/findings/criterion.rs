@@ -7,7 +7,6 @@ use record::EndReason;
 use record::summary::{Finding, Judgement, Severity};
 
 use super::{Check, Noticed, Row};
-use crate::criteria::gave_up;
 use crate::verdict::in_arm;
 use plan::number::{count, duration};
 
@@ -63,7 +62,8 @@ pub const FAIL_FAST: Row = Row {
               that waited for its processor. Everything else is known from a shorter run than planned, and later \
               trials were not executed.",
     check: Check::Trial(|case| {
-        let early = case.facts.early_end.as_ref().filter(|early| gave_up(Some(early)))?;
+        let early = case.facts.early_end.as_ref();
+        let early = early.filter(|early| early.reason == EndReason::FailFast)?;
         let measured = case.trial.phases.measure_ns;
         let claim = format!("the run was given up after {}: {}", duration(measured), early.why);
         Some(

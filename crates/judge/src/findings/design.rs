@@ -27,7 +27,7 @@ pub const DOSE_ORDER: Row = Row {
     severity: Severity::Warning,
     clearest: None,
     title: "more does not mean more",
-    explain: "The levels of the factor are numbers, and from one to the next the metric certainly rises in \
+    explain: "The levels of the factor are amounts (numbers, sizes, durations, rates or percentages), and from one to the next the metric certainly rises in \
               one place and certainly falls in another (rule R35; sign-flip tests over blocks, corrected). \
               Either the factor really has a turning point, or something other than it differs between \
               the arms: look for the latter before claiming the former. Where most blocks of a step hold a trial of a \
@@ -96,16 +96,19 @@ fn undecided(one: &Comparison) -> Option<Noticed> {
 }
 
 /// The finding that an effect is not in the order of its doses. Steps go from one dose to the next.
-pub(crate) fn dose_order(level: &Level<'_>, up: [f64; 2], down: [f64; 2]) -> Finding {
+pub(crate) fn dose_order(level: &Level<'_>, up: [&Value; 2], down: [&Value; 2]) -> Finding {
     let Level { factor, operation, metric } = level;
     let claim = format!(
         "{metric} rises from {factor}={} to {} and falls from {} to {}: more {factor} does not mean more \
          of the effect",
-        up[0], up[1], down[0], down[1]
+        plain(up[0]),
+        plain(up[1]),
+        plain(down[0]),
+        plain(down[1])
     );
     let noticed = Noticed::new(claim, "look for what else differs between these arms")
-        .with("rises_to", up[1])
-        .with("falls_to", down[1]);
+        .with("rises_to", up[1].clone())
+        .with("falls_to", down[1].clone());
     DOSE_ORDER.found(noticed.about(operation))
 }
 

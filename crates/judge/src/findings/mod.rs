@@ -10,10 +10,11 @@
 //! `distribution`, `in_time`, `steady` and `work` (what came back), `kernel`, `signatures`, `under_test` and `parts`
 //! (causes and places), `level_adds` and `level_in_part` (of what is `added`) and `bound_apart` (of each `pair` of
 //! arms), `race`, `of_run` and `scaling` (what needs several trials), `design` (comparisons), `noise` (A/A pairs),
-//! `criterion`, `capacity` (a search) and `course` (how the run went). `alike` tells once what several show.
+//! `criterion`, `capacity` (a search), `all_failed` and `course` (how the run went). `alike` tells once what several show.
 
 mod added;
 mod alike;
+pub mod all_failed;
 mod bound_apart;
 pub(crate) mod capacity;
 pub mod case;
@@ -49,6 +50,7 @@ use record::summary::{Finding, Severity};
 use serde_json::Value;
 
 pub use alike::{Alike, alike};
+pub use all_failed::ALL_FAILED;
 pub use case::{Case, Facts};
 use check::Check;
 pub(crate) use check::{Subject, findings};
@@ -114,6 +116,7 @@ pub const TABLE: &[Row] = &[
     generator::LATE,
     load::PROCESS_DIED,
     course::NOT_EXECUTED_ROW,
+    all_failed::ALL_FAILED_ROW,
     load::OVERLOAD,
     capacity::METASTABLE,
     under_test::NOT_EFFECTIVE,

@@ -20,7 +20,7 @@ use plan::plan::{Plan, TrialPlan};
 use record::summary::{
     Arm, CountsFor, FORMAT, Finding, Judgement, Part, Run, Severity, Summary, Validity, Verdict,
 };
-use record::{RecordError, Window};
+use record::{EarlyEnd, EndReason, RecordError, Window};
 
 pub(crate) use distribution::Values;
 pub(crate) use series::Series;
@@ -113,8 +113,11 @@ impl<'p> Summariser<'p> {
     }
 
     /// The run gave up with this trial, which was carried out in full.
-    pub fn gave_up(&mut self, trial: &TrialPlan, why: &str) {
-        self.findings.push(findings::criterion::gave_up_after(self.plan, trial, why));
+    pub fn gave_up(&mut self, trial: &TrialPlan, early: &EarlyEnd) {
+        self.findings.push(match early.reason {
+            EndReason::AllFailed => findings::all_failed::after(self.plan, trial, early),
+            _ => findings::criterion::gave_up_after(self.plan, trial, &early.why),
+        });
         self.evidence.iter_mut().for_each(Evidence::cut_short);
         self.gave_up = true;
     }
@@ -202,7 +205,9 @@ impl<'p> Summariser<'p> {
         let mut findings = self.findings;
         // A run that gave up fails by the criterion that it gave up on, if that trial counts.
         let told = self.gave_up
-            || findings.iter().any(|finding| finding.code == findings::NOT_EXECUTED)
+            || findings.iter().any(|one| {
+                matches!(one.code.as_str(), findings::NOT_EXECUTED | findings::ALL_FAILED)
+            })
             || self.evidence.iter().any(Evidence::is_given_up);
         if !told {
             findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));

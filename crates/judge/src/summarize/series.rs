@@ -1,7 +1,6 @@
 //! How many operations of each window lie beyond a threshold.
 
 use stats::dispersion::{Dispersion, WindowCount};
-use stats::exceedance::Level;
 
 /// Counts of one distribution over time, at several thresholds.
 #[derive(Debug, Clone, Default)]
@@ -39,20 +38,10 @@ impl Series {
         Dispersion::of_tail(&self.windows[..=place])
     }
 
-    /// Adds the windows of another trial, at the same thresholds, after those of this one.
-    pub fn append(&mut self, other: Self) {
-        if self.windows.is_empty() {
-            *self = other;
-            return;
-        }
-        let pairs = self.windows.iter_mut().zip(other.windows);
-        pairs.for_each(|(mine, theirs)| mine.extend(theirs));
-    }
-
-    /// Each threshold with its windows.
-    pub fn levels(&self) -> Vec<Level<'_>> {
-        let pairs = self.thresholds.iter().zip(&self.windows);
-        pairs.map(|(&value, windows)| Level { value, windows }).collect()
+    /// Windows of each threshold.
+    #[cfg(test)]
+    pub fn windows(&self) -> &[Vec<WindowCount>] {
+        &self.windows
     }
 
     /// Values of all windows.

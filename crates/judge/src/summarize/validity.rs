@@ -1,10 +1,10 @@
 //! Whether a trial may be used: effects decide, resources do not.
 
 use plan::load::SteadyState;
-use record::EndReason;
 use record::summary::{Model, Observer, Trial, Validity};
 
 use super::Steady;
+use crate::criteria::gave_up;
 use crate::findings::{self, Facts};
 use plan::number::{count, duration, percent};
 
@@ -78,7 +78,7 @@ pub fn is_late_alone(trial: &Trial, facts: &Facts) -> bool {
     lateness(trial, facts).is_some()
         && facts.died.is_none()
         && facts.contradictions.is_empty()
-        && facts.early_end.as_ref().is_none_or(|end| end.reason != EndReason::FailFast)
+        && !gave_up(facts.early_end.as_ref())
         && trial.accounting.planned == trial.accounting.succeeded
         && trial.observers.iter().all(held)
 }
@@ -148,7 +148,7 @@ fn notes(trial: &Trial, facts: &Facts) -> Vec<String> {
         ));
     }
     let p99 = lag_p99(trial);
-    if p99 > LAG_NOTED_NS && trial.load.model == Model::Open {
+    if p99 > LAG_NOTED_NS && trial.load.model == Model::Open && trial.accounting.started > 0 {
         notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
     }
     notes.extend(crowding(trial, facts));

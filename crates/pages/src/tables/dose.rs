@@ -2,15 +2,13 @@
 //!
 //! Not here: how they are drawn (see `html::dose`), whether more means more (see `comparison::oddities`).
 
-use std::time::Duration;
-
 use plan::printable::printable;
-use plan::units::{parse_duration, parse_percentage, parse_rate, parse_size};
 use record::summary::{Change, Comparison, Summary};
 use serde_json::Value;
 
 use super::comparison::{grouped, interval, metric, seen, sides};
 use super::{Column, Table};
+use judge::comparison::amounts;
 use judge::findings::{place, plain};
 use plan::number;
 
@@ -83,24 +81,18 @@ impl<'a> Doses<'a> {
                 None => metrics.push(Metric { name, comparisons: vec![one] }),
             }
         }
-        let amounts: Vec<Amount> = told
-            .iter()
-            .map(|level| amount(value(summary, &first.factor, level)))
-            .collect::<Option<_>>()?;
+        let values = told.iter().map(|level| value(summary, &first.factor, level));
+        let amounts = amounts(values)?;
         let mut levels: Vec<Level<'a>> = told
             .iter()
             .zip(&amounts)
-            .map(|(&told, amount)| Level {
-                told,
-                amount: amount.of,
-                is_baseline: *told == first.baseline,
-            })
+            .map(|(&told, &amount)| Level { told, amount, is_baseline: *told == first.baseline })
             .collect();
         levels.sort_by(|one, other| one.amount.total_cmp(&other.amount));
         let ascend = levels.windows(2).all(|pair| pair[0].amount < pair[1].amount);
         let title =
             format!("{} against {}{}", first.factor, plain(&first.baseline), place(&first.stratum));
-        let is_course = levels.len() >= LEVELS && ascend && share_a_unit(&amounts);
+        let is_course = levels.len() >= LEVELS && ascend;
         is_course.then_some(Self { factor: &first.factor, title, levels, metrics })
     }
 }
@@ -109,46 +101,6 @@ impl<'a> Doses<'a> {
 fn value<'a>(summary: &'a Summary, factor: &str, level: &'a Value) -> &'a Value {
     let mut arms = summary.arms.iter().filter(|arm| arm.factors.get(factor) == Some(level));
     arms.find_map(|arm| arm.values.get(factor)).unwrap_or(level)
-}
-
-/// A number, and what it is a number of.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Amount {
-    of: f64,
-    unit: Unit,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    None,
-    Bytes,
-    Nanoseconds,
-    PerSecond,
-    Share,
-}
-
-fn amount(level: &Value) -> Option<Amount> {
-    let with = |unit: Unit| move |of: f64| Amount { of, unit };
-    if let Some(number) = level.as_f64() {
-        return Some(with(Unit::None)(number));
-    }
-    let text = level.as_str()?.trim();
-    let number = || text.parse::<f64>().ok().filter(|number| number.is_finite());
-    let nanoseconds = |time: Duration| time.as_nanos() as f64;
-    number()
-        .map(with(Unit::None))
-        .or_else(|| parse_size(text).map(|bytes| bytes as f64).map(with(Unit::Bytes)))
-        .or_else(|| parse_duration(text).map(nanoseconds).map(with(Unit::Nanoseconds)))
-        .or_else(|| parse_rate(text).map(with(Unit::PerSecond)))
-        .or_else(|| parse_percentage(text).map(with(Unit::Share)))
-}
-
-/// Nothing is nothing in every unit.
-fn share_a_unit(amounts: &[Amount]) -> bool {
-    let is_named = |amount: &&Amount| amount.unit != Unit::None || amount.of != 0.0;
-    let mut units = amounts.iter().filter(is_named).map(|amount| amount.unit);
-    let first = units.next();
-    units.all(|unit| Some(unit) == first)
 }
 
 fn table(doses: &Doses<'_>) -> Table {

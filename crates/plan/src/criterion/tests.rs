@@ -282,3 +282,30 @@ fn operators_hold() {
     assert!(Operator::AtMost.holds(2.0, 2.0) && Operator::AtLeast.holds(2.0, 2.0));
     assert!(Operator::More.holds(3.0, 2.0) && Operator::Equal.holds(2.0, 2.0));
 }
+
+#[test]
+fn a_criterion_that_only_failures_meet_asks_for_them() {
+    for text in [
+        "failed > 0",
+        "failed >= 1",
+        "failed == 3",
+        "refused > 10",
+        "failed / planned >= 50%",
+        "succeeded == 0",
+        "succeeded / planned < 10%",
+    ] {
+        assert!(parse(text).asks_for_failures(), "{text}");
+    }
+    for text in [
+        "failed == 0",
+        "failed < 5",
+        "failed >= 0",
+        "succeeded > 0",
+        "succeeded == 5",
+        "goodput > 5/s",
+        "p99 < 20ms",
+        "succeeded / planned >= 99%",
+    ] {
+        assert!(!parse(text).asks_for_failures(), "{text}");
+    }
+}

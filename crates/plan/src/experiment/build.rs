@@ -69,6 +69,7 @@ pub fn load(
         seed: head.seed,
         rehearsal: false,
         fail_fast: options.fail_fast,
+        keep_going: options.keep_going,
         adaptive,
         arms: built.arms,
         trials,

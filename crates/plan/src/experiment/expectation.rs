@@ -36,8 +36,9 @@ pub(super) fn own<'a>(text: &'a str, span: Span, operations: &[Operation]) -> Ve
 }
 
 /// A count that an observer which has these of its own does not have.
-pub(super) fn uncounted(name: &str, span: Span, counts: &[&'static str]) -> Option<Diagnostic> {
-    let known: Vec<&str> = counts.iter().copied().chain(COUNTS.map(|(name, _)| name)).collect();
+pub(super) fn uncounted(name: &str, span: Span, counts: &[String]) -> Option<Diagnostic> {
+    let of_all = COUNTS.map(|(name, _)| name);
+    let known: Vec<&str> = counts.iter().map(String::as_str).chain(of_all).collect();
     let is_known = known.contains(&name);
     (!is_known).then(|| Diagnostic::unknown("count of the observer", name, span, known))
 }

@@ -90,14 +90,14 @@ fn missing_part(whom: &Whom, (text, span): (&str, Span), started: &Started) -> O
     let (part, known) = (part.as_deref()?, started.parts(process)?);
     let span = span.within(text, text.len() - part.len(), text.len());
     match known {
-        _ if known.contains(&part) => None,
+        _ if known.iter().any(|one| one == part) => None,
         [] => {
             let label = format!("hit `{process}` itself");
             Some(Diagnostic::new(span, format!("`{process}` has no parts of its own"), label))
         }
         _ => {
             let what = format!("part of `{process}`");
-            Some(Diagnostic::unknown(&what, part, span, known.iter().copied()))
+            Some(Diagnostic::unknown(&what, part, span, known.iter().map(String::as_str)))
         }
     }
 }

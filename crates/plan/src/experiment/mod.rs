@@ -25,7 +25,9 @@ mod target;
 mod told;
 
 pub use build::load;
-pub use request::{BadSetting, Experiment, Inputs, Known, Options, Refused, Tells, World, Wrong};
+pub use request::{
+    BadSetting, Experiment, Inputs, Known, NoSystem, Options, Refused, Tells, World, Wrong,
+};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -50,7 +50,7 @@ impl Started {
     }
 
     /// The parts of one of these, by their names, where they are known.
-    pub(super) fn parts(&self, process: &str) -> Option<&[&'static str]> {
+    pub(super) fn parts(&self, process: &str) -> Option<&[String]> {
         self.told.get(process).map(|tells| tells.processes.as_slice())
     }
 
@@ -132,8 +132,9 @@ impl Started {
             let known = &self.told.get(owner)?.listening;
             let span = node.span.within(text, end - 1 - key.len(), end - 1);
             let what = format!("address of `{owner}`");
-            let problem = || Diagnostic::unknown(&what, key, span, known.iter().copied());
-            (!known.contains(&key)).then(problem)
+            let problem =
+                || Diagnostic::unknown(&what, key, span, known.iter().map(String::as_str));
+            (!known.iter().any(|one| one == key)).then(problem)
         };
         placeholders(text).into_iter().filter_map(lacking).collect()
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::request::Known;
+use super::request::{Known, NoSystem};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Reader, Table};
 use crate::process::{Observer, Ready, Service, Start, System};
@@ -109,15 +109,26 @@ fn start(reader: &mut Reader<'_>, table: &Table, known: &dyn Known) -> Option<St
         let message = "`serve` and `command` exclude each other";
         reader.problem(Diagnostic::new(entry.key_span, message, "keep one of them"));
     }
-    if let (Some((name, span)), Some(systems)) = (serve, known.systems())
-        && !systems.contains(&name)
-    {
-        reader.problem(Diagnostic::unknown("system", name, span, systems.iter().copied()));
+    if let Some(problem) = serve.and_then(|(name, span)| unserved(name, span, known)) {
+        reader.problem(problem);
     }
     match serve {
         Some((name, _)) => Some(Start::Serve(name.to_owned())),
         None => command.map(Start::Command),
     }
+}
+
+/// What is wrong where no program serves this system.
+fn unserved(name: &str, span: Span, known: &dyn Known) -> Option<Diagnostic> {
+    Some(match known.find(name).err()? {
+        NoSystem::Unknown { known, hint } => {
+            Diagnostic::unknown("system", name, span, known.iter().map(String::as_str))
+                .with_hint(hint)
+        }
+        NoSystem::Unusable { what, hint } => {
+            Diagnostic::new(span, what, "the system cannot be served").with_hint(hint)
+        }
+    })
 }
 
 fn command(reader: &mut Reader<'_>) -> Option<Vec<String>> {

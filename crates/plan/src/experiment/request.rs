@@ -32,17 +32,20 @@ pub trait Known {
     /// Names of protocols: the keys of their tables.
     fn protocols(&self) -> &[&str];
 
-    /// Names of bundled systems; `None` leaves them unchecked.
-    fn systems(&self) -> Option<&[&str]> {
-        None
+    /// Whether there is a program that serves a system of this name.
+    ///
+    /// Errors: there is none, or it does not describe itself
+    fn find(&self, _system: &str) -> Result<(), NoSystem> {
+        Ok(())
     }
 
-    /// Everything that a bundled system finds wrong with its settings, which are as it would be given them.
+    /// Everything that a system finds wrong with its settings, which are as it would be given them; nothing where
+    /// [`Known::find`] fails.
     fn settings(&self, _system: &str, _set: &BTreeMap<String, String>) -> Vec<BadSetting> {
         Vec::new()
     }
 
-    /// What a bundled system with these settings says that it will tell of itself; `None` where nobody knows.
+    /// What a system with these settings says that it will tell of itself; `None` where nobody knows.
     fn tells(&self, _system: &str, _set: &BTreeMap<String, String>) -> Option<Tells> {
         None
     }
@@ -74,7 +77,26 @@ pub trait Known {
     }
 }
 
-/// Something that is wrong with the settings of a bundled system.
+/// Why a system cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoSystem {
+    /// No program serves one of this name.
+    Unknown {
+        /// The names of those that can be served.
+        known: Vec<String>,
+        /// One thing to do.
+        hint: String,
+    },
+    /// There is a program, which cannot be used.
+    Unusable {
+        /// What is wrong with it.
+        what: String,
+        /// One thing to do.
+        hint: String,
+    },
+}
+
+/// Something that is wrong with the settings of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSetting {
     /// Its name; one that was not given where something is missing, and none where several are at odds.
@@ -91,7 +113,7 @@ pub enum Wrong {
     /// Its value, or what it stands beside.
     Value,
     /// There is no such setting, but these.
-    Unknown(Vec<&'static str>),
+    Unknown(Vec<String>),
     /// Beside the others it changes nothing; in another arm it may.
     Idle,
 }
@@ -100,15 +122,15 @@ pub enum Wrong {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tells {
     /// Its parts, whose times stand in its answers.
-    pub parts: Vec<&'static str>,
+    pub parts: Vec<String>,
     /// Whether its answers may tell of other parts, too, as behind a front that is somebody else's.
     pub other_parts: bool,
     /// What it counts as an observer, beside what all of them count.
-    pub counts: Vec<&'static str>,
+    pub counts: Vec<String>,
     /// The addresses in its ready line.
-    pub listening: Vec<&'static str>,
+    pub listening: Vec<String>,
     /// The processes there, beside its own.
-    pub processes: Vec<&'static str>,
+    pub processes: Vec<String>,
 }
 
 /// What reading an experiment may refer to.
@@ -139,6 +161,8 @@ pub struct Options {
     pub workers: Option<String>,
     /// `--fail-fast`: a hopeless run is ended.
     pub fail_fast: bool,
+    /// `--keep-going`: a run in which nothing works is carried out all the same.
+    pub keep_going: bool,
     /// `--adaptive`: the measure phase is as long as its intervals need.
     pub adaptive: bool,
     /// Arms are wanted each by itself, so that comparisons and what `[design]` says of repetitions are left out.

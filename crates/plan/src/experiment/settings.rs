@@ -1,4 +1,4 @@
-//! Settings of bundled systems, held against what those would say at their start.
+//! Settings of systems, held against what those would say at their start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ fn told(bad: &BadSetting, system: &str, set: &Table, whole: Span) -> Diagnostic 
     match kind {
         Wrong::Unknown(known) => {
             let kind = format!("setting of `{system}`");
-            Diagnostic::unknown(&kind, key, entry.key_span, known.iter().copied())
+            Diagnostic::unknown(&kind, key, entry.key_span, known.iter().map(String::as_str))
         }
         Wrong::Value => {
             let message = format!("`{key}` of `{system}`: {what}");

@@ -87,8 +87,13 @@ impl Known for Build {
         nodes.iter().map(part).collect()
     }
 
-    fn systems(&self) -> Option<&[&str]> {
-        Some(&["truth", "registry", "registry-receivers", "search", "edge"])
+    fn find(&self, system: &str) -> Result<(), NoSystem> {
+        let known = ["truth", "registry", "registry-receivers", "search", "edge"];
+        let unknown = || NoSystem::Unknown {
+            known: known.map(str::to_owned).into(),
+            hint: "build it".into(),
+        };
+        if known.contains(&system) { Ok(()) } else { Err(unknown()) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Names of what only the run will tell: what observers count, and the parts of a target that say their times; and what
-//! bundled systems say beforehand of themselves. Addresses and processes are held against that where they are named (see
+//! systems that a program serves say beforehand of themselves. Addresses and processes are held against that where they are named (see
 //! `placeholder` and `fault`).
 //!
-//! A bundled system says which names it tells, so that another one is an error. Of all else nobody knows before the run,
+//! Such a system says which names it tells, so that another one is an error. Of all else nobody knows before the run,
 //! and a wrong name would leave it inconclusive: that is a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ pub(super) fn expectations(
 }
 
 /// What an observer counts beside what all of them do; `None` where nobody knows.
-fn counts(table: &Table, system: Option<&System>, known: &dyn Known) -> Option<Vec<&'static str>> {
+fn counts(table: &Table, system: Option<&System>, known: &dyn Known) -> Option<Vec<String>> {
     let serve = match (table.get("serve"), table.get("command")) {
         (Some(entry), _) => entry.node.as_str(),
         (None, Some(_)) => None,
@@ -83,7 +83,7 @@ pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
             if is_open {
                 told.warnings.push(unheard("the target", name, span));
             } else {
-                let names = names.iter().copied();
+                let names = names.iter().map(String::as_str);
                 let problem = Diagnostic::unknown("part of the system", name, span, names);
                 told.problems.push(problem);
             }
@@ -96,7 +96,7 @@ pub(super) fn parts(arms: &[Arm], known: &dyn Known) -> Told {
 #[derive(Debug, Default)]
 struct Asked {
     spans: Vec<Span>,
-    names: BTreeSet<&'static str>,
+    names: BTreeSet<String>,
     /// Whether somebody is asked of whom nobody knows what he tells.
     is_open: bool,
 }
@@ -107,7 +107,7 @@ impl Asked {
             self.spans.push(span);
         }
         self.is_open |= tells.is_none_or(|tells| tells.other_parts);
-        self.names.extend(tells.into_iter().flat_map(|tells| &tells.parts));
+        self.names.extend(tells.into_iter().flat_map(|tells| tells.parts.iter().cloned()));
     }
 }
 

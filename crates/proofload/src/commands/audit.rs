@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 
 use audit::{imports, page, rules};
+use engine::file;
 
 use crate::cli::AuditArgs;
 use crate::exit::Exit;
-use crate::inputs;
 use crate::message::Problem;
 use crate::output;
 
@@ -31,13 +31,13 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Problem> {
 }
 
 /// No more than the longest report of any format.
-fn read(file: &Path) -> Result<String, Problem> {
+fn read(path: &Path) -> Result<String, Problem> {
     let most = imports::LONGEST as u64;
-    let bytes = if file == Path::new("-") {
-        inputs::within(io::stdin().lock(), most)
+    let bytes = if path == Path::new("-") {
+        file::within(io::stdin().lock(), most)
     } else {
-        inputs::read_within(file, most)
+        file::read(path, most)
     };
-    let wrong = |error| Problem::usage(format!("cannot read {}: {error}", file.display()));
+    let wrong = |error| Problem::usage(format!("cannot read {}: {error}", path.display()));
     bytes.map(imports::decode).map_err(wrong)
 }

@@ -173,6 +173,7 @@ fn search(
         settings,
         stair: args.search.descend.then_some(shortest),
         run,
+        has_worked: false,
     };
     let stuck = searching.run()?;
     Ok((disk, stuck))

@@ -21,12 +21,13 @@ use serde::Serialize;
 
 use crate::cli::{OutputFlags, RunArgs};
 use crate::commands::resume::resume;
-use crate::conduct::{Conduct, driver, launcher, now_text};
+use crate::conduct::{Conduct, driver, now_text};
 use crate::disk::{Disk, unwritable};
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::loading::{Loaded, load_run};
 use crate::message::Problem;
+use crate::systems::launcher;
 use crate::{interrupt, output, redaction};
 
 /// How long a target that nobody started may take to accept one connection before the run.
@@ -114,7 +115,7 @@ pub fn carry_out(
     (keep_samples, live): (bool, &mut Live),
 ) -> Result<Summary, Problem> {
     let experiment = &loaded.experiment;
-    let launcher = launcher()?;
+    let launcher = launcher(&experiment.plan.arms)?;
     let mut conduct = Conduct { experiment, disk, live, stop, launcher, keep_samples };
     let summary = conduct.run(run)?;
     let secrets = &experiment.plan.secrets;

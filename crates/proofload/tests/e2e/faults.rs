@@ -8,6 +8,7 @@ fn twenty(settings: &[&str]) -> record::summary::Trial {
     let lab = Lab::new();
     let (_truth, url) = truth(settings);
     let flags = ["--requests", "20", "--connections", "4", "--warm-up", "0s", "--timeout", "300ms"];
+    let flags = [&flags[..], &["--keep-going"]].concat();
     let (ran, summary) = lab.run(&[&[url.as_str()], &flags[..]].concat());
     assert_measured(&ran, &summary);
     let trial = only_trial(&summary);

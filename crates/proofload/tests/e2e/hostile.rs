@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use rustix::fs::{FileType, Mode};
 use rustix::process::Signal;
 
 use crate::lab::process::files_below;
@@ -35,12 +36,31 @@ fn assert_unwritten(lab: &Lab, folder: &str) {
 #[test]
 fn a_file_without_an_end_is_refused() {
     let lab = Lab::new();
-    let rows = "http = { path = \"/{{row.x}}\" }\nrows = { file = \"/dev/zero\" }";
-    lab.write("rows.toml", &experiment("http://127.0.0.1:9", rows));
-    for endless in ["rows.toml", "/dev/zero"] {
-        let ran = lab.proofload(&["check", endless]);
-        assert_eq!(ran.code, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains("it is larger than"), "{}", ran.stderr);
+    let pipe = lab.path("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).expect("a pipe");
+    let (url, cacert) = ("https://127.0.0.1:1/", "--cacert");
+    for (endless, kind) in [("/dev/zero", "device"), ("pipe", "pipe")] {
+        let says = format!("it is a {kind}, not a regular file");
+        let named = |value: &str| {
+            let operation = "http = { path = \"/{{row.x}}\" }\nrows = { file = \"NAMED\" }";
+            experiment("http://127.0.0.1:9", &operation.replace("NAMED", value))
+        };
+        lab.write("rows.toml", &named(endless));
+        let body = format!("http = {{ path = \"/\", body_file = \"{endless}\" }}");
+        lab.write("body.toml", &experiment("http://127.0.0.1:9", &body));
+        for arguments in [
+            &["check", "rows.toml"][..],
+            &["check", "body.toml"],
+            &["check", endless],
+            &["run", endless],
+            &["run", url, cacert, endless],
+            &["run", url, "--cert", endless, "--key", endless],
+            &["audit", endless],
+        ] {
+            let ran = lab.proofload(arguments);
+            assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.stderr);
+            assert!(ran.stderr.contains(&says), "{arguments:?}: {}", ran.stderr);
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! The real binary against real servers: what a user gets, from exit codes to pages.
 
+mod all_failed;
 mod audit;
 mod bad_input;
 mod capacity;
 mod causes;
 mod channel;
 mod comparing;
+mod contract;
 mod coupling;
 mod duets;
 mod early_end;

@@ -69,11 +69,15 @@ fn nginx_chunked() {
 }
 
 #[test]
-fn nginx_tls_with_an_authority_of_its_own() {
+fn nginx_tls_with_a_certificate_that_signed_itself() {
     let lab = Lab::new();
-    let (certificate, key) = self_signed();
+    // As OpenSSL makes one that signs itself: it is one of an authority, too.
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate").pem();
     let cert_file = lab.write("cert.pem", &certificate);
-    let key_file = lab.write("key.pem", &key);
+    let key_file = lab.write("key.pem", &key.serialize_pem());
     let (cert, key) = (cert_file.display().to_string(), key_file.display());
     let server = format!(
         "ssl_certificate {cert}; ssl_certificate_key {key}; location / {{ return 200 hello; }}"

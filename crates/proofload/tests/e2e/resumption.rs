@@ -282,7 +282,8 @@ fn what_failed_before_an_interruption_is_remembered_by_fail_fast() {
         .replace("\"1s\"", "\"4s\"");
     // A trial brings 200 failures: one may, and the second may not bring more than half of them.
     lab.write("two.toml", &("criteria = [\"failed <= 300\"]\n".to_owned() + &one_arm));
-    let ran = lab.proofload(&[&["run", "two.toml", "--fail-fast"], &FLAGS[..]].concat());
+    let flags = ["--fail-fast", "--keep-going"];
+    let ran = lab.proofload(&[&["run", "two.toml"], &flags[..], &FLAGS[..]].concat());
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let summary = lab.summary("run").expect("a summary");
     assert_eq!((numbers(&summary), finding(&summary, "fail-fast")), (vec![1], None));

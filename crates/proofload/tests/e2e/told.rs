@@ -57,9 +57,11 @@ fn address(ready: &Value, key: &str, setting: &str) -> String {
 
 /// The names of all bundled systems.
 fn systems(lab: &Lab) -> Vec<String> {
-    let told = lab.proofload(&["serve", "?"]).stderr;
-    let (_, names) = told.split_once("the bundled ones are: ").expect("they are listed");
-    names.trim().split(", ").map(str::to_owned).collect()
+    let list = lab.proofload(&["serve"]).stdout;
+    let names = list.lines().filter_map(|line| line.split_once(' '));
+    let names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
+    assert!(names.len() >= 16, "{list}");
+    names
 }
 
 /// What `check` says that there is where this piece of a file names what is not there.

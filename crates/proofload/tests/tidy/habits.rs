@@ -38,7 +38,7 @@ fn found(
     lines.map(|(number, _)| Problem::new(source.path, number, what, instead)).collect()
 }
 
-/// I4: only `proofload` prints and ends the process.
+/// I4: only `proofload` prints and ends the process (and `serving::program`, by values).
 fn printing(source: &Source<'_>) -> Vec<Problem> {
     if source.path.starts_with("crates/proofload/") || source.path.starts_with("benchmarks/") {
         return Vec::new();

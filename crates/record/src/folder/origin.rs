@@ -39,6 +39,9 @@ pub struct Asked {
     pub quick: bool,
     /// `--fail-fast`.
     pub fail_fast: bool,
+    /// `--keep-going`.
+    #[serde(default)]
+    pub keep_going: bool,
     /// `--adaptive`.
     pub adaptive: bool,
     /// `--warm-up`, as written.

@@ -1,5 +1,6 @@
 //! What a worker hands over to the collector.
 
+use super::streak::Streak;
 use crate::window::{Late, WindowPart};
 use crate::{FailureKind, Layout, Outcome, Sample};
 
@@ -25,6 +26,8 @@ pub struct Batch {
     pub failed: u64,
     /// See `started`.
     pub in_flight: u64,
+    /// How operations have ended since the trial began.
+    pub streak: Streak,
     /// First failures of their kind: operation, kind, detail.
     pub first_failures: Vec<(usize, FailureKind, String)>,
     /// Raw samples, if asked for.

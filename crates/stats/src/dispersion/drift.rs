@@ -117,12 +117,14 @@ impl Curve {
     }
 }
 
-/// Blocks of one length around their curve.
+/// Blocks of one length around what is expected of them.
 #[derive(Default)]
 struct Blocks {
     count: f64,
-    /// Σ (N − Σm·π)²
+    /// Σ d², where d = N − Σm·π is what is left of a block.
     squares: f64,
+    /// Σ d⁴
+    fourths: f64,
     /// Σ v, where v = Σ m·π·(1 − π) is the variance of independent draws in a block.
     variance: f64,
     /// Σ v²
@@ -132,6 +134,13 @@ struct Blocks {
 }
 
 impl Blocks {
+    fn of(windows: &[WindowCount], shares: &[f64], length: usize) -> Self {
+        let mut blocks = Self::default();
+        let parts = windows.chunks_exact(length).zip(shares.chunks(length));
+        parts.for_each(|(windows, shares)| blocks.add(windows, shares));
+        blocks
+    }
+
     fn add(&mut self, windows: &[WindowCount], shares: &[f64]) {
         let (mut left, mut variance) = (0.0, 0.0);
         for (window, share) in windows.iter().zip(shares) {
@@ -141,61 +150,92 @@ impl Blocks {
             variance += free;
             self.shares += share * free;
         }
-        self.count += 1.0;
-        self.squares += left * left;
-        self.variance += variance;
-        self.spread += variance * variance;
+        if variance > 0.0 {
+            self.count += 1.0;
+            self.squares += left * left;
+            self.fourths += left.powi(4);
+            self.variance += variance;
+            self.spread += variance * variance;
+        }
     }
 
-    /// What the curve took from the degrees of freedom.
-    fn left(&self) -> f64 {
-        1.0 - PARAMETERS / self.count
+    /// Degrees of freedom where draws are independent: most of the variance may lie in a few blocks.
+    fn freedom(&self, parameters: f64) -> f64 {
+        self.variance * self.variance / self.spread * (1.0 - parameters / self.count)
     }
 
-    fn phi(&self) -> f64 {
-        self.squares / self.variance / self.left()
+    /// Degrees of freedom of Σ d² as it came: a few bursts may have made most of it.
+    ///
+    /// Source: the variance of d² is 2/3 of E d⁴ where d is normal
+    fn known(&self) -> f64 {
+        3.0 * self.squares * self.squares / self.fourths
     }
 
-    /// Degrees of freedom: most of the variance may lie in a few blocks.
-    fn freedom(&self) -> f64 {
-        self.variance * self.variance / self.spread * self.left()
-    }
-
-    /// The share above where operations can be on either side.
-    fn share(&self) -> f64 {
-        self.shares / self.variance
+    fn phi(&self, parameters: f64) -> f64 {
+        self.squares / self.variance / (1.0 - parameters / self.count)
     }
 }
 
-/// φ = max(1, max φ_L) around the curve, as [`Dispersion::of`] has it around the mean, and never more than that; and the
-/// share above the threshold where it was seen.
+/// φ at a threshold, and the share above it where operations can be on either side.
+#[derive(Clone, Copy)]
+pub(super) struct Left {
+    pub(super) dispersion: Dispersion,
+    pub(super) share: f64,
+}
+
+/// φ = max(1, max φ_L) around one share, and around the curve of a drift where that is less.
 ///
-/// φ_L = 1/(1 − 2/K) · Σ (N_i − e_i)² / Σ v_i, with the number e_i above that the curve expects in a block and its
-/// variance v_i: a mean of φ weighted by where operations can be on either side. Fewer than 16 windows tell no curve.
+/// φ_L = 1/(1 − p/K) · Σ d² / Σ v over K blocks of L windows, with the number of operations above less those that are
+/// expected (d), their variance (v) and p parameters: a mean of φ weighted by where operations can be on either
+/// side. It is taken for as much greater as a few bursts tell it badly. Fewer than 16 windows tell no curve.
 ///
 /// Source: ours; residual dispersion of logistic regression, McCullagh & Nelder 1989, section 4.5
-pub(super) fn dispersion(windows: &[WindowCount], trials: &[usize]) -> (Dispersion, f64) {
-    let around_mean = (Dispersion::of(windows), Sum::of(windows).share());
-    if around_mean.0.phi <= 1.0 || windows.len() < Dispersion::BLOCKS_NEEDED {
-        return around_mean;
+pub(super) fn dispersion(windows: &[WindowCount], around: Around<'_>) -> Left {
+    let sum = Sum::of(windows);
+    let filled = windows.iter().filter(|window| window.total > 0).count();
+    let none = Left { dispersion: Dispersion::independent(filled), share: sum.share() };
+    if sum.above == 0 || sum.above == sum.total {
+        return none;
     }
-    let shares = shares(windows, trials);
-    let mut widest = (Dispersion::independent(around_mean.0.windows), f64::NAN);
-    let mut length = 1;
-    while windows.len() / length >= Dispersion::BLOCKS_NEEDED {
-        let mut blocks = Blocks::default();
-        let parts = windows.chunks_exact(length).zip(shares.chunks(length));
-        parts.for_each(|(windows, shares)| blocks.add(windows, shares));
-        let (phi, freedom) = (blocks.phi(), blocks.freedom());
-        let counts = phi > by_chance(freedom) && phi * unsure(freedom) > widest.0.phi;
-        if counts || length == 1 {
-            let phi = if counts { phi * unsure(freedom) } else { 1.0 };
-            let found = Dispersion { phi, blocks: freedom as usize + 1, ..widest.0 };
-            widest = (found, blocks.share());
+    let mean = Left {
+        share: sum.share(),
+        ..widest(windows, &vec![sum.share(); windows.len()], none, 1.0)
+    };
+    match around {
+        Around::Drift(trials)
+            if mean.dispersion.phi > 1.0 && windows.len() >= Dispersion::BLOCKS_NEEDED =>
+        {
+            let curve = widest(windows, &shares(windows, trials), none, PARAMETERS);
+            if curve.dispersion.phi < mean.dispersion.phi { curve } else { mean }
+        }
+        _ => mean,
+    }
+}
+
+/// The greatest φ of all lengths of blocks.
+fn widest(windows: &[WindowCount], shares: &[f64], none: Left, parameters: f64) -> Left {
+    let total = windows.iter().map(|window| f64::from(window.total)).sum::<f64>();
+    let (mut widest, mut length) = (none, 1);
+    while length == 1 || windows.len() / length >= Dispersion::BLOCKS_NEEDED {
+        let blocks = Blocks::of(windows, shares, length);
+        if blocks.count <= parameters {
+            break;
+        }
+        let (phi, freedom) = (blocks.phi(parameters), blocks.freedom(parameters));
+        // No blocks vary more than those of which each is all above or all below.
+        let most = total / (blocks.count - 1.0);
+        let unsure = (phi * unsure(blocks.known().min(freedom))).min(most);
+        let many = blocks.count >= Dispersion::BLOCKS_NEEDED as f64;
+        let counts = if many { phi > by_chance(freedom) } else { length == 1 };
+        let wider = counts && unsure > widest.dispersion.phi;
+        if wider || length == 1 {
+            let phi = if wider { unsure } else { 1.0 };
+            let dispersion = Dispersion { phi, blocks: freedom as usize + 1, ..none.dispersion };
+            widest = Left { dispersion, share: blocks.shares / blocks.variance };
         }
         length *= 2;
     }
-    if widest.0.phi < around_mean.0.phi { widest } else { around_mean }
+    widest
 }
 
 /// By how much a variance of so many degrees of freedom is taken for greater, so that it may stand for a known one: Student's

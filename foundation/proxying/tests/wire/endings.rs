@@ -25,27 +25,85 @@ async fn an_answer_that_breaks_off_never_ends_well() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_cancels_what_was_not_answered() {
+async fn a_client_that_resets_cancels_what_was_not_answered() {
     let house = House::open().await;
     let client = house.say(GET).await;
     let mut upstream = house.hear().await;
     upstream.head().await;
-    drop(client);
+    client.reset();
     assert_eq!(upstream.end().await.text(), "");
     until(|| house.counts.cancelled.get() == 1 && house.counts.open.get() == 0).await;
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_cancels_what_is_being_answered() {
+async fn a_client_that_resets_cancels_what_is_being_answered() {
     let house = House::open().await;
     let mut client = house.say(GET).await;
     let mut upstream = house.hear().await;
     upstream.head().await;
     upstream.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello").await;
     client.until("hello").await;
-    drop(client);
+    client.reset();
     upstream.end().await;
     until(|| house.counts.cancelled.get() == 1 && house.counts.open.get() == 0).await;
+}
+
+/// Whether the reset comes while nothing is to be read, after the client's end, or behind another request.
+#[tokio::test]
+async fn a_reset_is_noticed_whatever_came_before_it() {
+    for (more, shuts) in [("", true), (GET, false), (GET, true)] {
+        let house = House::open().await;
+        let mut client = house.say(GET).await;
+        let mut upstream = house.hear().await;
+        upstream.head().await;
+        client.say(more).await;
+        if shuts {
+            client.shut().await;
+        }
+        // By the time that another client is answered, what came so far was seen.
+        let mut other = house.say(GET).await;
+        let mut its = house.hear().await;
+        its.head().await;
+        its.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+        other.until("ok").await;
+        assert_eq!(house.counts.cancelled.get(), 0);
+        client.reset();
+        assert_eq!(upstream.end().await.text(), "");
+        until(|| house.counts.cancelled.get() == 1 && house.counts.open.get() == 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_only_sends_no_more_gets_its_whole_answer() {
+    let house = House::open().await;
+    let body = "x".repeat(4 << 20);
+    for request in [GET, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello"] {
+        let mut client = house.say(request).await;
+        client.shut().await;
+        let mut upstream = house.hear().await;
+        upstream.head().await;
+        upstream.say(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len())).await;
+        let (_, seen) = tokio::join!(upstream.say(&body), client.end());
+        assert!(seen.is_clean);
+        assert!(seen.text().ends_with(&format!("\r\n\r\n{body}")), "{} bytes", seen.bytes.len());
+        drop(upstream);
+    }
+    until(|| house.counts.completed.get() == 2).await;
+    assert_eq!(house.counts.cancelled.get(), 0);
+}
+
+#[tokio::test]
+async fn all_requests_before_the_clients_end_are_answered() {
+    let house = House::open().await;
+    let mut client = house.say([GET, GET].concat()).await;
+    client.shut().await;
+    let mut upstream = house.hear().await;
+    for _ in 0..2 {
+        upstream.head().await;
+        upstream.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    }
+    let seen = client.end().await;
+    assert_eq!((seen.text().matches("\r\n\r\nok").count(), seen.is_clean), (2, true));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Where messages end: lengths, chunks, answers without a body, interim answers.
+//! Where messages end: lengths, chunks, answers without a body, expectations.
 
 use crate::house::{House, header};
 
@@ -134,13 +134,4 @@ async fn an_upstream_that_knows_no_expectation_gets_the_body_after_a_while() {
     assert_eq!(client.head().await, "HTTP/1.1 100 Continue\r\n\r\n");
     client.say("ok").await;
     upstream.until("ok").await;
-}
-
-#[tokio::test]
-async fn early_hints_are_passed_over() {
-    let house = House::open().await;
-    let answer = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-    let seen = house.seen(GET, answer).await;
-    assert_eq!(seen.status(), 200);
-    assert!(!seen.text().contains("link"), "{}", seen.text());
 }

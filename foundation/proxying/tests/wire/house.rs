@@ -83,19 +83,20 @@ pub async fn proxy(
 
 async fn converse(stream: TcpStream, client: SocketAddr, proxy: Proxy) {
     stream.set_nodelay(true).unwrap();
-    let (socket, breaker) = Socket::new(stream);
-    let client = Client::new(client.ip(), false);
+    let (socket, handle) = Socket::new(stream);
+    let client = Client::new(client.ip(), false).with_interims(&handle);
     let service = service_fn(async |request| {
         let answer = proxy.forward(&client, request).await;
         Ok::<_, Infallible>(answer.unwrap_or_else(|failure| failure.answer()))
     });
     let mut connection = pin!(
         http1::Builder::new()
+            .half_close(true)
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(socket), service),
     );
     if connection.as_mut().await.is_err_and(|error| error.is_user()) {
-        breaker.break_off();
+        handle.break_off();
     }
 }
 
@@ -148,6 +149,16 @@ impl Raw {
     /// Reads a head, its empty line included.
     pub async fn head(&mut self) -> String {
         self.until("\r\n\r\n").await
+    }
+
+    /// Closes the sending side.
+    pub async fn shut(&mut self) {
+        patiently(self.0.shutdown()).await.unwrap();
+    }
+
+    /// Leaves with a reset.
+    pub fn reset(self) {
+        self.0.set_zero_linger().unwrap();
     }
 
     /// Reads what is left.

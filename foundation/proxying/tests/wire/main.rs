@@ -7,6 +7,7 @@ mod endings;
 mod framing;
 mod headers;
 mod house;
+mod interims;
 mod pooling;
 mod smuggling;
 mod times;

@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
 use crate::error::BadOptions;
+use crate::start::Surface;
 
 /// A program that says this when it is told to serve, and stays.
 struct Program(PathBuf);
@@ -67,7 +68,7 @@ async fn it_comes_back_where_it_was_and_ends_when_told_to() {
     };
     let restarts = Counter::default();
     let keeper = Keeper::start(program.recipe(), restarts.clone(), lasting).await.unwrap();
-    assert_eq!(program.said(), "serve\npart\n--listen\n127.0.0.1:0\n--set\nseed=7\n");
+    assert_eq!(program.said(), "part\n--listen\n127.0.0.1:0\n--set\nseed=7\n");
     assert_eq!(keeper.effective(), json!({ "seed": 7 }));
     assert_eq!(keeper.listening("casts").unwrap(), "127.0.0.1:10");
     assert!(keeper.listening("unix").is_err());
@@ -102,7 +103,14 @@ fn settings_of_a_part_are_passed_on_and_judged_by_it() {
         settings.count("slots", 1, 1..=8);
         settings.finish("the part")
     }
-    const PART: System = System { name: "part", check, start: |_, _, _| Ok(()) };
+    const PART: System = System {
+        name: "part",
+        about: "a part",
+        page: "",
+        surface: |_| Surface::default(),
+        check,
+        start: |_, _, _| Ok(()),
+    };
     let read = |slots: &str| {
         let options = Options::default().with("part_slots", slots).with("other", 1);
         let settings = Settings::new(&options.settings);

@@ -8,15 +8,39 @@ use serving::error::ServeError;
 use serving::keeper::{Keeper, Recipe};
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
 use super::settings::{self, CASTS, Configuration};
 use crate::{monitor, origin, proxy};
 
 /// A proxy, an origin behind it unless `upstream` names one, and a monitor unless `cast_to` does.
-pub const SYSTEM: System =
-    System { name: "edge", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "edge",
+    about: "the proxy, an origin behind it and a monitor beside it, as one system",
+    page: "systems/edge/README.md",
+    surface: surface,
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn surface(options: &Options) -> Surface {
+    let [origin, monitor] = settings::starts(&options.settings);
+    let listening = [(true, "http"), (origin, "origin"), (monitor, "monitor"), (monitor, "casts")];
+    let there = |(is_there, name): (bool, &'static str)| if is_there { Some(name) } else { None };
+    Surface {
+        listening: listening.into_iter().filter_map(there).collect(),
+        processes: [(origin, "origin"), (monitor, "monitor")]
+            .into_iter()
+            .filter_map(there)
+            .collect(),
+        // The observer and the part that it asks have one name.
+        counts: [&monitor::ledger::COUNTS[..], &origin::tally::COUNTS].concat(),
+        parts: proxy::PARTS.into(),
+        // Another upstream may report its own.
+        other_parts: !origin,
+    }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -78,14 +78,11 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let given = with(&options.settings, "127.0.0.1:1", Some("127.0.0.1:1"));
     let settings = Settings::new(&given);
     let origin = Recipe::read(&settings, ORIGIN, OF_ORIGIN, &origin::SYSTEM);
-    let has_origin = !options.settings.contains_key(UPSTREAM);
+    let [has_origin, has_monitor] = starts(&options.settings);
     if !has_origin {
         unused(&settings, OF_ORIGIN, "an origin is started only without `upstream`");
     }
     let monitor = Recipe::read(&settings, MONITOR, OF_MONITOR, &monitor::SYSTEM);
-    // By way of a server that both know it can be told although its address is not the one that is given.
-    let has_monitor =
-        !options.settings.contains_key(CAST_TO) || monitor.settings.contains_key("nats");
     if !has_monitor {
         unused(&settings, OF_MONITOR, "a monitor is started only without `cast_to`");
     }
@@ -97,6 +94,13 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         monitor: has_monitor.then_some(monitor),
         given: options.settings.clone(),
     })
+}
+
+/// Whether an edge with these settings starts an origin, and whether a monitor.
+pub(super) fn starts(given: &BTreeMap<String, Value>) -> [bool; 2] {
+    // By way of a server that both know it can be told although its address is not the one that is given.
+    let monitor = !given.contains_key(CAST_TO) || given.contains_key("monitor_nats");
+    [!given.contains_key(UPSTREAM), monitor]
 }
 
 /// Tells that these change nothing, where they are given.

@@ -7,21 +7,31 @@ use serving::error::ServeError;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use serving::{http, limits, listener};
 use tokio::task::JoinSet;
 
 use super::door::Door;
 use super::intake::{self, Shared, Terms};
-use super::ledger::Ledger;
+use super::ledger::{COUNTS, Ledger};
 use super::nats::Bus;
 use super::settings::{self, Configuration};
 use crate::cast::Address;
 
 /// A monitor.
-pub const SYSTEM: System =
-    System { name: "monitor", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "monitor",
+    about: "a monitor that counts the messages which services cast",
+    page: "systems/edge/README.md",
+    surface: |_| Surface {
+        listening: vec!["http", "casts"],
+        counts: COUNTS.into(),
+        ..Surface::default()
+    },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -35,7 +35,7 @@ use serving::metrics::Registry;
 use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
@@ -45,8 +45,14 @@ use self::settings::Configuration;
 use self::tally::Tally;
 
 /// An origin; `listening` has `http`.
-pub const SYSTEM: System =
-    System { name: "origin", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "origin",
+    about: "an origin that answers, waits and fails as recipes say",
+    page: "systems/edge/origin.md",
+    surface: |_| Surface { counts: tally::COUNTS.into(), ..Surface::default() },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

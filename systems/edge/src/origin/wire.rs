@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
+use proxying::OverTcp;
 use socket2::SockRef;
 
 use super::served::Fate;
@@ -33,7 +34,7 @@ impl Wire {
             Some(End::Close) => Err(io::ErrorKind::ConnectionAborted.into()),
             Some(End::Reset) => {
                 // Closed without lingering a connection is reset; if that cannot be set, it is closed.
-                let _ = SockRef::from(self.stream.inner()).set_linger(Some(Duration::ZERO));
+                let _ = SockRef::from(self.stream.inner().tcp()).set_linger(Some(Duration::ZERO));
                 Err(io::ErrorKind::ConnectionReset.into())
             }
         }

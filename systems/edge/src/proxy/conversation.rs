@@ -66,8 +66,8 @@ pub(super) async fn converse(guest: Guest, door: Arc<Door>, mut stop: Stop) {
         () = stop.pulled() => return,
     };
     let Ok(stream) = opened else { return door.tally.failed_handshakes.one() };
-    let (socket, breaker) = Socket::new(stream);
-    let peer = Peer::new(address.ip(), door.tls.is_some());
+    let (socket, handle) = Socket::new(stream);
+    let peer = Peer::new(address.ip(), door.tls.is_some(), &handle);
     let line = Arc::new(Line::new(Arc::clone(&door.desk), peer));
     let called = Arc::clone(&line);
     let service = service_fn(move |request| answer(Call::begin(&called, &request), request));
@@ -100,7 +100,7 @@ pub(super) async fn converse(guest: Guest, door: Arc<Door>, mut stop: Stop) {
     // A user of hyper's is the answer's body, which broke off.
     let is_users = |error: &hyper::Error| error.is_user();
     if ended.is_err_and(|error| error.downcast_ref().is_some_and(is_users)) {
-        breaker.break_off();
+        handle.break_off();
     }
 }
 
@@ -113,6 +113,7 @@ fn builder(door: &Door, running: &Running) -> auto::Builder<Streams> {
     let mut builder = auto::Builder::new(streams);
     builder
         .http1()
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle())
         .max_buf_size(limits.max_head_bytes as usize);

@@ -14,7 +14,7 @@ use hyper::header::{
 };
 use hyper::http::response;
 use hyper::{Method, Request, Response, StatusCode};
-use proxying::{Answer, Client, Proxy, UntilClose};
+use proxying::{Answer, Client, Handle, Proxy, UntilClose};
 use serving::metrics;
 use serving::timing::SERVER_TIMING;
 
@@ -46,8 +46,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub fn new(address: IpAddr, is_secure: bool) -> Self {
-        Self { address, client: Client::new(address, is_secure) }
+    pub fn new(address: IpAddr, is_secure: bool, socket: &Handle) -> Self {
+        Self { address, client: Client::new(address, is_secure).with_interims(socket) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The proxy: HTTP/1.1 and HTTP/2 in, in the clear or over TLS, pooled HTTP/1.1 out, and a cache between the two.
 //!
-//! What the cache does is RFC 9111 (freshness, validation, `Vary`, invalidation) and RFC 5861 (`stale-if-error`): see
-//! `policy` for what is stricter here. Equal requests at the same time are asked for once. A route whose upstream fails
+//! What the cache does is RFC 9111 (freshness, validation, `Vary`, invalidation), RFC 9213 (`CDN-Cache-Control`) and RFC
+//! 5861 (`stale-if-error`): see `policy` for what is stricter here. Equal requests at the same time are asked for once. A route whose upstream fails
 //! too often is left alone for a while. How messages are framed, pooled, bounded and refused is [`proxying`]'s; where an
 //! answer came from stands in its `x-cache`, and where its time went in its `Server-Timing`.
 //!
@@ -10,7 +10,7 @@
 //! Not here: TLS or HTTP/2 to the upstream, choosing among upstreams, storing on disk, ranges of what is stored (they go
 //! to the upstream), conditions for writing.
 //!
-//! In reading order: `settings`; the pure parts: what is said (`directives`, `condition`), under what it is stored
+//! In reading order: `settings`; the pure parts: what is said (`directives`, `dictionary`, `targeted`, `condition`), under what it is stored
 //! (`key`), how long it serves (`policy`), when the upstream is left alone (`breaker`, `routes`); what is kept (`store`),
 //! who waits for whom (`flights`); a request (`asked`), the body of its answer (`outgoing`), what is answered instead
 //! (`refusal`), all of it together (`desk`); what is told (`tally`, `log`, `times` of an answer, `messages` to a
@@ -23,6 +23,7 @@ mod condition;
 mod conversation;
 mod delivery;
 mod desk;
+mod dictionary;
 mod directives;
 mod flights;
 mod key;
@@ -37,6 +38,7 @@ mod settings;
 mod store;
 mod streams;
 mod tally;
+mod targeted;
 mod times;
 
 pub use server::SYSTEM;

@@ -1,4 +1,4 @@
-//! Which answers are stored, how long they serve, and whom (RFC 9111, RFC 5861).
+//! Which answers are stored, how long they serve, and whom (RFC 9111, RFC 9213, RFC 5861).
 //!
 //! Freshness and what may be stored are `http-cache-semantics`'; it is given those headers alone that count for it, in
 //! lower case and one line each. Stricter than the standard: an answer with a cookie serves others only if it says that
@@ -15,6 +15,7 @@ use hyper::http::request;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::directives::{self, Directives, LONGEST};
+use super::targeted;
 
 /// What the settings say of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,6 +47,7 @@ impl Life {
         if asked.method != Method::GET {
             return None;
         }
+        let answered = &*targeted::in_force(answered);
         // The largest share is small enough.
         let options =
             CacheOptions { cache_heuristic: rules.heuristic as f32, ..CacheOptions::default() };

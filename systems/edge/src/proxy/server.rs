@@ -10,7 +10,7 @@ use serving::listener;
 use serving::metrics::Counter;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -21,13 +21,25 @@ use super::desk::Desk;
 use super::log::{self, Log, Writer};
 use super::settings::{self, Configuration};
 use super::tally::{Place, Tally};
+use super::times::PARTS;
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A proxy.
-pub const SYSTEM: System =
-    System { name: "proxy", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "proxy",
+    about: "a caching reverse proxy",
+    page: "systems/edge/proxy.md",
+    surface: |_| Surface {
+        parts: PARTS.into(),
+        // What is behind it may report its own.
+        other_parts: true,
+        ..Surface::default()
+    },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::house::{House, Upstream, answer, ask, connect, message, request};
+use crate::house::{House, Upstream, answer, ask, connect, message, request, reset};
 
 /// So many clients that ask for the same at the same time; what each of them sees.
 fn crowd(house: &House, count: usize, short: &str) -> Vec<thread::JoinHandle<String>> {
@@ -107,9 +107,9 @@ fn nobody_waits_longer_than_the_bound() {
     drop(held);
 }
 
-/// If the one that asks goes away, one of those who wait asks.
+/// If the client of the one that asks resets, one of those who wait asks.
 #[test]
-fn another_one_asks_when_the_first_goes_away() {
+fn another_one_asks_when_the_first_resets() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let house = House::with(listener.local_addr().unwrap(), &[("collapse", "20s")]);
     let mut first = connect(house.address);
@@ -117,7 +117,7 @@ fn another_one_asks_when_the_first_goes_away() {
     let held = accept(&listener);
     let others = crowd(&house, 5, "GET /");
     house.until("proxy_under_way", 6);
-    drop(first);
+    reset(first);
     let mut stream = accept(&listener);
     stream.write_all(answer("200|cache-control: max-age=60|=two").as_bytes()).unwrap();
     for other in others {

@@ -1,10 +1,16 @@
 //! Answers that are not what they say, that have no end, or that are too large: passed on within bounds, and not kept.
 
 use std::io::{BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
+use std::sync::Arc;
 use std::thread;
 
-use crate::house::{House, Upstream, answer, ask, connect, message, request};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::house::{House, Upstream, answer, ask, connect, message, request, reset};
+use crate::peers::Certificate;
 
 /// All that a client sees of an answer that is sent as it stands, and is not kept.
 fn unkept(short: &'static str) -> String {
@@ -152,7 +158,7 @@ fn answers_on_their_way_hold_no_more_than_the_cache() {
 }
 
 #[test]
-fn a_client_that_goes_away_leaves_nothing_behind() {
+fn a_client_that_resets_leaves_nothing_behind() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let house = House::before(listener.local_addr().unwrap());
     let mut client = connect(house.address);
@@ -162,8 +168,49 @@ fn a_client_that_goes_away_leaves_nothing_behind() {
     let head = answer("200|cache-control: max-age=60|content-length: 10|==hello");
     stream.write_all(head.as_bytes()).unwrap();
     house.until("proxy_filling_bytes", 10);
-    drop(client);
+    reset(client);
     house.until("proxy_filling_bytes", 0);
     assert_eq!(house.figure("proxy_stored_keys"), 0);
     house.until("proxy_under_way", 0);
+}
+
+/// A client that sends its request, and then nothing more.
+#[test]
+fn a_client_that_closes_its_sending_side_is_answered() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let house = House::before(listener.local_addr().unwrap());
+    let mut client = connect(house.address);
+    client.write_all(request("GET /").as_bytes()).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+    stream.write_all(answer("200|cache-control: max-age=60|=hello").as_bytes()).unwrap();
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 ") && text.ends_with("hello"), "{text:?}");
+    assert_eq!(house.figure("proxy_stored_total"), 1);
+}
+
+/// As `openssl s_client` does at the end of what it is given: it ends its side of TLS, and of the connection below.
+#[test]
+fn a_client_that_closes_its_sending_side_of_tls_is_answered() {
+    let certificate = Certificate::new("proxy-half-closed");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let house = House::with(listener.local_addr().unwrap(), &certificate.settings());
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(&certificate.cert).unwrap()).unwrap();
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let session = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut client = StreamOwned::new(session, connect(house.address));
+    client.write_all(request("GET /").as_bytes()).unwrap();
+    client.conn.send_close_notify();
+    client.flush().unwrap();
+    client.sock.shutdown(Shutdown::Write).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+    stream.write_all(answer("200|=hello").as_bytes()).unwrap();
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 ") && text.ends_with("hello"), "{text:?}");
 }

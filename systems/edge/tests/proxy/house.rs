@@ -12,6 +12,7 @@ use serving::error::ServeError;
 use serving::options::Options;
 use serving::start::System;
 use serving::stop::{Stop, Stopper};
+use socket2::SockRef;
 
 /// A test that waits longer than this waits for what does not come.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -155,6 +156,11 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
+}
+
+/// Leaves with a reset.
+pub fn reset(client: TcpStream) {
+    SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
 /// Says this on a connection of its own, and gives all of the answer; what broke off is given as far as it came.

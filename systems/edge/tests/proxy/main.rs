@@ -13,6 +13,7 @@ mod foreign;
 mod frames;
 mod house;
 mod http2;
+mod interims;
 mod messages;
 #[path = "../shared/peers.rs"]
 mod peers;

@@ -291,3 +291,21 @@ fn heads_that_are_none_and_those_with_too_many_fields() {
     }
     assert_eq!(house.figure("proxy_answers_total{cache=\"none\"}"), 1);
 }
+
+/// Kept by what it says to this cache alone, and given as it came.
+#[test]
+fn what_is_said_to_this_cache_goes_on_with_the_answer() {
+    let upstream =
+        Upstream::always("200|cache-control: no-store|cdn-cache-control: max-age=60, MAX|=one");
+    let house = House::before(upstream.address);
+    assert_eq!([house.ask("GET /").line(), house.ask("GET /").line()], ["200 miss one"; 2]);
+    let upstream =
+        Upstream::always("200|cache-control: no-store|cdn-cache-control: max-age=60|=one");
+    let house = House::before(upstream.address);
+    for line in ["200 miss one", "200 hit one"] {
+        let seen = house.ask("GET /");
+        assert_eq!(seen.line(), line);
+        assert_eq!(seen.header("cache-control"), Some("no-store"));
+        assert_eq!(seen.header("cdn-cache-control"), Some("max-age=60"));
+    }
+}

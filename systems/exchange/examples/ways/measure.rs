@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use exchange::ask::{Ask, What};
 use exchange::prepared::Prepared;
 use exchange::records::Records;
-use exchange::way::verify;
+use exchange::request::{DataRequest, Wanted};
+use exchange::transport::verify;
 use serde_json::json;
 
-use super::server::{AnyWay, Server};
+use super::server::{AnyTransport, Server};
 use super::{Options, pin, processors};
 
 /// Name, way, and how long both sides look before they sleep.
@@ -71,8 +71,8 @@ fn measure(
 }
 
 /// One exchange, nonce and checksum checked: how long it took, in nanoseconds.
-async fn exchange(way: &AnyWay, size: u64, nonce: u64) -> u64 {
-    let ask = Ask { what: What::Bytes(size), nonce };
+async fn exchange(way: &AnyTransport, size: u64, nonce: u64) -> u64 {
+    let ask = DataRequest { what: Wanted::Bytes(size), nonce };
     let begun = Instant::now();
     drop(way.fetch(&ask, DEADLINE).await.unwrap());
     begun.elapsed().as_nanos() as u64
@@ -81,7 +81,7 @@ async fn exchange(way: &AnyWay, size: u64, nonce: u64) -> u64 {
 /// What judging alone takes, in nanoseconds, of a payload that lies in the client's cache: no way
 /// can be faster.
 fn judging(size: u64) -> u64 {
-    let ask = Ask { what: What::Bytes(size), nonce: 0 };
+    let ask = DataRequest { what: Wanted::Bytes(size), nonce: 0 };
     let prepared = Prepared::new(0, ask.what, &mut Records::new(1));
     let checksum = u64::from(prepared.checksum(0));
     let mut times: Vec<u64> = (0..1_000)

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use exchange::ask::Ask;
-use exchange::way::{Failure, Payload, Way};
-use exchange::ways::{Http, Shm, Unix};
+use exchange::request::DataRequest;
+use exchange::transport::{Failure, Payload, Transport};
+use exchange::transports::{Http, Shm, Unix};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use serving::options::Options as Settings;
@@ -57,12 +57,12 @@ impl Server {
     }
 
     /// A way to it.
-    pub fn way(&self, name: &str, spin: Duration) -> AnyWay {
+    pub fn way(&self, name: &str, spin: Duration) -> AnyTransport {
         let at = |kind: &str| self.listening[kind].as_str().unwrap().to_owned();
         match name {
-            "http" => AnyWay::Http(Http::new(at("http").parse().unwrap(), 1)),
-            "unix" => AnyWay::Unix(Unix::new(PathBuf::from(at("unix")), 1)),
-            _ => AnyWay::Shm(Shm::new(PathBuf::from(at("shm")), spin)),
+            "http" => AnyTransport::Http(Http::new(at("http").parse().unwrap(), 1)),
+            "unix" => AnyTransport::Unix(Unix::new(PathBuf::from(at("unix")), 1)),
+            _ => AnyTransport::Shm(Shm::new(PathBuf::from(at("shm")), spin)),
         }
     }
 }
@@ -75,14 +75,14 @@ impl Drop for Server {
 }
 
 /// One of the ways, chosen by name.
-pub enum AnyWay {
+pub enum AnyTransport {
     Http(Http),
     Unix(Unix),
     Shm(Shm),
 }
 
-impl AnyWay {
-    pub async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+impl AnyTransport {
+    pub async fn fetch(&self, ask: &DataRequest, deadline: Duration) -> Result<Payload, Failure> {
         match self {
             Self::Http(way) => way.fetch(ask, deadline).await,
             Self::Unix(way) => way.fetch(ask, deadline).await,

@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use exchange::ask::{Ask, What};
+use exchange::request::{DataRequest, Wanted};
 
 use super::Options;
 use super::server::Server;
 
 /// What is asked for, in turn.
-const ASKED: [What; 6] = [
-    What::Bytes(1_024),
-    What::Bytes(262_144),
-    What::Users(1),
-    What::Users(100),
-    What::Bytes(16_384),
-    What::Bytes(65_536),
+const ASKED: [Wanted; 6] = [
+    Wanted::Bytes(1_024),
+    Wanted::Bytes(262_144),
+    Wanted::Users(1),
+    Wanted::Users(100),
+    Wanted::Bytes(16_384),
+    Wanted::Bytes(65_536),
 ];
 /// Longer than any exchange may take among so many.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -64,7 +64,7 @@ async fn talk(
     for turn in first..end {
         // Scattered over all 64 bits, another for each exchange of the run.
         let nonce = (turn + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let ask = Ask { what: ASKED[turn as usize % ASKED.len()], nonce };
+        let ask = DataRequest { what: ASKED[turn as usize % ASKED.len()], nonce };
         let kind = match way.fetch(&ask, DEADLINE).await {
             Ok(_) => "answered",
             Err(failure) => failure.kind(),

@@ -12,13 +12,14 @@
 //!
 //! Not here: the producer ([`crate::producer`]), and what a way does ([`crate::way`]).
 //!
-//! In reading order: what went wrong (`fault`); what is asked (`question`); how long it took (`times`); one request
-//! (`desk`); the producer as a process that is kept alive (`keeper`); settings (`settings`); all of it (`server`).
+//! In reading order: errors (`api_error`); parsing (`request`); times (`times`); one request
+//! (`handler`); the producer's process (`producer_process`); settings (`settings`); the whole
+//! (`server`).
 
-mod desk;
-mod fault;
-mod keeper;
-mod question;
+mod api_error;
+mod handler;
+mod producer_process;
+mod request;
 mod server;
 mod settings;
 mod times;

@@ -12,18 +12,37 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::{Process, Ready};
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 
-use super::desk::{Desk, Ways};
-use super::keeper::{Keeper, Places};
+use super::handler::{Transports, UsersHandler};
+use super::producer_process::{ProducerAddresses, ProducerProcess};
 use super::settings::{self, Configuration, Source};
+use super::times::PARTS;
 use crate::race;
-use crate::ways::{Http, Shm, Unix};
+use crate::transports::{Http, Shm, Unix};
 
 /// A front, and a producer beside it unless one is named.
-pub const SYSTEM: System =
-    System { name: "exchange", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "exchange",
+    about: "user records from a producer, behind a front that asks it over HTTP, a Unix socket or shared memory",
+    page: "systems/exchange/README.md",
+    surface: surface,
+    check: |options| settings::read(options).map(drop),
+    start,
+};
+
+fn surface(options: &Options) -> Surface {
+    let given = |key: &str| options.settings.get(key).is_some_and(|text| text != "");
+    // Where it is given the places of a producer that runs already, it starts none.
+    let is_elsewhere = ["http", "unix", "shm"].into_iter().any(given);
+    Surface {
+        listening: vec!["http", "producer", "unix", "shm"],
+        processes: if is_elsewhere { Vec::new() } else { vec!["producer"] },
+        parts: PARTS.into(),
+        ..Surface::default()
+    }
+}
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {
@@ -34,10 +53,10 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         let registry = Registry::default();
         let producer = match &configuration.source {
             Source::Own(recipe) => {
-                let kept = Keeper::start(recipe.clone(), &registry).await;
+                let kept = ProducerProcess::start(recipe.clone(), &registry).await;
                 Producer::Own(kept.map_err(ServeError::while_doing("start the producer"))?)
             }
-            Source::Elsewhere(places) => Producer::Elsewhere(places.clone()),
+            Source::Elsewhere(addresses) => Producer::Elsewhere(addresses.clone()),
         };
         let ready = ready(&configuration, &producer, &listener)?;
         let served = converse(&configuration, &producer, (listener, registry, stop), || {
@@ -54,15 +73,15 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
 
 /// Who is asked, once it is there.
 enum Producer {
-    Own(Keeper),
-    Elsewhere(Places),
+    Own(ProducerProcess),
+    Elsewhere(ProducerAddresses),
 }
 
 impl Producer {
-    fn places(&self) -> &Places {
+    fn addresses(&self) -> &ProducerAddresses {
         match self {
-            Self::Own(keeper) => &keeper.places,
-            Self::Elsewhere(places) => places,
+            Self::Own(keeper) => &keeper.addresses,
+            Self::Elsewhere(addresses) => addresses,
         }
     }
 
@@ -80,24 +99,26 @@ async fn converse(
     (listener, registry, stop): (TcpListener, Registry, Stop),
     announce: impl FnOnce(),
 ) -> std::io::Result<()> {
-    let Configuration { manner, connections, spin, race, limits, .. } = configuration;
-    let places = producer.places();
+    let Configuration { policy, connections, spin, race, limits, .. } = configuration;
+    let addresses = producer.addresses();
     let (http, unix) =
-        (Http::new(places.http, *connections), Unix::new(&places.unix, *connections));
+        (Http::new(addresses.http, *connections), Unix::new(&addresses.unix, *connections));
     let state = producer.state();
     announce();
     match race {
         None => {
-            let shm = Shm::new(&places.shm, *spin);
-            let desk = Desk::new(Ways { http, unix, shm }, *manner, state, &registry);
-            serving::http::serve(listener, desk, *limits, registry, stop).await
+            let shm = Shm::new(&addresses.shm, *spin);
+            let handler =
+                UsersHandler::new(Transports { http, unix, shm }, *policy, state, &registry);
+            serving::http::serve(listener, handler, *limits, registry, stop).await
         }
         Some(hold) => {
-            let folder = places.unix.parent().unwrap_or(Path::new("."));
+            let folder = addresses.unix.parent().unwrap_or(Path::new("."));
             let shm =
-                race::Reader::new(places.http, race::File::at(folder.join(race::NAME)), *hold);
-            let desk = Desk::new(Ways { http, unix, shm }, *manner, state, &registry);
-            serving::http::serve(listener, desk, *limits, registry, stop).await
+                race::Reader::new(addresses.http, race::File::at(folder.join(race::NAME)), *hold);
+            let handler =
+                UsersHandler::new(Transports { http, unix, shm }, *policy, state, &registry);
+            serving::http::serve(listener, handler, *limits, registry, stop).await
         }
     }
 }
@@ -108,7 +129,7 @@ fn ready(
     listener: &TcpListener,
 ) -> Result<Ready, ServeError> {
     let address = listener::address(listener)?;
-    let Places { http, unix, shm } = producer.places();
+    let ProducerAddresses { http, unix, shm } = producer.addresses();
     let effective = effective(configuration, producer, listener);
     let mut ready = Ready::new(SYSTEM.name, effective)
         .listening("http", address)
@@ -122,12 +143,12 @@ fn ready(
 }
 
 fn effective(configuration: &Configuration, producer: &Producer, listener: &TcpListener) -> Value {
-    let Configuration { manner, connections, spin, race, threads, limits, .. } = configuration;
+    let Configuration { policy, connections, spin, race, threads, limits, .. } = configuration;
     json!({
-        "users": manner.users,
-        "deadline_ns": manner.deadline.as_nanos() as u64,
-        "reencode": manner.reencodes,
-        "max_answers_bytes": manner.room,
+        "users": policy.users,
+        "deadline_ns": policy.deadline.as_nanos() as u64,
+        "reencode": policy.reencodes,
+        "max_answers_bytes": policy.room,
         "connections": connections,
         "spin_ns": spin.as_nanos() as u64,
         "file_race": race.is_some(),

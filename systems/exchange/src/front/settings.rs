@@ -1,4 +1,4 @@
-//! What a front is told, and what it makes of it.
+//! The settings of a front.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
 
-use super::desk::Manner;
-use super::keeper::Places;
-use crate::ask::USERS;
+use super::handler::AnswerPolicy;
+use super::producer_process::ProducerAddresses;
+use crate::request::USERS;
 use crate::{producer, race, spin};
 
 /// The producer's settings are the front's with this before their names.
@@ -45,14 +45,14 @@ pub(super) enum Source {
     /// A producer that is started beside the front.
     Own(Recipe),
     /// One that runs already.
-    Elsewhere(Places),
+    Elsewhere(ProducerAddresses),
 }
 
 /// The configuration in force.
 #[derive(Debug, Clone)]
 pub(super) struct Configuration {
     pub source: Source,
-    pub manner: Manner,
+    pub policy: AnswerPolicy,
     /// Connections to the producer, for HTTP and the Unix socket each.
     pub connections: usize,
     /// How long an answer over shared memory is looked for before its task sleeps.
@@ -72,7 +72,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let configuration = Configuration {
         source: source(&settings, race.is_some()),
-        manner: manner(&settings),
+        policy: policy(&settings),
         connections: settings.count("connections", 64, 1..=4_096) as usize,
         spin: spin::read(&settings),
         race,
@@ -83,9 +83,9 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     Ok(configuration)
 }
 
-fn manner(settings: &Settings<'_>) -> Manner {
+fn policy(settings: &Settings<'_>) -> AnswerPolicy {
     let (least, most) = (u64::from(*USERS.start()), u64::from(*USERS.end()));
-    Manner {
+    AnswerPolicy {
         users: settings.count("users", 100, least..=most) as u32,
         deadline: Duration::from_nanos(settings.positive_time("deadline", 2_000_000_000)),
         reencodes: settings.flag("reencode", true),
@@ -97,21 +97,24 @@ fn race(settings: &Settings<'_>) -> Option<Duration> {
     let is_wanted = settings.flag("file_race", false);
     let hold = settings.time("race_hold", 0);
     if hold > 0 && !is_wanted {
-        settings.idle("race_hold", "without file_race = true there is no file to hold");
+        settings.idle("race_hold", "has no effect without file_race=true");
     }
     is_wanted.then(|| Duration::from_nanos(hold))
 }
 
 fn source(settings: &Settings<'_>, has_race: bool) -> Source {
     let mut recipe = Recipe::read(settings, PREFIX, PASSED, &producer::SYSTEM);
-    if let Some(places) = elsewhere(settings) {
+    if let Some(addresses) = elsewhere(settings) {
         if !recipe.settings.is_empty() {
-            settings.wrong("producer_…", "only a producer that is started here has settings");
+            settings.wrong("producer_…", "has no effect on a producer at another address");
         }
         if has_race {
-            settings.wrong("file_race", "only a producer that is started here writes the file");
+            settings.wrong(
+                "file_race",
+                "needs a producer that the front starts: remove http, unix and shm",
+            );
         }
-        return Source::Elsewhere(places);
+        return Source::Elsewhere(addresses);
     }
     if has_race {
         recipe.settings.insert(race::SETTING.to_owned(), json!(true));
@@ -120,14 +123,14 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
 }
 
 /// Where a producer is that runs already: all three places, or none.
-fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
+fn elsewhere(settings: &Settings<'_>) -> Option<ProducerAddresses> {
     let [http, unix, shm] = ["http", "unix", "shm"].map(|key| settings.text(key, ""));
     let given = [&http, &unix, &shm].iter().filter(|text| !text.is_empty()).count();
     if given == 0 {
         return None;
     }
     if given < 3 {
-        settings.refuse("http, unix, shm: give all places of the producer, or none");
+        settings.refuse("http, unix, shm: give all three addresses of the producer, or none");
     }
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let address = http.parse().unwrap_or_else(|_| {
@@ -136,7 +139,7 @@ fn elsewhere(settings: &Settings<'_>) -> Option<Places> {
         }
         nowhere
     });
-    Some(Places { http: address, unix: unix.into(), shm: shm.into() })
+    Some(ProducerAddresses { http: address, unix: unix.into(), shm: shm.into() })
 }
 
 #[cfg(test)]
@@ -153,13 +156,13 @@ mod tests {
     #[test]
     fn everything_has_a_default() {
         let plain = read(&Options::default()).unwrap();
-        let manner = Manner {
+        let policy = AnswerPolicy {
             users: 100,
             deadline: Duration::from_secs(2),
             reencodes: true,
             room: 512 << 20,
         };
-        assert_eq!((plain.manner, plain.race), (manner, None));
+        assert_eq!((plain.policy, plain.race), (policy, None));
         assert!(matches!(plain.source, Source::Own(recipe) if recipe.settings.is_empty()));
     }
 
@@ -169,17 +172,17 @@ mod tests {
         let Source::Own(recipe) = read(&given).unwrap().source else { panic!() };
         let passed = [("slots".to_owned(), json!(8)), (race::SETTING.to_owned(), json!(true))];
         assert_eq!(recipe.settings, BTreeMap::from(passed));
-        let told = problems(Options::default().with("producer_slots", "many"));
-        assert!(told.len() == 1 && told[0].starts_with("producer_slots: expected"), "{told:?}");
+        let text = problems(Options::default().with("producer_slots", "many"));
+        assert!(text.len() == 1 && text[0].starts_with("producer_slots: expected"), "{text:?}");
         for key in PASSED {
-            let told = problems(Options::default().with(key, json!([])));
-            assert!(told.iter().all(|problem| !problem.contains("no setting of")), "{told:?}");
+            let text = problems(Options::default().with(key, json!([])));
+            assert!(text.iter().all(|problem| !problem.contains("no setting of")), "{text:?}");
         }
     }
 
     #[test]
     fn a_setting_of_the_producer_is_known_by_its_name_there() {
-        for (key, told) in [
+        for (key, text) in [
             (
                 "answer_room",
                 "answer_room: no setting of exchange; did you mean producer_answer_room?",
@@ -187,12 +190,12 @@ mod tests {
             ("max_shared", "max_shared: no setting of exchange; did you mean producer_max_shared?"),
             ("spn", "spn: no setting of exchange; did you mean spin?"),
         ] {
-            assert_eq!(problems(Options::default().with(key, "0")), [told]);
+            assert_eq!(problems(Options::default().with(key, "0")), [text]);
         }
         for key in ["spin", "producer_spin"] {
-            let told = problems(Options::default().with(key, "1h"));
+            let text = problems(Options::default().with(key, "1h"));
             let expected = format!("{key}: expected a time of at most 1s such as 20us, got 3600s");
-            assert_eq!(told, [expected]);
+            assert_eq!(text, [expected]);
         }
     }
 
@@ -202,22 +205,22 @@ mod tests {
             .with("http", "127.0.0.1:80")
             .with("unix", "/run/u")
             .with("shm", "/run/c");
-        let Source::Elsewhere(places) = read(&there).unwrap().source else { panic!() };
-        let expected = Places {
+        let Source::Elsewhere(addresses) = read(&there).unwrap().source else { panic!() };
+        let expected = ProducerAddresses {
             http: ([127, 0, 0, 1], 80).into(),
             unix: "/run/u".into(),
             shm: "/run/c".into(),
         };
-        assert_eq!(places, expected);
-        for (options, told) in [
-            (there.clone().with("producer_seed", 2), "only a producer that is started here has"),
-            (there.clone().with("file_race", true), "only a producer that is started here writes"),
+        assert_eq!(addresses, expected);
+        for (options, text) in [
+            (there.clone().with("producer_seed", 2), "no effect on a producer"),
+            (there.clone().with("file_race", true), "needs a producer that the front starts"),
             (there.clone().with("http", "here"), "http: expected HOST:PORT in digits"),
-            (Options::default().with("unix", "/run/u"), "give all places of the producer"),
-            (Options::default().with("race_hold", "1s"), "without file_race = true"),
+            (Options::default().with("unix", "/run/u"), "give all three addresses"),
+            (Options::default().with("race_hold", "1s"), "without file_race=true"),
         ] {
             let problems = problems(options);
-            assert!(problems.len() == 1 && problems[0].contains(told), "{told}: {problems:?}");
+            assert!(problems.len() == 1 && problems[0].contains(text), "{text}: {problems:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The front over ways that are made up: what it answers, counts and bounds. Not what a way verifies.
+//! The front over fake transports: what it answers, counts and limits. The transports' checks are
+//! not tested here.
 
 use std::time::Duration;
 
@@ -10,31 +11,31 @@ use serving::http::{Answer, Handler};
 use serving::keeper::State;
 use serving::metrics::Registry;
 
-use super::desk::{Desk, Manner, Ways};
-use crate::ask::Ask;
-use crate::way::{Failure, Payload, Way};
+use super::handler::{AnswerPolicy, Transports, UsersHandler};
+use crate::request::DataRequest;
+use crate::transport::{Failure, Payload, Transport};
 
 /// Answers with this text and the nonce in it, or fails so.
 #[derive(Debug, Clone)]
 struct Fake(Result<&'static str, Failure>);
 
-impl Way for Fake {
-    async fn fetch(&self, ask: &Ask, _: Duration) -> Result<Payload, Failure> {
+impl Transport for Fake {
+    async fn fetch(&self, ask: &DataRequest, _: Duration) -> Result<Payload, Failure> {
         let text = self.0.clone()?.replace("NONCE", &format!("{:016x}", ask.nonce));
         Ok(text.into_bytes().into())
     }
 }
 
-type Front = Desk<Fake, Fake, Fake>;
+type Front = UsersHandler<Fake, Fake, Fake>;
 
-const MANNER: Manner =
-    Manner { users: 100, deadline: Duration::from_secs(1), reencodes: true, room: 1 << 20 };
+const MANNER: AnswerPolicy =
+    AnswerPolicy { users: 100, deadline: Duration::from_secs(1), reencodes: true, room: 1 << 20 };
 const USERS: Fake = Fake(Ok(r#"{ "nonce": "NONCE", "users": [1.50, "é"] }"#));
 
-fn front(http: Fake, manner: Manner) -> (Front, Registry) {
+fn front(http: Fake, policy: AnswerPolicy) -> (Front, Registry) {
     let registry = Registry::default();
-    let ways = Ways { http, unix: USERS, shm: USERS };
-    (Desk::new(ways, manner, State::unknown(), &registry), registry)
+    let transports = Transports { http, unix: USERS, shm: USERS };
+    (UsersHandler::new(transports, policy, State::unknown(), &registry), registry)
 }
 
 async fn ask(front: &Front, method: Method, path: &str) -> Answer {
@@ -58,7 +59,7 @@ async fn an_answer_is_encoded_anew_or_passed_on_as_it_came() {
     let (front_anew, _) = front(USERS, MANNER);
     let anew = r#"{"nonce":"00000000000000ab","users":[1.5,"é"]}"#;
     assert_eq!(get(&front_anew, path).await, (StatusCode::OK, anew.to_owned()));
-    let (front_as_is, _) = front(USERS, Manner { reencodes: false, ..MANNER });
+    let (front_as_is, _) = front(USERS, AnswerPolicy { reencodes: false, ..MANNER });
     let as_is = r#"{ "nonce": "00000000000000ab", "users": [1.50, "é"] }"#;
     assert_eq!(get(&front_as_is, path).await, (StatusCode::OK, as_is.to_owned()));
 }
@@ -90,9 +91,9 @@ async fn each_failure_has_its_status_and_its_word() {
         let answer = ask(&front, Method::GET, "/api/users-via-api").await;
         assert_eq!(answer.status().as_u16(), status);
         assert_eq!(answer.headers().contains_key("retry-after"), status == 503);
-        let told: Value = serde_json::from_str(&body(answer).await).unwrap();
+        let text: Value = serde_json::from_str(&body(answer).await).unwrap();
         let expected = json!({ "error": { "code": code, "message": failure.to_string() } });
-        assert_eq!(told, expected);
+        assert_eq!(text, expected);
         let line = format!("exchange_front_requests_total{{way=\"http\",outcome=\"{code}\"}} 1\n");
         assert!(registry.render().contains(&line), "{line}");
     }
@@ -101,9 +102,9 @@ async fn each_failure_has_its_status_and_its_word() {
 #[tokio::test]
 async fn what_is_no_json_is_damaged() {
     let (front, _) = front(Fake(Ok("{\"nonce\":")), MANNER);
-    let (status, told) = get(&front, "/api/users-via-api").await;
+    let (status, text) = get(&front, "/api/users-via-api").await;
     assert_eq!(status, StatusCode::BAD_GATEWAY);
-    assert!(told.contains("\"damaged\"") && told.contains("it is no JSON"), "{told}");
+    assert!(text.contains("\"damaged\"") && text.contains("it is not JSON"), "{text}");
 }
 
 #[tokio::test]
@@ -128,8 +129,8 @@ async fn a_request_that_never_was_whole_has_the_code_of_its_status() {
     ] {
         let answer = front.refuse(status, "a reason");
         assert_eq!(answer.status(), status);
-        let told: Value = serde_json::from_str(&body(answer).await).unwrap();
-        assert_eq!(told, json!({ "error": { "code": code, "message": "a reason" } }));
+        let text: Value = serde_json::from_str(&body(answer).await).unwrap();
+        assert_eq!(text, json!({ "error": { "code": code, "message": "a reason" } }));
         let line = format!("{{way=\"none\",outcome=\"{code}\"}} 1\n");
         assert!(registry.render().contains(&line), "{line}");
     }
@@ -139,7 +140,7 @@ async fn a_request_that_never_was_whole_has_the_code_of_its_status() {
 #[tokio::test]
 async fn answers_share_a_room_until_they_are_sent() {
     for reencodes in [true, false] {
-        let (front, _) = front(USERS, Manner { reencodes, ..MANNER });
+        let (front, _) = front(USERS, AnswerPolicy { reencodes, ..MANNER });
         let path = "/api/users-via-uds?size=1MiB";
         let held = ask(&front, Method::GET, path).await;
         assert_eq!(held.status(), StatusCode::OK);
@@ -159,6 +160,6 @@ async fn health_says_whether_the_producer_answers() {
     let (ill, _) = front(Fake(Err(Failure::Deadline)), MANNER);
     let answer = ill.health().await;
     assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-    let told = body(answer).await;
-    assert!(told.contains("\"away\"") && told.contains("no answer in time"), "{told}");
+    let text = body(answer).await;
+    assert!(text.contains("\"away\"") && text.contains("no answer in time"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! How long each part of an answer took, as the header `Server-Timing` tells it.
+//! How long each part of an answer took, for the header `Server-Timing`.
 
 use std::time::Duration;
 

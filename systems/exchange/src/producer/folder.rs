@@ -16,15 +16,15 @@ const FRESH: &str = "exchange-";
 
 /// A folder; one that was made here is removed when dropped, if it is empty by then.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct SocketFolder {
     path: PathBuf,
     is_made: bool,
-    /// Locked while its producer lives, whatever the name says; `None` where that cannot be done.
+    /// Locked while its producer lives; `None` if the file system has no locks.
     _held: Option<File>,
 }
 
-impl Folder {
-    /// The folder that was given, made if there is none, or else a fresh one.
+impl SocketFolder {
+    /// The given folder, created if missing, or else a fresh one.
     ///
     /// Errors: the system's, with the path
     pub(super) fn open(given: Option<&Path>) -> Result<Self, Error> {
@@ -48,7 +48,7 @@ impl Folder {
         Err(at(path, &ErrorKind::NotFound.into()))
     }
 
-    /// One that nobody else has; what dead producers left beside it goes.
+    /// A unique folder; those of dead producers beside it are removed.
     fn fresh(base: &Path) -> Result<Self, Error> {
         sweep(base);
         for number in 0..TRIES {
@@ -59,7 +59,7 @@ impl Folder {
                         return Ok(folder);
                     }
                 }
-                // Somebody's, who had this process's number before: not ours to use.
+                // It belongs to an earlier process with this number: not ours to use.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(at(&path, &error)),
             }
@@ -67,7 +67,7 @@ impl Folder {
         Err(at(base, &ErrorKind::AlreadyExists.into()))
     }
 
-    /// Locks it; `None` if somebody took it for a dead producer's meanwhile, and removed it.
+    /// Locks it; `None` if another process removed it meanwhile as a dead producer's.
     fn hold(path: PathBuf, is_made: bool) -> Option<Self> {
         // What cannot be locked is not taken for a dead one's, either.
         let held = File::open(&path).ok().filter(|folder| folder.lock_shared().is_ok());
@@ -81,7 +81,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for SocketFolder {
     fn drop(&mut self) {
         if self.is_made {
             // What others put there is theirs.
@@ -98,13 +98,13 @@ fn at(path: &Path, error: &Error) -> Error {
     Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Where fresh folders are: the user's runtime folder where there is one.
+/// Where fresh folders are: the user's runtime folder if there is one.
 fn base() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
-/// Removes the folders of producers that were killed, and whoever would have removed them as well.
+/// Removes the folders of producers that were killed.
 fn sweep(base: &Path) {
     let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
@@ -121,8 +121,9 @@ fn is_fresh_name(name: &OsStr) -> bool {
     numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
-/// Removes a producer's folder, unless somebody holds it or answers there. The number in its name does not matter: the
-/// producer may be one that was started again in another's place, and the number somebody else's by now.
+/// Removes a producer's folder, unless a process holds it or answers there. The number in its name
+/// does not matter: a restarted producer may use the folder of another one, and the number may be
+/// reused.
 fn remove_dead(path: &Path) {
     let Ok(folder) = File::open(path) else { return };
     if folder.try_lock().is_err() {
@@ -144,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// One test, for a name that is free again is anybody's of this process.
+    /// One test, because a free name may be taken by any test of this process.
     #[test]
     fn folders_come_and_go() {
         a_fresh_folder_is_its_users_alone_and_goes();
@@ -154,7 +155,7 @@ mod tests {
     }
 
     fn a_fresh_folder_is_its_users_alone_and_goes() {
-        let folders = [(); 2].map(|()| Folder::open(None).unwrap());
+        let folders = [(); 2].map(|()| SocketFolder::open(None).unwrap());
         let paths = folders.each_ref().map(|folder| folder.path.clone());
         assert_ne!(paths[0], paths[1]);
         for path in &paths {
@@ -165,17 +166,17 @@ mod tests {
     }
 
     fn a_folder_that_was_there_stays_and_so_does_what_others_put_into_ours() {
-        let outer = Folder::open(None).unwrap();
+        let outer = SocketFolder::open(None).unwrap();
         let given = outer.file("given");
-        drop(Folder::open(Some(&given)).unwrap());
+        drop(SocketFolder::open(Some(&given)).unwrap());
         assert!(!given.exists(), "it was made here");
         fs::create_dir(&given).unwrap();
-        drop(Folder::open(Some(&given)).unwrap());
+        drop(SocketFolder::open(Some(&given)).unwrap());
         assert!(given.exists(), "it was there");
         fs::remove_dir(&given).unwrap();
         fs::write(&given, "a file").unwrap();
-        let told = Folder::open(Some(&given)).unwrap_err().to_string();
-        assert!(told.starts_with(&format!("{}: File exists", given.display())), "{told}");
+        let text = SocketFolder::open(Some(&given)).unwrap_err().to_string();
+        assert!(text.starts_with(&format!("{}: File exists", given.display())), "{text}");
         let path = outer.path.clone();
         drop(outer);
         assert!(given.exists());
@@ -183,7 +184,7 @@ mod tests {
     }
 
     fn what_dead_producers_left_goes_with_the_next_fresh_folder_and_nothing_else() {
-        let outer = Folder::open(None).unwrap();
+        let outer = SocketFolder::open(None).unwrap();
         let folder = |name: &str| {
             let path = outer.file(name);
             fs::create_dir(&path).unwrap();
@@ -197,22 +198,22 @@ mod tests {
         fs::write(others.join("file"), "somebody's").unwrap();
         let (named, target) = (folder("exchange-test-5-0"), folder("exchange-6"));
         symlink(&target, outer.file("exchange-7-0")).unwrap();
-        let mine = Folder::fresh(&outer.path).unwrap();
+        let mine = SocketFolder::fresh(&outer.path).unwrap();
         // Started again in the place of one that is dead.
-        let again = Folder::given(&folder("exchange-8-0")).unwrap();
-        let next = Folder::fresh(&outer.path).unwrap();
+        let again = SocketFolder::given(&folder("exchange-8-0")).unwrap();
+        let next = SocketFolder::fresh(&outer.path).unwrap();
         assert!(!dead.exists() && !empty.exists());
         let stay = [answers.join(UNIX), others.join("file"), named, target];
         assert!(stay.iter().all(|path| path.exists()), "{stay:?}");
         assert!([&mine, &again, &next].iter().all(|folder| folder.path.is_dir()));
         drop((mine, again, next));
-        drop(Folder::fresh(&outer.path).unwrap());
+        drop(SocketFolder::fresh(&outer.path).unwrap());
         assert!(!outer.file("exchange-8-0").exists(), "its second producer is dead, too");
         fs::remove_dir_all(&outer.path).unwrap();
     }
 
     fn what_cannot_be_made_is_named() {
-        let told = Folder::open(Some(Path::new("/proc/nope"))).unwrap_err().to_string();
-        assert!(told.starts_with("/proc/nope: "), "{told}");
+        let text = SocketFolder::open(Some(Path::new("/proc/nope"))).unwrap_err().to_string();
+        assert!(text.starts_with("/proc/nope: "), "{text}");
     }
 }

@@ -8,21 +8,21 @@ use hyper::{Method, Request, StatusCode};
 use serde_json::json;
 use serving::http::{self, Answer, Handler};
 
-use super::figures::{Clients, Figures};
-use super::shelf::{Copied, Shelf};
-use crate::ask::{Ask, What, read_nonce};
+use super::metrics::{ClientMetrics, TransportMetrics};
+use super::payloads::{PayloadCache, PayloadCopy};
 use crate::race;
 use crate::refusal::Refusal;
-use crate::ways::http::CHECKSUM;
+use crate::request::{DataRequest, Wanted, read_nonce};
+use crate::transports::http::CHECKSUM;
 
 /// What answers HTTP requests.
 pub(super) struct Api {
-    pub shelf: Arc<Shelf>,
+    pub cache: Arc<PayloadCache>,
     /// How many users there are where it is not said.
     pub users: u32,
-    pub figures: Figures,
-    pub clients: Clients,
-    /// The channel, whose end does not wait for connections of HTTP.
+    pub figures: TransportMetrics,
+    pub clients: ClientMetrics,
+    /// The channel, which may end before connections of HTTP do.
     pub shm: Weak<shm_channel::Producer>,
     /// The file that is written on demand, where that is let.
     pub race: Option<race::File>,
@@ -40,8 +40,8 @@ impl Handler for Api {
                 let written = self.write(request.uri().query().unwrap_or(""));
                 written.unwrap_or_else(|(status, why)| error(status, &why))
             }
-            (_, "/users") => error(StatusCode::METHOD_NOT_ALLOWED, "GET is wanted"),
-            _ => error(StatusCode::NOT_FOUND, "GET /users, /healthz or /metrics"),
+            (_, "/users") => error(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
+            _ => error(StatusCode::NOT_FOUND, "use /users, /healthz or /metrics"),
         }
     }
 
@@ -66,9 +66,9 @@ impl Api {
         Ok(answer)
     }
 
-    fn copied(&self, query: &str) -> Result<Copied, (StatusCode, String)> {
+    fn copied(&self, query: &str) -> Result<PayloadCopy, (StatusCode, String)> {
         let ask = ask(query, self.users).map_err(|why| (StatusCode::BAD_REQUEST, why))?;
-        self.shelf.copied(&ask).map_err(|refusal| (status(refusal), refusal.to_string()))
+        self.cache.copied(&ask).map_err(|refusal| (status(refusal), refusal.to_string()))
     }
 
     /// What is asked for goes into the file that is there for all.
@@ -91,24 +91,24 @@ fn error(status: StatusCode, why: &str) -> Answer {
     http::json(status, json!({ "error": why }).to_string())
 }
 
-/// Reads a query strictly: each parameter once, and none that means nothing.
-fn ask(query: &str, users: u32) -> Result<Ask, String> {
+/// Reads a query strictly: each parameter once, and no unknown ones.
+fn ask(query: &str, users: u32) -> Result<DataRequest, String> {
     let (mut what, mut nonce) = (None, None);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let wrong = |refusal: Refusal| format!("{pair}: {refusal}");
         let former = match name {
-            "count" => what.replace(What::users(value).map_err(wrong)?).is_some(),
-            "size" => what.replace(What::bytes(value).map_err(wrong)?).is_some(),
+            "count" => what.replace(Wanted::users(value).map_err(wrong)?).is_some(),
+            "size" => what.replace(Wanted::bytes(value).map_err(wrong)?).is_some(),
             "nonce" => nonce.replace(read_nonce(value).map_err(wrong)?).is_some(),
-            _ => return Err(format!("{name}: count or size, and nonce are wanted")),
+            _ => return Err(format!("{name}: unknown parameter; use count or size, and nonce")),
         };
         if former {
             return Err(format!("{name}: given twice, or both count and size"));
         }
     }
-    let nonce = nonce.ok_or("nonce: 16 hexadecimal digits are wanted, the letters small")?;
-    Ok(Ask { what: what.unwrap_or(What::Users(users)), nonce })
+    let nonce = nonce.ok_or("nonce must be 16 lower-case hexadecimal digits")?;
+    Ok(DataRequest { what: what.unwrap_or(Wanted::Users(users)), nonce })
 }
 
 #[cfg(test)]
@@ -119,12 +119,12 @@ mod tests {
     fn a_query_says_what_and_a_nonce() {
         let nonce = 0xff;
         for (query, what) in [
-            ("count=7&nonce=00000000000000ff", What::Users(7)),
-            ("nonce=00000000000000ff&size=2048", What::Bytes(2_048)),
-            ("nonce=00000000000000ff", What::Users(100)),
-            ("&nonce=00000000000000ff&", What::Users(100)),
+            ("count=7&nonce=00000000000000ff", Wanted::Users(7)),
+            ("nonce=00000000000000ff&size=2048", Wanted::Bytes(2_048)),
+            ("nonce=00000000000000ff", Wanted::Users(100)),
+            ("&nonce=00000000000000ff&", Wanted::Users(100)),
         ] {
-            assert_eq!(ask(query, 100), Ok(Ask { what, nonce }), "{query}");
+            assert_eq!(ask(query, 100), Ok(DataRequest { what, nonce }), "{query}");
         }
     }
 

@@ -10,7 +10,7 @@ use serving::options::Options;
 use serving::settings::Settings;
 use shm_channel::Geometry;
 
-use crate::ask::{LONGEST, USERS};
+use crate::request::{LONGEST, USERS};
 use crate::{race, spin};
 
 /// The settings of `exchange-producer`.
@@ -30,7 +30,7 @@ pub(super) struct Configuration {
     pub max_answers: u64,
     /// Of connections and times.
     pub limits: Limits,
-    /// Whether the file of [`race`] is written when somebody asks for that.
+    /// Whether requests may have the file of [`race`] written.
     pub file_race: bool,
     /// Threads that serve HTTP and the Unix socket.
     pub threads: usize,
@@ -83,7 +83,7 @@ fn shm(settings: &Settings<'_>, drain: Duration) -> shm_channel::Settings {
 }
 
 impl Configuration {
-    /// What stands in the ready line.
+    /// The part of the ready line.
     pub(super) fn effective(&self) -> Value {
         json!({
             "users": self.users,

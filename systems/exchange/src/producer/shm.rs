@@ -8,37 +8,37 @@ use serving::metrics::Registry;
 use serving::stop::Stop;
 use shm_channel::{CRC32, Checksum, Error, Producer, Reply, Room, Settings};
 
-use super::figures::Figures;
-use super::shelf::Shelf;
-use crate::ask::Ask;
+use super::metrics::TransportMetrics;
+use super::payloads::PayloadCache;
 use crate::prepared::{Prepared, patch};
+use crate::request::DataRequest;
 
 /// A channel and the threads that answer over it; dropping it ends both, once what was asked before is
 /// answered.
-pub(super) struct Served {
+pub(super) struct ChannelServer {
     producer: Option<Arc<Producer>>,
     workers: Vec<JoinHandle<()>>,
 }
 
-impl Served {
+impl ChannelServer {
     /// Listens at the path and answers what comes.
     pub(super) fn start(
         path: &Path,
         settings: Settings,
-        shelf: &Arc<Shelf>,
+        cache: &Arc<PayloadCache>,
         registry: &Registry,
     ) -> Result<Self, Error> {
-        let figures = Figures::new(registry, "shm");
-        let help = "Requests that lent less room than their answer needs, and were told how much.";
+        let figures = TransportMetrics::new(registry, "shm");
+        let help = "Requests whose slot was too small for the answer; the reply has the size.";
         let too_large = registry.counter("shm_too_large_total", help);
         let (producer, workers) = Producer::bind(path, settings)?;
         // From here on, what was started is ended if the next thread cannot be.
         let mut served = Self { producer: Some(Arc::new(producer)), workers: Vec::new() };
         for (number, worker) in workers.into_iter().enumerate() {
-            let (shelf, figures, too_large) = (shelf.clone(), figures.clone(), too_large.clone());
+            let (cache, figures, too_large) = (cache.clone(), figures.clone(), too_large.clone());
             let answering = move || {
                 worker.run(|request, room| {
-                    let reply = answer(request, room, &shelf);
+                    let reply = answer(request, room, &cache);
                     match reply {
                         Reply::Answer(_) => figures.answered.one(),
                         Reply::Refused(_) => figures.refused.one(),
@@ -56,7 +56,7 @@ impl Served {
         Ok(served)
     }
 
-    /// For whoever wants to know of its clients.
+    /// For metrics of its clients.
     pub(super) fn producer(&self) -> Weak<Producer> {
         self.producer.as_ref().map(Arc::downgrade).unwrap_or_default()
     }
@@ -69,7 +69,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ChannelServer {
     fn drop(&mut self) {
         self.producer = None;
         for worker in self.workers.drain(..) {
@@ -80,14 +80,14 @@ impl Drop for Served {
 }
 
 /// Answers in place, or says what is said instead.
-fn answer(request: &[u8], room: &mut Room<'_>, shelf: &Shelf) -> Reply {
-    match Ask::read(request) {
-        Ok(ask) => put(&shelf.prepared(ask.what), ask.nonce, room),
+fn answer(request: &[u8], room: &mut Room<'_>, cache: &PayloadCache) -> Reply {
+    match DataRequest::read(request) {
+        Ok(ask) => put(&cache.prepared(ask.what), ask.nonce, room),
         Err(refusal) => Reply::Refused(u64::from(refusal.code())),
     }
 }
 
-/// Copies the payload where the room does not hold it yet, and puts the nonce into it.
+/// Copies the payload into the slot if it is not there yet, and writes the nonce into it.
 fn put(prepared: &Prepared, nonce: u64, room: &mut Room<'_>) -> Reply {
     let bytes = prepared.bytes();
     let is_there = room.kept() == Some(prepared.id());

@@ -14,26 +14,26 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::figures::Figures;
-use super::shelf::{Copied, Shelf};
-use crate::ask::{Ask, LONGEST};
-use crate::frame::{Head, REQUEST_HEAD, first_request};
+use super::metrics::TransportMetrics;
+use super::payloads::{PayloadCache, PayloadCopy};
+use crate::frame::{FrameHeader, REQUEST_HEAD, first_request};
 use crate::refusal::Refusal;
+use crate::request::{DataRequest, LONGEST};
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// A listening socket and its file, which goes when this is dropped.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct UnixSocket {
     listener: std::os::unix::net::UnixListener,
     file: SocketFile,
 }
 
-impl Door {
+impl UnixSocket {
     /// Listens at the path; only its own user may open the file.
     ///
-    /// A file that a dead producer left is replaced. Errors: somebody else's file is there
+    /// A file that a dead producer left is replaced. Errors: a file of another program is there
     pub(super) fn open(path: &Path) -> Result<Self, shm_channel::Error> {
         let (socket, file) = shm_channel::listen(path)?;
         Ok(Self { listener: socket.into(), file })
@@ -42,14 +42,14 @@ impl Door {
 
 /// What every connection shares.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
-    pub shelf: Arc<Shelf>,
-    pub figures: Figures,
+pub(super) struct ConnectionContext {
+    pub cache: Arc<PayloadCache>,
+    pub figures: TransportMetrics,
     pub open: Gauge,
     pub limits: Limits,
 }
 
-impl Shared {
+impl ConnectionContext {
     fn is_full(&self) -> bool {
         u64::try_from(self.open.get()).is_ok_and(|open| open >= self.limits.max_connections)
     }
@@ -58,8 +58,12 @@ impl Shared {
 /// Serves until stopped, then finishes what is under way within [`Limits::drain_ns`].
 ///
 /// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
-pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<(), Error> {
-    let Door { listener, file } = door;
+pub(super) async fn serve(
+    socket: UnixSocket,
+    shared: ConnectionContext,
+    mut stop: Stop,
+) -> Result<(), Error> {
+    let UnixSocket { listener, file } = socket;
     let listener = UnixListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     loop {
@@ -67,9 +71,9 @@ pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<
             () = stop.pulled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if shared.is_full() => turn_away(stream),
+                Ok((stream, _)) if shared.is_full() => reject(stream),
                 Ok((stream, _)) => {
-                    let seat = Seat::take(&shared.open);
+                    let seat = ConnectionPermit::take(&shared.open);
                     connections.spawn(converse(stream, shared.clone(), stop.clone(), seat));
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -84,28 +88,33 @@ pub(super) async fn serve(door: Door, shared: Shared, mut stop: Stop) -> Result<
 }
 
 /// Says that there are too many connections, if that can be said at once.
-fn turn_away(stream: UnixStream) {
-    let refused = Head::refused(Refusal::Crowded).encode();
+fn reject(stream: UnixStream) {
+    let refused = FrameHeader::refused(Refusal::Crowded).encode();
     let _ = stream.into_std().and_then(|mut stream| stream.write(&refused));
 }
 
 /// One of the connections that may be open at a time, given back when dropped.
-struct Seat(Gauge);
+struct ConnectionPermit(Gauge);
 
-impl Seat {
+impl ConnectionPermit {
     fn take(open: &Gauge) -> Self {
         open.add(1);
         Self(open.clone())
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.0.add(-1);
     }
 }
 
-async fn converse(mut stream: UnixStream, shared: Shared, mut stop: Stop, _seat: Seat) {
+async fn converse(
+    mut stream: UnixStream,
+    shared: ConnectionContext,
+    mut stop: Stop,
+    _seat: ConnectionPermit,
+) {
     let mut bytes = Vec::with_capacity(REQUEST_HEAD + LONGEST);
     let mut stopped = std::pin::pin!(stop.pulled());
     loop {
@@ -116,9 +125,9 @@ async fn converse(mut stream: UnixStream, shared: Shared, mut stop: Stop, _seat:
         let Some(request) = received else { return };
         let is_last = request.is_err();
         let outcome = request.and_then(|length| {
-            let ask = Ask::read(&bytes[REQUEST_HEAD..][..length]);
+            let ask = DataRequest::read(&bytes[REQUEST_HEAD..][..length]);
             bytes.drain(..REQUEST_HEAD + length);
-            shared.shelf.copied(&ask?)
+            shared.cache.copied(&ask?)
         });
         shared.figures.count(&outcome);
         let sent = timeout(shared.limits.read_time(), send(&mut stream, outcome)).await;
@@ -157,13 +166,13 @@ async fn receive(
     timeout(limits.read_time(), rest).await.ok().flatten()
 }
 
-async fn send(stream: &mut UnixStream, outcome: Result<Copied, Refusal>) -> Result<(), Error> {
+async fn send(stream: &mut UnixStream, outcome: Result<PayloadCopy, Refusal>) -> Result<(), Error> {
     let (head, payload) = match &outcome {
         Ok(copied) => {
             let payload = copied.as_ref();
-            (Head::answered(payload.len(), copied.checksum()), payload)
+            (FrameHeader::answered(payload.len(), copied.checksum()), payload)
         }
-        Err(refusal) => (Head::refused(*refusal), &[][..]),
+        Err(refusal) => (FrameHeader::refused(*refusal), &[][..]),
     };
     let head = head.encode();
     stream.write_all_buf(&mut Buf::chain(&head[..], payload)).await

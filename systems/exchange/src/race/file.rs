@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde::de::IgnoredAny;
 
-use crate::way::Failure;
+use crate::transport::Failure;
 
-/// Its name, whoever asks.
+/// Its name, the same for all requests.
 pub(crate) const NAME: &str = "users_shm";
 /// Longest payload that is read.
 const LONGEST: u64 = 64 << 20;
@@ -41,14 +41,14 @@ impl File {
     /// Errors: there is no file, only a part of one, or no JSON in it; these are left there
     pub fn take(&self) -> Result<Vec<u8>, Failure> {
         let payload = self.read().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Failure::Damaged("the file is gone".to_owned()),
+            io::ErrorKind::NotFound => Failure::Damaged("the file does not exist".to_owned()),
             io::ErrorKind::UnexpectedEof => {
-                Failure::Damaged("the file is shorter than it says".to_owned())
+                Failure::Damaged("the file is shorter than its header says".to_owned())
             }
             _ => Failure::Damaged(format!("the file cannot be read: {error}")),
         })?;
         serde_json::from_slice::<IgnoredAny>(&payload)
-            .map_err(|error| Failure::Damaged(format!("the file holds no JSON: {error}")))?;
+            .map_err(|error| Failure::Damaged(format!("the file is not JSON: {error}")))?;
         // What was read is delivered in any case.
         let _ = self.remove();
         Ok(payload)
@@ -80,9 +80,9 @@ mod tests {
     use super::*;
 
     /// A file in a folder of the test's own.
-    struct Place(PathBuf, File);
+    struct TempFile(PathBuf, File);
 
-    impl Place {
+    impl TempFile {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("race-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TempFile {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -106,35 +106,35 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_once() {
-        let place = Place::new("once");
+        let place = TempFile::new("once");
         place.1.write(b"[1]").unwrap();
         assert_eq!(fs::read(place.0.join(NAME)).unwrap(), b"\0\0\0\x03[1]");
         assert_eq!(place.1.take().unwrap(), b"[1]");
-        assert_eq!(damage(place.1.take()), "the file is gone");
+        assert_eq!(damage(place.1.take()), "the file does not exist");
     }
 
-    /// The fault that was taken for a property of shared memory.
+    /// The race that was taken for a property of shared memory.
     #[test]
     fn the_first_reader_gets_what_the_last_writer_wrote() {
-        let place = Place::new("last");
+        let place = TempFile::new("last");
         place.1.write(b"[\"mine\"]").unwrap();
         place.1.write(b"[\"yours\"]").unwrap();
         assert_eq!(place.1.take().unwrap(), b"[\"yours\"]");
-        assert_eq!(damage(place.1.take()), "the file is gone");
+        assert_eq!(damage(place.1.take()), "the file does not exist");
     }
 
     #[test]
     fn a_part_of_a_file_is_told_and_left() {
-        let place = Place::new("part");
-        for (bytes, told) in [
-            (&b"\0\0"[..], "the file is shorter than it says"),
-            (b"\0\0\0\x03[1", "the file is shorter than it says"),
-            (b"\0\0\0\x02[1]", "the file holds no JSON"),
-            (b"", "the file is shorter than it says"),
+        let place = TempFile::new("part");
+        for (bytes, text) in [
+            (&b"\0\0"[..], "the file is shorter than its header says"),
+            (b"\0\0\0\x03[1", "the file is shorter than its header says"),
+            (b"\0\0\0\x02[1]", "the file is not JSON"),
+            (b"", "the file is shorter than its header says"),
         ] {
             fs::write(place.0.join(NAME), bytes).unwrap();
             let what = damage(place.1.take());
-            assert!(what.starts_with(told), "{bytes:?}: {what}");
+            assert!(what.starts_with(text), "{bytes:?}: {what}");
             assert!(place.0.join(NAME).exists());
         }
     }

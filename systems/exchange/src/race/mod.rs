@@ -5,8 +5,8 @@
 //! as four big-endian bytes and the JSON behind them, with neither a lock nor a rename; the front reads, decodes, and removes
 //! the file. Two requests at once race: one may find the other's data, a part of it, or nothing.
 //!
-//! Nothing is verified here, as nothing was then: what was written for somebody else is delivered as if it were right. Only a
-//! client that looks for its own nonce can tell.
+//! Nothing is verified here, as nothing was then: an answer to another request is delivered as if
+//! it were right. Only a client that checks its own nonce notices.
 //!
 //! `race_hold` lets the file lie for a while between writing and reading. The original had no such pause; it makes the window
 //! as wide as one likes.

@@ -13,9 +13,9 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::{File, PATH};
-use crate::ask::Ask;
-use crate::way::{Failure, Payload, Way};
-use crate::ways::http::query;
+use crate::request::DataRequest;
+use crate::transport::{Failure, Payload, Transport};
+use crate::transports::http::query;
 
 /// A way that keeps none of the promises of one: nothing that it returns was judged.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ impl Reader {
         Self { producer, file, hold }
     }
 
-    async fn read(&self, ask: &Ask) -> Result<Vec<u8>, Failure> {
-        self.have_it_written(ask).await?;
+    async fn read(&self, ask: &DataRequest) -> Result<Vec<u8>, Failure> {
+        self.request_file(ask).await?;
         sleep(self.hold).await;
         let file = self.file.clone();
         let taken = tokio::task::spawn_blocking(move || file.take()).await;
@@ -40,7 +40,7 @@ impl Reader {
     }
 
     /// On a connection of its own, as each hop of the original had.
-    async fn have_it_written(&self, ask: &Ask) -> Result<(), Failure> {
+    async fn request_file(&self, ask: &DataRequest) -> Result<(), Failure> {
         let request = Request::get(format!("{PATH}?{}", query(ask)))
             .header(HOST, self.producer.to_string())
             .body(Empty::<Bytes>::new())
@@ -53,20 +53,22 @@ impl Reader {
                 biased;
                 answer = sender.send_request(request) => answer.map_err(Failure::unreachable),
                 ended = connection => Err(match ended {
-                    Ok(()) => Failure::unreachable("it hung up"),
+                    Ok(()) => Failure::unreachable("it closed the connection"),
                     Err(error) => Failure::unreachable(error),
                 }),
             }
         };
         match answered.await?.status() {
             StatusCode::OK => Ok(()),
-            status => Err(Failure::Refused(format!("the producer did not write: {status}"))),
+            status => {
+                Err(Failure::Refused(format!("the producer did not write the file: {status}")))
+            }
         }
     }
 }
 
-impl Way for Reader {
-    async fn fetch(&self, ask: &Ask, deadline: Duration) -> Result<Payload, Failure> {
+impl Transport for Reader {
+    async fn fetch(&self, ask: &DataRequest, deadline: Duration) -> Result<Payload, Failure> {
         let read = timeout(deadline, self.read(ask)).await;
         Ok(read.unwrap_or(Err(Failure::Deadline))?.into())
     }
@@ -85,10 +87,10 @@ mod tests {
     use tokio::sync::Barrier;
 
     use super::*;
-    use crate::ask::What;
     use crate::race::NAME;
+    use crate::request::Wanted;
 
-    /// Writes whatever nonce it is asked for, and answers once so many have asked.
+    /// Writes every nonce it is asked for, and answers after so many requests.
     fn producer(file: File, together: usize) -> (SocketAddr, Stopper) {
         let (stopper, stop) = Stop::pair();
         let listener = listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -130,7 +132,7 @@ mod tests {
         let file = File::at(folder.join(NAME));
         let (address, _stopper) = producer(file.clone(), 2);
         let reader = Reader::new(address, file, Duration::ZERO);
-        let [one, two] = [1, 2].map(|nonce| Ask { what: What::Users(1), nonce });
+        let [one, two] = [1, 2].map(|nonce| DataRequest { what: Wanted::Users(1), nonce });
         let (one, two) = tokio::join!(reader.fetch(&one, PATIENCE), reader.fetch(&two, PATIENCE));
         let (mut right, mut gone) = (0, 0);
         for fetched in [one, two] {
@@ -151,14 +153,14 @@ mod tests {
         let file = File::at(folder.join(NAME));
         let (address, stopper) = producer(file.clone(), 1);
         let reader = Reader::new(address, file.clone(), Duration::ZERO);
-        let none = Ask { what: What::Users(0), nonce: 1 };
-        let told = reader.fetch(&none, PATIENCE).await.unwrap_err();
-        assert_eq!(told.kind(), "refused", "{told}");
+        let none = DataRequest { what: Wanted::Users(0), nonce: 1 };
+        let text = reader.fetch(&none, PATIENCE).await.unwrap_err();
+        assert_eq!(text.kind(), "refused", "{text}");
         drop(stopper);
         let slow = Reader::new(address, file, PATIENCE);
-        let one = Ask { what: What::Users(1), nonce: 1 };
-        let told = slow.fetch(&one, Duration::from_millis(1)).await.unwrap_err();
-        assert!(matches!(told.kind(), "deadline" | "unreachable"), "{told}");
+        let one = DataRequest { what: Wanted::Users(1), nonce: 1 };
+        let text = slow.fetch(&one, Duration::from_millis(1)).await.unwrap_err();
+        assert!(matches!(text.kind(), "deadline" | "unreachable"), "{text}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

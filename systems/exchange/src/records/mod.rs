@@ -33,7 +33,7 @@ impl Records {
         self.until(count)
     }
 
-    /// As many of the first as have room in so many bytes.
+    /// The largest number of users that fit into so many bytes.
     pub fn within(&mut self, bytes: usize) -> &[u8] {
         while self.text.len() <= bytes {
             self.make();

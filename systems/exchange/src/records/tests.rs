@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::ask::{SIZES, USERS, What};
+use crate::request::{SIZES, USERS, Wanted};
 
 fn hundred(seed: u64) -> Vec<Value> {
     let text = [&b"["[..], Records::new(seed).first(100), b"]"].concat();
@@ -89,7 +89,7 @@ fn the_most_users_are_within_the_largest_payload_and_within_what_is_expected() {
         let mut records = Records::new(seed);
         for users in [1, 2, 100, *USERS.end()] {
             let length = records.first(users).len() as u64 + 64;
-            let expected = What::Users(users).expected_length() as u64;
+            let expected = Wanted::Users(users).expected_length() as u64;
             assert!(length <= expected.max(4096) && length <= *SIZES.end(), "{users}: {length}");
         }
     }

@@ -109,7 +109,7 @@ struct Project {
 impl User {
     /// The user of this seed with this number.
     pub(super) fn new(seed: u64, id: u64) -> Self {
-        let mut chance = Chance::new(seed, id);
+        let mut chance = UserDraws::new(seed, id);
         let (first_name, last_name) =
             (chance.one_of(&words::FIRST_NAMES), chance.one_of(&words::LAST_NAMES));
         let handle = format!("{first_name}.{last_name}{id}").to_lowercase();
@@ -142,7 +142,7 @@ impl User {
 }
 
 impl Address {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut UserDraws) -> Self {
         let (city, state, country, latitude, longitude) = chance.one_of(&words::PLACES);
         // Within some kilometres of the city's middle.
         let mut near = |middle: i32| {
@@ -163,7 +163,7 @@ impl Address {
 }
 
 impl Education {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut UserDraws) -> Self {
         Self {
             degree: chance.one_of(&words::DEGREES),
             major: chance.one_of(&words::MAJORS),
@@ -176,7 +176,7 @@ impl Education {
 }
 
 impl Work {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut UserDraws) -> Self {
         Self {
             company: chance.one_of(&words::COMPANIES),
             position: chance.one_of(&words::POSITIONS),
@@ -189,7 +189,7 @@ impl Work {
 }
 
 impl Preferences {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut UserDraws) -> Self {
         Self {
             theme: chance.one_of(&words::THEMES),
             language: chance.one_of(&words::LANGUAGES),
@@ -205,14 +205,14 @@ impl Preferences {
 }
 
 impl Achievement {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut UserDraws) -> Self {
         let (title, description) = chance.one_of(&words::ACHIEVEMENTS);
         Self { title, description, date: chance.date(2_015) }
     }
 }
 
 impl Project {
-    fn new(chance: &mut Chance) -> Self {
+    fn new(chance: &mut UserDraws) -> Self {
         let (name, description) = chance.one_of(&words::PROJECTS);
         let technologies = chance.some_of(&words::SKILLS);
         let url = format!("https://projects.example/{}", name.to_lowercase().replace(' ', "-"));
@@ -221,9 +221,9 @@ impl Project {
 }
 
 /// Draws of one user, from a named generator: records of a seed are the same next year.
-struct Chance(SplitMix64);
+struct UserDraws(SplitMix64);
 
-impl Chance {
+impl UserDraws {
     fn new(seed: u64, number: u64) -> Self {
         let start = SplitMix64::seed_from_u64(seed).next_u64();
         Self(SplitMix64::seed_from_u64(start ^ number))

@@ -7,22 +7,22 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use exchange::ask::Ask;
 use exchange::checksum;
 use exchange::prepared::{NONCE_AT, Prepared, patch};
 use exchange::records::Records;
-use exchange::way::{Failure, Way};
-use exchange::ways::{Http, Shm, Unix};
+use exchange::request::DataRequest;
+use exchange::transport::{Failure, Transport};
+use exchange::transports::{Http, Shm, Unix};
 use serving::options::Options;
 use shm_channel::{CRC32, Checksum, Producer, Reply, Room, Settings};
 
-use super::{Folder, House, PATIENCE, bytes, eventually, fetch};
+use super::{PATIENCE, TempFolder, TestProducer, bytes, eventually, fetch};
 
 const SHORT: Duration = Duration::from_millis(20);
 
 #[tokio::test]
 async fn nobody_there_is_unreachable() {
-    let folder = Folder::new("nobody");
+    let folder = TempFolder::new("nobody");
     let nobody = ([127, 0, 0, 1], 1).into();
     let ask = bytes(1_024, 1);
     let path = folder.file("socket");
@@ -35,7 +35,7 @@ async fn nobody_there_is_unreachable() {
 }
 
 /// The payload for a question, and its checksum.
-fn right(ask: Ask) -> (Vec<u8>, u32) {
+fn right(ask: DataRequest) -> (Vec<u8>, u32) {
     let prepared = Prepared::new(0, ask.what, &mut Records::new(1));
     let mut payload = prepared.bytes().to_vec();
     patch(&mut payload, ask.nonce);
@@ -75,15 +75,19 @@ async fn an_http_answer_that_is_damaged_is_never_delivered() {
     let others = header(checksum::of(&other));
     for (name, answer, says) in [
         ("right", said("200 OK", 1_024, &own, &payload), ""),
-        ("nonce", said("200 OK", 1_024, &others, &other), "damaged: not the nonce"),
-        ("spoiled", said("200 OK", 1_024, &own, &other), "damaged: not the nonce"),
-        ("none", said("200 OK", 1_024, "", &payload), "damaged: no x-checksum"),
-        ("kind", said("200 OK", 1_024, "x-checksum: md5-00000000\r\n", &payload), "damaged: no x-"),
-        ("empty", said("200 OK", 0, &own, &[]), "damaged: another length"),
-        ("endless", said("200 OK", 1 << 40, &own, &payload), "damaged: an answer longer"),
+        ("nonce", said("200 OK", 1_024, &others, &other), "damaged: its nonce"),
+        ("spoiled", said("200 OK", 1_024, &own, &other), "damaged: its nonce"),
+        ("none", said("200 OK", 1_024, "", &payload), "damaged: the header x-checksum"),
+        (
+            "kind",
+            said("200 OK", 1_024, "x-checksum: md5-00000000\r\n", &payload),
+            "damaged: the header x-",
+        ),
+        ("empty", said("200 OK", 0, &own, &[]), "damaged: its length"),
+        ("endless", said("200 OK", 1 << 40, &own, &payload), "damaged: the answer exceeds"),
         ("cut", said("200 OK", 1_024, &own, &payload[..900]), "the producer cannot be reached"),
         ("refused", said("400 Bad Request", 2, "", b"no"), "refused: 400 Bad Request: no"),
-        ("full", said("503 Service Unavailable", 0, "", b""), "too many ask"),
+        ("full", said("503 Service Unavailable", 0, "", b""), "too many requests"),
         ("nothing", Vec::new(), "the producer cannot be reached"),
     ] {
         let (http, thread) = http_that_says(answer);
@@ -103,9 +107,9 @@ async fn an_http_answer_that_does_not_come_has_a_deadline() {
 
 #[tokio::test]
 async fn a_connection_that_was_closed_while_it_was_kept_is_no_failure() {
-    let folder = Folder::new("kept");
+    let folder = TempFolder::new("kept");
     let options = || Options::default().with("folder", folder.0.to_str().unwrap());
-    let mut house = House::start(options());
+    let mut house = TestProducer::start(options());
     let (address, unix) = (house.address(), house.unix());
     let http = house.http();
     fetch(&http, bytes(1_024, 1)).await.unwrap();
@@ -113,25 +117,25 @@ async fn a_connection_that_was_closed_while_it_was_kept_is_no_failure() {
     house.stop();
     let mut options = options();
     options.listen = address;
-    let _house = House::start(options);
+    let _house = TestProducer::start(options);
     fetch(&http, bytes(1_024, 2)).await.unwrap();
     fetch(&unix, bytes(1_024, 2)).await.unwrap();
 }
 
 /// A channel whose handler is ours, ended with this.
-struct Stand {
+struct TestChannel {
     producer: Option<Producer>,
     worker: Option<JoinHandle<()>>,
-    folder: Folder,
+    folder: TempFolder,
 }
 
-impl Stand {
+impl TestChannel {
     fn start(
         name: &str,
         slots: u32,
         handler: impl FnMut(&[u8], &mut Room<'_>) -> Reply + Send + 'static,
     ) -> Self {
-        let folder = Folder::new(name);
+        let folder = TempFolder::new(name);
         let settings = Settings { slots, answer_room: 4_096, ..Settings::default() };
         let (producer, mut workers) = Producer::bind(folder.file("socket"), settings).unwrap();
         let worker = workers.pop().unwrap();
@@ -144,7 +148,7 @@ impl Stand {
     }
 }
 
-impl Drop for Stand {
+impl Drop for TestChannel {
     fn drop(&mut self) {
         self.producer = None;
         if let Some(worker) = self.worker.take() {
@@ -156,7 +160,7 @@ impl Drop for Stand {
 
 /// Answers rightly.
 fn answer(request: &[u8], room: &mut Room<'_>) -> Reply {
-    let (payload, checksum) = right(Ask::read(request).unwrap());
+    let (payload, checksum) = right(DataRequest::read(request).unwrap());
     room.set_checksum(Checksum { kind: CRC32, value: u64::from(checksum) });
     room.put(&payload)
 }
@@ -164,7 +168,7 @@ fn answer(request: &[u8], room: &mut Room<'_>) -> Reply {
 #[tokio::test]
 async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
     let mut turn = 0;
-    let stand = Stand::start("damaged", 8, move |request, room| {
+    let channel = TestChannel::start("damaged", 8, move |request, room| {
         turn += 1;
         let reply = answer(request, room);
         match turn {
@@ -181,17 +185,17 @@ async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
         }
         reply
     });
-    let way = stand.way();
+    let way = channel.way();
     for says in [
-        "damaged: not the nonce",
-        "damaged: the checksum",
+        "damaged: its nonce",
+        "damaged: its checksum",
         "damaged: a checksum of more than 32 bits",
-        "damaged: no CRC-32",
-        "damaged: another length",
-        "refused: 1 to 6,500 users",
-        "too many ask",
+        "damaged: the answer has no checksum",
+        "damaged: its length",
+        "refused: a request must be for 1 to 6,500 users",
+        "too many requests",
         // Asked again with more room, and refused for good.
-        "refused: 1099511627776 bytes",
+        "refused: the answer has 1099511627776 bytes",
     ] {
         let made = way.fetch(&bytes(1_024, 5), PATIENCE).await.unwrap_err().to_string();
         assert!(made.starts_with(says), "{made}");
@@ -202,28 +206,28 @@ async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
 #[tokio::test]
 async fn a_producer_that_wants_more_room_gets_it() {
     let mut asked = 0;
-    let stand = Stand::start("room", 8, move |request, room| {
+    let channel = TestChannel::start("room", 8, move |request, room| {
         asked += 1;
         if asked == 1 { Reply::TooLarge(9_000) } else { answer(request, room) }
     });
-    fetch(&stand.way(), bytes(1_024, 5)).await.unwrap();
+    fetch(&channel.way(), bytes(1_024, 5)).await.unwrap();
 }
 
 /// A channel that answers when told to: one message each.
-fn stand_when_told(name: &str, slots: u32) -> (Stand, mpsc::Sender<()>) {
+fn stand_when_told(name: &str, slots: u32) -> (TestChannel, mpsc::Sender<()>) {
     let (tell, told) = mpsc::channel();
-    let stand = Stand::start(name, slots, move |request, room| {
+    let channel = TestChannel::start(name, slots, move |request, room| {
         // The end of the test is told, too.
         let _ = told.recv();
         answer(request, room)
     });
-    (stand, tell)
+    (channel, tell)
 }
 
 #[tokio::test]
 async fn a_question_that_was_given_up_does_not_cost_its_room_for_good() {
-    let (stand, tell) = stand_when_told("deadline", 1);
-    let way = stand.way();
+    let (channel, tell) = stand_when_told("deadline", 1);
+    let way = channel.way();
     assert_eq!(way.fetch(&bytes(1_024, 1), SHORT).await.unwrap_err(), Failure::Deadline);
     // Its slot is the producer's until it has answered.
     assert_eq!(way.fetch(&bytes(1_024, 2), SHORT).await.unwrap_err(), Failure::Crowded);
@@ -239,8 +243,8 @@ async fn a_question_that_was_given_up_does_not_cost_its_room_for_good() {
 
 #[tokio::test]
 async fn who_holds_all_answers_keeps_others_waiting_and_no_longer() {
-    let stand = Stand::start("held", 2, answer);
-    let way = stand.way();
+    let channel = TestChannel::start("held", 2, answer);
+    let way = channel.way();
     let one = fetch(&way, bytes(1_024, 1)).await.unwrap();
     let two = fetch(&way, bytes(1_024, 2)).await.unwrap();
     assert_eq!(way.fetch(&bytes(1_024, 3), SHORT).await.unwrap_err(), Failure::Crowded);
@@ -252,19 +256,22 @@ async fn who_holds_all_answers_keeps_others_waiting_and_no_longer() {
     });
     fetched.unwrap();
     let large = way.fetch(&bytes(10_000, 5), PATIENCE).await.unwrap_err();
-    assert_eq!(large.to_string(), "refused: 10000 bytes are more than the channel has room for");
+    assert_eq!(
+        large.to_string(),
+        "refused: the answer has 10000 bytes, more than the channel can hold"
+    );
 }
 
 #[tokio::test]
 async fn who_asked_when_the_producer_ended_learns_of_it() {
-    let (mut stand, tell) = stand_when_told("gone", 8);
-    let way = stand.way();
+    let (mut channel, tell) = stand_when_told("gone", 8);
+    let way = channel.way();
     let ask = bytes(1_024, 1);
     let mut asking = std::pin::pin!(way.fetch(&ask, PATIENCE));
     let is_done = tokio::time::timeout(SHORT, &mut asking).await;
     assert!(is_done.is_err(), "nobody was told to answer");
     // The worker is in its handler; the producer's end is that of its gate.
-    stand.producer = None;
+    channel.producer = None;
     drop(tell);
     let failure = asking.await;
     // What it was about to answer may still come.
@@ -279,7 +286,7 @@ async fn who_asked_when_the_producer_ended_learns_of_it() {
 async fn more_clients_than_there_may_be_are_told_so() {
     // A client may come to use 32.3 MiB.
     for (setting, one) in [("clients", "1"), ("max_shared", "60MiB")] {
-        let house = House::start(Options::default().with(setting, one));
+        let house = TestProducer::start(Options::default().with(setting, one));
         assert_eq!(house.ready.effective["shm"]["clients"], 1);
         let (first, second) = (house.shm(), house.shm());
         fetch(&first, bytes(1_024, 1)).await.unwrap();
@@ -292,7 +299,7 @@ async fn more_clients_than_there_may_be_are_told_so() {
 
 #[tokio::test]
 async fn answers_that_nobody_takes_have_bounds() {
-    let house = House::start(Options::default().with("max_answers", "1KiB"));
+    let house = TestProducer::start(Options::default().with("max_answers", "1KiB"));
     let failure = house.unix().fetch(&bytes(2_048, 1), PATIENCE).await.unwrap_err();
     assert_eq!(failure, Failure::Crowded);
     let failure = house.http().fetch(&bytes(2_048, 1), PATIENCE).await.unwrap_err();
@@ -302,7 +309,7 @@ async fn answers_that_nobody_takes_have_bounds() {
 
 #[tokio::test]
 async fn who_waits_for_a_connection_longer_than_its_deadline_finds_it_crowded() {
-    let folder = Folder::new("seats");
+    let folder = TempFolder::new("seats");
     let path = folder.file("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let unix = Unix::new(&path, 1);

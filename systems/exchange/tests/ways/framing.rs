@@ -6,27 +6,27 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use exchange::checksum;
-use exchange::frame::{ANSWER_HEAD, Head, request};
+use exchange::frame::{ANSWER_HEAD, FrameHeader, request};
 use exchange::prepared::{NONCE_AT, Prepared, patch};
 use exchange::records::Records;
-use exchange::way::Way;
-use exchange::ways::Unix;
+use exchange::transport::Transport;
+use exchange::transports::Unix;
 use serving::options::Options;
 
-use super::{Folder, House, PATIENCE, bytes};
+use super::{PATIENCE, TempFolder, TestProducer, bytes};
 
 /// A connection that waits for what comes no longer than anything takes.
-fn connect(house: &House) -> UnixStream {
+fn connect(house: &TestProducer) -> UnixStream {
     let stream = UnixStream::connect(house.path("unix")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
 /// The next answer: its head and its payload.
-fn read(stream: &mut UnixStream) -> (Head, Vec<u8>) {
+fn read(stream: &mut UnixStream) -> (FrameHeader, Vec<u8>) {
     let mut head = [0; ANSWER_HEAD];
     stream.read_exact(&mut head).unwrap();
-    let head = Head::decode(&head).unwrap();
+    let head = FrameHeader::decode(&head).unwrap();
     let mut payload = vec![0; head.length as usize];
     stream.read_exact(&mut payload).unwrap();
     (head, payload)
@@ -34,7 +34,7 @@ fn read(stream: &mut UnixStream) -> (Head, Vec<u8>) {
 
 #[test]
 fn a_request_may_come_in_pieces_and_several_at_once() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     let mut stream = connect(&house);
     let frame = request("bytes 1024 00000000000000ff");
     for cut in 0..=frame.len() {
@@ -56,7 +56,7 @@ fn a_request_may_come_in_pieces_and_several_at_once() {
 
 #[test]
 fn what_is_refused_has_a_number_and_the_connection_goes_on() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     let mut stream = connect(&house);
     for (text, code) in [
         ("", 1),
@@ -78,7 +78,7 @@ fn what_is_refused_has_a_number_and_the_connection_goes_on() {
 #[test]
 fn a_connection_too_many_is_told_so_and_one_that_is_silent_is_closed() {
     let options = Options::default().with("max_connections", 1).with("idle", "1s");
-    let house = House::start(options);
+    let house = TestProducer::start(options);
     let mut silent = connect(&house);
     let mut refused = 0;
     // Once the first is there, there is room for no other until the producer loses patience.
@@ -87,7 +87,7 @@ fn a_connection_too_many_is_told_so_and_one_that_is_silent_is_closed() {
         let mut head = [0; ANSWER_HEAD];
         match other.read(&mut head).unwrap() {
             0 => break,
-            ANSWER_HEAD => assert_eq!(Head::decode(&head).unwrap().code, 3),
+            ANSWER_HEAD => assert_eq!(FrameHeader::decode(&head).unwrap().code, 3),
             length => panic!("{length} bytes"),
         }
         refused += 1;
@@ -97,7 +97,7 @@ fn a_connection_too_many_is_told_so_and_one_that_is_silent_is_closed() {
 }
 
 /// A producer of one connection that answers each request with these pieces, one after another.
-fn none(folder: &Folder, answers: Vec<Vec<Vec<u8>>>) -> (Unix, std::thread::JoinHandle<()>) {
+fn none(folder: &TempFolder, answers: Vec<Vec<Vec<u8>>>) -> (Unix, std::thread::JoinHandle<()>) {
     let path = folder.file("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let thread = std::thread::spawn(move || {
@@ -116,16 +116,16 @@ fn none(folder: &Folder, answers: Vec<Vec<Vec<u8>>>) -> (Unix, std::thread::Join
 }
 
 /// An answer to `bytes(1024, 5)`, as it should be.
-fn answer() -> (Head, Vec<u8>) {
+fn answer() -> (FrameHeader, Vec<u8>) {
     let prepared = Prepared::new(0, bytes(1_024, 5).what, &mut Records::new(1));
     let mut payload = prepared.bytes().to_vec();
     patch(&mut payload, 5);
-    (Head::answered(payload.len(), prepared.checksum(5)), payload)
+    (FrameHeader::answered(payload.len(), prepared.checksum(5)), payload)
 }
 
 #[tokio::test]
 async fn an_answer_may_come_in_pieces() {
-    let folder = Folder::new("pieces");
+    let folder = TempFolder::new("pieces");
     let (head, payload) = answer();
     let frame = [&head.encode()[..], &payload].concat();
     let cuts = (0..=frame.len()).filter(|cut| *cut < 40 || cut % 97 == 0 || frame.len() - cut < 5);
@@ -142,7 +142,7 @@ async fn an_answer_may_come_in_pieces() {
 
 /// What a way makes of an answer that is none.
 async fn made_of(name: &str, frame: Vec<u8>) -> String {
-    let folder = Folder::new(name);
+    let folder = TempFolder::new(name);
     let (unix, thread) = none(&folder, vec![vec![frame]]);
     let failure = unix.fetch(&bytes(1_024, 5), PATIENCE).await.unwrap_err();
     thread.join().unwrap();
@@ -152,41 +152,45 @@ async fn made_of(name: &str, frame: Vec<u8>) -> String {
 #[tokio::test]
 async fn an_answer_that_is_damaged_is_never_delivered() {
     let (head, payload) = answer();
-    let framed = |head: Head, payload: &[u8]| [&head.encode()[..], payload].concat();
+    let framed = |head: FrameHeader, payload: &[u8]| [&head.encode()[..], payload].concat();
     let mut other = payload.clone();
     other[NONCE_AT + 15] = b'6';
     let own = u64::from(checksum::of(&other));
     let mut spoiled = payload.clone();
     spoiled[500] ^= 1;
     let [long, short] = [payload.len() + 1, payload.len() - 1].map(|it| it as u32);
-    let with_length = |length| Head { length, ..head };
+    let with_length = |length| FrameHeader { length, ..head };
     for (name, frame, says) in [
         (
             "nonce",
-            framed(Head { checksum: own, ..head }, &other),
-            "damaged: damaged: not the nonce",
+            framed(FrameHeader { checksum: own, ..head }, &other),
+            "damaged: damaged: its nonce",
         ),
-        ("spoiled", framed(head, &spoiled), "damaged: damaged: the checksum"),
+        ("spoiled", framed(head, &spoiled), "damaged: damaged: its checksum"),
         (
             "wide",
-            framed(Head { checksum: 1 << 32, ..head }, &payload),
+            framed(FrameHeader { checksum: 1 << 32, ..head }, &payload),
             "damaged: damaged: a checksum",
         ),
-        ("short", framed(with_length(short), &payload), "damaged: damaged: more bytes"),
+        ("short", framed(with_length(short), &payload), "damaged: damaged: the answer is longer"),
         (
             "long",
             framed(with_length(long), &[&payload[..], b"}"].concat()),
-            "damaged: damaged: another length",
+            "damaged: damaged: its length",
         ),
-        ("endless", framed(with_length(u32::MAX), &payload), "damaged: damaged: an answer longer"),
+        (
+            "endless",
+            framed(with_length(u32::MAX), &payload),
+            "damaged: damaged: the answer exceeds",
+        ),
         ("cut", framed(head, &payload[..900]), "unreachable: "),
         (
             "refused",
-            framed(Head { length: 0, code: 2, checksum: 0 }, &[]),
-            "refused: refused: 1 to 6,500",
+            framed(FrameHeader { length: 0, code: 2, checksum: 0 }, &[]),
+            "refused: refused: a request must be for 1 to 6,500",
         ),
-        ("crowded", framed(Head { length: 0, code: 3, checksum: 0 }, &[]), "crowded: "),
-        ("unknown", framed(Head { length: 0, code: 99, checksum: 0 }, &[]), "refused: "),
+        ("crowded", framed(FrameHeader { length: 0, code: 3, checksum: 0 }, &[]), "crowded: "),
+        ("unknown", framed(FrameHeader { length: 0, code: 99, checksum: 0 }, &[]), "refused: "),
     ] {
         let made = made_of(name, frame).await;
         assert!(made.starts_with(says), "{name}: {made}");
@@ -195,7 +199,7 @@ async fn an_answer_that_is_damaged_is_never_delivered() {
 
 #[tokio::test]
 async fn who_waits_too_long_for_an_answer_has_a_deadline() {
-    let folder = Folder::new("deadline");
+    let folder = TempFolder::new("deadline");
     let path = folder.file("socket");
     // Connections wait in the backlog, and nobody ever answers.
     let _listener = UnixListener::bind(&path).unwrap();

@@ -16,9 +16,9 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use exchange::ask::{Ask, What};
-use exchange::way::{Failure, Payload, Way};
-use exchange::ways::{Http, Shm, Unix};
+use exchange::request::{DataRequest, Wanted};
+use exchange::transport::{Failure, Payload, Transport};
+use exchange::transports::{Http, Shm, Unix};
 use serving::error::ServeError;
 use serving::options::Options;
 use serving::ready::Ready;
@@ -28,9 +28,9 @@ use serving::stop::{Stop, Stopper};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder of its own, removed at its end.
-struct Folder(PathBuf);
+struct TempFolder(PathBuf);
 
-impl Folder {
+impl TempFolder {
     fn new(name: &str) -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -45,20 +45,20 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 /// A producer in this process, stopped at the end.
-struct House {
+struct TestProducer {
     ready: Ready,
     stopper: Option<Stopper>,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
-impl House {
+impl TestProducer {
     fn start(options: Options) -> Self {
         let (stopper, stop) = Stop::pair();
         let (tell, told) = mpsc::channel();
@@ -101,7 +101,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestProducer {
     fn drop(&mut self) {
         self.stopper = None;
         if let Some(thread) = self.thread.take() {
@@ -111,16 +111,16 @@ impl Drop for House {
     }
 }
 
-fn bytes(bytes: u64, nonce: u64) -> Ask {
-    Ask { what: What::Bytes(bytes), nonce }
+fn bytes(bytes: u64, nonce: u64) -> DataRequest {
+    DataRequest { what: Wanted::Bytes(bytes), nonce }
 }
 
-fn users(users: u32, nonce: u64) -> Ask {
-    Ask { what: What::Users(users), nonce }
+fn users(users: u32, nonce: u64) -> DataRequest {
+    DataRequest { what: Wanted::Users(users), nonce }
 }
 
 /// An answer, judged here once more and by other means.
-async fn fetch(way: &impl Way, ask: Ask) -> Result<Payload, Failure> {
+async fn fetch(way: &impl Transport, ask: DataRequest) -> Result<Payload, Failure> {
     let payload = way.fetch(&ask, PATIENCE).await?;
     let nonce = format!("{{\"nonce\":\"{:016x}\",\"users\":[", ask.nonce);
     assert!(payload.starts_with(nonce.as_bytes()));

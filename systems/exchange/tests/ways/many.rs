@@ -3,20 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use exchange::ask::{Ask, What};
-use exchange::way::Way;
-use exchange::ways::Shm;
+use exchange::request::{DataRequest, Wanted};
+use exchange::transport::Transport;
+use exchange::transports::Shm;
 use serving::options::Options;
 
-use super::{House, bytes, fetch};
+use super::{TestProducer, bytes, fetch};
 
 const CLIENTS: u64 = 64;
-const ASKED: [What; 4] = [What::Bytes(1_024), What::Users(1), What::Users(20), What::Bytes(9_000)];
+const ASKED: [Wanted; 4] =
+    [Wanted::Bytes(1_024), Wanted::Users(1), Wanted::Users(20), Wanted::Bytes(9_000)];
 
 /// One client's exchanges, with nonces that no other has.
-async fn talk(way: Arc<impl Way>, client: u64, exchanges: u64) {
+async fn talk(way: Arc<impl Transport>, client: u64, exchanges: u64) {
     for turn in 0..exchanges {
-        let ask = Ask { what: ASKED[turn as usize % ASKED.len()], nonce: client << 32 | turn };
+        let ask =
+            DataRequest { what: ASKED[turn as usize % ASKED.len()], nonce: client << 32 | turn };
         fetch(&*way, ask).await.unwrap();
     }
 }
@@ -26,7 +28,7 @@ async fn talk(way: Arc<impl Way>, client: u64, exchanges: u64) {
 async fn sixty_four_clients_have_a_connection_each() {
     let is_long = std::env::var_os("PROOFLOAD_PROOF").is_some();
     let exchanges = if is_long { 1_000_000 / CLIENTS } else { 60 };
-    let house = House::start(Options::default().with("workers", 2));
+    let house = TestProducer::start(Options::default().with("workers", 2));
     let talks =
         (0..CLIENTS).map(|client| tokio::spawn(talk(Arc::new(house.shm()), client, exchanges)));
     for talk in talks.collect::<Vec<_>>() {
@@ -37,7 +39,8 @@ async fn sixty_four_clients_have_a_connection_each() {
 /// More than there are slots, so that some wait for room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_tasks_share_a_connection_of_eight_slots() {
-    let house = House::start(Options::default().with("slots", 8).with("answer_room", "16KiB"));
+    let house =
+        TestProducer::start(Options::default().with("slots", 8).with("answer_room", "16KiB"));
     for spin in [Duration::ZERO, Duration::from_micros(20)] {
         let shm = Arc::new(Shm::new(house.path("shm"), spin));
         let talks = (0..100).map(|client| tokio::spawn(talk(shm.clone(), client, 20)));
@@ -49,7 +52,7 @@ async fn a_hundred_tasks_share_a_connection_of_eight_slots() {
 
 #[tokio::test]
 async fn tasks_of_one_thread_share_a_connection_of_each_way() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     let (http, unix, shm) = (Arc::new(house.http()), Arc::new(house.unix()), Arc::new(house.shm()));
     let mut talks = Vec::new();
     for client in 0..20 {
@@ -65,7 +68,7 @@ async fn tasks_of_one_thread_share_a_connection_of_each_way() {
 /// Questions that are dropped at any moment leave nothing behind that others stumble over.
 #[tokio::test]
 async fn questions_may_be_dropped_at_any_moment() {
-    let house = House::start(Options::default().with("slots", 2));
+    let house = TestProducer::start(Options::default().with("slots", 2));
     for spin in [Duration::ZERO, Duration::from_micros(20)] {
         let shm = Shm::new(house.path("shm"), spin);
         for polls in 0..60_u64 {

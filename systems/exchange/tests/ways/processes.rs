@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use exchange::way::{Failure, Way};
-use exchange::ways::{Http, Shm, Unix};
+use exchange::transport::{Failure, Transport};
+use exchange::transports::{Http, Shm, Unix};
 use serde_json::Value;
 use serving::options::Options;
 use serving::stop::Stop;
 
-use super::{Folder, PATIENCE, bytes, eventually, fetch};
+use super::{PATIENCE, TempFolder, bytes, eventually, fetch};
 
 const LISTEN: &str = "EXCHANGE_TEST_LISTEN";
 const FOLDER: &str = "EXCHANGE_TEST_FOLDER";
@@ -51,7 +51,7 @@ struct Producer {
 
 impl Producer {
     /// With its sockets in this folder, or in a fresh one there.
-    fn start(listen: SocketAddr, (variable, folder): (&str, &Folder)) -> Self {
+    fn start(listen: SocketAddr, (variable, folder): (&str, &TempFolder)) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["processes::the_other_process", "--exact", "--nocapture"])
             .env(LISTEN, listen.to_string())
@@ -82,7 +82,7 @@ impl Drop for Producer {
 /// Nothing runs in a process that is killed: what it leaves is for the next one.
 #[test]
 fn what_a_killed_producer_leaves_goes_when_the_next_one_starts() {
-    let base = Folder::new("fresh");
+    let base = TempFolder::new("fresh");
     let start = || Producer::start(SocketAddr::from(([127, 0, 0, 1], 0)), (RUNTIME, &base));
     let (living, mut killed) = (start(), start());
     assert_ne!(living.folder, killed.folder);
@@ -97,7 +97,7 @@ fn what_a_killed_producer_leaves_goes_when_the_next_one_starts() {
 }
 
 /// Asks until that fails: why.
-async fn talk(way: Arc<impl Way>, answered: Arc<AtomicU64>) -> Failure {
+async fn talk(way: Arc<impl Transport>, answered: Arc<AtomicU64>) -> Failure {
     for nonce in 0.. {
         match fetch(&*way, bytes(100_000, nonce)).await {
             Ok(_) => answered.fetch_add(1, Ordering::Relaxed),
@@ -111,7 +111,7 @@ async fn talk(way: Arc<impl Way>, answered: Arc<AtomicU64>) -> Failure {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_way_tells_of_its_producers_death_and_goes_on_with_the_next() {
     let rounds = if std::env::var_os("PROOFLOAD_PROOF").is_some() { 200 } else { 5 };
-    let folder = Folder::new("killed");
+    let folder = TempFolder::new("killed");
     let mut listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut ways = None;
     for round in 0..rounds {

@@ -5,9 +5,9 @@ use std::process::{Command, Output};
 
 use serving::options::Options;
 
-use super::House;
+use super::TestProducer;
 
-fn ask(house: &House, words: &[&str]) -> Output {
+fn ask(house: &TestProducer, words: &[&str]) -> Output {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     Command::new("python3")
         .arg("-B")
@@ -20,7 +20,7 @@ fn ask(house: &House, words: &[&str]) -> Output {
 
 #[test]
 fn python_asks_for_users_and_judges_them() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     for (words, says) in [
         (["users", "100", "50"], "50 answers with 100 users each"),
         (["bytes", "65536", "20"], "20 answers with 27 users each"),

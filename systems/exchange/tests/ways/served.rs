@@ -6,30 +6,30 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use exchange::ask::Ask;
 use exchange::checksum;
 use exchange::frame;
 use exchange::prepared::has_nonce;
-use exchange::way::Way;
+use exchange::request::DataRequest;
+use exchange::transport::Transport;
 use serde_json::Value;
 use serving::options::Options;
 use shm_channel::{Client, Error};
 
-use super::{Folder, House, PATIENCE, bytes, eventually, fetch, users};
+use super::{PATIENCE, TempFolder, TestProducer, bytes, eventually, fetch, users};
 
 /// The payloads of some questions, asked twice each so that the second is a patched one.
-async fn payloads(way: &impl Way) -> Vec<Vec<u8>> {
+async fn payloads(way: &impl Transport) -> Vec<Vec<u8>> {
     let asked = [users(1, 0), users(100, 0), bytes(1_024, 0), bytes(262_144, 0)];
     let mut payloads = Vec::new();
     for (nonce, ask) in (0x1000..).zip(asked.into_iter().cycle().take(8)) {
-        payloads.push(fetch(way, Ask { nonce, ..ask }).await.unwrap().to_vec());
+        payloads.push(fetch(way, DataRequest { nonce, ..ask }).await.unwrap().to_vec());
     }
     payloads
 }
 
 #[tokio::test]
 async fn all_ways_answer_the_same_to_the_byte() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     let (http, unix, shm) = (house.http(), house.unix(), house.shm());
     let over_http = payloads(&http).await;
     assert_eq!(over_http, payloads(&unix).await);
@@ -43,7 +43,7 @@ async fn all_ways_answer_the_same_to_the_byte() {
 
 #[tokio::test]
 async fn the_largest_payload_goes_over_each_way() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     let ask = bytes(16 << 20, 7);
     assert_eq!(fetch(&house.http(), ask).await.unwrap().len(), 16 << 20);
     assert_eq!(fetch(&house.unix(), ask).await.unwrap().len(), 16 << 20);
@@ -52,7 +52,7 @@ async fn the_largest_payload_goes_over_each_way() {
 
 #[tokio::test]
 async fn answers_over_the_channel_lie_in_place_until_they_are_dropped() {
-    let house = House::start(Options::default().with("slots", 2));
+    let house = TestProducer::start(Options::default().with("slots", 2));
     let shm = house.shm();
     let one = fetch(&shm, bytes(4_096, 1)).await.unwrap();
     let first = one.as_ptr();
@@ -68,7 +68,7 @@ async fn answers_over_the_channel_lie_in_place_until_they_are_dropped() {
 }
 
 /// A request by hand: status and body.
-fn get(house: &House, head: &str) -> (u16, String) {
+fn get(house: &TestProducer, head: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(house.address()).unwrap();
     write!(stream, "{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -79,7 +79,7 @@ fn get(house: &House, head: &str) -> (u16, String) {
 
 #[test]
 fn http_says_what_it_does_not_understand() {
-    let house = House::start(Options::default().with("users", 2));
+    let house = TestProducer::start(Options::default().with("users", 2));
     let nonce = "nonce=00000000000000ff";
     let (status, answer) = get(&house, &format!("GET /users?{nonce}"));
     assert_eq!(status, 200);
@@ -91,11 +91,19 @@ fn http_says_what_it_does_not_understand() {
     assert_eq!(read["nonce"], "00000000000000ff");
     assert_eq!(read["users"].as_array().unwrap().len(), 2);
     for (request, status, says) in [
-        ("GET /users?count=0&nonce=00000000000000ff", 400, "count=0: 1 to 6,500 users"),
-        ("GET /users?size=16777217&nonce=00000000000000ff", 400, "size=16777217: 1 to"),
-        ("GET /users?count=1", 400, "nonce: 16 hexadecimal digits"),
-        ("POST /users", 405, "GET is wanted"),
-        ("GET /user", 404, "GET /users"),
+        (
+            "GET /users?count=0&nonce=00000000000000ff",
+            400,
+            "count=0: a request must be for 1 to 6,500 users",
+        ),
+        (
+            "GET /users?size=16777217&nonce=00000000000000ff",
+            400,
+            "size=16777217: a request must be",
+        ),
+        ("GET /users?count=1", 400, "nonce must be 16"),
+        ("POST /users", 405, "use GET"),
+        ("GET /user", 404, "use /users"),
     ] {
         let (seen, answer) = get(&house, request);
         let body = answer.split_once("\r\n\r\n").unwrap().1;
@@ -108,7 +116,7 @@ fn http_says_what_it_does_not_understand() {
 
 #[tokio::test]
 async fn figures_tell_the_ways_apart() {
-    let house = House::start(Options::default());
+    let house = TestProducer::start(Options::default());
     let unix = house.unix();
     for nonce in 0..3 {
         fetch(&unix, bytes(1_024, nonce)).await.unwrap();
@@ -132,7 +140,7 @@ async fn figures_tell_the_ways_apart() {
 /// A request that lent too little room comes again: it is neither refused nor answered yet.
 #[test]
 fn a_request_with_too_little_room_is_counted_apart() {
-    let house = House::start(Options::default().with("answer_room", "4KiB"));
+    let house = TestProducer::start(Options::default().with("answer_room", "4KiB"));
     let mut client = Client::connect(house.path("shm"), Duration::ZERO).unwrap();
     let request = bytes(9_000, 1).wire();
     let told = client.call(request.as_bytes(), 0, PATIENCE).unwrap_err();
@@ -150,9 +158,9 @@ fn a_request_with_too_little_room_is_counted_apart() {
 
 #[tokio::test]
 async fn sockets_are_their_users_alone_and_go_at_the_end() {
-    let folder = Folder::new("given");
+    let folder = TempFolder::new("given");
     let given = folder.file("sockets");
-    let mut house = House::start(Options::default().with("folder", given.to_str().unwrap()));
+    let mut house = TestProducer::start(Options::default().with("folder", given.to_str().unwrap()));
     let paths = ["unix", "shm"].map(|kind| house.path(kind));
     for path in &paths {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -167,7 +175,7 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
         assert_eq!(failure.unwrap_err().kind(), "unreachable");
     }
     // At the same place again, the same ways go on.
-    let _house = House::start(Options::default().with("folder", given.to_str().unwrap()));
+    let _house = TestProducer::start(Options::default().with("folder", given.to_str().unwrap()));
     fetch(&unix, users(1, 3)).await.unwrap();
     fetch(&shm, users(1, 3)).await.unwrap();
 }
@@ -175,10 +183,10 @@ async fn sockets_are_their_users_alone_and_go_at_the_end() {
 /// What nobody came to read would keep the folder, too.
 #[test]
 fn the_file_that_races_goes_at_the_end() {
-    let folder = Folder::new("race");
+    let folder = TempFolder::new("race");
     let given = folder.file("sockets");
     let options = Options::default().with("folder", given.to_str().unwrap());
-    let mut house = House::start(options.with("file_race", true));
+    let mut house = TestProducer::start(options.with("file_race", true));
     assert_eq!(get(&house, "GET /write-to-shm?nonce=00000000000000ff").0, 200);
     assert!(given.join("users_shm").exists());
     house.stop();
@@ -186,18 +194,18 @@ fn the_file_that_races_goes_at_the_end() {
 }
 
 /// The beginning of an answer that is larger than what sockets hold, over a connection by hand.
-fn begin(house: &House) -> UnixStream {
+fn begin(house: &TestProducer) -> UnixStream {
     let mut stream = UnixStream::connect(house.path("unix")).unwrap();
     stream.write_all(&frame::request("bytes 16777216 00000000000000ff")).unwrap();
     let mut head = [0; frame::ANSWER_HEAD];
     stream.read_exact(&mut head).unwrap();
-    assert_eq!(frame::Head::decode(&head).unwrap().length, 16 << 20);
+    assert_eq!(frame::FrameHeader::decode(&head).unwrap().length, 16 << 20);
     stream
 }
 
 #[test]
 fn what_is_under_way_when_the_producer_is_told_to_stop_ends_well() {
-    let mut house = House::start(Options::default());
+    let mut house = TestProducer::start(Options::default());
     let mut stream = begin(&house);
     house.stopper = None;
     let mut payload = Vec::new();
@@ -209,7 +217,7 @@ fn what_is_under_way_when_the_producer_is_told_to_stop_ends_well() {
 /// When the producer is told to stop it may have answered any number of them.
 #[test]
 fn what_was_asked_over_shared_memory_before_the_stop_is_answered() {
-    let mut house = House::start(Options::default());
+    let mut house = TestProducer::start(Options::default());
     let mut client = Client::connect(house.path("shm"), Duration::ZERO).unwrap();
     let asked = (0..64).map(|nonce| bytes(1_024, nonce).wire());
     let tickets = asked.map(|request| client.submit(request.as_bytes(), 1_024).unwrap());
@@ -225,7 +233,7 @@ fn what_was_asked_over_shared_memory_before_the_stop_is_answered() {
 
 #[tokio::test]
 async fn an_answer_that_nobody_takes_is_given_up() {
-    let house = House::start(Options::default().with("read", "100ms"));
+    let house = TestProducer::start(Options::default().with("read", "100ms"));
     let mut stream = begin(&house);
     let is_over = async || get(&house, "GET /metrics").1.contains("unix_connections 0\n");
     eventually("the connection is closed", is_over).await;
@@ -238,7 +246,7 @@ async fn an_answer_that_nobody_takes_is_given_up() {
 
 #[test]
 fn what_cannot_be_had_is_told() {
-    let folder = Folder::new("taken");
+    let folder = TempFolder::new("taken");
     let start = |options: Options| {
         let stop = serving::stop::Stop::pair().1;
         exchange::producer::SYSTEM.serve_until(&options, stop, |_| panic!("it began")).unwrap_err()

@@ -1,7 +1,7 @@
 //! What the client asks for: one command line, understood or refused.
 //!
-//! `smtp-proto` knows the grammar; it is made for servers that are generous, so whatever it lets pass and RFC 5321 and
-//! its extensions do not is refused before. Pure: whether a command is in order is not known here.
+//! `smtp-proto` parses generously, so commands that RFC 5321 and its extensions do not allow are
+//! refused before. Pure: the order of commands is not known here.
 //!
 //! In reading order: `path` (addresses), `parameters` (of `MAIL`), `verb` (the commands).
 
@@ -11,7 +11,7 @@ mod verb;
 
 pub use parameters::Parameters;
 pub use path::is_host;
-pub use verb::{Command, Fault, Mechanism, Offers, parse};
+pub use verb::{Command, CommandError, Mechanism, OfferedExtensions, parse};
 
 #[cfg(test)]
 mod tests;

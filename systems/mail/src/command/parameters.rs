@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use smtp_proto::request::parser::Rfc5321Parser;
 use smtp_proto::{MAIL_BODY_8BITMIME, MAIL_BODY_BINARYMIME, MAIL_SMTPUTF8};
 
-use super::verb::{Fault, Offers};
+use super::verb::{CommandError, OfferedExtensions};
 use crate::envelope::Content;
 
 /// What the parameters of `MAIL` say.
@@ -26,23 +26,23 @@ const LONGEST_SIZE: usize = 20;
 const KEYWORDS: [&str; 4] = ["SIZE", "BODY", "SMTPUTF8", "AUTH"];
 
 /// Reads what follows the path; the line ends with CRLF.
-pub fn read(rest: &[u8], offers: Offers) -> Result<Parameters, Fault> {
+pub fn read(rest: &[u8], offers: OfferedExtensions) -> Result<Parameters, CommandError> {
     let words = rest.strip_suffix(b"\r\n").unwrap_or(rest).trim_ascii_end();
     if words.is_empty() {
         return Ok(Parameters::default());
     }
-    let words = words.strip_prefix(b" ").ok_or(Fault::Syntax)?;
+    let words = words.strip_prefix(b" ").ok_or(CommandError::Syntax)?;
     let mut seen = 0_u8;
     for word in words.split(|byte| *byte == b' ') {
         let bit = check(word, offers)?;
         if seen & bit != 0 {
-            return Err(Fault::Parameter);
+            return Err(CommandError::Parameter);
         }
         seen |= bit;
     }
     let mut bytes = rest.iter();
     let read = Rfc5321Parser::new(&mut bytes).mail_from_parameters(Cow::Borrowed(""));
-    let read = read.map_err(|_| Fault::Parameter)?;
+    let read = read.map_err(|_| CommandError::Parameter)?;
     let content = match read.flags & (MAIL_BODY_8BITMIME | MAIL_BODY_BINARYMIME) {
         0 => Content::SevenBit,
         MAIL_BODY_8BITMIME => Content::EightBit,
@@ -56,17 +56,17 @@ pub fn read(rest: &[u8], offers: Offers) -> Result<Parameters, Fault> {
 }
 
 /// `RCPT` has no parameters here; whether a word is one at all decides how it is refused.
-pub fn refuse_any(rest: &[u8]) -> Result<(), Fault> {
+pub fn refuse_any(rest: &[u8]) -> Result<(), CommandError> {
     let words = rest.strip_suffix(b"\r\n").unwrap_or(rest).trim_ascii_end();
     match words.strip_prefix(b" ") {
         None if words.is_empty() => Ok(()),
-        Some([b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9', ..]) => Err(Fault::UnknownParameter),
-        _ => Err(Fault::Syntax),
+        Some([b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9', ..]) => Err(CommandError::UnknownParameter),
+        _ => Err(CommandError::Syntax),
     }
 }
 
 /// The bit of the keyword, if the word is `keyword[=value]` and the keyword is offered.
-fn check(word: &[u8], offers: Offers) -> Result<u8, Fault> {
+fn check(word: &[u8], offers: OfferedExtensions) -> Result<u8, CommandError> {
     let equals = memchr::memchr(b'=', word);
     let (keyword, value) = match equals {
         Some(at) => (&word[..at], Some(&word[at + 1..])),
@@ -74,19 +74,22 @@ fn check(word: &[u8], offers: Offers) -> Result<u8, Fault> {
     };
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
     if keyword.is_empty() || keyword[0] == b'-' || !keyword.iter().all(is_name) {
-        return Err(Fault::Syntax);
+        return Err(CommandError::Syntax);
     }
     let known = KEYWORDS.iter().position(|name| keyword.eq_ignore_ascii_case(name.as_bytes()));
-    let bit = 1 << known.filter(|at| *at < 3 || offers.auth).ok_or(Fault::UnknownParameter)?;
+    let bit =
+        1 << known.filter(|at| *at < 3 || offers.auth).ok_or(CommandError::UnknownParameter)?;
     let is_fit = match (known, value) {
-        (Some(0), Some(size)) if is_size(size) && !is_countable(size) => return Err(Fault::Size),
+        (Some(0), Some(size)) if is_size(size) && !is_countable(size) => {
+            return Err(CommandError::Size);
+        }
         (Some(0), Some(size)) => is_size(size),
         (Some(1), Some(body)) => body.iter().all(u8::is_ascii_alphanumeric),
         (Some(2), None) => true,
         (Some(3), Some(mailbox)) => mailbox == b"<>" || is_xtext(mailbox),
         _ => false,
     };
-    if is_fit { Ok(bit) } else { Err(Fault::Parameter) }
+    if is_fit { Ok(bit) } else { Err(CommandError::Parameter) }
 }
 
 fn is_size(text: &[u8]) -> bool {

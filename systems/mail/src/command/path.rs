@@ -65,7 +65,7 @@ fn after_route(mut text: &str) -> Option<&str> {
     }
 }
 
-/// The length of the local part at the beginning; nothing is one, too, and the caller's to judge.
+/// The length of the local part at the beginning; 0 if there is none.
 fn local_part(text: &str) -> Option<usize> {
     if text.starts_with('"') {
         return quoted(text);

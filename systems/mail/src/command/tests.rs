@@ -3,22 +3,22 @@ use super::*;
 use crate::envelope::Content;
 use proptest::prelude::*;
 
-fn read(text: &str) -> Result<String, Fault> {
+fn read(text: &str) -> Result<String, CommandError> {
     let line = format!("{text}\r\n");
-    parse(line.as_bytes(), Offers { auth: true }).map(|command| format!("{command:?}"))
+    parse(line.as_bytes(), OfferedExtensions { auth: true }).map(|command| format!("{command:?}"))
 }
 
-fn mail(text: &str) -> Result<(String, Parameters), Fault> {
+fn mail(text: &str) -> Result<(String, Parameters), CommandError> {
     let line = format!("{text}\r\n");
-    match parse(line.as_bytes(), Offers { auth: true })? {
+    match parse(line.as_bytes(), OfferedExtensions { auth: true })? {
         Command::Mail(path, parameters) => Ok((path.to_owned(), parameters)),
         other => panic!("{other:?}"),
     }
 }
 
-fn rcpt(path: &str) -> Result<String, Fault> {
+fn rcpt(path: &str) -> Result<String, CommandError> {
     let line = format!("RCPT TO:{path}\r\n");
-    match parse(line.as_bytes(), Offers::default())? {
+    match parse(line.as_bytes(), OfferedExtensions::default())? {
         Command::Rcpt(path) => Ok(path.to_owned()),
         other => panic!("{other:?}"),
     }
@@ -55,10 +55,10 @@ fn commands_are_read_whatever_their_case() {
         (b"auth plain AGEAYg==\r\n", auth(Mechanism::Plain, Some("AGEAYg=="))),
         (b"AUTH LOGIN =\r\n", auth(Mechanism::Login, Some("="))),
         (b"AUTH CRAM-MD5\r\n", auth(Mechanism::Unknown, None)),
-        (b"AUTH PLAIN a b\r\n", Err(Fault::Syntax)),
-        (b"AUTH\r\n", Err(Fault::Syntax)),
+        (b"AUTH PLAIN a b\r\n", Err(CommandError::Syntax)),
+        (b"AUTH\r\n", Err(CommandError::Syntax)),
     ] {
-        assert_eq!(parse(line, Offers::default()), expect);
+        assert_eq!(parse(line, OfferedExtensions::default()), expect);
     }
 }
 
@@ -66,50 +66,50 @@ fn commands_are_read_whatever_their_case() {
 fn what_the_library_lets_pass_is_refused() {
     for (text, fault) in [
         // Arguments where there are none.
-        ("DATA now", Fault::Argument),
-        ("RSET x", Fault::Argument),
-        ("QUIT x", Fault::Argument),
-        ("STARTTLS tls", Fault::Argument),
+        ("DATA now", CommandError::Argument),
+        ("RSET x", CommandError::Argument),
+        ("QUIT x", CommandError::Argument),
+        ("STARTTLS tls", CommandError::Argument),
         // Spaces ahead of a verb, and within one.
-        (" NOOP", Fault::Unknown),
-        ("", Fault::Unknown),
-        (" ", Fault::Unknown),
-        ("NO OP", Fault::Unknown),
-        ("NOOPS", Fault::Unknown),
-        ("LHLO a", Fault::Unknown),
-        ("ETRN a", Fault::Unknown),
-        ("BURL imap://a LAST", Fault::Unknown),
-        ("ATRN a", Fault::Unknown),
-        ("Subject: x", Fault::Unknown),
+        (" NOOP", CommandError::Unknown),
+        ("", CommandError::Unknown),
+        (" ", CommandError::Unknown),
+        ("NO OP", CommandError::Unknown),
+        ("NOOPS", CommandError::Unknown),
+        ("LHLO a", CommandError::Unknown),
+        ("ETRN a", CommandError::Unknown),
+        ("BURL imap://a LAST", CommandError::Unknown),
+        ("ATRN a", CommandError::Unknown),
+        ("Subject: x", CommandError::Unknown),
         // More than one host, none, or something else.
-        ("EHLO a b", Fault::Syntax),
-        ("EHLO  a", Fault::Syntax),
-        ("EHLO", Fault::Syntax),
-        ("HELO", Fault::Syntax),
-        ("HELO a\"b", Fault::Syntax),
-        ("EHLO [1.2.3]", Fault::Syntax),
+        ("EHLO a b", CommandError::Syntax),
+        ("EHLO  a", CommandError::Syntax),
+        ("EHLO", CommandError::Syntax),
+        ("HELO", CommandError::Syntax),
+        ("HELO a\"b", CommandError::Syntax),
+        ("EHLO [1.2.3]", CommandError::Syntax),
         // Chunks.
-        ("BDAT", Fault::Chunk),
-        ("BDAT x", Fault::Chunk),
-        ("BDAT 1 2", Fault::Chunk),
-        ("BDAT 1  LAST", Fault::Chunk),
-        ("BDAT 1 LAST x", Fault::Chunk),
-        ("BDAT -1", Fault::Chunk),
-        ("BDAT 1 LASTLY", Fault::Chunk),
+        ("BDAT", CommandError::Chunk),
+        ("BDAT x", CommandError::Chunk),
+        ("BDAT 1 2", CommandError::Chunk),
+        ("BDAT 1  LAST", CommandError::Chunk),
+        ("BDAT 1 LAST x", CommandError::Chunk),
+        ("BDAT -1", CommandError::Chunk),
+        ("BDAT 1 LASTLY", CommandError::Chunk),
         // Spaces around the colon.
-        ("MAIL FROM: <a@b>", Fault::Path),
-        ("MAIL FROM :<a@b>", Fault::Syntax),
-        ("MAIL  FROM:<a@b>", Fault::Syntax),
-        ("MAIL", Fault::Syntax),
-        ("MAIL TO:<a@b>", Fault::Syntax),
-        ("RCPT FROM:<a@b>", Fault::Syntax),
-        ("RCPT TO:a@b", Fault::Path),
-        ("RCPT TO:<>", Fault::Path),
-        ("MAIL FROM:<postmaster>", Fault::Path),
-        ("MAIL FROM:<a>", Fault::Path),
-        ("RCPT TO:<a@b> NOTIFY=NEVER", Fault::UnknownParameter),
-        ("RCPT TO:<a@b>x", Fault::Syntax),
-        ("RCPT TO:<a@b> >", Fault::Syntax),
+        ("MAIL FROM: <a@b>", CommandError::Path),
+        ("MAIL FROM :<a@b>", CommandError::Syntax),
+        ("MAIL  FROM:<a@b>", CommandError::Syntax),
+        ("MAIL", CommandError::Syntax),
+        ("MAIL TO:<a@b>", CommandError::Syntax),
+        ("RCPT FROM:<a@b>", CommandError::Syntax),
+        ("RCPT TO:a@b", CommandError::Path),
+        ("RCPT TO:<>", CommandError::Path),
+        ("MAIL FROM:<postmaster>", CommandError::Path),
+        ("MAIL FROM:<a>", CommandError::Path),
+        ("RCPT TO:<a@b> NOTIFY=NEVER", CommandError::UnknownParameter),
+        ("RCPT TO:<a@b>x", CommandError::Syntax),
+        ("RCPT TO:<a@b> >", CommandError::Syntax),
     ] {
         assert_eq!(read(text), Err(fault), "{text}");
     }
@@ -120,9 +120,13 @@ fn octets_that_no_command_has_are_refused() {
     let lines =
         [&b"NO\0OP\r\n"[..], b"NOOP\r\r\n", b"NOOP\tx\r\n", b"NOOP \xff\r\n", b"\x7fNOOP\r\n"];
     for line in lines {
-        assert_eq!(parse(line, Offers::default()), Err(Fault::Octets), "{line:?}");
+        assert_eq!(
+            parse(line, OfferedExtensions::default()),
+            Err(CommandError::Octets),
+            "{line:?}"
+        );
     }
-    assert_eq!(parse("NOOP é\r\n".as_bytes(), Offers::default()), Ok(Command::Noop));
+    assert_eq!(parse("NOOP é\r\n".as_bytes(), OfferedExtensions::default()), Ok(Command::Noop));
 }
 
 #[test]
@@ -206,41 +210,41 @@ fn parameters_of_mail_are_no_part_of_the_address() {
 #[test]
 fn parameters_that_are_none_are_refused() {
     for (parameters, fault) in [
-        (" SIZE", Fault::Parameter),
-        (" SIZE=", Fault::Parameter),
-        (" SIZE=-1", Fault::Parameter),
-        (" SIZE=1x", Fault::Parameter),
-        (" SIZE=123456789012345678901", Fault::Parameter),
-        (" SIZE=18446744073709551615", Fault::Size),
-        (" SIZE=99999999999999999999", Fault::Size),
-        (" SIZE=1 SIZE=1", Fault::Parameter),
-        (" BODY=7BIT BODY=8BITMIME", Fault::Parameter),
-        (" BODY=9BIT", Fault::Parameter),
-        (" BODY", Fault::Parameter),
-        (" SMTPUTF8=yes", Fault::Parameter),
-        (" AUTH=a+zz", Fault::Parameter),
-        (" RET=HDRS", Fault::UnknownParameter),
-        (" ENVID=x", Fault::UnknownParameter),
-        (" REQUIRETLS", Fault::UnknownParameter),
-        (" HOLDFOR=1", Fault::UnknownParameter),
-        (" X-MINE=1", Fault::UnknownParameter),
-        ("  SIZE=1", Fault::Syntax),
-        (" SIZE=1  BODY=7BIT", Fault::Syntax),
-        (" =1", Fault::Syntax),
-        (" >", Fault::Syntax),
-        ("SIZE=1", Fault::Syntax),
+        (" SIZE", CommandError::Parameter),
+        (" SIZE=", CommandError::Parameter),
+        (" SIZE=-1", CommandError::Parameter),
+        (" SIZE=1x", CommandError::Parameter),
+        (" SIZE=123456789012345678901", CommandError::Parameter),
+        (" SIZE=18446744073709551615", CommandError::Size),
+        (" SIZE=99999999999999999999", CommandError::Size),
+        (" SIZE=1 SIZE=1", CommandError::Parameter),
+        (" BODY=7BIT BODY=8BITMIME", CommandError::Parameter),
+        (" BODY=9BIT", CommandError::Parameter),
+        (" BODY", CommandError::Parameter),
+        (" SMTPUTF8=yes", CommandError::Parameter),
+        (" AUTH=a+zz", CommandError::Parameter),
+        (" RET=HDRS", CommandError::UnknownParameter),
+        (" ENVID=x", CommandError::UnknownParameter),
+        (" REQUIRETLS", CommandError::UnknownParameter),
+        (" HOLDFOR=1", CommandError::UnknownParameter),
+        (" X-MINE=1", CommandError::UnknownParameter),
+        ("  SIZE=1", CommandError::Syntax),
+        (" SIZE=1  BODY=7BIT", CommandError::Syntax),
+        (" =1", CommandError::Syntax),
+        (" >", CommandError::Syntax),
+        ("SIZE=1", CommandError::Syntax),
     ] {
         assert_eq!(mail(&format!("MAIL FROM:<a@b>{parameters}")), Err(fault), "{parameters}");
     }
-    let parsed = parse(b"MAIL FROM:<a@b> AUTH=<>\r\n", Offers { auth: false });
-    assert_eq!(parsed, Err(Fault::UnknownParameter));
+    let parsed = parse(b"MAIL FROM:<a@b> AUTH=<>\r\n", OfferedExtensions { auth: false });
+    assert_eq!(parsed, Err(CommandError::UnknownParameter));
 }
 
 proptest! {
     #[test]
     fn any_line_is_read_without_panic(line in proptest::collection::vec(any::<u8>(), 0..80)) {
         let line = [&line[..], b"\r\n"].concat();
-        let _ = parse(&line, Offers { auth: true });
+        let _ = parse(&line, OfferedExtensions { auth: true });
     }
 
     #[test]
@@ -249,6 +253,6 @@ proptest! {
         rest in "[<>@,:\\[\\]\"\\\\ a-c.=+0-9é-]{0,40}",
     ) {
         let line = format!("{verb}{rest}\r\n");
-        let _ = parse(line.as_bytes(), Offers { auth: true });
+        let _ = parse(line.as_bytes(), OfferedExtensions { auth: true });
     }
 }

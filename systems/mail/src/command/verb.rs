@@ -38,9 +38,9 @@ pub enum Command<'a> {
     StartTls,
     /// `RSET`.
     Rset,
-    /// `NOOP`, whatever follows.
+    /// `NOOP` with any argument.
     Noop,
-    /// `HELP`, whatever follows.
+    /// `HELP` with any argument.
     Help,
     /// `VRFY` or `EXPN`, which this server does not have.
     Lookup,
@@ -61,12 +61,12 @@ pub enum Mechanism {
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum CommandError {
     /// No command of this server.
     Unknown,
     /// A command, but its arguments are not.
     Syntax,
-    /// An argument where there is none.
+    /// An argument to a command without arguments.
     Argument,
     /// No path, or no mailbox in it.
     Path,
@@ -76,7 +76,7 @@ pub enum Fault {
     Size,
     /// A parameter that was not offered.
     UnknownParameter,
-    /// `BDAT` without a size, so that nobody knows where the next command begins.
+    /// `BDAT` without a size, so that the beginning of the next command is unknown.
     Chunk,
     /// Octets that no command has: control characters, or bytes that are not UTF-8.
     Octets,
@@ -84,18 +84,18 @@ pub enum Fault {
 
 /// What was offered to the client, as far as the grammar depends on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Offers {
+pub struct OfferedExtensions {
     /// `AUTH`, and with it the parameter of `MAIL`.
     pub auth: bool,
 }
 
 /// Reads a line that ends with CRLF.
-pub fn parse(line: &[u8], offers: Offers) -> Result<Command<'_>, Fault> {
-    let text = line.strip_suffix(b"\r\n").ok_or(Fault::Octets)?;
+pub fn parse(line: &[u8], offers: OfferedExtensions) -> Result<Command<'_>, CommandError> {
+    let text = line.strip_suffix(b"\r\n").ok_or(CommandError::Octets)?;
     if text.iter().any(u8::is_ascii_control) {
-        return Err(Fault::Octets);
+        return Err(CommandError::Octets);
     }
-    let text = std::str::from_utf8(text).map_err(|_| Fault::Octets)?;
+    let text = std::str::from_utf8(text).map_err(|_| CommandError::Octets)?;
     let verb = text.split(' ').next().unwrap_or("");
     let behind = &line[verb.len()..];
     if verb.eq_ignore_ascii_case("MAIL") {
@@ -106,48 +106,49 @@ pub fn parse(line: &[u8], offers: Offers) -> Result<Command<'_>, Fault> {
         return if is_sender {
             Ok(Command::Mail(path.mailbox, parameters))
         } else {
-            Err(Fault::Path)
+            Err(CommandError::Path)
         };
     }
     if verb.eq_ignore_ascii_case("RCPT") {
         let (path, rest) = path_behind(text, "RCPT TO:")?;
         parameters::refuse_any(&line[text.len() - rest.len()..])?;
         return if path.mailbox.is_empty() {
-            Err(Fault::Path)
+            Err(CommandError::Path)
         } else {
             Ok(Command::Rcpt(path.mailbox))
         };
     }
     let arguments = text[text.len().min(verb.len() + 1)..].trim_end_matches(' ');
     let request = Request::parse(&mut line.iter()).map_err(|error| match error {
-        Error::UnknownCommand => Fault::Unknown,
-        _ if verb.eq_ignore_ascii_case("BDAT") => Fault::Chunk,
-        _ => Fault::Syntax,
+        Error::UnknownCommand => CommandError::Unknown,
+        _ if verb.eq_ignore_ascii_case("BDAT") => CommandError::Chunk,
+        _ => CommandError::Syntax,
     })?;
     // The library skips spaces ahead of the verb.
     if verb.is_empty() || behind.is_empty() {
-        return Err(Fault::Unknown);
+        return Err(CommandError::Unknown);
     }
     understand(&request, arguments)
 }
 
-/// The path behind the words that a command begins with; no space may stand between.
-fn path_behind<'a>(text: &'a str, words: &str) -> Result<(path::Path<'a>, &'a str), Fault> {
+/// The path after a command's words, without a space between.
+fn path_behind<'a>(text: &'a str, words: &str) -> Result<(path::Path<'a>, &'a str), CommandError> {
     let begins = text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words));
     if !begins {
-        return Err(Fault::Syntax);
+        return Err(CommandError::Syntax);
     }
-    path::read(&text[words.len()..]).ok_or(Fault::Path)
+    path::read(&text[words.len()..]).ok_or(CommandError::Path)
 }
 
-/// What the library understood, held against the arguments as they stand.
+/// Checks what the library parsed against the raw arguments.
 fn understand<'a>(
     request: &Request<Cow<'_, str>>,
     arguments: &'a str,
-) -> Result<Command<'a>, Fault> {
+) -> Result<Command<'a>, CommandError> {
     let mut words = arguments.split(' ');
     let words = (words.next().unwrap_or(""), words.next(), words.next());
-    let alone = |command| if arguments.is_empty() { Ok(command) } else { Err(Fault::Argument) };
+    let alone =
+        |command| if arguments.is_empty() { Ok(command) } else { Err(CommandError::Argument) };
     match request {
         Request::Data => alone(Command::Data),
         Request::Rset => alone(Command::Rset),
@@ -165,16 +166,16 @@ fn understand<'a>(
                 _ => false,
             };
             let bdat = Command::Bdat { size: *chunk_size as u64, is_last: *is_last };
-            if is_formed { Ok(bdat) } else { Err(Fault::Chunk) }
+            if is_formed { Ok(bdat) } else { Err(CommandError::Chunk) }
         }
         Request::Auth { mechanism, .. } => match words {
             (_, initial, None) if initial != Some("") => {
                 Ok(Command::Auth { mechanism: known(*mechanism), initial })
             }
-            _ => Err(Fault::Syntax),
+            _ => Err(CommandError::Syntax),
         },
-        Request::Helo { .. } | Request::Ehlo { .. } => Err(Fault::Syntax),
-        _ => Err(Fault::Unknown),
+        Request::Helo { .. } | Request::Ehlo { .. } => Err(CommandError::Syntax),
+        _ => Err(CommandError::Unknown),
     }
 }
 

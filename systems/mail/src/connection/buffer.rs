@@ -84,13 +84,13 @@ impl<'c> Buffer<'c> {
 
     pub(super) fn give(&mut self, bytes: usize) {
         self.taken -= bytes as u64;
-        self.counts.leave_bytes(bytes as u64);
+        self.counts.release_bytes(bytes as u64);
     }
 }
 
 impl Drop for Buffer<'_> {
     fn drop(&mut self) {
-        self.counts.leave_bytes(self.taken);
+        self.counts.release_bytes(self.taken);
     }
 }
 

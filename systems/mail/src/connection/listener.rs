@@ -11,7 +11,7 @@ use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::carrier::carry;
+use super::task::run_connection;
 use crate::session::{Counts, Settings};
 use crate::store::Store;
 use crate::tls::Tls;
@@ -36,45 +36,45 @@ pub struct Smtp<S> {
 }
 
 impl<S> Smtp<S> {
-    /// What a client is told that finds no place.
+    /// The reply to a client beyond the limit of connections.
     pub(super) fn busy(&self) -> String {
         format!("421 4.3.2 {} Too busy, closing connection\r\n", self.settings.hostname)
     }
 }
 
-/// Serves one listener until stopped; then messages under way may end within [`Settings::drain_ns`], and all else is told
-/// 421.
+/// Serves one listener until stopped; then messages in progress may end within
+/// [`Settings::drain_ns`], and all other clients get 421.
 ///
 /// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
 pub async fn serve<S: Store>(
     listener: std::net::TcpListener,
-    how: Arc<Smtp<S>>,
+    shared: Arc<Smtp<S>>,
     stop: Stop,
 ) -> std::io::Result<()> {
     let listener = prepare(listener)?;
-    // On a thread of the runtime, whoever waits for it: what is accepted then begins where it was accepted. Dropping the
-    // set ends it, as dropping a future would.
+    // Spawned, so that connections run on the thread of the runtime that accepted them. Dropping
+    // the set aborts the task.
     let mut accepting = JoinSet::new();
-    accepting.spawn(accept(listener, how, stop));
+    accepting.spawn(accept(listener, shared, stop));
     accepting.join_next().await.transpose().map(drop).map_err(std::io::Error::other)
 }
 
-async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) {
+async fn accept<S: Store>(listener: TcpListener, shared: Arc<Smtp<S>>, stop: Stop) {
     let mut own = stop.clone();
     let mut stopped = pin!(async move { own.pulled().await });
     let mut connections = JoinSet::new();
-    let pause = Duration::from_nanos(how.settings.knobs.accept_pause_ns);
-    let mut stall = Duration::from_nanos(how.settings.knobs.accept_stall_ns);
+    let pause = Duration::from_nanos(shared.settings.faults.accept_pause_ns);
+    let mut stall = Duration::from_nanos(shared.settings.faults.accept_stall_ns);
     loop {
         tokio::select! {
             () = stopped.as_mut() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    if let Some(seat) = Seat::take(&how) {
-                        connections.spawn(sit(stream, peer, seat, stop.clone()));
+                    if let Some(permit) = ConnectionPermit::take(&shared) {
+                        connections.spawn(serve_connection(stream, peer, permit, stop.clone()));
                     } else {
-                        turn_away(stream, &how);
+                        turn_away(stream, &shared);
                     }
                     let wait = pause + std::mem::take(&mut stall);
                     if !wait.is_zero() {
@@ -91,7 +91,7 @@ async fn accept<S: Store>(listener: TcpListener, how: Arc<Smtp<S>>, stop: Stop) 
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
-    let _ = tokio::time::timeout(Duration::from_nanos(how.settings.drain_ns), drained).await;
+    let _ = tokio::time::timeout(Duration::from_nanos(shared.settings.drain_ns), drained).await;
 }
 
 /// What is accepted inherits the option. Without it a reply may wait for the client's delayed acknowledgement.
@@ -102,33 +102,38 @@ pub(super) fn prepare(listener: std::net::TcpListener) -> std::io::Result<TcpLis
 }
 
 /// One of the connections that may be open at a time, given back when dropped.
-pub(super) struct Seat<S> {
-    how: Arc<Smtp<S>>,
+pub(super) struct ConnectionPermit<S> {
+    shared: Arc<Smtp<S>>,
 }
 
-impl<S> Seat<S> {
-    pub(super) fn take(how: &Arc<Smtp<S>>) -> Option<Self> {
-        let is_taken = how.counts.take_seat(how.settings.max_connections);
-        is_taken.then(|| Self { how: Arc::clone(how) })
+impl<S> ConnectionPermit<S> {
+    pub(super) fn take(shared: &Arc<Smtp<S>>) -> Option<Self> {
+        let is_taken = shared.counts.acquire_connection(shared.settings.max_connections);
+        is_taken.then(|| Self { shared: Arc::clone(shared) })
     }
 }
 
-impl<S> Drop for Seat<S> {
+impl<S> Drop for ConnectionPermit<S> {
     fn drop(&mut self) {
-        self.how.counts.leave_seat();
+        self.shared.counts.release_connection();
     }
 }
 
-async fn sit<S: Store>(stream: TcpStream, peer: SocketAddr, seat: Seat<S>, stop: Stop) {
-    carry(stream, peer, Arc::clone(&seat.how), stop).await;
+async fn serve_connection<S: Store>(
+    stream: TcpStream,
+    peer: SocketAddr,
+    permit: ConnectionPermit<S>,
+    stop: Stop,
+) {
+    run_connection(stream, peer, Arc::clone(&permit.shared), stop).await;
 }
 
-/// Says 421 and closes, without a task: an empty socket takes a line at once, and one that does not is nobody's loss.
-fn turn_away<S>(stream: TcpStream, how: &Smtp<S>) {
-    how.counts.turned_away.one();
+/// Sends 421 and closes, without a task: a new socket takes a line at once.
+fn turn_away<S>(stream: TcpStream, shared: &Smtp<S>) {
+    shared.counts.turned_away.one();
     if let Ok(mut stream) = stream.into_std()
-        && !how.is_implicit_tls
+        && !shared.is_implicit_tls
     {
-        let _ = stream.write_all(how.busy().as_bytes());
+        let _ = stream.write_all(shared.busy().as_bytes());
     }
 }

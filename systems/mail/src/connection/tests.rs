@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::carrier::carry;
+use super::task::run_connection;
 use super::*;
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
@@ -24,37 +24,37 @@ type Messages = Arc<Mutex<Vec<(Envelope, Vec<u8>)>>>;
 
 /// A store that keeps everything, and only when it is let.
 #[derive(Debug)]
-struct Kept {
+struct GatedStore {
     messages: Messages,
     /// One is taken by each commit.
     permits: Arc<Semaphore>,
 }
 
-struct Keeping {
+struct GatedDraft {
     envelope: Envelope,
     content: Vec<u8>,
     messages: Messages,
     permits: Arc<Semaphore>,
 }
 
-impl Default for Kept {
+impl Default for GatedStore {
     fn default() -> Self {
         Self { messages: Arc::default(), permits: Arc::new(Semaphore::new(100_000)) }
     }
 }
 
-impl Kept {
+impl GatedStore {
     fn contents(&self) -> Vec<Vec<u8>> {
         self.messages.lock().unwrap().iter().map(|(_, content)| content.clone()).collect()
     }
 }
 
-impl Store for Kept {
-    type Draft = Keeping;
+impl Store for GatedStore {
+    type Draft = GatedDraft;
 
-    async fn begin(&self, envelope: Envelope) -> Result<Keeping, Refusal> {
+    async fn begin(&self, envelope: Envelope) -> Result<GatedDraft, Refusal> {
         let (messages, permits) = (Arc::clone(&self.messages), Arc::clone(&self.permits));
-        Ok(Keeping { envelope, content: Vec::new(), messages, permits })
+        Ok(GatedDraft { envelope, content: Vec::new(), messages, permits })
     }
 
     fn effective(&self) -> Value {
@@ -62,7 +62,7 @@ impl Store for Kept {
     }
 }
 
-impl Draft for Keeping {
+impl Draft for GatedDraft {
     async fn write(&mut self, content: &[u8]) -> Result<(), Refusal> {
         self.content.extend_from_slice(content);
         Ok(())
@@ -76,7 +76,7 @@ impl Draft for Keeping {
     }
 }
 
-fn smtp(settings: Settings) -> Smtp<Kept> {
+fn smtp(settings: Settings) -> Smtp<GatedStore> {
     let (store, counts) = (Arc::default(), Counts::default());
     Smtp { store, settings, tls: None, is_implicit_tls: false, counts }
 }
@@ -149,19 +149,19 @@ const BEGIN: [(&str, &str); 4] =
     [("EHLO c", "250"), ("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250"), ("DATA", "354")];
 
 /// A connection in memory whose server has this much room for bytes under way, each direction.
-fn connect(how: &Arc<Smtp<Kept>>, room: usize) -> (Client<DuplexStream>, JoinHandle<()>) {
+fn connect(shared: &Arc<Smtp<GatedStore>>, room: usize) -> (Client<DuplexStream>, JoinHandle<()>) {
     let (near, far) = tokio::io::duplex(room);
-    let how = Arc::clone(how);
+    let shared = Arc::clone(shared);
     let task = tokio::spawn(async move {
         let (stopper, stop) = Stop::pair();
-        carry(far, peer(), how, stop).await;
+        run_connection(far, peer(), shared, stop).await;
         drop(stopper);
     });
     (Client::new(near), task)
 }
 
-async fn greeted(how: &Arc<Smtp<Kept>>) -> (Client<DuplexStream>, JoinHandle<()>) {
-    let (mut client, task) = connect(how, 65_536);
+async fn greeted(shared: &Arc<Smtp<GatedStore>>) -> (Client<DuplexStream>, JoinHandle<()>) {
+    let (mut client, task) = connect(shared, 65_536);
     assert!(client.reply().await.starts_with("220 "));
     (client, task)
 }

@@ -55,7 +55,7 @@ pub struct Piece<'a> {
 }
 
 impl Framing {
-    /// At the beginning of a message whose lines have at most so many octets.
+    /// The state before a message whose lines have at most so many octets.
     pub fn new(limit: usize) -> Self {
         Self { state: State::Start, line: 0, limit, is_line_too_long: false, has_nul: false }
     }
@@ -116,7 +116,7 @@ impl Framing {
         Piece { used: input.len(), run: &input[start..at], found: Found::More }
     }
 
-    /// Goes on within a line; gives the bytes it went over.
+    /// Consumes bytes within a line; returns them.
     fn scan(&mut self, input: &[u8]) -> Result<usize, Found> {
         self.state = State::Within;
         let end = memchr3(b'\r', b'\n', 0, input);

@@ -7,7 +7,7 @@ pub enum Line<'a> {
     Incomplete,
     /// A line with its CRLF.
     Whole(&'a [u8]),
-    /// The line is longer than allowed, whatever may come.
+    /// The line is longer than allowed.
     TooLong,
     /// A line feed without its carriage return.
     BareLineFeed,
@@ -24,7 +24,7 @@ pub fn first(input: &[u8], limit: usize) -> Line<'_> {
     }
 }
 
-/// The rest of a line that is too long, as it is thrown away.
+/// The rest of a line that is too long, while it is discarded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rest {
     has_return: bool,

@@ -1,6 +1,6 @@
 //! What was stored, counted: messages, bytes, recipients, and what a load's messages say of themselves.
 //!
-//! Memory is bounded: [`Remembered`] knows at least the last [`REMEMBERED`] messages of a load, and
+//! Memory is bounded: [`RecentNonces`] knows at least the last [`REMEMBERED`] messages of a load, and
 //! recipients beyond [`RECIPIENTS`] are counted together.
 
 use std::collections::{BTreeMap, HashSet};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use serving::nonce::Nonce;
 use serving::observed::{DeliveryTimes, Observed};
 
-use super::marks::Body;
+use super::integrity::Body;
 
 /// What is counted beside what every observer counts.
 pub const COUNTS: [&str; 6] =
@@ -45,7 +45,7 @@ pub(super) struct Account {
     unexpected: u64,
     intact: u64,
     damaged: u64,
-    seen: Remembered,
+    seen: RecentNonces,
     times: DeliveryTimes,
 }
 
@@ -69,7 +69,7 @@ impl Account {
             unexpected: 0,
             intact: 0,
             damaged: 0,
-            seen: Remembered::new(remembered),
+            seen: RecentNonces::new(remembered),
             times: DeliveryTimes::default(),
         }
     }
@@ -143,14 +143,14 @@ impl Account {
 
 /// The last messages of a load, in two generations: when the younger one is full, the older is forgotten.
 #[derive(Debug)]
-struct Remembered {
+struct RecentNonces {
     most: usize,
     younger: HashSet<(u64, u64)>,
     older: HashSet<(u64, u64)>,
     forgotten: u64,
 }
 
-impl Remembered {
+impl RecentNonces {
     /// Remembers at least half of so many, and never more.
     fn new(most: usize) -> Self {
         Self { most, younger: HashSet::new(), older: HashSet::new(), forgotten: 0 }

@@ -1,12 +1,12 @@
 //! Counts what a store took, whichever store it is, and answers as an observer.
 //!
-//! A message counts once it is where the store promised it to be, and from then on it is in the account: a
-//! client that is told 250 finds it there. What was refused, broken off or lost on the way never counts.
+//! A message counts once the store has kept its promise, before the client gets 250. Refused,
+//! aborted and lost messages never count.
 //!
-//! In reading order: `marks` reads what a message says of itself, `account` adds up.
+//! In reading order: `integrity` reads what a message says of itself, `account` adds up.
 
 mod account;
-mod marks;
+mod integrity;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -21,9 +21,9 @@ use crate::refusal::Refusal;
 use crate::store::{Draft, Store};
 pub use account::COUNTS;
 use account::{Account, Stored};
-use marks::Marks;
+use integrity::IntegrityReader;
 
-/// Seconds by which commits are told apart.
+/// Buckets of commit times in seconds.
 const SECONDS: &[f64] = &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
 /// The account; clones share it.
@@ -46,7 +46,7 @@ impl Ledger {
     /// An empty account that shows among a system's metrics.
     pub fn new(metrics: &Registry) -> Self {
         let refused = |class| {
-            let help = "Messages that the store refused, by class of reply.";
+            let help = "Messages refused by the store, by class of reply.";
             metrics.labelled_counter("mail_store_refusals_total", help, &[("class", class)])
         };
         let metrics = Metrics {
@@ -56,7 +56,7 @@ impl Ledger {
             refused_for_good: refused("5yz"),
             commit_seconds: metrics.histogram(
                 "mail_commit_seconds",
-                "From the last byte of a message to where it was promised to be.",
+                "Time from a message's last byte to the store's promise.",
                 SECONDS,
             ),
         };
@@ -85,26 +85,26 @@ impl Ledger {
 
 /// A store whose messages are counted.
 #[derive(Debug)]
-pub struct Counted<S> {
+pub struct CountedStore<S> {
     store: S,
     ledger: Ledger,
 }
 
-impl<S: Store> Counted<S> {
+impl<S: Store> CountedStore<S> {
     /// Counts what this store takes.
     pub fn new(store: S, ledger: Ledger) -> Self {
         Self { store, ledger }
     }
 }
 
-impl<S: Store> Store for Counted<S> {
+impl<S: Store> Store for CountedStore<S> {
     type Draft = CountedDraft<S::Draft>;
 
     async fn begin(&self, envelope: Envelope) -> Result<Self::Draft, Refusal> {
         let recipients = envelope.recipients.clone();
         let draft = self.store.begin(envelope).await;
         let draft = draft.map_err(|refusal| self.ledger.refused(refusal))?;
-        let (marks, ledger) = (Marks::default(), self.ledger.clone());
+        let (marks, ledger) = (IntegrityReader::default(), self.ledger.clone());
         Ok(CountedDraft { draft, recipients, bytes: 0, marks, ledger })
     }
 
@@ -119,7 +119,7 @@ pub struct CountedDraft<D> {
     draft: D,
     recipients: Vec<String>,
     bytes: u64,
-    marks: Marks,
+    marks: IntegrityReader,
     ledger: Ledger,
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::store::discard::Discard;
+use crate::store::fixtures::{envelope, send, send_to};
 use crate::store::memory::Memory;
-use crate::store::shelf::{Bounds, Full, Shelf};
-use crate::store::specimen::{envelope, send, send_to};
+use crate::store::retained::{RetainedMessages, RetentionLimits, WhenFull};
 
 const NONCE: &str = "0000000200000000000aabcdefabcdef-";
 /// SHA-256 of `abc`, from FIPS 180-2.
@@ -16,7 +16,7 @@ fn message(sent_at: u64, body: &str) -> Vec<u8> {
 #[tokio::test]
 async fn what_is_stored_is_counted_and_its_body_checked() {
     let ledger = Ledger::new(&Registry::default());
-    let store = Counted::new(Discard::default(), ledger.clone());
+    let store = CountedStore::new(Discard::default(), ledger.clone());
     let sent_at = nonce::now_ns();
     for content in [message(sent_at, "abc"), message(sent_at + 1, "abd"), message(sent_at, "abc")] {
         send_to(&store, &["b@y", "c@z"], &content).await.unwrap();
@@ -36,8 +36,9 @@ async fn what_is_stored_is_counted_and_its_body_checked() {
 async fn what_is_refused_or_breaks_off_is_not_counted() {
     let metrics = Registry::default();
     let ledger = Ledger::new(&metrics);
-    let bounds = Bounds { messages: 1, bytes: 2_000, full: Full::Refuse };
-    let store = Counted::new(Memory::new(Shelf::new(bounds, &metrics)), ledger.clone());
+    let bounds = RetentionLimits { messages: 1, bytes: 2_000, full: WhenFull::Refuse };
+    let store =
+        CountedStore::new(Memory::new(RetainedMessages::new(bounds, &metrics)), ledger.clone());
     assert_eq!(send(&store, &[b'x'; 5_000]).await.unwrap_err().code, 452);
     let mut draft = store.begin(envelope(&["b@y"])).await.unwrap();
     draft.write(&message(1, "abc")).await.unwrap();

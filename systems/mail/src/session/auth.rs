@@ -12,7 +12,7 @@ const LONGEST_WORD: usize = 255;
 
 /// How far an exchange has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exchange {
+pub enum AuthExchange {
     /// The answer is authorization identity, name and password, each ended by a NUL but the last.
     Plain,
     /// The answer is the name.
@@ -23,9 +23,9 @@ pub enum Exchange {
 
 /// What comes after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub enum AuthStep {
     /// This is asked, in base64, and answered on the next line.
-    Ask(Exchange, &'static str),
+    Ask(AuthExchange, &'static str),
     /// Proved: the name.
     Proved(String),
     /// Not proved.
@@ -34,49 +34,49 @@ pub enum Next {
     Malformed,
 }
 
-impl Exchange {
+impl AuthExchange {
     /// Takes an answer in base64.
-    pub fn answer(self, text: &str, users: &BTreeMap<String, String>) -> Next {
+    pub fn answer(self, text: &str, users: &BTreeMap<String, String>) -> AuthStep {
         let Some(answer) = STANDARD.decode(text).ok() else {
-            return Next::Malformed;
+            return AuthStep::Malformed;
         };
         let Ok(answer) = String::from_utf8(answer) else {
-            return Next::Malformed;
+            return AuthStep::Malformed;
         };
         match self {
             Self::Plain => plain(&answer, users),
-            Self::Name if answer.len() > LONGEST_WORD => Next::Malformed,
-            Self::Name => Next::Ask(Self::Password(answer), "UGFzc3dvcmQ6"),
+            Self::Name if answer.len() > LONGEST_WORD => AuthStep::Malformed,
+            Self::Name => AuthStep::Ask(Self::Password(answer), "UGFzc3dvcmQ6"),
             Self::Password(name) => prove(&name, &answer, users),
         }
     }
 }
 
-fn plain(answer: &str, users: &BTreeMap<String, String>) -> Next {
+fn plain(answer: &str, users: &BTreeMap<String, String>) -> AuthStep {
     let mut words = answer.split('\0');
     let (Some(identity), Some(name), Some(password), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Next::Malformed;
+        return AuthStep::Malformed;
     };
     let is_formed = !name.is_empty() && !password.is_empty();
     let is_bounded = [identity, name, password].iter().all(|word| word.len() <= LONGEST_WORD);
     if !is_formed || !is_bounded {
-        return Next::Malformed;
+        return AuthStep::Malformed;
     }
-    // Nobody may act for somebody else here.
+    // Acting for another user is not supported.
     if !identity.is_empty() && identity != name {
-        return Next::Wrong;
+        return AuthStep::Wrong;
     }
     prove(name, password, users)
 }
 
-fn prove(name: &str, password: &str, users: &BTreeMap<String, String>) -> Next {
+fn prove(name: &str, password: &str, users: &BTreeMap<String, String>) -> AuthStep {
     let known = users.get(name);
-    // A name that nobody has takes as long as one that somebody has.
+    // An unknown name takes as long as a known one.
     let expect = known.map_or("", String::as_str);
     let is_same = same(password.as_bytes(), expect.as_bytes());
-    if is_same && known.is_some() { Next::Proved(name.to_owned()) } else { Next::Wrong }
+    if is_same && known.is_some() { AuthStep::Proved(name.to_owned()) } else { AuthStep::Wrong }
 }
 
 /// Compares in a time that depends on the given word's length alone.
@@ -90,7 +90,7 @@ fn same(given: &[u8], expect: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn answer(exchange: Exchange, answer: &str) -> Next {
+    fn answer(exchange: AuthExchange, answer: &str) -> AuthStep {
         let users = BTreeMap::from([("tim".to_owned(), "tanstaaftanstaaf".to_owned())]);
         exchange.answer(&STANDARD.encode(answer), &users)
     }
@@ -99,35 +99,35 @@ mod tests {
     fn plain_is_three_words() {
         for (text, expect) in [
             // The example of RFC 4616, 4.
-            ("\0tim\0tanstaaftanstaaf", Next::Proved("tim".to_owned())),
-            ("tim\0tim\0tanstaaftanstaaf", Next::Proved("tim".to_owned())),
-            ("kurt\0tim\0tanstaaftanstaaf", Next::Wrong),
-            ("\0tim\0tanstaaf", Next::Wrong),
-            ("\0tim\0tanstaaftanstaaf\0", Next::Malformed),
-            ("\0tim\0", Next::Malformed),
-            ("\0\0x", Next::Malformed),
-            ("\0nobody\0x", Next::Wrong),
-            ("tim", Next::Malformed),
-            ("", Next::Malformed),
+            ("\0tim\0tanstaaftanstaaf", AuthStep::Proved("tim".to_owned())),
+            ("tim\0tim\0tanstaaftanstaaf", AuthStep::Proved("tim".to_owned())),
+            ("kurt\0tim\0tanstaaftanstaaf", AuthStep::Wrong),
+            ("\0tim\0tanstaaf", AuthStep::Wrong),
+            ("\0tim\0tanstaaftanstaaf\0", AuthStep::Malformed),
+            ("\0tim\0", AuthStep::Malformed),
+            ("\0\0x", AuthStep::Malformed),
+            ("\0nobody\0x", AuthStep::Wrong),
+            ("tim", AuthStep::Malformed),
+            ("", AuthStep::Malformed),
         ] {
-            assert_eq!(answer(Exchange::Plain, text), expect, "{text:?}");
+            assert_eq!(answer(AuthExchange::Plain, text), expect, "{text:?}");
         }
         let long = format!("\0tim\0{}", "x".repeat(256));
-        assert_eq!(answer(Exchange::Plain, &long), Next::Malformed);
+        assert_eq!(answer(AuthExchange::Plain, &long), AuthStep::Malformed);
         for text in ["?", "dGlt=", "dGl", "dGlt\n"] {
-            assert_eq!(Exchange::Plain.answer(text, &BTreeMap::new()), Next::Malformed);
+            assert_eq!(AuthExchange::Plain.answer(text, &BTreeMap::new()), AuthStep::Malformed);
         }
     }
 
     #[test]
     fn login_asks_twice() {
-        let asked = answer(Exchange::Name, "tim");
-        assert_eq!(asked, Next::Ask(Exchange::Password("tim".to_owned()), "UGFzc3dvcmQ6"));
+        let asked = answer(AuthExchange::Name, "tim");
+        assert_eq!(asked, AuthStep::Ask(AuthExchange::Password("tim".to_owned()), "UGFzc3dvcmQ6"));
         assert_eq!(STANDARD.decode("UGFzc3dvcmQ6").unwrap(), b"Password:");
-        let password = |word| answer(Exchange::Password("tim".to_owned()), word);
-        assert_eq!(password("tanstaaftanstaaf"), Next::Proved("tim".to_owned()));
-        assert_eq!(password("tanstaaftanstaa"), Next::Wrong);
-        assert_eq!(password("tanstaaftanstaaf\0"), Next::Wrong);
-        assert_eq!(answer(Exchange::Password("nobody".to_owned()), ""), Next::Wrong);
+        let password = |word| answer(AuthExchange::Password("tim".to_owned()), word);
+        assert_eq!(password("tanstaaftanstaaf"), AuthStep::Proved("tim".to_owned()));
+        assert_eq!(password("tanstaaftanstaa"), AuthStep::Wrong);
+        assert_eq!(password("tanstaaftanstaaf\0"), AuthStep::Wrong);
+        assert_eq!(answer(AuthExchange::Password("nobody".to_owned()), ""), AuthStep::Wrong);
     }
 }

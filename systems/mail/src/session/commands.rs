@@ -1,11 +1,11 @@
 //! What each command does: its order among the others, its reply.
 
-use super::auth::{Exchange, Next};
-use super::machine::{Hello, Session, State, Wish};
+use super::auth::{AuthExchange, AuthStep};
+use super::machine::{Action, Hello, Session, State};
 use super::settings::Policy;
 use super::transfer::Transaction;
-use crate::command::{Command, Fault, Mechanism, Offers, Parameters};
-use crate::knobs::Phase;
+use crate::command::{Command, CommandError, Mechanism, OfferedExtensions, Parameters};
+use crate::faults::Phase;
 
 /// What is always offered. `SIZE`, `STARTTLS` and `AUTH` depend on the settings.
 const EXTENSIONS: &str = "250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-CHUNKING\r\n\
@@ -13,12 +13,12 @@ const EXTENSIONS: &str = "250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-
 
 impl Session<'_> {
     /// What is offered, as far as the grammar depends on it.
-    pub(super) fn offers(&self) -> Offers {
+    pub(super) fn offers(&self) -> OfferedExtensions {
         let is_covered = self.origin.tls.is_some() || self.settings.auth_in_clear;
-        Offers { auth: self.settings.auth != Policy::None && is_covered }
+        OfferedExtensions { auth: self.settings.auth != Policy::None && is_covered }
     }
 
-    pub(super) fn execute<'a>(&mut self, command: Command<'_>) -> Option<Wish<'a>> {
+    pub(super) fn execute<'a>(&mut self, command: Command<'_>) -> Option<Action<'a>> {
         let needs_tls = self.settings.tls == Policy::Required && self.origin.tls.is_none();
         let is_free = matches!(command, Command::Ehlo(_) | Command::Noop | Command::Quit);
         if needs_tls && !is_free {
@@ -52,8 +52,8 @@ impl Session<'_> {
         None
     }
 
-    /// `STARTTLS`. Whatever came behind it came in the clear and must never count as said under TLS.
-    pub(super) fn start_tls<'a>(&mut self, rest: &[u8]) -> Option<Wish<'a>> {
+    /// `STARTTLS`. Bytes after it came in the clear and must never count as sent over TLS.
+    pub(super) fn start_tls<'a>(&mut self, rest: &[u8]) -> Option<Action<'a>> {
         if self.settings.tls == Policy::None {
             self.error("502 5.5.1 STARTTLS not available");
         } else if self.origin.tls.is_some() {
@@ -73,34 +73,38 @@ impl Session<'_> {
         None
     }
 
-    pub(super) fn refuse_fault<'a>(&mut self, fault: Fault) -> Option<Wish<'a>> {
+    pub(super) fn refuse_fault<'a>(&mut self, fault: CommandError) -> Option<Action<'a>> {
         self.error(match fault {
-            Fault::Chunk => {
+            CommandError::Chunk => {
                 self.counts.errors.one();
                 self.replies.say("501 5.5.4 Chunk of unknown size, closing connection");
                 self.enter(State::Closed);
                 return None;
             }
-            Fault::Unknown => "500 5.5.1 Unknown command",
-            Fault::Octets => "500 5.5.2 Control characters or bad UTF-8",
-            Fault::Syntax => "501 5.5.4 Syntax error",
-            Fault::Argument => "501 5.5.4 No argument allowed",
-            Fault::Path => "501 5.1.3 Bad address",
-            Fault::Parameter => "501 5.5.4 Bad parameter",
-            Fault::Size => "552 5.3.4 Message size exceeds limit",
-            Fault::UnknownParameter => "555 5.5.4 Parameter not offered",
+            CommandError::Unknown => "500 5.5.1 Unknown command",
+            CommandError::Octets => "500 5.5.2 Control characters or bad UTF-8",
+            CommandError::Syntax => "501 5.5.4 Syntax error",
+            CommandError::Argument => "501 5.5.4 No argument allowed",
+            CommandError::Path => "501 5.1.3 Bad address",
+            CommandError::Parameter => "501 5.5.4 Bad parameter",
+            CommandError::Size => "552 5.3.4 Message size exceeds limit",
+            CommandError::UnknownParameter => "555 5.5.4 Parameter not offered",
         });
         None
     }
 
     /// Ends the transaction, if there is one.
-    pub(super) fn forget<'a>(&mut self) -> Option<Wish<'a>> {
+    pub(super) fn forget<'a>(&mut self) -> Option<Action<'a>> {
         let had_draft = self.transaction.take().is_some_and(|transaction| transaction.has_begun());
-        had_draft.then_some(Wish::Abandon)
+        had_draft.then_some(Action::Abandon)
     }
 
-    /// A command out of order; what follows `BDAT` is content, whatever becomes of it.
-    fn refuse_order<'a>(&mut self, command: &Command<'_>, reply: &'static str) -> Option<Wish<'a>> {
+    /// A command out of order; what follows `BDAT` is content even then.
+    fn refuse_order<'a>(
+        &mut self,
+        command: &Command<'_>,
+        reply: &'static str,
+    ) -> Option<Action<'a>> {
         match command {
             Command::Bdat { size, .. } => self.discard_chunk(*size, reply),
             _ => self.error(reply),
@@ -108,7 +112,7 @@ impl Session<'_> {
         None
     }
 
-    fn hello<'a>(&mut self, client: &str, hello: Hello) -> Option<Wish<'a>> {
+    fn hello<'a>(&mut self, client: &str, hello: Hello) -> Option<Action<'a>> {
         self.hello = hello;
         client.clone_into(&mut self.client);
         let hostname = &self.settings.hostname;
@@ -148,7 +152,7 @@ impl Session<'_> {
             return self.replies.say("552 5.3.4 Message size exceeds limit");
         }
         if self.is_hit(Phase::Mail) {
-            return self.refuse(&self.settings.knobs.refusal());
+            return self.refuse(&self.settings.faults.refusal());
         }
         self.transaction = Some(Transaction::new(from, parameters));
         self.replies.say_parts(&["250 2.1.0 Sender <", from, "> OK"]);
@@ -174,7 +178,7 @@ impl Session<'_> {
         }
         if self.is_hit(Phase::Rcpt) {
             self.counts.recipients_refused.one();
-            return self.refuse(&self.settings.knobs.refusal());
+            return self.refuse(&self.settings.faults.refusal());
         }
         if let Some(transaction) = &mut self.transaction {
             transaction.add(to);
@@ -197,8 +201,8 @@ impl Session<'_> {
             return self.error("538 5.7.11 Encryption required");
         }
         let (exchange, prompt) = match mechanism {
-            Mechanism::Plain => (Exchange::Plain, "334 "),
-            Mechanism::Login => (Exchange::Name, "334 VXNlcm5hbWU6"),
+            Mechanism::Plain => (AuthExchange::Plain, "334 "),
+            Mechanism::Login => (AuthExchange::Name, "334 VXNlcm5hbWU6"),
             Mechanism::Unknown => return self.error("504 5.5.4 Unknown mechanism"),
         };
         match initial {
@@ -207,37 +211,37 @@ impl Session<'_> {
                 self.enter(State::Proving(exchange));
             }
             // An empty answer has a sign of its own, because it would not be seen.
-            Some("=") => self.judge(exchange, ""),
-            Some(initial) => self.judge(exchange, initial),
+            Some("=") => self.check_auth_answer(exchange, ""),
+            Some(initial) => self.check_auth_answer(exchange, initial),
         }
     }
 
     /// An answer of the client, on a line of its own.
-    pub(super) fn prove(&mut self, exchange: Exchange, line: &[u8]) {
+    pub(super) fn prove(&mut self, exchange: AuthExchange, line: &[u8]) {
         let text = line.strip_suffix(b"\r\n").and_then(|text| std::str::from_utf8(text).ok());
         match text {
             Some("*") => self.error("501 5.7.0 Authentication cancelled"),
-            Some(text) => self.judge(exchange, text),
+            Some(text) => self.check_auth_answer(exchange, text),
             None => self.error("501 5.5.2 No base64"),
         }
     }
 
-    fn judge(&mut self, exchange: Exchange, answer: &str) {
+    fn check_auth_answer(&mut self, exchange: AuthExchange, answer: &str) {
         match exchange.answer(answer, &self.settings.users) {
-            Next::Ask(exchange, prompt) => {
+            AuthStep::Ask(exchange, prompt) => {
                 self.replies.say_parts(&["334 ", prompt]);
                 self.enter(State::Proving(exchange));
             }
-            Next::Proved(name) => {
+            AuthStep::Proved(name) => {
                 self.counts.authenticated.one();
                 self.user = Some(name);
                 self.replies.say("235 2.7.0 Authentication successful");
             }
-            Next::Wrong => {
+            AuthStep::Wrong => {
                 self.counts.authentication_failed.one();
                 self.error("535 5.7.8 Authentication credentials invalid");
             }
-            Next::Malformed => self.error("501 5.5.2 No answer to what was asked"),
+            AuthStep::Malformed => self.error("501 5.5.2 No answer to what was asked"),
         }
     }
 }

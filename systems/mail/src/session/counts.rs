@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serving::metrics::{Counter, Gauge, Registry};
 
-use crate::knobs::Draws;
+use crate::faults::FaultDraws;
 
 /// Counts of one server; clones count together.
 #[derive(Debug, Clone, Default)]
@@ -16,13 +16,13 @@ pub struct Counts {
     pub buffered: Gauge,
     /// Connections that were served.
     pub connections: Counter,
-    /// Connections that were told 421 because there were too many, or too little memory.
+    /// Connections that got 421 because there were too many, or too little memory.
     pub turned_away: Counter,
     /// Messages that were promised to be kept.
     pub accepted: Counter,
     /// Messages that were refused at `DATA`, `BDAT` or at their end.
     pub refused: Counter,
-    /// Messages in whose midst the connection ended.
+    /// Messages during which the connection ended.
     pub aborted: Counter,
     /// Bytes of content received, dots unstuffed.
     pub content_bytes: Counter,
@@ -43,14 +43,14 @@ pub struct Counts {
     /// Clients that did not.
     pub authentication_failed: Counter,
     /// How many of each phase a knob has seen.
-    pub(crate) draws: Arc<Draws>,
+    pub(crate) draws: Arc<FaultDraws>,
     /// What is taken of the shared bounds.
-    pub(crate) taken: Arc<Taken>,
+    pub(crate) taken: Arc<HeldResources>,
 }
 
 /// What connections hold at the moment.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct HeldResources {
     connections: AtomicU64,
     bytes: AtomicU64,
 }
@@ -63,29 +63,29 @@ impl Counts {
             open: metrics.gauge("mail_connections", "Open connections."),
             buffered: metrics.gauge("mail_buffer_bytes", "Bytes of buffers that connections hold."),
             connections: counter("mail_connections_total", "Connections served."),
-            turned_away: counter("mail_connections_refused_total", "Connections told 421 at once."),
-            accepted: counter("mail_messages_accepted_total", "Messages promised to be kept."),
+            turned_away: counter("mail_connections_refused_total", "Connections refused with 421."),
+            accepted: counter("mail_messages_accepted_total", "Messages accepted."),
             refused: counter("mail_messages_refused_total", "Messages refused at DATA or after."),
             aborted: counter(
                 "mail_messages_aborted_total",
-                "Messages cut off by a connection's end.",
+                "Messages aborted by the end of the connection.",
             ),
             content_bytes: counter("mail_content_bytes_total", "Bytes of content received."),
             recipients: counter("mail_recipients_accepted_total", "Recipients accepted."),
             recipients_refused: counter("mail_recipients_refused_total", "Recipients refused."),
-            errors: counter("mail_command_errors_total", "Commands in error."),
-            timeouts: counter("mail_timeouts_total", "Connections closed for want of progress."),
+            errors: counter("mail_command_errors_total", "Commands refused as errors."),
+            timeouts: counter("mail_timeouts_total", "Connections closed by a time-out."),
             handshakes: counter("mail_tls_handshakes_total", "TLS handshakes that succeeded."),
             handshakes_failed: counter("mail_tls_failures_total", "TLS handshakes that failed."),
-            authenticated: counter("mail_auth_total", "Clients that proved who they are."),
-            authentication_failed: counter("mail_auth_failures_total", "Clients that did not."),
+            authenticated: counter("mail_auth_total", "Clients that authenticated."),
+            authentication_failed: counter("mail_auth_failures_total", "Failed authentications."),
             draws: Arc::default(),
             taken: Arc::default(),
         }
     }
 
     /// Takes a connection's place; `false` if all are taken.
-    pub(crate) fn take_seat(&self, most: u64) -> bool {
+    pub(crate) fn acquire_connection(&self, most: u64) -> bool {
         let taken = take(&self.taken.connections, 1, most);
         if taken {
             self.open.add(1);
@@ -94,7 +94,7 @@ impl Counts {
     }
 
     /// Gives it back.
-    pub(crate) fn leave_seat(&self) {
+    pub(crate) fn release_connection(&self) {
         self.taken.connections.fetch_sub(1, Ordering::Relaxed);
         self.open.add(-1);
     }
@@ -109,7 +109,7 @@ impl Counts {
     }
 
     /// Gives them back.
-    pub(crate) fn leave_bytes(&self, bytes: u64) {
+    pub(crate) fn release_bytes(&self, bytes: u64) {
         self.taken.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.buffered.add(-bytes.cast_signed());
     }
@@ -127,13 +127,17 @@ mod tests {
     #[test]
     fn what_is_shared_is_never_overdrawn() {
         let counts = Counts::default();
-        assert!(counts.take_seat(2) && counts.take_seat(2) && !counts.take_seat(2));
-        counts.leave_seat();
-        assert!(counts.take_seat(2));
+        assert!(
+            counts.acquire_connection(2)
+                && counts.acquire_connection(2)
+                && !counts.acquire_connection(2)
+        );
+        counts.release_connection();
+        assert!(counts.acquire_connection(2));
         assert_eq!(counts.open.get(), 2);
         assert!(counts.take_bytes(10, 15) && !counts.take_bytes(6, 15) && counts.take_bytes(5, 15));
         assert!(!counts.take_bytes(u64::MAX, u64::MAX));
-        counts.leave_bytes(10);
+        counts.release_bytes(10);
         assert_eq!(counts.buffered.get(), 5);
     }
 }

@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::auth::{self, Exchange};
+use super::auth::{self, AuthExchange};
 use super::counts::Counts;
 use super::settings::Settings;
-use super::transfer::{Transaction, Verdict};
+use super::transfer::{Rejection, Transaction};
 use crate::command;
+use crate::faults::Phase;
 use crate::input::content::Framing;
 use crate::input::line::{self, Line, Rest, Skipped};
-use crate::knobs::Phase;
 use crate::reply::Replies;
 
 /// Bytes of replies that may wait before they have to be written.
@@ -34,7 +34,7 @@ pub struct Session<'s> {
     pub(super) user: Option<String>,
     pub(super) transaction: Option<Transaction>,
     /// Why the content that is being read will be refused.
-    pub(super) verdict: Option<Verdict>,
+    pub(super) rejection: Option<Rejection>,
     /// The delay of the present phase is over.
     has_rested: bool,
     errors: u64,
@@ -52,7 +52,7 @@ pub struct Origin {
 
 /// What has to happen next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish<'a> {
+pub enum Action<'a> {
     /// Write the replies, then come again with more bytes behind those that were not used.
     Read,
     /// Write the replies, then come again.
@@ -69,7 +69,7 @@ pub enum Wish<'a> {
     End,
     /// Write the replies, go over to TLS, then [`Session::secured`].
     Upgrade,
-    /// Break off, whatever waits to be written.
+    /// Close at once, without writing pending replies.
     HangUp,
     /// Write the replies and close.
     Close,
@@ -81,7 +81,7 @@ pub struct Step<'a> {
     /// Bytes that are done with.
     pub used: usize,
     /// What has to happen next.
-    pub wish: Wish<'a>,
+    pub action: Action<'a>,
 }
 
 /// What a session waits for.
@@ -102,7 +102,7 @@ pub(super) enum Hello {
     Ehlo,
 }
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Debug)]
 pub(super) enum State {
     /// Nothing was said.
@@ -112,7 +112,7 @@ pub(super) enum State {
     /// Within a line that is too long.
     Skipping(Rest),
     /// Before an answer of `AUTH`.
-    Proving(Exchange),
+    Proving(AuthExchange),
     /// Before the handshake.
     Upgrading,
     /// The store is asked to begin, for `DATA`.
@@ -121,7 +121,7 @@ pub(super) enum State {
     BeginningChunk { size: u64, is_last: bool },
     /// Within content.
     Data(Framing),
-    /// Within a chunk of `BDAT` of which so much is left.
+    /// Within a chunk of `BDAT`, with so many bytes left.
     Chunk { size: u64, left: u64, is_last: bool },
     /// After the end of the content.
     Ending,
@@ -131,8 +131,8 @@ pub(super) enum State {
     Closed,
 }
 
-/// What one state did: bytes used, and a wish unless it can go on by itself.
-pub(super) type Advance<'a> = (usize, Option<Wish<'a>>);
+/// The result of one state: bytes used, and an action unless the session can continue at once.
+pub(super) type Advance<'a> = (usize, Option<Action<'a>>);
 
 impl<'s> Session<'s> {
     /// A session that has said nothing yet.
@@ -147,24 +147,24 @@ impl<'s> Session<'s> {
             client: String::new(),
             user: None,
             transaction: None,
-            verdict: None,
+            rejection: None,
             has_rested: false,
             errors: 0,
             steps: 0,
         }
     }
 
-    /// Goes on with what was read. Nothing is lost at a split: what was not used comes again.
+    /// Consumes input. Nothing is lost at a split: unused bytes come again.
     pub fn take<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
         let mut used = 0;
         loop {
-            let (more, wish) = self.advance(&input[used..]);
+            let (more, action) = self.advance(&input[used..]);
             used += more;
-            if let Some(wish) = wish {
-                return Step { used, wish };
+            if let Some(action) = action {
+                return Step { used, action };
             }
             if self.replies.bytes().len() > BACKLOG {
-                return Step { used, wish: Wish::Flush };
+                return Step { used, action: Action::Flush };
             }
         }
     }
@@ -174,7 +174,7 @@ impl<'s> Session<'s> {
         &mut self.replies
     }
 
-    /// What it waits for when it wishes to read.
+    /// The input that it waits for when its action is to read.
     pub fn waiting(&self) -> Waiting {
         match self.state {
             State::Data(_) | State::Chunk { .. } => Waiting::Content,
@@ -214,7 +214,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Ends it from without, as in `4.4.2` and "Command timeout"; the client is told 421.
+    /// Ends the session from outside, as in `4.4.2` and "Command timeout"; the client gets 421.
     pub fn end(&mut self, status: &str, reason: &str) {
         let hostname = &self.settings.hostname;
         self.replies.say_parts(&[
@@ -234,12 +234,12 @@ impl<'s> Session<'s> {
             State::Greeting => self.greet(),
             State::Command | State::Proving(_) => self.next_line(input),
             State::Skipping(_) => self.skip(input),
-            State::Upgrading => (0, Some(Wish::Upgrade)),
-            State::BeginningData | State::BeginningChunk { .. } => (0, Some(Wish::Begin)),
+            State::Upgrading => (0, Some(Action::Upgrade)),
+            State::BeginningData | State::BeginningChunk { .. } => (0, Some(Action::Begin)),
             State::Data(_) => self.take_data(input),
             State::Chunk { .. } => self.take_chunk(input),
             State::Ending => self.finish(),
-            State::Quit | State::Closed => (0, Some(Wish::Close)),
+            State::Quit | State::Closed => (0, Some(Action::Close)),
         }
     }
 
@@ -248,7 +248,7 @@ impl<'s> Session<'s> {
             return (0, Some(pause));
         }
         if self.is_hit(Phase::Greeting) {
-            self.replies.refuse(&self.settings.knobs.refusal());
+            self.replies.refuse(&self.settings.faults.refusal());
             self.enter(State::Closed);
             return (0, None);
         }
@@ -259,7 +259,7 @@ impl<'s> Session<'s> {
 
     fn next_line<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
         match line::first(input, self.limit(input)) {
-            Line::Incomplete => (0, Some(Wish::Read)),
+            Line::Incomplete => (0, Some(Action::Read)),
             Line::Whole(line) => self.take_line(line, &input[line.len()..]),
             Line::TooLong => {
                 self.state = State::Skipping(Rest::default());
@@ -282,18 +282,18 @@ impl<'s> Session<'s> {
         }
         self.has_rested = false;
         self.steps += 1;
-        let wish = match command {
+        let action = match command {
             Ok(command::Command::StartTls) => self.start_tls(rest),
             Ok(command) => self.execute(command),
             Err(fault) => self.refuse_fault(fault),
         };
-        (line.len(), wish)
+        (line.len(), action)
     }
 
     fn skip<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
         let State::Skipping(rest) = &mut self.state else { return (0, None) };
         match rest.skip(input) {
-            Skipped::All => (input.len(), Some(Wish::Read)),
+            Skipped::All => (input.len(), Some(Action::Read)),
             Skipped::BareLineFeed => self.refuse_bare(input),
             Skipped::Ended(used) => {
                 self.enter(State::Command);
@@ -327,29 +327,29 @@ impl<'s> Session<'s> {
     }
 
     /// The delay of a phase, once.
-    pub(super) fn rest<'a>(&mut self, phase: Phase) -> Option<Wish<'a>> {
+    pub(super) fn rest<'a>(&mut self, phase: Phase) -> Option<Action<'a>> {
         if self.has_rested {
             return None;
         }
-        let delay = self.settings.knobs.delay(phase)?;
+        let delay = self.settings.faults.delay(phase)?;
         self.has_rested = true;
-        Some(Wish::Pause(delay))
+        Some(Action::Pause(delay))
     }
 
     /// Whether a knob strikes.
     pub(super) fn is_hit(&self, phase: Phase) -> bool {
-        self.counts.draws.hits(&self.settings.knobs, phase)
+        self.counts.draws.hits(&self.settings.faults, phase)
     }
 
-    /// Goes over to a state of which time-outs begin anew.
+    /// Enters a state in which time-outs begin anew.
     pub(super) fn enter(&mut self, state: State) {
         self.state = state;
         self.has_rested = false;
         self.steps += 1;
     }
 
-    /// A message in good order makes up for errors before it: a group of pipelined commands whose `MAIL` was refused has
-    /// several, and they are no sign of a broken client.
+    /// A valid message resets the count of errors: a group of pipelined commands whose `MAIL` was
+    /// refused causes several, which does not mean that the client is broken.
     pub(super) fn forgive(&mut self) {
         self.errors = 0;
     }

@@ -1,4 +1,4 @@
-//! One conversation with a client, without its connection: bytes in, replies and wishes out.
+//! One SMTP session without its connection: bytes in, replies and actions out.
 //!
 //! A [`Session`] is fed what was read and says what has to happen next: read more, wait, hand content to the store,
 //! go over to TLS, close. It does no I/O and knows no clock, so that a test can drive it with any bytes at any splits.
@@ -15,7 +15,7 @@ pub mod settings;
 mod transfer;
 
 pub use counts::Counts;
-pub use machine::{Origin, Session, Step, Waiting, Wish};
+pub use machine::{Action, Origin, Session, Step, Waiting};
 pub use settings::{Policy, Settings};
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Everything that a session keeps to: names, bounds, who may, faults on purpose.
+//! A session's settings: names, limits, authentication, injected faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::knobs::Knobs;
+use crate::faults::Faults;
 
 /// Whether something is there, may be used, or must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,16 +33,16 @@ pub struct Settings {
     pub auth: Policy,
     /// Whether `AUTH` is offered without TLS, too.
     pub auth_in_clear: bool,
-    /// Passwords by name; told are only how many there are.
+    /// Passwords by name; only their number is ever printed.
     #[serde(serialize_with = "how_many")]
     pub users: BTreeMap<String, String>,
-    /// Connections at a time; one more is told 421.
+    /// Connections at a time; further ones get 421.
     pub max_connections: u64,
     /// Bytes of buffers of all connections together.
     pub max_memory: u64,
     /// Bytes of a message, dots unstuffed.
     pub max_message: u64,
-    /// Recipients of a message; each one more is told 452.
+    /// Recipients of a message; further ones get 452.
     pub max_recipients: u64,
     /// Octets of a command line with its CRLF; some commands may have more, as their RFCs say.
     pub max_command: u64,
@@ -58,10 +58,11 @@ pub struct Settings {
     pub session_timeout_ns: u64,
     /// Replies must be taken within it.
     pub write_timeout_ns: u64,
-    /// What is in flight when the server is told to stop gets this long.
+    /// How long messages in progress may take after a stop.
     pub drain_ns: u64,
-    /// Faults on purpose.
-    pub knobs: Knobs,
+    /// Injected faults.
+    #[serde(rename = "knobs")]
+    pub faults: Faults,
 }
 
 /// A line of a reply has 512 octets (RFC 5321, 4.5.3.1.5), and a name may take 255 of them.
@@ -89,7 +90,7 @@ impl Default for Settings {
             session_timeout_ns: 300 * SECOND,
             write_timeout_ns: 30 * SECOND,
             drain_ns: 5 * SECOND,
-            knobs: Knobs::default(),
+            faults: Faults::default(),
         }
     }
 }
@@ -123,7 +124,7 @@ impl Settings {
                 .positive_time("session_timeout", default.session_timeout_ns),
             write_timeout_ns: settings.positive_time("write_timeout", default.write_timeout_ns),
             drain_ns: settings.time("drain", default.drain_ns),
-            knobs: Knobs::read(settings),
+            faults: Faults::read(settings),
         };
         read.check(settings);
         read
@@ -132,7 +133,7 @@ impl Settings {
     /// What fits the type and makes no sense.
     fn check(&self, settings: &serving::settings::Settings<'_>) {
         if !crate::command::is_host(&self.hostname) {
-            settings.wrong("hostname", format!("\"{}\" names no host", self.hostname));
+            settings.wrong("hostname", format!("\"{}\" is not a host name", self.hostname));
         }
         let is_printed = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
         if self.greeting.len() > LONGEST_GREETING || !self.greeting.bytes().all(is_printed) {
@@ -141,23 +142,23 @@ impl Settings {
             settings.wrong("greeting", what);
         }
         if !(64..=4_096).contains(&self.max_command) {
-            settings.wrong("max_command", "expected 64B to 4096B; RFC 5321 asks for at least 512B");
+            settings.wrong("max_command", "expected 64B to 4096B; RFC 5321 requires at least 512B");
         }
         if self.max_line < 64 {
-            settings.wrong("max_line", "expected at least 64B; RFC 5321 asks for 1000B");
+            settings.wrong("max_line", "expected at least 64B; RFC 5321 requires 1000B");
         }
         if self.max_memory < 64 << 10 {
-            settings.wrong("max_memory", "expected at least 64KiB, a few connections' worth");
+            settings.wrong("max_memory", "expected at least 64KiB, which a few connections need");
         }
         if self.auth != Policy::None && self.users.is_empty() {
-            settings.wrong("auth", "nobody could, because `users` names nobody");
+            settings.wrong("auth", "no client could authenticate: set `users`");
         }
         if self.auth == Policy::None && !self.users.is_empty() {
-            settings.wrong("users", "nobody is asked, because `auth` is none");
+            settings.wrong("users", "has no effect without `auth`");
         }
         let is_secured = self.tls != Policy::None || settings.has("smtps");
         if self.auth != Policy::None && !is_secured && !self.auth_in_clear {
-            let what = "nobody could, because there is no TLS and `auth_in_clear` is false";
+            let what = "no client could authenticate: set `tls`, or `auth_in_clear=true`";
             settings.wrong("auth", what);
         }
     }
@@ -176,8 +177,8 @@ fn policy(
     [Policy::None, Policy::Optional, Policy::Required][settings.choice(key, names, 0)]
 }
 
-/// Names and passwords: a table, or a file with a `name:password` on each line, since a command line is for everybody
-/// to read.
+/// Names and passwords: a table, or a file with a `name:password` on each line, because other users
+/// can read the command line.
 fn users(settings: &serving::settings::Settings<'_>) -> BTreeMap<String, String> {
     let read = match settings.value("users") {
         None => return BTreeMap::new(),
@@ -185,9 +186,8 @@ fn users(settings: &serving::settings::Settings<'_>) -> BTreeMap<String, String>
         Some(Value::String(text)) if text.starts_with('{') => serde_json::from_str(text)
             .map_err(|_| "expected a table of names and passwords".to_owned()),
         Some(Value::String(path)) => from_file(path),
-        Some(table @ Value::Object(_)) => {
-            serde_json::from_value(table.clone()).map_err(|_| "a password is no text".to_owned())
-        }
+        Some(table @ Value::Object(_)) => serde_json::from_value(table.clone())
+            .map_err(|_| "expected text as passwords".to_owned()),
         Some(_) => Err("expected a table of names and passwords, or a file".to_owned()),
     };
     read.unwrap_or_else(|problem| {
@@ -201,7 +201,7 @@ fn from_file(path: &str) -> Result<BTreeMap<String, String>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let entry = |(index, line): (usize, &str)| {
         let pair = line.split_once(':').map(|(name, word)| (name.to_owned(), word.to_owned()));
-        pair.ok_or_else(|| format!("{path}: line {} is no name:password", index + 1))
+        pair.ok_or_else(|| format!("{path}: line {} must be name:password", index + 1))
     };
     lines.map(entry).collect()
 }
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!((read.tls, read.auth), (Policy::Required, Policy::Optional));
         assert_eq!(read.users, users);
         assert_eq!((read.max_message, read.command_timeout_ns), (1_024, 2 * SECOND));
-        assert_eq!((read.knobs.refuse_rcpt, read.knobs.refuse_with), (0.05, 550));
+        assert_eq!((read.faults.refuse_rcpt, read.faults.refuse_with), (0.05, 550));
         let told = serde_json::to_value(&read).unwrap();
         assert_eq!((&told["users"], &told["tls"]), (&json!(1), &json!("required")));
         assert!(!told.to_string().contains("secret"));

@@ -11,7 +11,7 @@ mod faults;
 mod splits;
 
 /// A session with a store that keeps everything, driven by hand.
-struct Talk<'s> {
+struct TestSession<'s> {
     session: Session<'s>,
     input: Vec<u8>,
     /// Everything that was said.
@@ -31,7 +31,7 @@ fn peer() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 2525))
 }
 
-impl<'s> Talk<'s> {
+impl<'s> TestSession<'s> {
     fn new(settings: &'s Settings, counts: &'s Counts) -> Self {
         let session = Session::new(settings, counts, Origin { peer: peer(), tls: None });
         Self {
@@ -78,31 +78,31 @@ impl<'s> Talk<'s> {
         let input = std::mem::take(&mut self.input);
         let step = self.session.take(&input);
         assert!(step.used <= input.len());
-        let wish = step.wish;
-        let is_reading = wish == Wish::Read;
-        match wish {
-            Wish::Read | Wish::Flush => {}
-            Wish::Pause(length) => self.pauses.push(length),
-            Wish::Begin => self.begin(),
-            Wish::Content(content) => match self.refusals[1].take() {
+        let action = step.action;
+        let is_reading = action == Action::Read;
+        match action {
+            Action::Read | Action::Flush => {}
+            Action::Pause(length) => self.pauses.push(length),
+            Action::Begin => self.begin(),
+            Action::Content(content) => match self.refusals[1].take() {
                 Some(refusal) => {
                     self.draft = None;
                     self.session.failed(refusal);
                 }
                 None => self.draft.as_mut().unwrap().1.extend_from_slice(content),
             },
-            Wish::Abandon => assert!(self.draft.take().is_some() || self.is_refused()),
-            Wish::End => self.end(),
-            Wish::Upgrade => {
+            Action::Abandon => assert!(self.draft.take().is_some() || self.is_refused()),
+            Action::End => self.end(),
+            Action::Upgrade => {
                 assert_eq!(step.used, input.len(), "nothing is behind STARTTLS");
                 self.session.secured("TLSv1.3");
             }
-            Wish::HangUp | Wish::Close => self.is_over = true,
+            Action::HangUp | Action::Close => self.is_over = true,
         }
         self.input = input[step.used..].to_vec();
         let waiting = self.session.replies().bytes().len();
         self.most_waiting = self.most_waiting.max(waiting);
-        if wish != Wish::HangUp {
+        if action != Action::HangUp {
             self.said.push_str(std::str::from_utf8(self.session.replies().bytes()).unwrap());
         }
         self.session.replies().clear();
@@ -111,7 +111,7 @@ impl<'s> Talk<'s> {
 
     /// A message without a draft: refused at a size, before anything was begun.
     fn is_refused(&self) -> bool {
-        self.session.verdict.is_some()
+        self.session.rejection.is_some()
     }
 
     fn begin(&mut self) {
@@ -139,9 +139,9 @@ fn codes(said: &str) -> Vec<u16> {
 }
 
 /// A session with these settings, greeted by the server.
-fn with<R>(settings: &Settings, test: impl FnOnce(&mut Talk<'_>, &Counts) -> R) -> R {
+fn with<R>(settings: &Settings, check: impl FnOnce(&mut TestSession<'_>, &Counts) -> R) -> R {
     let counts = Counts::default();
-    let mut talk = Talk::new(settings, &counts);
-    assert!(talk.feed(b"").starts_with("220 mail.example ESMTP"));
-    test(&mut talk, &counts)
+    let mut test = TestSession::new(settings, &counts);
+    assert!(test.feed(b"").starts_with("220 mail.example ESMTP"));
+    check(&mut test, &counts)
 }

@@ -1,12 +1,12 @@
 //! Content: begun by `DATA` or the first `BDAT`, handed on piece by piece, ended with a promise or a refusal.
 //!
-//! A message that will be refused is read to its end all the same, so that the conversation can go on.
+//! A message that will be refused is read to its end, so that the session can continue.
 
-use super::machine::{Advance, Hello, Session, State, Wish};
+use super::machine::{Action, Advance, Hello, Session, State};
 use crate::command::Parameters;
 use crate::envelope::{Content, Envelope};
+use crate::faults::Phase;
 use crate::input::content::{Found, Framing};
-use crate::knobs::Phase;
 use crate::refusal::Refusal;
 
 /// A mail transaction: from `MAIL` to the reply after the content.
@@ -59,7 +59,7 @@ impl Transaction {
 
 /// Why content that is being read will not be kept.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum Rejection {
     /// The message is refused.
     Refused(Refusal),
     /// There is no message that it could belong to.
@@ -93,7 +93,7 @@ impl Session<'_> {
         }
     }
 
-    /// What the store said to [`Wish::Begin`].
+    /// The store's answer to [`Action::Begin`].
     pub fn begun(&mut self, result: Result<(), Refusal>) {
         let state = std::mem::replace(&mut self.state, State::Command);
         match (state, result) {
@@ -106,7 +106,7 @@ impl Session<'_> {
             (State::BeginningData, Err(refusal)) => self.refuse_message(&refusal),
             (State::BeginningChunk { size, is_last }, result) => {
                 self.begin_content();
-                self.verdict = result.err().map(Verdict::Refused);
+                self.rejection = result.err().map(Rejection::Refused);
                 self.enter(State::Chunk { size, left: size, is_last });
             }
             (state, _) => self.state = state,
@@ -115,10 +115,10 @@ impl Session<'_> {
 
     /// The draft failed while content was written; it is gone.
     pub fn failed(&mut self, refusal: Refusal) {
-        self.verdict = Some(Verdict::Refused(refusal));
+        self.rejection = Some(Rejection::Refused(refusal));
     }
 
-    /// What the store said to [`Wish::End`].
+    /// The store's answer to [`Action::End`].
     pub fn ended(&mut self, result: Result<String, Refusal>) {
         match result {
             Ok(name) => {
@@ -142,12 +142,12 @@ impl Session<'_> {
             return self.error("503 5.5.1 Use BDAT for this message");
         }
         if self.is_hit(Phase::Data) {
-            return self.refuse_message(&self.settings.knobs.refusal());
+            return self.refuse_message(&self.settings.faults.refusal());
         }
         self.enter(State::BeginningData);
     }
 
-    pub(super) fn bdat<'a>(&mut self, size: u64, is_last: bool) -> Option<Wish<'a>> {
+    pub(super) fn bdat<'a>(&mut self, size: u64, is_last: bool) -> Option<Action<'a>> {
         let order = if self.hello == Hello::Ehlo { self.out_of_order() } else { Some(NO_EHLO) };
         if let Some(reply) = order {
             self.discard_chunk(size, reply);
@@ -157,8 +157,8 @@ impl Session<'_> {
         let is_struck = so_far.is_none() && self.is_hit(Phase::Data);
         let is_too_large = so_far.unwrap_or(0).saturating_add(size) > self.settings.max_message;
         if is_struck || is_too_large {
-            let refusal = if is_struck { self.settings.knobs.refusal() } else { TOO_LARGE };
-            self.verdict = Some(Verdict::Refused(refusal));
+            let refusal = if is_struck { self.settings.faults.refusal() } else { TOO_LARGE };
+            self.rejection = Some(Rejection::Refused(refusal));
             self.enter(State::Chunk { size, left: size, is_last });
             return self.forget();
         }
@@ -171,7 +171,7 @@ impl Session<'_> {
 
     /// Reads a chunk that has no message, and says so afterwards (RFC 3030, 2).
     pub(super) fn discard_chunk(&mut self, size: u64, reply: &'static str) {
-        self.verdict = Some(Verdict::Astray(reply));
+        self.rejection = Some(Rejection::Astray(reply));
         self.enter(State::Chunk { size, left: size, is_last: false });
     }
 
@@ -188,7 +188,7 @@ impl Session<'_> {
 
     fn begin_content(&mut self) {
         let is_doomed = self.is_hit(Phase::Content);
-        self.verdict = None;
+        self.rejection = None;
         if let Some(transaction) = &mut self.transaction {
             transaction.content = Some(0);
             transaction.is_doomed = is_doomed;
@@ -198,7 +198,7 @@ impl Session<'_> {
     pub(super) fn take_data<'a>(&mut self, input: &'a [u8]) -> Advance<'a> {
         let State::Data(framing) = &mut self.state else { return (0, None) };
         if input.is_empty() {
-            return (0, Some(Wish::Read));
+            return (0, Some(Action::Read));
         }
         let piece = framing.next(input);
         let fault = match (framing.is_line_too_long(), framing.has_nul()) {
@@ -226,29 +226,29 @@ impl Session<'_> {
         *left -= run.len() as u64;
         let (size, is_over, is_last) = (*size, *left == 0, *is_last);
         if run.is_empty() && !is_over {
-            return (0, Some(Wish::Read));
+            return (0, Some(Action::Read));
         }
         // A refusal ends the transaction at the end of this chunk, be it the last or not.
-        let wish = self.pass(run, None);
-        if wish == Some(Wish::HangUp) || !is_over {
-            return (run.len(), wish);
+        let action = self.pass(run, None);
+        if action == Some(Action::HangUp) || !is_over {
+            return (run.len(), action);
         }
-        match wish {
+        match action {
             // The store's word on this piece decides what is said of the chunk.
             Some(_) => {}
-            None if is_last || self.verdict.is_some() => self.enter(State::Ending),
+            None if is_last || self.rejection.is_some() => self.enter(State::Ending),
             None => {
                 self.replies.say_parts(&["250 2.0.0 ", &size.to_string(), " octets received"]);
                 self.enter(State::Command);
             }
         }
-        (run.len(), wish)
+        (run.len(), action)
     }
 
     /// Hands content on, unless the message is to be refused.
-    fn pass<'a>(&mut self, run: &'a [u8], fault: Option<Refusal>) -> Option<Wish<'a>> {
+    fn pass<'a>(&mut self, run: &'a [u8], fault: Option<Refusal>) -> Option<Action<'a>> {
         self.counts.content_bytes.add(run.len() as u64);
-        if self.verdict.is_some() {
+        if self.rejection.is_some() {
             return None;
         }
         let transaction = self.transaction.as_mut()?;
@@ -256,15 +256,15 @@ impl Session<'_> {
         *content += run.len() as u64;
         if transaction.is_doomed {
             self.state = State::Closed;
-            return Some(Wish::HangUp);
+            return Some(Action::HangUp);
         }
         let is_too_large = *content > self.settings.max_message;
         match if is_too_large { Some(TOO_LARGE) } else { fault } {
             Some(refusal) => {
-                self.verdict = Some(Verdict::Refused(refusal));
-                Some(Wish::Abandon)
+                self.rejection = Some(Rejection::Refused(refusal));
+                Some(Action::Abandon)
             }
-            None => (!run.is_empty()).then_some(Wish::Content(run)),
+            None => (!run.is_empty()).then_some(Action::Content(run)),
         }
     }
 
@@ -273,12 +273,12 @@ impl Session<'_> {
         if let Some(pause) = self.rest(Phase::Accept) {
             return (0, Some(pause));
         }
-        match self.verdict.take() {
-            Some(Verdict::Refused(refusal)) => {
+        match self.rejection.take() {
+            Some(Rejection::Refused(refusal)) => {
                 self.refuse_message(&refusal);
                 return (0, None);
             }
-            Some(Verdict::Astray(reply)) => {
+            Some(Rejection::Astray(reply)) => {
                 self.enter(State::Command);
                 self.error(reply);
                 return (0, None);
@@ -286,10 +286,10 @@ impl Session<'_> {
             None => {}
         }
         if self.is_hit(Phase::Accept) {
-            self.refuse_message(&self.settings.knobs.refusal());
-            return (0, Some(Wish::Abandon));
+            self.refuse_message(&self.settings.faults.refusal());
+            return (0, Some(Action::Abandon));
         }
-        (0, Some(Wish::End))
+        (0, Some(Action::End))
     }
 
     /// Ends the transaction with a "no".

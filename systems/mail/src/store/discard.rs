@@ -16,10 +16,10 @@ pub struct Discard {
 }
 
 impl Store for Discard {
-    type Draft = Discarded;
+    type Draft = DiscardDraft;
 
-    async fn begin(&self, _: Envelope) -> Result<Discarded, Refusal> {
-        Ok(Discarded { accepted: Arc::clone(&self.accepted) })
+    async fn begin(&self, _: Envelope) -> Result<DiscardDraft, Refusal> {
+        Ok(DiscardDraft { accepted: Arc::clone(&self.accepted) })
     }
 
     fn effective(&self) -> Value {
@@ -29,11 +29,11 @@ impl Store for Discard {
 
 /// A message on its way to nowhere.
 #[derive(Debug)]
-pub struct Discarded {
+pub struct DiscardDraft {
     accepted: Arc<AtomicU64>,
 }
 
-impl Draft for Discarded {
+impl Draft for DiscardDraft {
     async fn write(&mut self, _: &[u8]) -> Result<(), Refusal> {
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Hands each message to whoever answers at a URL, and promises what that one promises.
+//! Posts each message to a URL, and promises what that server promises.
 //!
-//! A `POST` carries the message as its body, in chunks, while it still comes in; the envelope stands in header fields.
-//! A message that breaks off breaks the request off, so that it is never taken for a whole one.
+//! A `POST` carries the message as its body, in chunks, while it is received; the envelope is in
+//! header fields. An aborted message aborts the request, so that it is never taken for a whole one.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,23 +29,23 @@ const IDLE_FOR: Duration = Duration::from_secs(1);
 const DOWN: Refusal = Refusal::new(451, (4, 4, 1), "the hook does not answer");
 const LATE: Refusal = Refusal::new(451, (4, 4, 1), "the hook takes too long");
 const NO_HEADER: Refusal =
-    Refusal::new(553, (5, 1, 3), "this address cannot be told in a header field");
+    Refusal::new(553, (5, 1, 3), "this address cannot be sent in a header field");
 
 /// A content that broke off.
 #[derive(Debug, thiserror::Error)]
-#[error("the message broke off")]
-struct BrokenOff;
+#[error("the message was aborted")]
+struct MessageAborted;
 
-type Body = Channel<Bytes, BrokenOff>;
+type Body = Channel<Bytes, MessageAborted>;
 
 /// Where messages are posted.
 #[derive(Debug)]
 pub struct Hook {
-    target: Arc<Target>,
+    target: Arc<HookTarget>,
 }
 
 #[derive(Debug)]
-struct Target {
+struct HookTarget {
     url: Uri,
     /// Host and port, for the connection and for the header field.
     authority: String,
@@ -60,10 +60,11 @@ impl Hook {
     ///
     /// Errors: a sentence that says why this is no URL for a hook
     pub fn new(url: &str, within: Duration) -> Result<Self, String> {
-        let parsed: Uri = url.parse().map_err(|error| format!("\"{url}\" is no URL: {error}"))?;
+        let parsed: Uri =
+            url.parse().map_err(|error| format!("\"{url}\" is not a URL: {error}"))?;
         let authority = authority(&parsed)?;
         let (accepted, idle) = (AtomicU64::new(0), Mutex::default());
-        let target = Target { url: parsed, authority, within, accepted, idle };
+        let target = HookTarget { url: parsed, authority, within, accepted, idle };
         Ok(Self { target: Arc::new(target) })
     }
 }
@@ -71,25 +72,25 @@ impl Hook {
 /// Host and port of a URL that can be a hook's.
 fn authority(url: &Uri) -> Result<String, String> {
     let authority = url.authority();
-    // The configuration in force would show them to everybody, and this text does not, either.
+    // The configuration in force would reveal them, and so would this text.
     if authority.is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err("a name and a password in a URL are not sent: leave them out".to_owned());
+        return Err("remove the name and password from the URL: they are not sent".to_owned());
     }
     match (url.scheme_str(), authority) {
         (Some("http"), Some(host)) => {
             Ok(format!("{}:{}", host.host(), host.port_u16().unwrap_or(80)))
         }
-        (Some("https"), _) => Err(format!(
-            "only http is spoken to a hook, got \"{url}\": name a proxy on this machine that speaks TLS to it"
-        )),
+        (Some("https"), _) => {
+            Err(format!("a hook must be an http URL (got \"{url}\"): use a local proxy for TLS"))
+        }
         _ => Err(format!("expected a URL such as http://127.0.0.1:8080/mail, got \"{url}\"")),
     }
 }
 
 impl Store for Hook {
-    type Draft = Posting;
+    type Draft = HookDraft;
 
-    async fn begin(&self, envelope: Envelope) -> Result<Posting, Refusal> {
+    async fn begin(&self, envelope: Envelope) -> Result<HookDraft, Refusal> {
         let target = Arc::clone(&self.target);
         let (content, body) = Channel::new(1);
         let request = target.request(&envelope, body)?;
@@ -100,7 +101,7 @@ impl Store for Hook {
         let has_spoken = Arc::default();
         let answer = Arc::clone(&target).ask((sender, request), Arc::clone(&has_spoken));
         let answer = tokio::spawn(answer);
-        Ok(Posting { target, content: Some(content), answer, has_spoken, is_cut: false })
+        Ok(HookDraft { target, content: Some(content), answer, has_spoken, is_cut: false })
     }
 
     fn effective(&self) -> Value {
@@ -112,7 +113,7 @@ impl Store for Hook {
     }
 }
 
-impl Target {
+impl HookTarget {
     fn request(&self, envelope: &Envelope, body: Body) -> Result<Request<Body>, Refusal> {
         let path = self.url.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::post(path).body(body).map_err(|_| DOWN)?;
@@ -156,7 +157,8 @@ impl Target {
         Ok(sender)
     }
 
-    /// Sends a request while its body comes, and gives the status of the answer; that there is one is told at once.
+    /// Sends a request with a streamed body, and returns the status of the answer; reports at once
+    /// that there is an answer.
     async fn ask(
         self: Arc<Self>,
         (mut sender, request): (SendRequest<Body>, Request<Body>),
@@ -185,9 +187,9 @@ async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Result<T, R
 
 /// A message on its way to the hook.
 #[derive(Debug)]
-pub struct Posting {
-    target: Arc<Target>,
-    content: Option<Sender<Bytes, BrokenOff>>,
+pub struct HookDraft {
+    target: Arc<HookTarget>,
+    content: Option<Sender<Bytes, MessageAborted>>,
     answer: JoinHandle<Option<StatusCode>>,
     /// The hook has begun to answer.
     has_spoken: Arc<AtomicBool>,
@@ -195,11 +197,11 @@ pub struct Posting {
     is_cut: bool,
 }
 
-impl Draft for Posting {
+impl Draft for HookDraft {
     async fn write(&mut self, content: &[u8]) -> Result<(), Refusal> {
         let Some(sender) = self.content.as_mut().filter(|_| !self.is_cut) else { return Ok(()) };
         let piece = Bytes::copy_from_slice(content);
-        // Whoever does not want the rest has said why, which is heard at the end.
+        // The hook has stopped reading: its answer, read at the end, has the reason.
         self.is_cut = within(self.target.within, sender.send_data(piece)).await?.is_err();
         Ok(())
     }
@@ -218,7 +220,7 @@ impl Draft for Posting {
                 Err(Refusal { code: 554, status: (5, 7, 1), text: text.into() })
             }
             Some(status) => {
-                let text = format!("the hook does not take the message ({})", status.as_u16());
+                let text = format!("the hook failed ({})", status.as_u16());
                 Err(Refusal { code: 451, status: (4, 3, 0), text: text.into() })
             }
             None => Err(DOWN),
@@ -226,11 +228,11 @@ impl Draft for Posting {
     }
 }
 
-impl Drop for Posting {
+impl Drop for HookDraft {
     fn drop(&mut self) {
         // Taken at the end of a whole message.
         if let Some(content) = self.content.take() {
-            content.abort(BrokenOff);
+            content.abort(MessageAborted);
         }
         self.answer.abort();
     }

@@ -1,40 +1,40 @@
-//! Keeps messages in memory: there for whoever asks at the door, gone with the process.
+//! Keeps messages in memory for the HTTP API, until the process ends.
 
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::shelf::{Arriving, Content, Reserved, Shelf, Slip};
+use super::retained::{MessageSummary, NewMessage, ReservedBytes, RetainedMessages, StoredContent};
 use super::{Draft, Store, now_ms};
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
 
-/// Smallest room that is taken for a content.
+/// Smallest capacity that is reserved for a content.
 const SMALLEST: usize = 1 << 10;
 
-/// Puts messages on a shelf.
+/// A store that retains messages in memory.
 #[derive(Debug)]
 pub struct Memory {
-    shelf: Shelf,
+    retained: RetainedMessages,
 }
 
 impl Memory {
-    /// A store that fills this shelf.
-    pub fn new(shelf: Shelf) -> Self {
-        Self { shelf }
+    /// A store that fills this list.
+    pub fn new(retained: RetainedMessages) -> Self {
+        Self { retained }
     }
 }
 
 impl Store for Memory {
-    type Draft = Remembered;
+    type Draft = MemoryDraft;
 
-    async fn begin(&self, envelope: Envelope) -> Result<Remembered, Refusal> {
-        let slip = Slip::from(envelope);
-        let reserved = self.shelf.reserve(&slip)?;
-        Ok(Remembered { shelf: self.shelf.clone(), slip, reserved, content: Vec::new() })
+    async fn begin(&self, envelope: Envelope) -> Result<MemoryDraft, Refusal> {
+        let summary = MessageSummary::from(envelope);
+        let reserved = self.retained.reserve(&summary)?;
+        Ok(MemoryDraft { retained: self.retained.clone(), summary, reserved, content: Vec::new() })
     }
 
     fn effective(&self) -> Value {
-        let bounds = self.shelf.bounds();
+        let bounds = self.retained.bounds();
         json!({
             "store": "memory",
             "store_messages": bounds.messages,
@@ -46,14 +46,14 @@ impl Store for Memory {
 
 /// A message that comes to be remembered.
 #[derive(Debug)]
-pub struct Remembered {
-    shelf: Shelf,
-    slip: Slip,
-    reserved: Reserved,
+pub struct MemoryDraft {
+    retained: RetainedMessages,
+    summary: MessageSummary,
+    reserved: ReservedBytes,
     content: Vec<u8>,
 }
 
-impl Draft for Remembered {
+impl Draft for MemoryDraft {
     async fn write(&mut self, content: &[u8]) -> Result<(), Refusal> {
         let wanted = self.content.len() + content.len();
         let there = self.content.capacity();
@@ -70,13 +70,13 @@ impl Draft for Remembered {
         let too_much = self.content.capacity() - self.content.len();
         self.content.shrink_to_fit();
         self.reserved.less(too_much as u64);
-        let arriving = Arriving {
+        let arriving = NewMessage {
             id: None,
             received_at: now_ms(),
-            slip: self.slip,
+            summary: self.summary,
             size: self.content.len() as u64,
-            content: Content::Memory(Bytes::from(self.content)),
+            content: StoredContent::Memory(Bytes::from(self.content)),
         };
-        Ok(self.shelf.put(arriving, Some(self.reserved)).to_string())
+        Ok(self.retained.put(arriving, Some(self.reserved)).to_string())
     }
 }

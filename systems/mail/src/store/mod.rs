@@ -1,16 +1,16 @@
 //! What becomes of a message: a [`Store`] takes it piece by piece, and promises at the end.
 
 //!
-//! In reading order: [`discard`] keeps nothing, [`memory`] keeps messages on a [`shelf`] where they can be looked at,
-//! [`maildir`] puts them on the disk, [`hook`] hands them to somebody else.
+//! In reading order: [`discard`] keeps nothing, [`memory`] keeps [`retained`] messages for the API,
+//! [`maildir`] writes them to the disk, [`hook`] posts them to a URL.
 
 pub mod discard;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod hook;
 pub mod maildir;
 pub mod memory;
-pub mod shelf;
-#[cfg(test)]
-pub(crate) mod specimen;
+pub mod retained;
 
 use std::future::Future;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,7 +27,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Begins a message, before a byte of its content was read.
     ///
-    /// Errors: what the client is told instead of `354`
+    /// Errors: the reply instead of `354`
     fn begin(
         &self,
         envelope: Envelope,
@@ -42,7 +42,7 @@ pub trait Draft: Send {
     /// Adds content as it was meant: dots unstuffed, lines as they came. May wait, so that what is read from the
     /// network never outruns the store; keeps a bounded amount in memory.
     ///
-    /// Errors: no room, or the store has failed; the rest of the message is read and thrown away
+    /// Errors: no space, or the store has failed; the rest of the message is read and discarded
     fn write(&mut self, content: &[u8]) -> impl Future<Output = Result<(), Refusal>> + Send;
 
     /// Ends the message; resolves when it is where the store promises it to be, and not before.

@@ -32,9 +32,9 @@ mod receivers;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Arguments in their order.
-struct Words(std::iter::Skip<std::env::Args>);
+struct Arguments(std::iter::Skip<std::env::Args>);
 
-impl Words {
+impl Arguments {
     fn next(&mut self) -> Result<String, Failure> {
         self.0.next().ok_or_else(|| "more arguments are wanted".into())
     }
@@ -55,21 +55,21 @@ impl Words {
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     serving::limits::raise_open_files();
-    let mut words = Words(std::env::args().skip(1));
+    let mut words = Arguments(std::env::args().skip(1));
     let (role, bus) = (words.next()?, words.next()?);
     let seen = Arc::new(AtomicU64::new(0));
     match role.as_str() {
         "listen" => {
             let clients = receivers::on_nats(&bus, words.count()?, &seen).await?;
-            say(&json!({ "receivers": clients.receivers }))?;
+            print(&json!({ "receivers": clients.receivers }))?;
             // Until nobody holds the other end any more.
             tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()))
                 .await??;
             clients.settle(&seen).await;
-            say(&json!({ "received": seen.load(Ordering::Relaxed) }))
+            print(&json!({ "received": seen.load(Ordering::Relaxed) }))
         }
         "bare" => {
-            say(&measure::bare(&bus, words.count()?, words.count()?, words.seconds()?).await?)
+            print(&measure::bare(&bus, words.count()?, words.count()?, words.seconds()?).await?)
         }
         "carry" | "fan" if bus == "embedded" => {
             let receivers = words.count()?;
@@ -96,21 +96,21 @@ async fn send(
     role: &str,
     bus: impl Bus + Clone,
     receivers: usize,
-    mut words: Words,
+    mut words: Arguments,
 ) -> Result<(), Failure> {
     if role == "carry" {
         let all = receivers * words.count()?;
         let (semantics, abreast) = (words.semantics()?, words.count()?);
         let length = words.seconds()?;
-        say(&measure::carry(bus, targets(receivers, all), semantics, abreast, length).await)
+        print(&measure::carry(bus, targets(receivers, all), semantics, abreast, length).await)
     } else {
         let semantics = words.semantics()?;
         let sizes: Result<Vec<usize>, _> = words.next()?.split(',').map(str::parse).collect();
-        say(&measure::fan(bus, receivers, semantics, &sizes?, words.seconds()?).await)
+        print(&measure::fan(bus, receivers, semantics, &sizes?, words.seconds()?).await)
     }
 }
 
-fn say(line: &Value) -> Result<(), Failure> {
+fn print(line: &Value) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use registry::bus::{Bus, Outcome, Status};
-use registry::fanout::parcel::Form;
+use registry::fanout::delivery::HeaderTemplate;
 use registry::message::Semantics;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
@@ -16,12 +16,12 @@ use super::{Failure, message, targets};
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Time of the wall and of all processors on which this process ran.
-struct Watch {
+struct Stopwatch {
     wall: Instant,
     cpu: f64,
 }
 
-impl Watch {
+impl Stopwatch {
     fn start() -> Self {
         Self { wall: Instant::now(), cpu: cpu_seconds() }
     }
@@ -44,32 +44,32 @@ pub async fn carry(
     abreast: usize,
     length: Duration,
 ) -> Value {
-    let watch = Watch::start();
+    let watch = Stopwatch::start();
     let mut senders = Vec::new();
     for _ in 0..abreast {
         let (bus, mut targets, begin) = (bus.clone(), targets.clone(), watch.wall);
         senders.push(tokio::spawn(async move {
-            let mut account = Account::default();
+            let mut outcomes = Outcomes::default();
             while begin.elapsed() < length {
                 let start = Instant::now();
                 let sent = bus.multicast(message(), targets, semantics, DEADLINE).await;
-                account.count(start.elapsed(), &sent);
+                outcomes.count(start.elapsed(), &sent);
                 // The same again, and no counting of references that is not the bus's own.
                 targets = Vec::with_capacity(sent.len());
                 targets.extend(sent.into_iter().map(|one| one.identity));
             }
-            account
+            outcomes
         }));
     }
-    let mut all = Account::default();
+    let mut all = Outcomes::default();
     for sender in senders {
         all.join(sender.await.expect("a sender does not fail"));
     }
     let (wall, cpu) = watch.stop();
-    let mut told = all.told(targets.len());
-    told.extend([("wall_s".into(), wall.into()), ("cpu_s".into(), cpu.into())]);
-    told.insert("message_bytes".into(), message_bytes(&targets, semantics).into());
-    Value::Object(told)
+    let mut outcomes = all.outcomes(targets.len());
+    outcomes.extend([("wall_s".into(), wall.into()), ("cpu_s".into(), cpu.into())]);
+    outcomes.insert("message_bytes".into(), message_bytes(&targets, semantics).into());
+    Value::Object(outcomes)
 }
 
 /// Multicasts one after the other, to so many targets in turn.
@@ -81,22 +81,23 @@ pub async fn fan(
     length: Duration,
 ) -> Value {
     let sizes: Vec<_> = sizes.iter().map(|size| targets(receivers, *size)).collect();
-    let mut accounts: Vec<Account> = sizes.iter().map(|_| Account::default()).collect();
+    let mut totals: Vec<Outcomes> = sizes.iter().map(|_| Outcomes::default()).collect();
     // The first of each size fills caches and buffers, and does not count.
     for targets in &sizes {
         bus.multicast(message(), targets.clone(), semantics, DEADLINE).await;
     }
     let begin = Instant::now();
     while begin.elapsed() < length {
-        for (targets, account) in sizes.iter().zip(&mut accounts) {
+        for (targets, outcomes) in sizes.iter().zip(&mut totals) {
             let targets = targets.clone();
             let start = Instant::now();
             let sent = bus.multicast(message(), targets, semantics, DEADLINE).await;
-            account.count(start.elapsed(), &sent);
+            outcomes.count(start.elapsed(), &sent);
         }
     }
-    let told = sizes.iter().zip(accounts).map(|(targets, mut account)| account.told(targets.len()));
-    told.map(Value::Object).collect()
+    let outcomes =
+        sizes.iter().zip(totals).map(|(targets, mut outcomes)| outcomes.outcomes(targets.len()));
+    outcomes.map(Value::Object).collect()
 }
 
 /// What may become of a target.
@@ -104,12 +105,12 @@ const STATUSES: [Status; 4] = [Status::Delivered, Status::Pending, Status::Faile
 
 /// What became of multicasts, and how long they took.
 #[derive(Default)]
-struct Account {
+struct Outcomes {
     times: Vec<Duration>,
     statuses: [usize; 4],
 }
 
-impl Account {
+impl Outcomes {
     fn count(&mut self, took: Duration, sent: &[Outcome]) {
         self.times.push(took);
         for outcome in sent {
@@ -124,7 +125,7 @@ impl Account {
         }
     }
 
-    fn told(&mut self, targets: usize) -> Map<String, Value> {
+    fn outcomes(&mut self, targets: usize) -> Map<String, Value> {
         self.times.sort();
         let at = |percent: usize| self.times[(self.times.len() - 1) * percent / 100];
         let ms = |percent: usize| at(percent).as_secs_f64() * 1e3;
@@ -132,12 +133,12 @@ impl Account {
             (format!("{status:?}").to_lowercase(), self.statuses[*status as usize].into())
         });
         let statuses: Map<String, Value> = statuses.collect();
-        let told = json!({
+        let outcomes = json!({
             "targets": targets, "multicasts": self.times.len(), "statuses": statuses,
             "median_ms": ms(50), "p95_ms": ms(95), "max_ms": ms(100),
         });
-        let Value::Object(told) = told else { unreachable!("it was written as an object") };
-        told
+        let Value::Object(outcomes) = outcomes else { unreachable!("it was written as an object") };
+        outcomes
     }
 }
 
@@ -147,7 +148,7 @@ fn message_bytes(targets: &[Arc<str>], semantics: Semantics) -> usize {
     let mine = targets.iter().filter(|name| name.split('-').next() == Some(first));
     let ack = (semantics == Semantics::AtLeastOnce).then_some("registry.acks.bench-00000");
     let mine: Vec<Arc<str>> = mine.take(1_000).cloned().collect();
-    Form::new(&message(), "bench-00000-", ack).fill(1_000_000, &mine).len()
+    HeaderTemplate::new(&message(), "bench-00000-", ack).fill(1_000_000, &mine).len()
 }
 
 /// The client alone, as fast as it goes.
@@ -160,7 +161,7 @@ pub async fn bare(
     let client = async_nats::connect(servers).await?;
     let subjects: Vec<_> = (0..subjects).map(subject).collect();
     let bytes = hyper::body::Bytes::from(vec![b'x'; bytes]);
-    let watch = Watch::start();
+    let watch = Stopwatch::start();
     let mut messages = 0_u64;
     while watch.wall.elapsed() < length {
         for subject in &subjects {

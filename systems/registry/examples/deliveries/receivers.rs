@@ -10,7 +10,7 @@ use futures_util::{SinkExt, StreamExt};
 use hyper::Request;
 use hyper::body::Bytes;
 use registry::bus::embedded::Embedded;
-use registry::bus::nats::presence::{Presence, SUBJECT, Welcome};
+use registry::bus::nats::presence::{Presence, PresenceReply, SUBJECT};
 use registry::message::{self, Acknowledgement};
 use serving::limits::Limits;
 use serving::metrics::Registry;
@@ -31,12 +31,12 @@ pub fn subject(number: usize) -> Subject {
 }
 
 /// Receivers on NATS while they are there.
-pub struct OnNats {
+pub struct NatsReceivers {
     pub receivers: usize,
     clients: Vec<Client>,
 }
 
-impl OnNats {
+impl NatsReceivers {
     /// Waits until nothing comes any more.
     pub async fn settle(&self, seen: &AtomicU64) {
         let mut before = u64::MAX;
@@ -56,7 +56,7 @@ pub async fn on_nats(
     servers: &str,
     receivers: usize,
     seen: &Arc<AtomicU64>,
-) -> Result<OnNats, Failure> {
+) -> Result<NatsReceivers, Failure> {
     let mut clients = Vec::new();
     for number in 0..CLIENTS.min(receivers) {
         let options = async_nats::ConnectOptions::new().subscription_capacity(1 << 18);
@@ -66,13 +66,13 @@ pub async fn on_nats(
             presences.push(listen(&client, number, Arc::clone(seen)).await?);
         }
         client.flush().await?;
-        tokio::spawn(say(client.clone(), presences));
+        tokio::spawn(print(client.clone(), presences));
         clients.push(client);
     }
-    Ok(OnNats { receivers, clients })
+    Ok(NatsReceivers { receivers, clients })
 }
 
-async fn say(client: Client, presences: Vec<Bytes>) {
+async fn print(client: Client, presences: Vec<Bytes>) {
     let mut alive = tokio::time::interval(Duration::from_secs(1));
     loop {
         alive.tick().await;
@@ -117,7 +117,7 @@ pub async fn until_known(
         async move {
             loop {
                 let answer = client.request(SUBJECT, presence(number).write()).await?;
-                let welcome: Welcome = serde_json::from_slice(&answer.payload)?;
+                let welcome: PresenceReply = serde_json::from_slice(&answer.payload)?;
                 if welcome.durable && welcome.coordinator == coordinator {
                     return Ok::<_, Failure>(());
                 }

@@ -9,41 +9,41 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::api_error::{ApiError, Code};
 use crate::bus::{Outcome, Status};
-use crate::fault::{Code, Fault};
 use crate::identity::{Identity, Millis};
 use crate::message::Semantics;
-use crate::object::Object;
+use crate::object::JsonObject;
 use crate::query::{Page, Query, SortKey};
-use crate::service::{Multicast, Quotas, Register, Told};
+use crate::service::{Multicast, MulticastResult, Quotas, Register};
 use filtering::Filter;
 
-/// Wait for acknowledgements unless told otherwise, in milliseconds.
+/// Default time to wait for acknowledgements, in milliseconds.
 const TIMEOUT_MS: u64 = 5_000;
-/// Page of an enumeration unless told otherwise.
+/// Default size of a page of an enumeration.
 const PAGE: usize = 100;
 
 /// Reads a body, which is an object: fields have names, and no order that could stand for them.
 ///
 /// Errors: `INVALID_REQUEST` with the place, or line and column where it is no JSON
-pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
-    parse(body).map(|Object(read)| read)
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    parse(body).map(|JsonObject(read)| read)
 }
 
-/// A document as it stands.
-pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
+/// Reads a document without checking it.
+pub(super) fn document(body: &[u8]) -> Result<Value, ApiError> {
     parse(body)
 }
 
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let at = pointer(error.path());
-        Fault::new(Code::InvalidRequest, error.inner().to_string()).at(at)
+        ApiError::new(Code::InvalidRequest, error.inner().to_string()).at(at)
     })?;
     match reader.end() {
         Ok(()) => Ok(read),
-        Err(error) => Err(Fault::new(Code::InvalidRequest, error.to_string())),
+        Err(error) => Err(ApiError::new(Code::InvalidRequest, error.to_string())),
     }
 }
 
@@ -71,7 +71,7 @@ struct RegisterBody {
 }
 
 /// What `register` asks for.
-pub(super) fn register(body: &[u8]) -> Result<Register, Fault> {
+pub(super) fn register(body: &[u8]) -> Result<Register, ApiError> {
     let body: RegisterBody = read(body)?;
     let ttl_ms = body.ttl_seconds.map(|seconds| {
         // A thousand years; beyond it the sum with the wall clock would be no date.
@@ -81,8 +81,8 @@ pub(super) fn register(body: &[u8]) -> Result<Register, Fault> {
             // The shortest is a millisecond: rounded down to 0 it would last for ever.
             Ok(if seconds > 0.0 { ms.max(1) } else { 0 })
         } else {
-            let what = format!("a time to live is 0 (for ever) to {MOST} seconds");
-            Err(Fault::new(Code::InvalidRequest, what).at("/ttl_seconds"))
+            let what = format!("ttl_seconds must be 0 (for ever) to {MOST}");
+            Err(ApiError::new(Code::InvalidRequest, what).at("/ttl_seconds"))
         }
     });
     Ok(Register {
@@ -99,8 +99,8 @@ struct UnregisterBody {
     identity: String,
 }
 
-/// Whom `unregister` names.
-pub(super) fn unregister(body: &[u8]) -> Result<String, Fault> {
+/// The identity that `unregister` names.
+pub(super) fn unregister(body: &[u8]) -> Result<String, ApiError> {
     read(body).map(|body: UnregisterBody| body.identity)
 }
 
@@ -111,7 +111,7 @@ struct UnsubscribeBody {
 }
 
 /// Which subscription's name `unsubscribe` takes out.
-pub(super) fn unsubscribe(body: &[u8]) -> Result<String, Fault> {
+pub(super) fn unsubscribe(body: &[u8]) -> Result<String, ApiError> {
     read(body).map(|body: UnsubscribeBody| body.name)
 }
 
@@ -133,32 +133,32 @@ fn yes() -> bool {
 }
 
 /// What `enumerate` asks for.
-pub(super) struct Enumerate {
+pub(super) struct ParsedEnumerate {
     pub query: Query,
     pub has_metadata: bool,
 }
 
 /// What `enumerate` asks for, within the bounds.
-pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<Enumerate, Fault> {
+pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<ParsedEnumerate, ApiError> {
     let body: EnumerateBody = read(body)?;
     let limit = body.limit.unwrap_or(PAGE.min(quotas.max_page));
     if limit == 0 || limit > quotas.max_page {
-        let what = format!("a page has 1 to {} identities", quotas.max_page);
-        return Err(Fault::new(Code::InvalidRequest, what).at("/limit"));
+        let what = format!("limit must be 1 to {}", quotas.max_page);
+        return Err(ApiError::new(Code::InvalidRequest, what).at("/limit"));
     }
-    let sort_by = body.sort_by.iter().enumerate().map(|(place, text)| sort_key(text, place));
+    let sort_by = body.sort_by.iter().enumerate().map(|(index, text)| sort_key(text, index));
     let query = Query {
         filter: Filter::parse(&body.filter, quotas.filters())?,
         sort_by: sort_by.collect::<Result<_, _>>()?,
         limit,
         cursor: body.cursor,
     };
-    Ok(Enumerate { query, has_metadata: body.include_metadata })
+    Ok(ParsedEnumerate { query, has_metadata: body.include_metadata })
 }
 
 /// `metadata.created_at desc`.
-fn sort_key(text: &str, place: usize) -> Result<SortKey, Fault> {
-    text.parse().map_err(|fault: Fault| fault.at(format!("/sort_by/{place}")))
+fn sort_key(text: &str, index: usize) -> Result<SortKey, ApiError> {
+    text.parse().map_err(|error: ApiError| error.at(format!("/sort_by/{index}")))
 }
 
 #[derive(Deserialize)]
@@ -177,26 +177,26 @@ struct MulticastBody {
 }
 
 /// What `multicast` asks for.
-pub(super) struct MulticastAsked {
+pub(super) struct ParsedMulticast {
     pub multicast: Multicast,
     pub has_statuses: bool,
 }
 
 /// What `multicast` asks for, within the bounds.
-pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<MulticastAsked, Fault> {
+pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<ParsedMulticast, ApiError> {
     let body: MulticastBody = read(body)?;
     let is_text = body.payload.is_some();
     let payload = payload(body.payload, body.payload_base64, quotas.max_payload_bytes)?;
     let default = if is_text { "text/plain; charset=utf-8" } else { "application/octet-stream" };
     let content_type = body.content_type.unwrap_or_else(|| default.to_owned());
     if content_type.len() > 256 || content_type.chars().any(char::is_control) {
-        let what = "a content type has at most 256 bytes and no control characters";
-        return Err(Fault::new(Code::InvalidRequest, what).at("/content_type"));
+        let what = "content_type must have at most 256 bytes and no control characters";
+        return Err(ApiError::new(Code::InvalidRequest, what).at("/content_type"));
     }
     if body.timeout_ms == Some(0) {
         // Its deadline would be over before anything is sent.
-        let what = "a multicast waits at least 1 millisecond";
-        return Err(Fault::new(Code::InvalidRequest, what).at("/timeout_ms"));
+        let what = "timeout_ms must be at least 1";
+        return Err(ApiError::new(Code::InvalidRequest, what).at("/timeout_ms"));
     }
     let multicast = Multicast {
         filter: Filter::parse(&body.filter, quotas.filters())?,
@@ -205,40 +205,40 @@ pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<MulticastAsked, 
         semantics: body.semantics,
         timeout_ms: body.timeout_ms.unwrap_or(TIMEOUT_MS),
     };
-    Ok(MulticastAsked { multicast, has_statuses: body.statuses })
+    Ok(ParsedMulticast { multicast, has_statuses: body.statuses })
 }
 
 /// The payload in whichever form it is given, within its bound.
-fn payload(text: Option<String>, encoded: Option<String>, most: u64) -> Result<Bytes, Fault> {
+fn payload(text: Option<String>, encoded: Option<String>, most: u64) -> Result<Bytes, ApiError> {
     let (payload, at) = match (text, encoded) {
         (Some(_), Some(_)) => {
-            let what = "payload and payload_base64 exclude each other";
-            return Err(Fault::new(Code::InvalidRequest, what).at("/payload_base64"));
+            let what = "give either payload or payload_base64, not both";
+            return Err(ApiError::new(Code::InvalidRequest, what).at("/payload_base64"));
         }
         (text, None) => (text.unwrap_or_default().into_bytes(), "/payload"),
         (None, Some(encoded)) => {
             let at = "/payload_base64";
             let bad =
-                |error: base64::DecodeError| Fault::new(Code::InvalidRequest, error.to_string());
+                |error: base64::DecodeError| ApiError::new(Code::InvalidRequest, error.to_string());
             (STANDARD.decode(encoded).map_err(|error| bad(error).at(at))?, at)
         }
     };
     if payload.len() as u64 > most {
-        let what = format!("a payload has at most {most} bytes");
-        return Err(Fault::new(Code::TooLarge, what).at(at));
+        let what = format!("the payload must have at most {most} bytes");
+        return Err(ApiError::new(Code::TooLarge, what).at(at));
     }
     Ok(payload.into())
 }
 
 /// The answer of `register`.
 #[derive(Serialize)]
-pub(super) struct Registered<'a> {
+pub(super) struct RegisterAnswer<'a> {
     identity: &'a str,
     registered_at: Millis,
     expires_at: Option<Millis>,
 }
 
-impl<'a> Registered<'a> {
+impl<'a> RegisterAnswer<'a> {
     pub fn of(identity: &'a Identity) -> Self {
         Self {
             identity: &identity.name,
@@ -252,7 +252,11 @@ impl<'a> Registered<'a> {
 /// cursor behind the last of them.
 ///
 /// Errors: those of [`Page::cut`]
-pub(super) fn listed(mut page: Page, asked: &Enumerate, most: u64) -> Result<Vec<u8>, Fault> {
+pub(super) fn listed(
+    mut page: Page,
+    asked: &ParsedEnumerate,
+    most: u64,
+) -> Result<Vec<u8>, ApiError> {
     let mut json = format!(r#"{{"total_count":{},"identities":["#, page.total_count).into_bytes();
     let mut fit = 0;
     for identity in &page.identities {
@@ -260,14 +264,14 @@ pub(super) fn listed(mut page: Page, asked: &Enumerate, most: u64) -> Result<Vec
         if fit > 0 {
             json.push(b',');
         }
-        write(&mut json, &ListedOne::of(identity, asked.has_metadata));
+        write(&mut json, &ListedIdentity::of(identity, asked.has_metadata));
         if fit > 0 && json.len() as u64 > most {
             json.truncate(before);
             break;
         }
         fit += 1;
     }
-    page.cut(&asked.query, fit)?;
+    page.truncate(&asked.query, fit)?;
     json.push(b']');
     if let Some(cursor) = &page.next_cursor {
         json.extend(br#","next_cursor":"#);
@@ -283,23 +287,23 @@ pub(super) fn write(to: &mut Vec<u8>, body: &impl Serialize) {
 }
 
 #[derive(Serialize)]
-struct ListedOne<'a> {
+struct ListedIdentity<'a> {
     #[serde(flatten)]
-    registered: Registered<'a>,
+    registered: RegisterAnswer<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> ListedOne<'a> {
+impl<'a> ListedIdentity<'a> {
     fn of(identity: &'a Identity, has_metadata: bool) -> Self {
         let metadata = has_metadata.then_some(&identity.metadata);
-        Self { registered: Registered::of(identity), metadata }
+        Self { registered: RegisterAnswer::of(identity), metadata }
     }
 }
 
 /// The answer of `multicast`.
 #[derive(Serialize)]
-pub(super) struct Sent<'a> {
+pub(super) struct MulticastAnswer<'a> {
     message: &'a str,
     target_count: usize,
     delivered_count: usize,
@@ -310,16 +314,16 @@ pub(super) struct Sent<'a> {
     statuses: Option<&'a [Outcome]>,
 }
 
-impl<'a> Sent<'a> {
-    pub fn of(told: &'a Told, has_statuses: bool) -> Self {
+impl<'a> MulticastAnswer<'a> {
+    pub fn of(result: &'a MulticastResult, has_statuses: bool) -> Self {
         Self {
-            message: &told.message,
-            target_count: told.outcomes.len(),
-            delivered_count: told.count(Status::Delivered),
-            pending_count: told.count(Status::Pending),
-            failed_count: told.count(Status::Failed),
-            timeout_count: told.count(Status::Timeout),
-            statuses: has_statuses.then_some(&told.outcomes),
+            message: &result.message,
+            target_count: result.outcomes.len(),
+            delivered_count: result.count(Status::Delivered),
+            pending_count: result.count(Status::Pending),
+            failed_count: result.count(Status::Failed),
+            timeout_count: result.count(Status::Timeout),
+            statuses: has_statuses.then_some(&result.outcomes),
         }
     }
 }

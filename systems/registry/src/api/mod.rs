@@ -15,8 +15,8 @@
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
 
 mod bodies;
-mod mount;
 mod route;
+mod subscriptions;
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use serde::Serialize;
 use serving::http::{self, Answer, Handler};
 
 use crate::access::{Access, check_namespace};
+use crate::api_error::{ApiError, Code};
 use crate::bus::Bus;
-use crate::fault::{Code, Fault};
 use crate::service::Service;
 use crate::store::Store;
 use route::Route;
 
-pub use mount::Mount;
+pub use subscriptions::HttpSubscriptions;
 
 /// What answers requests.
 #[derive(Debug)]
@@ -43,29 +43,33 @@ pub struct Api<S, B> {
     access: Access,
 }
 
-impl<S: Store, B: Bus + Mount> Api<S, B> {
+impl<S: Store, B: Bus + HttpSubscriptions> Api<S, B> {
     /// An API over a service and the bus that it uses.
     pub fn new(service: Arc<Service<S, B>>, bus: Arc<B>, access: Access) -> Self {
         Self { service, bus, access }
     }
 
-    async fn try_answer(&self, request: Request<Bytes>) -> Result<Answer, Fault> {
+    async fn try_answer(&self, request: Request<Bytes>) -> Result<Answer, ApiError> {
         let route = Route::of(request.method(), request.uri().path())?;
         check_namespace(&route.namespace)?;
         let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         self.access.check(&route.namespace, header)?;
-        self.carry_out(&route, request).await
+        self.run_operation(&route, request).await
     }
 
-    async fn carry_out(&self, route: &Route, request: Request<Bytes>) -> Result<Answer, Fault> {
+    async fn run_operation(
+        &self,
+        route: &Route,
+        request: Request<Bytes>,
+    ) -> Result<Answer, ApiError> {
         use route::Operation as On;
         let (namespace, service) = (route.namespace.as_str(), &self.service);
         match &route.operation {
             On::Register => {
                 let asked = bodies::register(request.body())?;
-                Ok(told(&bodies::Registered::of(&*service.register(namespace, asked).await?)))
+                Ok(ok(&bodies::RegisterAnswer::of(&*service.register(namespace, asked).await?)))
             }
-            On::Enumerate => {
+            On::ParsedEnumerate => {
                 let asked = bodies::enumerate(request.body(), service.quotas())?;
                 let page = service.enumerate(namespace, &asked.query).await?;
                 let most = service.quotas().max_page_bytes;
@@ -74,44 +78,44 @@ impl<S: Store, B: Bus + Mount> Api<S, B> {
             On::Multicast => {
                 let asked = bodies::multicast(request.body(), service.quotas())?;
                 let result = service.multicast(namespace, asked.multicast).await?;
-                Ok(told(&bodies::Sent::of(&result, asked.has_statuses)))
+                Ok(ok(&bodies::MulticastAnswer::of(&result, asked.has_statuses)))
             }
             On::Unregister => {
                 let name = bodies::unregister(request.body())?;
                 let was_there = service.unregister(namespace, &name).await?;
-                Ok(told(&serde_json::json!({ "unregistered": was_there })))
+                Ok(ok(&serde_json::json!({ "unregistered": was_there })))
             }
-            On::Identity(name) => Ok(told(&*service.get(namespace, name).await?)),
+            On::Identity(name) => Ok(ok(&*service.get(namespace, name).await?)),
             On::PutSchema => {
                 service.put_schema(namespace, bodies::document(request.body())?).await?;
-                Ok(told(&serde_json::json!({ "stored": true })))
+                Ok(ok(&serde_json::json!({ "stored": true })))
             }
-            On::Schema => Ok(told(&*service.schema(namespace).await?)),
+            On::Schema => Ok(ok(&*service.schema(namespace).await?)),
             On::Subscribe(pattern) => {
                 let pattern = pattern.parse()?;
                 let name = route::query(request.uri().query(), "name")?;
-                self.bus.admits(name.as_deref(), &request)?;
+                self.bus.check_subscription(name.as_deref(), &request)?;
                 service.open(namespace).await?;
                 self.bus.subscribe(namespace, pattern, name.as_deref(), request)
             }
             On::Unsubscribe => {
                 let name = bodies::unsubscribe(request.body())?;
                 let was_there = self.bus.unsubscribe(namespace, &name)?;
-                Ok(told(&serde_json::json!({ "unsubscribed": was_there })))
+                Ok(ok(&serde_json::json!({ "unsubscribed": was_there })))
             }
             On::Acknowledge => {
                 let known = self.bus.acknowledge(namespace, &bodies::read(request.body())?)?;
-                Ok(told(&serde_json::json!({ "acknowledged": known })))
+                Ok(ok(&serde_json::json!({ "acknowledged": known })))
             }
         }
     }
 }
 
-impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
+impl<S: Store, B: Bus + HttpSubscriptions> Handler for Api<S, B> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(request).await {
             Ok(answer) => answer,
-            Err(fault) => refusal(&fault),
+            Err(error) => refusal(&error),
         }
     }
 
@@ -121,23 +125,23 @@ impl<S: Store, B: Bus + Mount> Handler for Api<S, B> {
             StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
             _ => Code::InvalidRequest,
         };
-        let mut answer = refusal(&Fault::new(code, reason).at(""));
+        let mut answer = refusal(&ApiError::new(code, reason).at(""));
         *answer.status_mut() = status;
         answer
     }
 }
 
-fn told(body: &impl Serialize) -> Answer {
+fn ok(body: &impl Serialize) -> Answer {
     let mut json = Vec::with_capacity(128);
     bodies::write(&mut json, body);
     http::json(StatusCode::OK, json)
 }
 
-fn refusal(fault: &Fault) -> Answer {
-    let status = StatusCode::from_u16(fault.code.status()).expect("the table holds valid statuses");
-    let body = serde_json::json!({ "error": fault });
+fn refusal(error: &ApiError) -> Answer {
+    let status = StatusCode::from_u16(error.code.status()).expect("the table holds valid statuses");
+    let body = serde_json::json!({ "error": error });
     let mut answer = http::json(status, body.to_string());
-    if let Some(after) = fault.retry_after {
+    if let Some(after) = error.retry_after {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
     }
     if status == StatusCode::UNAUTHORIZED {

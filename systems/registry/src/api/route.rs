@@ -3,7 +3,7 @@
 use hyper::Method;
 use serving::percent;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 /// What a request is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Route {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Operation {
     Register,
-    Enumerate,
+    ParsedEnumerate,
     Multicast,
     Unregister,
     Identity(String),
@@ -29,11 +29,11 @@ pub(super) enum Operation {
 impl Route {
     /// Errors: `NO_SUCH_OPERATION` naming the methods that the path takes; `INVALID_REQUEST` for a
     /// path that is not properly escaped
-    pub fn of(method: &Method, path: &str) -> Result<Self, Fault> {
+    pub fn of(method: &Method, path: &str) -> Result<Self, ApiError> {
         let unknown = || {
             let what = "operations are /v1/{namespace}/ and register, enumerate, multicast, \
                         unregister, identities/{identity}, schema, subscribe/{pattern}, unsubscribe or ack";
-            Fault::new(Code::NoSuchOperation, what)
+            ApiError::new(Code::NoSuchOperation, what)
         };
         let rest = path.strip_prefix("/v1/").ok_or_else(unknown)?;
         let (namespace, rest) = rest.split_once('/').ok_or_else(unknown)?;
@@ -42,7 +42,7 @@ impl Route {
         let name = || rest.ok_or_else(unknown).and_then(unescape);
         let operation = match (method.as_str(), word) {
             ("POST", "register") => Operation::Register,
-            ("POST", "enumerate") => Operation::Enumerate,
+            ("POST", "enumerate") => Operation::ParsedEnumerate,
             ("POST", "multicast") => Operation::Multicast,
             ("POST", "unregister") => Operation::Unregister,
             ("GET", "identities") => Operation::Identity(name()?),
@@ -66,22 +66,22 @@ impl Route {
     }
 }
 
-fn wrong_method(word: &str, takes: &str) -> Fault {
-    Fault::new(Code::NoSuchOperation, format!("{word} is asked for with {takes}"))
+fn wrong_method(word: &str, takes: &str) -> ApiError {
+    ApiError::new(Code::NoSuchOperation, format!("use {takes} for {word}"))
 }
 
 /// The value of a parameter of a query string.
 ///
 /// Errors: as [`Route::of`]
-pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, Fault> {
+pub(super) fn query(query: Option<&str>, key: &str) -> Result<Option<String>, ApiError> {
     let pairs = query.into_iter().flat_map(|query| query.split('&'));
     let mut values = pairs.filter_map(|pair| pair.split_once('=')).filter(|(name, _)| *name == key);
     values.next().map(|(_, value)| unescape(value)).transpose()
 }
 
 /// Percent-encoding undone.
-fn unescape(text: &str) -> Result<String, Fault> {
-    let bad = || Fault::new(Code::InvalidRequest, "the path is not properly percent-encoded UTF-8");
+fn unescape(text: &str) -> Result<String, ApiError> {
+    let bad = || ApiError::new(Code::InvalidRequest, "the path must be percent-encoded UTF-8");
     percent::decode(text).ok_or_else(bad)
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     fn operation(method: &str, path: &str) -> Result<Operation, Code> {
         let route = Route::of(&method.parse().unwrap(), path);
-        route.map(|route| route.operation).map_err(|fault| fault.code)
+        route.map(|route| route.operation).map_err(|error| error.code)
     }
 
     #[test]

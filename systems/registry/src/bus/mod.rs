@@ -1,8 +1,8 @@
 //! Carries messages to subscriptions and brings acknowledgements back.
 //!
-//! A bus is told a message and its targets; it knows who serves them, makes one delivery for each
-//! subscription concerned (or several, where one would be too large), sends them without waiting
-//! for one another, and tells what became of each target by the deadline.
+//! A bus takes a message and its targets, finds their subscriptions, makes one delivery for each
+//! (or several, if one would be too large), sends them concurrently, and returns the outcome of
+//! each target by the deadline.
 //!
 //! With [`embedded`] recipients connect to the registry itself, with [`nats`] both connect to a
 //! NATS server.
@@ -14,15 +14,15 @@ use serde::Serialize;
 use serde_json::Value;
 use serving::metrics::{Counter, Gauge, Registry};
 
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::message::{Message, Semantics};
 
 pub mod embedded;
-#[cfg(test)]
-mod folder;
 pub mod nats;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod temp_folder;
 
 /// What became of a message to one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -60,9 +60,9 @@ pub struct Counts {
     pub sent: Counter,
     /// Deliveries handed over again.
     pub resent: Counter,
-    /// Deliveries acknowledged while somebody waited for it, or waiting in a store.
+    /// Deliveries acknowledged in time, or while stored.
     pub acknowledged: Counter,
-    /// Acknowledgements of no delivery under way, or of somebody else's.
+    /// Acknowledgements of unknown deliveries, or of deliveries to another receiver.
     pub strayed: Counter,
     /// Deliveries that a subscriber's full queue refused.
     pub refused: Counter,
@@ -77,15 +77,18 @@ impl Counts {
     pub fn new(metrics: &Registry) -> Self {
         let counter = |name, help| metrics.counter(name, help);
         Self {
-            subscriptions: metrics.gauge("registry_subscriptions", "Receivers that are there."),
+            subscriptions: metrics.gauge("registry_subscriptions", "Connected receivers."),
             sent: counter("registry_deliveries_sent_total", "Deliveries handed over."),
             resent: counter("registry_deliveries_resent_total", "Deliveries handed over again."),
             acknowledged: counter("registry_acknowledged_total", "Deliveries acknowledged."),
-            strayed: counter("registry_acks_strayed_total", "Acknowledgements of nothing."),
-            refused: counter("registry_queue_full_total", "Deliveries a full queue refused."),
+            strayed: counter(
+                "registry_acks_strayed_total",
+                "Acknowledgements of unknown deliveries.",
+            ),
+            refused: counter("registry_queue_full_total", "Deliveries refused by a full queue."),
             shed: counter(
                 "registry_presences_shed_total",
-                "Presences dropped, too many at a time.",
+                "Presences dropped because too many arrived at once.",
             ),
             stored: counter("registry_deliveries_stored_total", "Deliveries stored for later."),
         }
@@ -114,7 +117,7 @@ pub trait Bus: Send + Sync + 'static {
     /// Whether the bus can take messages now.
     ///
     /// Errors: `UNAVAILABLE` with the reason
-    fn check(&self) -> Result<(), Fault>;
+    fn check(&self) -> Result<(), ApiError>;
 
     /// What is in force, for the ready line: kind, durability, version of the server, …
     fn effective(&self) -> Value;

@@ -1,8 +1,8 @@
 //! A place in a list, handed to the client and taken back: for the same filter and order only.
 //!
-//! The form is base64 of a check and a [`Position`]. The check tells cursors of other lists and
-//! damaged ones; it is no signature, and needs none: a forged place is just a place, and who may
-//! list may list from anywhere.
+//! The form is base64 of a checksum and a [`Position`]. The checksum detects cursors of other lists
+//! and damaged ones. It is not a signature: a forged position only lists from there, which every
+//! client may do.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::Query;
 use super::order::Position;
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 /// Bytes of the check.
 const CHECK: usize = 12;
@@ -26,14 +26,15 @@ pub fn write(query: &Query, place: &Position) -> String {
 /// Takes a place back.
 ///
 /// Errors: `INVALID_CURSOR`
-pub fn read(query: &Query, cursor: &str) -> Result<Position, Fault> {
+pub fn read(query: &Query, cursor: &str) -> Result<Position, ApiError> {
     let place = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| {
         let (told, place) = bytes.split_at_checked(CHECK)?;
         (check(query, place) == told).then(|| serde_json::from_slice(place).ok())?
     });
     place.ok_or_else(|| {
-        let message = "not a cursor that was given out for this filter and order";
-        Fault::new(Code::InvalidCursor, message).at("/cursor")
+        let message =
+            "this cursor does not belong to this filter and order; start again without a cursor";
+        ApiError::new(Code::InvalidCursor, message).at("/cursor")
     })
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::SortKey;
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::identity::{Identity, Millis};
 use filtering::path::Path;
 use filtering::value::Scalar;
@@ -27,14 +27,14 @@ enum Field {
     Metadata(Path),
 }
 
-/// One key's value. Absent comes before `null`, then scalars, arrays, objects; arrays are not told
-/// apart, nor are objects.
+/// One key's value. Absent comes before `null`, then scalars, arrays, objects; all arrays are
+/// equal, and so are all objects.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank<'a> {
+enum SortValue<'a> {
     Absent,
     Scalar(Scalar<'a>),
     Array,
-    Object,
+    JsonObject,
     /// The end of those that never expire.
     Never,
 }
@@ -43,14 +43,14 @@ enum Rank<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Position {
     /// For each key, its value.
-    keys: Vec<Stored>,
+    keys: Vec<CursorValue>,
     name: String,
 }
 
-/// What a [`Rank`] is in a cursor.
+/// What a [`SortValue`] is in a cursor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Stored {
+enum CursorValue {
     Absent,
     Value(Value),
     Never,
@@ -60,15 +60,16 @@ impl Order {
     /// Reads the keys of a query.
     ///
     /// Errors: `INVALID_REQUEST` at the key
-    pub fn of(keys: &[SortKey]) -> Result<Self, Fault> {
+    pub fn of(keys: &[SortKey]) -> Result<Self, ApiError> {
         if keys.len() > MOST_KEYS {
-            let message = format!("an order has at most {MOST_KEYS} keys, this has {}", keys.len());
-            return Err(Fault::new(Code::InvalidRequest, message).at("/sort_by"));
+            let message =
+                format!("sort_by must have at most {MOST_KEYS} keys (got {})", keys.len());
+            return Err(ApiError::new(Code::InvalidRequest, message).at("/sort_by"));
         }
         let field = |(index, key): (usize, &SortKey)| match Field::read(&key.field) {
             Ok(field) => Ok((field, key.is_descending)),
             Err(message) => {
-                Err(Fault::new(Code::InvalidRequest, message).at(format!("/sort_by/{index}")))
+                Err(ApiError::new(Code::InvalidRequest, message).at(format!("/sort_by/{index}")))
             }
         };
         keys.iter().enumerate().map(field).collect::<Result<_, _>>().map(Self)
@@ -90,7 +91,7 @@ impl Order {
 
     /// Whether an identity comes behind a place.
     pub fn is_behind(&self, identity: &Identity, place: &Position) -> bool {
-        let by = |((field, is_descending), stored): (&(Field, bool), &Stored)| {
+        let by = |((field, is_descending), stored): (&(Field, bool), &CursorValue)| {
             directed(field.rank(identity).cmp(&stored.rank()), *is_descending)
         };
         let keys = self.0.iter().zip(&place.keys).map(by).find(|order| order.is_ne());
@@ -105,7 +106,7 @@ impl Order {
 }
 
 impl Position {
-    /// Whose place it is.
+    /// The identity's name, which breaks ties.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -130,22 +131,24 @@ impl Field {
         }
     }
 
-    fn rank<'a>(&self, identity: &'a Identity) -> Rank<'a> {
+    fn rank<'a>(&self, identity: &'a Identity) -> SortValue<'a> {
         match self {
-            Self::Name => Rank::Scalar(Scalar::Text(&identity.name)),
-            Self::RegisteredAt => Rank::instant(identity.registered_at),
-            Self::ExpiresAt => identity.expires_at.map_or(Rank::Never, Rank::instant),
-            Self::Metadata(path) => path.find(&identity.metadata).map_or(Rank::Absent, Rank::of),
+            Self::Name => SortValue::Scalar(Scalar::Text(&identity.name)),
+            Self::RegisteredAt => SortValue::instant(identity.registered_at),
+            Self::ExpiresAt => identity.expires_at.map_or(SortValue::Never, SortValue::instant),
+            Self::Metadata(path) => {
+                path.find(&identity.metadata).map_or(SortValue::Absent, SortValue::of)
+            }
         }
     }
 }
 
-impl<'a> Rank<'a> {
+impl<'a> SortValue<'a> {
     fn of(value: &'a Value) -> Self {
         match (value, Scalar::of(value)) {
             (_, Some(scalar)) => Self::Scalar(scalar),
             (Value::Array(_), None) => Self::Array,
-            _ => Self::Object,
+            _ => Self::JsonObject,
         }
     }
 
@@ -153,23 +156,23 @@ impl<'a> Rank<'a> {
         Self::Scalar(Scalar::integer(millis))
     }
 
-    fn stored(&self) -> Stored {
+    fn stored(&self) -> CursorValue {
         match self {
-            Self::Absent => Stored::Absent,
-            Self::Scalar(scalar) => Stored::Value(scalar.to_json()),
-            Self::Array => Stored::Value(json!([])),
-            Self::Object => Stored::Value(json!({})),
-            Self::Never => Stored::Never,
+            Self::Absent => CursorValue::Absent,
+            Self::Scalar(scalar) => CursorValue::Value(scalar.to_json()),
+            Self::Array => CursorValue::Value(json!([])),
+            Self::JsonObject => CursorValue::Value(json!({})),
+            Self::Never => CursorValue::Never,
         }
     }
 }
 
-impl Stored {
-    fn rank(&self) -> Rank<'_> {
+impl CursorValue {
+    fn rank(&self) -> SortValue<'_> {
         match self {
-            Self::Absent => Rank::Absent,
-            Self::Value(value) => Rank::of(value),
-            Self::Never => Rank::Never,
+            Self::Absent => SortValue::Absent,
+            Self::Value(value) => SortValue::of(value),
+            Self::Never => SortValue::Never,
         }
     }
 }

@@ -4,12 +4,12 @@
 //! other half of a registry's figures: *delivered* is what the sender says, *received* what is
 //! counted here.
 //!
-//! In reading order: the [`ledger`] counts messages by their marks, [`websocket`] and [`nats`] bring
-//! them, `roll` registers identities of their own, `server` puts it together.
+//! In reading order: the [`arrivals`] counts messages by their marks, [`websocket`] and [`nats`] bring
+//! them, `devices` registers identities of their own, `server` puts it together.
 
-pub mod ledger;
+pub mod arrivals;
+mod devices;
 mod nats;
-mod roll;
 mod server;
 mod settings;
 mod websocket;

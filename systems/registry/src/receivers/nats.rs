@@ -11,10 +11,10 @@ use hyper::body::Bytes;
 use serving::nonce;
 use serving::stop::Stop;
 
-use super::ledger::Last;
-use super::server::Seat;
+use super::arrivals::LastSeen;
+use super::server::SubscriptionTask;
 use crate::bus::nats::address;
-use crate::bus::nats::presence::{Presence, SUBJECT, Welcome, token};
+use crate::bus::nats::presence::{Presence, PresenceReply, SUBJECT, token};
 use crate::message::{Acknowledgement, decode};
 
 /// Between two times that it says that it is there.
@@ -26,20 +26,20 @@ const BATCH: usize = 256;
 /// What begins the reply subject of a message that the server stored.
 const STORED: &str = "$JS.ACK.";
 
-/// Subscribes until stopped; the client comes back by itself when the server does. The first
-/// subscription is told, and so is the reason if there is none.
-pub(super) async fn receive(seat: Seat, url: String, mut stop: Stop) {
-    let (client, mut arrivals, presence) = match subscribe(&seat, &url).await {
+/// Subscribes until stopped; the client reconnects when the server returns. Reports the result of
+/// the first attempt.
+pub(super) async fn receive(recipient: SubscriptionTask, url: String, mut stop: Stop) {
+    let (client, mut arrivals, presence) = match subscribe(&recipient, &url).await {
         Ok(subscribed) => subscribed,
         Err(reason) => {
-            let _ = seat.tell.send(Err(format!("{}: {reason}", address::shown(&url))));
+            let _ = recipient.ready.send(Err(format!("{}: {reason}", address::shown(&url))));
             return;
         }
     };
-    let _ = seat.tell.send(Ok(()));
-    let there = said(&seat.namespace);
+    let _ = recipient.ready.send(Ok(()));
+    let there = presence_subject(&recipient.namespace);
     let mut pulse = tokio::time::interval(PERIOD);
-    let mut last = Last::default();
+    let mut last = LastSeen::default();
     loop {
         tokio::select! {
             () = stop.pulled() => break,
@@ -48,7 +48,7 @@ pub(super) async fn receive(seat: Seat, url: String, mut stop: Stop) {
                 let _ = client.publish(there.clone(), presence.write()).await;
             }
             Some(message) = arrivals.next() => {
-                take(&client, message, &mut arrivals, (&seat, &mut last)).await;
+                record(&client, message, &mut arrivals, (&recipient, &mut last)).await;
             }
         }
     }
@@ -58,35 +58,38 @@ pub(super) async fn receive(seat: Seat, url: String, mut stop: Stop) {
 }
 
 /// Where a receiver of a namespace says that it is there.
-fn said(namespace: &str) -> String {
+fn presence_subject(namespace: &str) -> String {
     format!("{SUBJECT}.{}", token(namespace))
 }
 
-async fn subscribe(seat: &Seat, url: &str) -> Result<(Client, Subscriber, Presence), String> {
-    let own = token(&seat.namespace);
+async fn subscribe(
+    recipient: &SubscriptionTask,
+    url: &str,
+) -> Result<(Client, Subscriber, Presence), String> {
+    let own = token(&recipient.namespace);
     let (servers, options) = address::read(url).map_err(|error| error.to_string())?;
     let options = options
-        .name(&seat.name)
+        .name(&recipient.name)
         .custom_inbox_prefix(format!("_INBOX.{own}"))
         .subscription_capacity(1 << 18)
         .max_reconnects(None);
     let client = options.connect(servers).await.map_err(|error| error.to_string())?;
-    let subject = format!("registry.{own}.{}", seat.name);
+    let subject = format!("registry.{own}.{}", recipient.name);
     let arrivals = client.subscribe(subject.clone()).await.map_err(|error| error.to_string())?;
     client.flush().await.map_err(|error| error.to_string())?;
     let presence = Presence {
-        receiver: seat.name.clone(),
-        namespace: seat.namespace.clone(),
-        pattern: seat.pattern.clone(),
+        receiver: recipient.name.clone(),
+        namespace: recipient.namespace.clone(),
+        pattern: recipient.pattern.clone(),
         subject,
         gone: false,
         forget: false,
     };
-    let asked = client.request(said(&seat.namespace), presence.write());
+    let asked = client.request(presence_subject(&recipient.namespace), presence.write());
     let answer = tokio::time::timeout(WELCOMED_WITHIN, asked).await;
     let answer = answer.map_err(|_| "no registry answered within five seconds".to_owned())?;
     let answer = answer.map_err(|error| error.to_string())?;
-    let welcome: Welcome =
+    let welcome: PresenceReply =
         serde_json::from_slice(&answer.payload).map_err(|error| error.to_string())?;
     if welcome.ok {
         Ok((client, arrivals, presence))
@@ -96,16 +99,16 @@ async fn subscribe(seat: &Seat, url: &str) -> Result<(Client, Subscriber, Presen
 }
 
 /// Counts a message and those that are there already, then acknowledges all of them together.
-async fn take(
+async fn record(
     client: &Client,
     first: Message,
     arrivals: &mut Subscriber,
-    (seat, last): (&Seat, &mut Last),
+    (recipient, last): (&SubscriptionTask, &mut LastSeen),
 ) {
     let mut acks: Vec<(String, String)> = Vec::new();
     let mut next = Some(first);
     while let Some(message) = next.take() {
-        acks.extend(count(&message, seat, last));
+        acks.extend(count(&message, recipient, last));
         // What the server stored is acknowledged there, too.
         if let Some(reply) = message.reply.filter(|reply| reply.starts_with(STORED)) {
             let _ = client.publish(reply, Bytes::from_static(b"+ACK")).await;
@@ -125,11 +128,15 @@ async fn take(
 }
 
 /// Counts a message; gives where to acknowledge it, and under which id.
-fn count(message: &Message, seat: &Seat, last: &mut Last) -> Option<(String, String)> {
+fn count(
+    message: &Message,
+    recipient: &SubscriptionTask,
+    last: &mut LastSeen,
+) -> Option<(String, String)> {
     let now = nonce::now_ns();
     let (header, content) = decode(&message.payload)?;
-    let mut ledger = seat.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-    ledger.take(last, &header, content, now);
+    let mut arrivals = recipient.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+    arrivals.record(last, &header, content, now);
     header.ack.map(|subject| (subject.to_owned(), header.delivery.to_owned()))
 }
 
@@ -141,35 +148,35 @@ mod tests {
 
     use super::*;
     use crate::bus::Status;
-    use crate::bus::nats::tests::permissions::{must, together};
+    use crate::bus::nats::tests::permissions::{connected_bus, send_at_least_once};
 
     #[tokio::test]
     async fn receivers_need_no_rights_but_those_of_their_namespace() {
-        let (server, bus) = together().await;
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (server, bus) = connected_bus().await;
+        let (ready, mut socket_error) = mpsc::unbounded_channel();
         let begin = |name: &str, password: &str| {
             let url = server.url().replace("nats://", &format!("nats://fleet:{password}@"));
-            let seat = Seat {
+            let recipient = SubscriptionTask {
                 registry: String::new(),
                 namespace: "fleet".into(),
                 pattern: "*".into(),
                 name: name.into(),
                 token: None,
-                ledger: Arc::default(),
-                tell: tell.clone(),
+                arrivals: Arc::default(),
+                ready: ready.clone(),
             };
-            let ledger = Arc::clone(&seat.ledger);
+            let arrivals = Arc::clone(&recipient.arrivals);
             let (pull, stop) = Stop::pair();
-            (ledger, pull, tokio::spawn(receive(seat, url, stop)))
+            (arrivals, pull, tokio::spawn(receive(recipient, url, stop)))
         };
         let (_, _pull, refused) = begin("r-2", "wrong-password");
-        let reason = told.recv().await.unwrap().unwrap_err();
+        let reason = socket_error.recv().await.unwrap().unwrap_err();
         assert!(!reason.contains("wrong-password"), "{reason}");
         refused.await.unwrap();
-        let (ledger, _pull, _receiving) = begin("r-1", "fleet-password");
-        assert_eq!(told.recv().await.unwrap(), Ok(()));
-        let outcomes = must(&bus, "fleet").await.await.unwrap();
+        let (arrivals, _pull, _receiving) = begin("r-1", "fleet-password");
+        assert_eq!(socket_error.recv().await.unwrap(), Ok(()));
+        let outcomes = send_at_least_once(&bus, "fleet").await.await.unwrap();
         assert_eq!(outcomes[0].status, Status::Delivered);
-        assert_eq!(ledger.lock().unwrap().observed().unexpected, 1, "it is no mark of a load");
+        assert_eq!(arrivals.lock().unwrap().observed().unexpected, 1, "it is no mark of a load");
     }
 }

@@ -11,24 +11,27 @@ use serving::listener;
 use serving::metrics::Registry;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
-use super::ledger::Ledger;
-use super::roll::Roll;
+use super::arrivals::{Arrivals, COUNTS};
+use super::devices::DeviceRegistration;
 use super::settings::{self, Configuration};
 use super::{nats, websocket};
 
-/// Within which every subscription must stand.
+/// Within which every subscription must be in effect.
 const SUBSCRIBED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What all connections write into; held for a delivery at a time.
-pub(super) type Shared = Arc<Mutex<Ledger>>;
+pub(super) type SharedArrivals = Arc<Mutex<Arrivals>>;
 
-/// Receivers, which announce themselves when every subscription stands.
+/// Receivers, which are ready when every subscription is in effect.
 pub const SYSTEM: System = System {
     name: "registry-receivers",
+    about: "receivers of a registry's messages, which count what arrives",
+    page: "systems/registry/README.md",
+    surface: |_| Surface { counts: COUNTS.into(), ..Surface::default() },
     check: |options| settings::read(options).map(drop),
     start,
 };
@@ -46,40 +49,45 @@ async fn receive(
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let address = listener::address(&listener)?;
-    let ledger = Shared::default();
-    let (tell, told) = mpsc::unbounded_channel();
-    let subscriptions = subscribe(&configuration, &ledger, &stop, &tell);
-    drop(tell);
-    subscribed(subscriptions, told).await?;
+    let arrivals = SharedArrivals::default();
+    let (ready, socket_error) = mpsc::unbounded_channel();
+    let subscriptions = subscribe(&configuration, &arrivals, &stop, &ready);
+    drop(ready);
+    subscribed(subscriptions, socket_error).await?;
     register(&configuration).await?;
     announce(&Ready::new(SYSTEM.name, effective(&configuration)).listening("http", address));
-    let observed = move || ledger.lock().unwrap_or_else(PoisonError::into_inner).observed();
+    let observed = move || arrivals.lock().unwrap_or_else(PoisonError::into_inner).observed();
     http::serve(listener, http::observer(observed), configuration.limits, Registry::default(), stop)
         .await
         .map_err(ServeError::while_doing("serve"))
 }
 
-/// What a subscription says when it stands or cannot.
-pub(super) type Tell = mpsc::UnboundedSender<Result<(), String>>;
+/// Reports whether a subscription is in effect.
+pub(super) type ReadySender = mpsc::UnboundedSender<Result<(), String>>;
 
 /// Starts one task a namespace and pattern; each subscribes anew when it is cut off.
-fn subscribe(configuration: &Configuration, ledger: &Shared, stop: &Stop, tell: &Tell) -> usize {
+fn subscribe(
+    configuration: &Configuration,
+    arrivals: &SharedArrivals,
+    stop: &Stop,
+    ready: &ReadySender,
+) -> usize {
     let mut subscriptions = 0;
     for namespace in &configuration.namespaces {
         for (number, pattern) in (1..).zip(&configuration.patterns) {
-            let seat = Seat {
+            let recipient = SubscriptionTask {
                 registry: configuration.registry.clone(),
                 namespace: namespace.clone(),
                 pattern: pattern.to_string(),
                 name: format!("{}-{number}", configuration.name),
                 token: configuration.token.clone(),
-                ledger: Arc::clone(ledger),
-                tell: tell.clone(),
+                arrivals: Arc::clone(arrivals),
+                ready: ready.clone(),
             };
             let stop = stop.clone();
             match configuration.nats.clone() {
-                Some(url) => tokio::spawn(nats::receive(seat, url, stop)),
-                None => tokio::spawn(websocket::receive(seat, stop)),
+                Some(url) => tokio::spawn(nats::receive(recipient, url, stop)),
+                None => tokio::spawn(websocket::receive(recipient, stop)),
             };
             subscriptions += 1;
         }
@@ -87,26 +95,26 @@ fn subscribe(configuration: &Configuration, ledger: &Shared, stop: &Stop, tell: 
     subscriptions
 }
 
-/// One subscription: where, to whom, and where it writes what it got.
+/// One subscription and where it records its deliveries.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct SubscriptionTask {
     pub registry: String,
     pub namespace: String,
     pub pattern: String,
     /// Under which what is stored for it is kept while it is away.
     pub name: String,
     pub token: Option<String>,
-    pub ledger: Shared,
-    pub tell: Tell,
+    pub arrivals: SharedArrivals,
+    pub ready: ReadySender,
 }
 
 async fn subscribed(
     wanted: usize,
-    mut told: mpsc::UnboundedReceiver<Result<(), String>>,
+    mut socket_error: mpsc::UnboundedReceiver<Result<(), String>>,
 ) -> Result<(), ServeError> {
     let all = async {
         for _ in 0..wanted {
-            match told.recv().await {
+            match socket_error.recv().await {
                 Some(Ok(())) => {}
                 Some(Err(reason)) => return Err(std::io::Error::other(reason)),
                 None => return Err(std::io::Error::other("a subscription ended at once")),
@@ -114,15 +122,15 @@ async fn subscribed(
         }
         Ok(())
     };
-    let late = || std::io::Error::other("not every subscription stood within ten seconds");
+    let late = || std::io::Error::other("not every subscription was in effect within ten seconds");
     let done = tokio::time::timeout(SUBSCRIBED_WITHIN, all).await.unwrap_or_else(|_| Err(late()));
     done.map_err(ServeError::while_doing("subscribe"))
 }
 
-/// Registers the receivers' own identities, now that somebody listens for them.
+/// Registers the receivers' own identities after they have subscribed.
 async fn register(configuration: &Configuration) -> Result<(), ServeError> {
     for namespace in &configuration.namespaces {
-        let roll = Roll {
+        let roll = DeviceRegistration {
             registry: configuration.registry.clone(),
             token: configuration.token.clone(),
             namespace: namespace.clone(),

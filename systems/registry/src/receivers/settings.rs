@@ -8,7 +8,7 @@ use serving::settings::Settings;
 use crate::access::check_namespace;
 use crate::subscription::Pattern;
 
-/// Bytes of a name: with the number of a pattern behind it, it is one everywhere.
+/// Bytes of a name: with the number of a pattern appended, every bus accepts it.
 const LONGEST_NAME: usize = 50;
 
 /// The settings of `registry-receivers`.
@@ -39,7 +39,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     let settings = Settings::new(&options.settings);
     let registry = settings.text("registry", "");
     if registry.is_empty() {
-        settings.wrong("registry", "the address of the registry is wanted, such as 127.0.0.1:8080");
+        settings.wrong("registry", "expected the registry's address, such as 127.0.0.1:8080");
     }
     let bus = settings.text("bus", "embedded");
     if bus != "embedded" && !bus.starts_with("nats://") {
@@ -65,7 +65,7 @@ fn namespaces(settings: &Settings<'_>) -> Vec<String> {
     for namespace in settings.text("namespaces", "loadtest").split(',').map(str::trim) {
         match check_namespace(namespace) {
             Ok(()) => namespaces.push(namespace.to_owned()),
-            Err(fault) => settings.wrong("namespaces", format!("\"{namespace}\": {fault}")),
+            Err(error) => settings.wrong("namespaces", format!("\"{namespace}\": {error}")),
         }
     }
     namespaces
@@ -76,7 +76,7 @@ fn patterns(settings: &Settings<'_>) -> Vec<Pattern> {
     for pattern in settings.text("patterns", "*").split(',').map(str::trim) {
         match pattern.parse() {
             Ok(pattern) => patterns.push(pattern),
-            Err(fault) => settings.wrong("patterns", format!("\"{pattern}\": {fault}")),
+            Err(error) => settings.wrong("patterns", format!("\"{pattern}\": {error}")),
         }
     }
     patterns
@@ -92,7 +92,7 @@ fn name(settings: &Settings<'_>) -> String {
     name
 }
 
-/// A token stands in a file, because a command line is for everybody to read.
+/// A token is read from a file, because other users can read the command line.
 fn token(settings: &Settings<'_>) -> Option<String> {
     let path = settings.text("token", "");
     if path.is_empty() {

@@ -10,8 +10,8 @@ use serving::stop::Stop;
 use tokio::net::TcpStream;
 use tokio_websockets::{ClientBuilder, MaybeTlsStream, Message as Frame, WebSocketStream};
 
-use super::ledger::Last;
-use super::server::Seat;
+use super::arrivals::LastSeen;
+use super::server::SubscriptionTask;
 use crate::message::{Acknowledgement, decode};
 
 /// Acknowledgements sent at a time.
@@ -22,25 +22,25 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Subscribes, and again whenever the connection is lost, until stopped. The first subscription is
-/// told, and so is the reason if there is none.
-pub(super) async fn receive(seat: Seat, mut stop: Stop) {
+/// Subscribes, and again when the connection is lost, until stopped. Reports the result of the
+/// first attempt.
+pub(super) async fn receive(recipient: SubscriptionTask, mut stop: Stop) {
     let mut pause = SHORTEST_PAUSE;
     let mut is_first = true;
     loop {
-        match connect(&seat).await {
+        match connect(&recipient).await {
             Ok(socket) => {
                 if std::mem::take(&mut is_first) {
-                    let _ = seat.tell.send(Ok(()));
+                    let _ = recipient.ready.send(Ok(()));
                 }
                 pause = SHORTEST_PAUSE;
                 tokio::select! {
                     () = stop.pulled() => return,
-                    () = listen(socket, &seat) => {}
+                    () = listen(socket, &recipient) => {}
                 }
             }
             Err(reason) if is_first => {
-                let _ = seat.tell.send(Err(reason));
+                let _ = recipient.ready.send(Err(reason));
                 return;
             }
             Err(_) => {}
@@ -52,18 +52,20 @@ pub(super) async fn receive(seat: Seat, mut stop: Stop) {
     }
 }
 
-async fn connect(seat: &Seat) -> Result<Socket, String> {
-    let Seat { registry, namespace, pattern, name, .. } = seat;
+async fn connect(recipient: &SubscriptionTask) -> Result<Socket, String> {
+    let SubscriptionTask { registry, namespace, pattern, name, .. } = recipient;
     let pattern = escaped(pattern);
     let url = format!("ws://{registry}/v1/{namespace}/subscribe/{pattern}?name={name}");
-    let told = |error: &dyn std::fmt::Display| format!("{url}: {error}");
-    let mut builder = ClientBuilder::new().uri(&url).map_err(|error| told(&error))?;
-    if let Some(token) = &seat.token {
+    let socket_error = |error: &dyn std::fmt::Display| format!("{url}: {error}");
+    let mut builder = ClientBuilder::new().uri(&url).map_err(|error| socket_error(&error))?;
+    if let Some(token) = &recipient.token {
         let value = HeaderValue::from_str(&format!("Bearer {token}"));
-        let value = value.map_err(|_| told(&"the token is no header value"))?;
-        builder = builder.add_header(AUTHORIZATION, value).map_err(|error| told(&error))?;
+        let value = value.map_err(|_| {
+            socket_error(&"the token contains characters that a header cannot carry")
+        })?;
+        builder = builder.add_header(AUTHORIZATION, value).map_err(|error| socket_error(&error))?;
     }
-    let (socket, _) = builder.connect().await.map_err(|error| told(&error))?;
+    let (socket, _) = builder.connect().await.map_err(|error| socket_error(&error))?;
     Ok(socket)
 }
 
@@ -76,14 +78,14 @@ fn escaped(pattern: &str) -> String {
 
 /// Counts and acknowledges until the connection ends. What is there already is counted before it
 /// is acknowledged, all in one frame.
-async fn listen(mut socket: Socket, seat: &Seat) {
-    let mut last = Last::default();
+async fn listen(mut socket: Socket, recipient: &SubscriptionTask) {
+    let mut last = LastSeen::default();
     let mut batch = Vec::new();
     while let Some(Ok(frame)) = socket.next().await {
-        batch.extend(count(&frame, seat, &mut last));
+        batch.extend(count(&frame, recipient, &mut last));
         while batch.len() < BATCH {
             match socket.next().now_or_never() {
-                Some(Some(Ok(frame))) => batch.extend(count(&frame, seat, &mut last)),
+                Some(Some(Ok(frame))) => batch.extend(count(&frame, recipient, &mut last)),
                 Some(_) => return,
                 None => break,
             }
@@ -99,12 +101,12 @@ async fn listen(mut socket: Socket, seat: &Seat) {
 }
 
 /// Counts a frame; gives the delivery's id if it is to be acknowledged.
-fn count(frame: &Frame, seat: &Seat, last: &mut Last) -> Option<String> {
+fn count(frame: &Frame, recipient: &SubscriptionTask, last: &mut LastSeen) -> Option<String> {
     let now = nonce::now_ns();
     let payload = frame.as_payload();
     let (header, content) = decode(payload)?;
-    let mut ledger = seat.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-    ledger.take(last, &header, content, now);
+    let mut arrivals = recipient.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+    arrivals.record(last, &header, content, now);
     header.ack.map(|_| header.delivery.to_owned())
 }
 

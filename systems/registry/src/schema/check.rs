@@ -3,45 +3,50 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::faults::Faults;
-use super::field::{Field, Kind, Members};
+use super::errors::SchemaErrors;
+use super::field::{Field, FieldKind, ObjectFields};
 use crate::identity::Millis;
 use filtering::value::Number;
 use filtering::words::{below, clip, unknown};
 
-/// Characters of a timestamp as it is kept: `2026-11-21T13:40:00.000Z`.
+/// Characters of a stored timestamp: `2026-11-21T13:40:00.000Z`.
 const STAMP: usize = 24;
 
 /// Holds an object against its fields and completes it.
-pub fn check(members: &Members, object: &mut Map<String, Value>, at: &str, now: Millis) -> Faults {
-    let mut check = Check { now, faults: Faults::default() };
-    check.object(members, object, at);
-    check.faults
+pub fn check(
+    object_fields: &ObjectFields,
+    object: &mut Map<String, Value>,
+    at: &str,
+    now: Millis,
+) -> SchemaErrors {
+    let mut check = Checker { now, errors: SchemaErrors::default() };
+    check.object(object_fields, object, at);
+    check.errors
 }
 
 /// Holds one value against its kind and brings it into its form.
-pub fn check_value(kind: &Kind, value: &mut Value, at: &str) -> Faults {
-    let mut check = Check { now: 0, faults: Faults::default() };
+pub fn check_value(kind: &FieldKind, value: &mut Value, at: &str) -> SchemaErrors {
+    let mut check = Checker { now: 0, errors: SchemaErrors::default() };
     check.value(kind, value, at);
-    check.faults
+    check.errors
 }
 
-struct Check {
+struct Checker {
     now: Millis,
-    faults: Faults,
+    errors: SchemaErrors,
 }
 
-impl Check {
-    fn object(&mut self, members: &Members, object: &mut Map<String, Value>, at: &str) {
-        for (name, field) in &members.fields {
+impl Checker {
+    fn object(&mut self, object_fields: &ObjectFields, object: &mut Map<String, Value>, at: &str) {
+        for (name, field) in &object_fields.fields {
             self.field(field, name, object, at);
         }
-        if members.is_open {
+        if object_fields.is_open {
             return;
         }
-        let known: Vec<&String> = members.fields.keys().collect();
-        for name in object.keys().filter(|name| !members.fields.contains_key(*name)) {
-            self.faults.add(&below(at, name), unknown("field", name, &known));
+        let known: Vec<&String> = object_fields.fields.keys().collect();
+        for name in object.keys().filter(|name| !object_fields.fields.contains_key(*name)) {
+            self.errors.add(&below(at, name), unknown("field", name, &known));
         }
     }
 
@@ -51,7 +56,7 @@ impl Check {
             let now = || field.is_now.then(|| Value::from(self.now));
             match field.default.clone().or_else(now) {
                 Some(value) => object.insert(name.to_owned(), value),
-                None if field.is_required => return self.faults.add(&at, "required, not given"),
+                None if field.is_required => return self.errors.add(&at, "is required"),
                 None => return,
             };
         }
@@ -60,41 +65,51 @@ impl Check {
         }
     }
 
-    fn value(&mut self, kind: &Kind, value: &mut Value, at: &str) {
+    fn value(&mut self, kind: &FieldKind, value: &mut Value, at: &str) {
         let wrong = match (kind, value) {
-            (Kind::Text(longest), Value::String(text)) => longest.and_then(|longest| {
+            (FieldKind::Text(longest), Value::String(text)) => longest.and_then(|longest| {
                 let count = text.chars().count();
-                (count > longest).then(|| format!("at most {longest} characters, this has {count}"))
+                (count > longest).then(|| format!("must have at most {longest} characters (got {count})"))
             }),
-            (Kind::Enum(values), Value::String(text)) => {
+            (FieldKind::Enum(values), Value::String(text)) => {
                 (!values.contains(text)).then(|| unknown("value", text, values))
             }
-            (Kind::Array(kind, longest), Value::Array(elements)) => {
+            (FieldKind::Array(kind, longest), Value::Array(elements)) => {
                 return self.array(kind, *longest, elements, at);
             }
-            (Kind::Object(members), Value::Object(object)) => {
-                return self.object(members, object, at);
+            (FieldKind::JsonObject(object_fields), Value::Object(object)) => {
+                return self.object(object_fields, object, at);
             }
-            (Kind::Timestamp, value @ (Value::String(_) | Value::Number(_))) => {
-                stamp(value).map(|stamp| *value = stamp.into()).err()
+            (FieldKind::Timestamp, value @ (Value::String(_) | Value::Number(_))) => {
+                to_timestamp(value).map(|to_timestamp| *value = to_timestamp.into()).err()
             }
-            (Kind::GeoPoint, Value::Object(point)) => (!is_point(point)).then(|| {
-                "a point has `lat` from -90 to 90, `lon` from -180 to 180, and nothing else".into()
+            (FieldKind::GeoPoint, Value::Object(point)) => (!is_point(point)).then(|| {
+                "a point must have `lat` from -90 to 90, `lon` from -180 to 180, and nothing else".into()
             }),
-            (Kind::Integer, Value::Number(number)) => (!is_integer(number))
-                .then(|| format!("an integer of at most 64 bits, this is {number}")),
-            (Kind::Float, Value::Number(_)) | (Kind::Bool, Value::Bool(_)) => None,
-            (kind, value) => Some(format!("takes {}, this is {}", takes(kind), what(value))),
+            (FieldKind::Integer, Value::Number(number)) => (!is_integer(number))
+                .then(|| format!("must be an integer of at most 64 bits (got {number})")),
+            (FieldKind::Float, Value::Number(_)) | (FieldKind::Bool, Value::Bool(_)) => None,
+            (kind, value) => {
+                Some(format!("must be {} (got {})", expected_type(kind), type_of(value)))
+            }
         };
         if let Some(message) = wrong {
-            self.faults.add(at, message);
+            self.errors.add(at, message);
         }
     }
 
-    fn array(&mut self, kind: &Kind, longest: Option<usize>, elements: &mut [Value], at: &str) {
+    fn array(
+        &mut self,
+        kind: &FieldKind,
+        longest: Option<usize>,
+        elements: &mut [Value],
+        at: &str,
+    ) {
         if let Some(longest) = longest.filter(|longest| elements.len() > *longest) {
             let count = elements.len();
-            return self.faults.add(at, format!("at most {longest} elements, this has {count}"));
+            return self
+                .errors
+                .add(at, format!("must have at most {longest} elements (got {count})"));
         }
         for (index, element) in elements.iter_mut().enumerate() {
             self.value(kind, element, &below(at, index.to_string()));
@@ -103,20 +118,20 @@ impl Check {
 }
 
 /// An instant in its one form.
-fn stamp(value: &Value) -> Result<String, String> {
-    let stamp = match value {
+fn to_timestamp(value: &Value) -> Result<String, String> {
+    let to_timestamp = match value {
         Value::String(text) => text
             .parse::<Timestamp>()
-            .map_err(|_| format!("`{}` is no RFC 3339 timestamp with an offset", clip(text))),
+            .map_err(|_| format!("`{}` is not an RFC 3339 timestamp with an offset", clip(text))),
         number => number
             .as_i64()
             .and_then(|millis| Timestamp::from_millisecond(millis).ok())
-            .ok_or_else(|| format!("{number} is no number of milliseconds since 1970")),
+            .ok_or_else(|| format!("{number} is not a number of milliseconds since 1970")),
     }?;
-    let text = format!("{stamp:.3}");
+    let text = format!("{to_timestamp:.3}");
     match text.len() == STAMP {
         true => Ok(text),
-        false => Err("a timestamp is of the years 0 to 9999".to_owned()),
+        false => Err("a timestamp must be in the years 0 to 9999".to_owned()),
     }
 }
 
@@ -136,20 +151,20 @@ fn is_integer(number: &serde_json::Number) -> bool {
     }
 }
 
-fn takes(kind: &Kind) -> &'static str {
+fn expected_type(kind: &FieldKind) -> &'static str {
     match kind {
-        Kind::Text(_) | Kind::Enum(_) => "a string",
-        Kind::Array(..) => "an array",
-        Kind::Timestamp => "an RFC 3339 timestamp or milliseconds since 1970",
-        Kind::GeoPoint => "an object with `lat` and `lon`",
-        Kind::Float => "a number",
-        Kind::Integer => "an integer",
-        Kind::Bool => "true or false",
-        Kind::Object(_) => "an object",
+        FieldKind::Text(_) | FieldKind::Enum(_) => "a string",
+        FieldKind::Array(..) => "an array",
+        FieldKind::Timestamp => "an RFC 3339 timestamp or milliseconds since 1970",
+        FieldKind::GeoPoint => "an object with `lat` and `lon`",
+        FieldKind::Float => "a number",
+        FieldKind::Integer => "an integer",
+        FieldKind::Bool => "true or false",
+        FieldKind::JsonObject(_) => "an object",
     }
 }
 
-fn what(value: &Value) -> &'static str {
+fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The fields of an object.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Members {
+pub struct ObjectFields {
     /// By name.
     pub fields: BTreeMap<String, Field>,
     /// Whether there may be others, of any type.
@@ -17,7 +17,7 @@ pub struct Members {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// What it may hold.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Whether it must be there.
     pub is_required: bool,
     /// What it holds when it is not given.
@@ -30,13 +30,13 @@ pub struct Field {
 
 /// What a field may hold. `null` is of no type.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum FieldKind {
     /// A string, of at most so many characters.
     Text(Option<usize>),
     /// One of these strings.
     Enum(Vec<String>),
     /// An array of one kind, of at most so many elements.
-    Array(Box<Kind>, Option<usize>),
+    Array(Box<FieldKind>, Option<usize>),
     /// An instant; kept as RFC 3339 in UTC with milliseconds, so that their order is that of text.
     Timestamp,
     /// `{"lat": …, "lon": …}` in degrees.
@@ -48,14 +48,14 @@ pub enum Kind {
     /// `true` or `false`
     Bool,
     /// An object with fields of its own.
-    Object(Members),
+    JsonObject(ObjectFields),
 }
 
-impl Kind {
+impl FieldKind {
     /// The fields of an object.
-    pub fn members(&self) -> Option<&Members> {
+    pub fn object_fields(&self) -> Option<&ObjectFields> {
         match self {
-            Self::Object(members) => Some(members),
+            Self::JsonObject(object_fields) => Some(object_fields),
             _ => None,
         }
     }

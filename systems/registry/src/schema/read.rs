@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::check::check_value;
-use super::faults::Faults;
-use super::field::{Field, Kind, Members};
-use crate::fault::{Code, Fault};
+use super::errors::SchemaErrors;
+use super::field::{Field, FieldKind, ObjectFields};
+use crate::api_error::{ApiError, Code};
 use filtering::path::LONGEST_PATH;
 use filtering::value::is_nested_within;
 use filtering::words::{below, unknown};
 
-/// How deep the JSON may be nested, whatever it means: checked before anything else.
+/// How deep the JSON may be nested: checked first.
 const DEEPEST: usize = 32;
 
 /// Most bytes of a schema, as JSON without white space.
@@ -38,7 +38,7 @@ const TYPES: &[(&str, Type, &[&str])] = &[
     ("integer", Type::Integer, &["index"]),
     ("bool", Type::Bool, &["index"]),
     ("boolean", Type::Bool, &["index"]),
-    ("object", Type::Object, &["fields", "additional"]),
+    ("object", Type::JsonObject, &["fields", "additional"]),
 ];
 
 #[derive(Debug, Clone, Copy)]
@@ -51,107 +51,112 @@ enum Type {
     Float,
     Integer,
     Bool,
-    Object,
+    JsonObject,
 }
 
 /// Reads the fields of a namespace.
-pub fn read(schema: &Value) -> Result<Members, Fault> {
-    let refuse = |message: String| Err(Fault::new(Code::InvalidSchema, message).at(""));
+pub fn read(schema: &Value) -> Result<ObjectFields, ApiError> {
+    let refuse = |message: String| Err(ApiError::new(Code::InvalidSchema, message).at(""));
     if !is_nested_within(schema, DEEPEST) {
-        return refuse(format!("nested deeper than {DEEPEST} levels"));
+        return refuse(format!("must nest at most {DEEPEST} deep"));
     }
     let size = schema.to_string().len();
     if size > LARGEST {
-        return refuse(format!("a schema has at most {LARGEST} bytes, this has {size}"));
+        return refuse(format!("a schema must have at most {LARGEST} bytes (got {size})"));
     }
     let Value::Object(schema) = schema else {
-        return refuse("a schema is an object with `fields`".to_owned());
+        return refuse("a schema must be an object with `fields`".to_owned());
     };
-    let mut reader = Reader::default();
+    let mut reader = SchemaReader::default();
     reader.known(schema, &["fields", "additional"], "");
     if !schema.contains_key("fields") {
-        reader.faults.add("", "a schema has `fields`, an object");
+        reader.errors.add("", "a schema must have `fields`, an object");
     }
-    let members = reader.members(schema, "", 1);
-    reader.faults.result(Code::InvalidSchema).map(|()| members)
+    let object_fields = reader.object_fields(schema, "", 1);
+    reader.errors.result(Code::InvalidSchema).map(|()| object_fields)
 }
 
 #[derive(Default)]
-struct Reader {
-    faults: Faults,
+struct SchemaReader {
+    errors: SchemaErrors,
     fields: usize,
     indexes: usize,
 }
 
 /// What a field says, and where.
 #[derive(Clone, Copy)]
-struct Said<'a> {
-    words: &'a Map<String, Value>,
+struct Declaration<'a> {
+    properties: &'a Map<String, Value>,
     at: &'a str,
     /// Of how many names its path is.
     depth: usize,
 }
 
-impl Reader {
-    fn known(&mut self, words: &Map<String, Value>, known: &[&str], at: &str) {
-        for word in words.keys().filter(|word| !known.contains(&word.as_str())) {
-            self.faults.add(&below(at, word), unknown("word", word, known));
+impl SchemaReader {
+    fn known(&mut self, properties: &Map<String, Value>, known: &[&str], at: &str) {
+        for word in properties.keys().filter(|word| !known.contains(&word.as_str())) {
+            self.errors.add(&below(at, word), unknown("word", word, known));
         }
     }
 
     /// The fields that an object has.
-    fn members(&mut self, words: &Map<String, Value>, at: &str, depth: usize) -> Members {
-        let said = Said { words, at, depth };
-        let is_open = self.flag(said, "additional").unwrap_or(true);
-        let mut members = Members { is_open, ..Members::default() };
-        let Some(fields) = words.get("fields") else {
-            return members;
+    fn object_fields(
+        &mut self,
+        properties: &Map<String, Value>,
+        at: &str,
+        depth: usize,
+    ) -> ObjectFields {
+        let declaration = Declaration { properties, at, depth };
+        let is_open = self.flag(declaration, "additional").unwrap_or(true);
+        let mut object_fields = ObjectFields { is_open, ..ObjectFields::default() };
+        let Some(fields) = properties.get("fields") else {
+            return object_fields;
         };
         let at = below(at, "fields");
         let Some(fields) = fields.as_object() else {
-            self.faults.add(&at, "an object: for each field's name what it is");
-            return members;
+            self.errors.add(&at, "must be an object from field names to their declarations");
+            return object_fields;
         };
-        for (name, words) in fields {
+        for (name, properties) in fields {
             let at = below(&at, name);
             self.fields += 1;
             if self.fields > MOST_FIELDS {
-                self.faults.add(&at, format!("a schema has at most {MOST_FIELDS} fields"));
-                return members;
+                self.errors.add(&at, format!("a schema must have at most {MOST_FIELDS} fields"));
+                return object_fields;
             }
             if name.is_empty() {
-                self.faults.add(&at, "a field without a name");
+                self.errors.add(&at, "a field's name must not be empty");
             }
             if depth > LONGEST_PATH {
-                self.faults.add(&at, format!("fields nest at most {LONGEST_PATH} deep"));
-                return members;
+                self.errors.add(&at, format!("fields must nest at most {LONGEST_PATH} deep"));
+                return object_fields;
             }
-            if let Some(field) = self.field(words, &at, depth) {
-                members.fields.insert(name.clone(), field);
+            if let Some(field) = self.field(properties, &at, depth) {
+                object_fields.fields.insert(name.clone(), field);
             }
         }
-        members
+        object_fields
     }
 
-    fn field(&mut self, words: &Value, at: &str, depth: usize) -> Option<Field> {
-        let (kind, said) = self.typed(words, COMMON, at, depth)?;
+    fn field(&mut self, properties: &Value, at: &str, depth: usize) -> Option<Field> {
+        let (kind, declaration) = self.typed(properties, COMMON, at, depth)?;
         let field = Field {
-            is_required: self.flag(said, "required").unwrap_or(false),
-            default: said.words.get("default").cloned(),
-            is_now: self.is_now(said),
-            is_indexed: self.flag(said, "index").unwrap_or(false),
+            is_required: self.flag(declaration, "required").unwrap_or(false),
+            default: declaration.properties.get("default").cloned(),
+            is_now: self.is_now(declaration),
+            is_indexed: self.flag(declaration, "index").unwrap_or(false),
             kind,
         };
         self.indexes += usize::from(field.is_indexed);
         if field.is_indexed && self.indexes == MOST_INDEXES + 1 {
-            let message = format!("a schema has at most {MOST_INDEXES} indexes");
-            self.faults.add(&below(at, "index"), message);
+            let message = format!("a schema must have at most {MOST_INDEXES} indexes");
+            self.errors.add(&below(at, "index"), message);
         }
         if let Some(default) = &field.default {
             let at = below(at, "default");
-            self.faults.append(check_value(&field.kind, &mut default.clone(), &at));
+            self.errors.append(check_value(&field.kind, &mut default.clone(), &at));
             if field.is_now {
-                self.faults.add(&at, "either a default or `auto`");
+                self.errors.add(&at, "give either `default` or `auto`, not both");
             }
         }
         Some(field)
@@ -160,98 +165,103 @@ impl Reader {
     /// What a field or an element may hold, by its `type`.
     fn typed<'a>(
         &mut self,
-        words: &'a Value,
+        properties: &'a Value,
         common: &[&str],
         at: &'a str,
         depth: usize,
-    ) -> Option<(Kind, Said<'a>)> {
-        let Some(words) = words.as_object() else {
-            self.faults.add(at, "an object with a `type`");
+    ) -> Option<(FieldKind, Declaration<'a>)> {
+        let Some(properties) = properties.as_object() else {
+            self.errors.add(at, "must be an object with a `type`");
             return None;
         };
-        let Some(name) = words.get("type").and_then(Value::as_str) else {
-            self.faults.add(at, "needs a `type`, a string");
+        let Some(name) = properties.get("type").and_then(Value::as_str) else {
+            self.errors.add(at, "needs a `type`, a string");
             return None;
         };
         let Some((_, kind, own)) = TYPES.iter().find(|(known, ..)| *known == name) else {
             let names: Vec<&str> = TYPES.iter().map(|(name, ..)| *name).collect();
-            self.faults.add(&below(at, "type"), unknown("type", name, &names));
+            self.errors.add(&below(at, "type"), unknown("type", name, &names));
             return None;
         };
-        self.known(words, &[common, own].concat(), at);
-        let said = Said { words, at, depth };
-        Some((self.kind(*kind, said)?, said))
+        self.known(properties, &[common, own].concat(), at);
+        let declaration = Declaration { properties, at, depth };
+        Some((self.kind(*kind, declaration)?, declaration))
     }
 
-    fn kind(&mut self, kind: Type, said: Said<'_>) -> Option<Kind> {
+    fn kind(&mut self, kind: Type, declaration: Declaration<'_>) -> Option<FieldKind> {
         Some(match kind {
-            Type::Text => Kind::Text(self.length(said)),
-            Type::Enum => Kind::Enum(self.values(said)?),
+            Type::Text => FieldKind::Text(self.length(declaration)),
+            Type::Enum => FieldKind::Enum(self.values(declaration)?),
             Type::Array => {
-                let longest = self.length(said);
-                Kind::Array(Box::new(self.items(said)?), longest)
+                let longest = self.length(declaration);
+                FieldKind::Array(Box::new(self.items(declaration)?), longest)
             }
-            Type::Timestamp => Kind::Timestamp,
-            Type::GeoPoint => Kind::GeoPoint,
-            Type::Float => Kind::Float,
-            Type::Integer => Kind::Integer,
-            Type::Bool => Kind::Bool,
-            Type::Object => Kind::Object(self.members(said.words, said.at, said.depth + 1)),
+            Type::Timestamp => FieldKind::Timestamp,
+            Type::GeoPoint => FieldKind::GeoPoint,
+            Type::Float => FieldKind::Float,
+            Type::Integer => FieldKind::Integer,
+            Type::Bool => FieldKind::Bool,
+            Type::JsonObject => FieldKind::JsonObject(self.object_fields(
+                declaration.properties,
+                declaration.at,
+                declaration.depth + 1,
+            )),
         })
     }
 
     /// What elements may hold: only a type, since neither default nor index makes sense for them.
-    fn items(&mut self, said: Said<'_>) -> Option<Kind> {
-        let at = below(said.at, "items");
-        let Some(words) = said.words.get("items") else {
-            self.faults.add(said.at, "an array needs `items`, the type of its elements");
+    fn items(&mut self, declaration: Declaration<'_>) -> Option<FieldKind> {
+        let at = below(declaration.at, "items");
+        let Some(properties) = declaration.properties.get("items") else {
+            self.errors.add(declaration.at, "an array needs `items`, the type of its elements");
             return None;
         };
         let indexes = self.indexes;
-        let kind = self.typed(words, &["type"], &at, said.depth).map(|(kind, _)| kind);
-        let index = words.get("index").is_some();
+        let kind = self.typed(properties, &["type"], &at, declaration.depth).map(|(kind, _)| kind);
+        let index = properties.get("index").is_some();
         if index || self.indexes != indexes {
-            self.faults.add(&at, "elements of an array are not indexed");
+            self.errors.add(&at, "elements of an array cannot be indexed");
         }
         kind
     }
 
-    fn values(&mut self, said: Said<'_>) -> Option<Vec<String>> {
-        let at = below(said.at, "values");
-        let values = said.words.get("values").and_then(Value::as_array);
-        let words = values.filter(|values| !values.is_empty()).and_then(|values| {
+    fn values(&mut self, declaration: Declaration<'_>) -> Option<Vec<String>> {
+        let at = below(declaration.at, "values");
+        let values = declaration.properties.get("values").and_then(Value::as_array);
+        let properties = values.filter(|values| !values.is_empty()).and_then(|values| {
             values.iter().map(|value| value.as_str().map(str::to_owned)).collect::<Option<_>>()
         });
-        if words.is_none() {
-            self.faults.add(&at, "an enum needs `values`, an array of strings");
+        if properties.is_none() {
+            self.errors.add(&at, "an enum needs `values`, an array of strings");
         }
-        words
+        properties
     }
 
-    fn length(&mut self, said: Said<'_>) -> Option<usize> {
-        let length = said.words.get("max_length")?;
+    fn length(&mut self, declaration: Declaration<'_>) -> Option<usize> {
+        let length = declaration.properties.get("max_length")?;
         let count = length.as_u64().and_then(|count| usize::try_from(count).ok());
         if count.is_none() {
-            self.faults.add(&below(said.at, "max_length"), "a whole number from 0");
+            self.errors
+                .add(&below(declaration.at, "max_length"), "must be a whole number of at least 0");
         }
         count
     }
 
-    fn flag(&mut self, said: Said<'_>, word: &str) -> Option<bool> {
-        let flag = said.words.get(word)?;
+    fn flag(&mut self, declaration: Declaration<'_>, word: &str) -> Option<bool> {
+        let flag = declaration.properties.get(word)?;
         if flag.as_bool().is_none() {
-            self.faults.add(&below(said.at, word), "true or false");
+            self.errors.add(&below(declaration.at, word), "must be true or false");
         }
         flag.as_bool()
     }
 
-    fn is_now(&mut self, said: Said<'_>) -> bool {
-        match said.words.get("auto") {
+    fn is_now(&mut self, declaration: Declaration<'_>) -> bool {
+        match declaration.properties.get("auto") {
             None => false,
             Some(auto) if auto == "now" => true,
             Some(_) => {
-                self.faults
-                    .add(&below(said.at, "auto"), "`now` is all that a field can be by itself");
+                self.errors
+                    .add(&below(declaration.at, "auto"), "must be `now`, the only automatic value");
                 false
             }
         }

@@ -24,7 +24,7 @@ fn devices() -> Schema {
     Schema::parse(&schema).unwrap()
 }
 
-fn apply(schema: &Schema, metadata: Value) -> Result<Value, Fault> {
+fn apply(schema: &Schema, metadata: Value) -> Result<Value, ApiError> {
     let metadata = metadata.as_object().expect("an object").clone();
     schema.apply(metadata, NOW).map(Value::Object)
 }
@@ -46,7 +46,7 @@ fn what_is_not_given_is_put_in() {
 #[test]
 fn timestamps_have_one_form() {
     let schema = devices();
-    let stamp = |given: Value| {
+    let to_timestamp = |given: Value| {
         let registered = apply(&schema, json!({"owner": "a", "built_at": given}));
         registered.map(|registered| registered["built_at"].as_str().unwrap().to_owned())
     };
@@ -58,7 +58,7 @@ fn timestamps_have_one_form() {
         (json!(-1), "1969-12-31T23:59:59.999Z"),
         (json!(0), "1970-01-01T00:00:00.000Z"),
     ] {
-        assert_eq!(stamp(given.clone()).as_deref(), Ok(kept), "{given}");
+        assert_eq!(to_timestamp(given.clone()).as_deref(), Ok(kept), "{given}");
     }
     for bad in [
         json!("yesterday"),
@@ -70,7 +70,7 @@ fn timestamps_have_one_form() {
         json!(null),
     ] {
         assert_eq!(
-            stamp(bad.clone()).unwrap_err().at.as_deref(),
+            to_timestamp(bad.clone()).unwrap_err().at.as_deref(),
             Some("/metadata/built_at"),
             "{bad}"
         );
@@ -92,23 +92,23 @@ fn values_are_of_their_types() {
         json!({"armed": false}),
     ];
     let bad = [
-        (json!({"owner": "abcde"}), "/owner", "at most 4 characters, this has 5"),
-        (json!({"owner": null}), "/owner", "takes a string, this is null"),
+        (json!({"owner": "abcde"}), "/owner", "must have at most 4 characters (got 5)"),
+        (json!({"owner": null}), "/owner", "must be a string (got null)"),
         (json!({"status": "onlin"}), "/status", "did you mean `online`?"),
-        (json!({"status": 1}), "/status", "takes a string, this is a number"),
-        (json!({"tags": ["a", "b", "c"]}), "/tags", "at most 2 elements, this has 3"),
+        (json!({"status": 1}), "/status", "must be a string (got a number)"),
+        (json!({"tags": ["a", "b", "c"]}), "/tags", "must have at most 2 elements (got 3)"),
         (json!({"tags": ["a", "abcd"]}), "/tags/1", "at most 3 characters"),
-        (json!({"tags": [1]}), "/tags/0", "takes a string"),
-        (json!({"tags": "a"}), "/tags", "takes an array"),
+        (json!({"tags": [1]}), "/tags/0", "must be a string"),
+        (json!({"tags": "a"}), "/tags", "must be an array"),
         (json!({"position": {"lat": 91, "lon": 0}}), "/position", "-90 to 90"),
         (json!({"position": {"lat": 1}}), "/position", "`lon`"),
         (json!({"position": {"lat": 1, "lon": 2, "alt": 3}}), "/position", "nothing else"),
-        (json!({"position": [1, 2]}), "/position", "takes an object"),
-        (json!({"battery": "1"}), "/battery", "takes a number"),
-        (json!({"port": 5.5}), "/port", "an integer of at most 64 bits, this is 5.5"),
+        (json!({"position": [1, 2]}), "/position", "must be an object"),
+        (json!({"battery": "1"}), "/battery", "must be a number"),
+        (json!({"port": 5.5}), "/port", "must be an integer of at most 64 bits (got 5.5)"),
         (json!({"port": 1e300}), "/port", "64 bits"),
-        (json!({"armed": 0}), "/armed", "takes true or false"),
-        (json!({"place": {}}), "/place/floor", "required, not given"),
+        (json!({"armed": 0}), "/armed", "must be true or false"),
+        (json!({"place": {}}), "/place/floor", "is required"),
         (json!({"place": {"floor": 1, "flor": 1}}), "", ""),
         (json!({"porrt": 1}), "/porrt", "unknown field `porrt`, did you mean `port`?"),
     ];
@@ -121,10 +121,10 @@ fn values_are_of_their_types() {
         match apply(&schema, whole.clone()) {
             // Objects within are open unless they say otherwise.
             Ok(_) => assert_eq!(at, "", "{whole}"),
-            Err(fault) => {
-                assert_eq!(fault.code, Code::InvalidMetadata);
-                assert_eq!(fault.at, Some(format!("/metadata{at}")), "{whole}: {fault}");
-                assert!(fault.message.contains(message), "{whole}: {fault}");
+            Err(error) => {
+                assert_eq!(error.code, Code::InvalidMetadata);
+                assert_eq!(error.at, Some(format!("/metadata{at}")), "{whole}: {error}");
+                assert!(error.message.contains(message), "{whole}: {error}");
             }
         }
     }
@@ -132,20 +132,20 @@ fn values_are_of_their_types() {
 
 fn with_owner(metadata: Value) -> Value {
     let mut whole = json!({"owner": "ada"});
-    let members = metadata.as_object().expect("an object").clone();
-    whole.as_object_mut().expect("an object").extend(members);
+    let object_fields = metadata.as_object().expect("an object").clone();
+    whole.as_object_mut().expect("an object").extend(object_fields);
     whole
 }
 
 #[test]
 fn all_faults_are_told_at_once() {
-    let fault = apply(&devices(), json!({"tags": [1, 2], "port": "x"})).unwrap_err();
-    assert_eq!(fault.at.as_deref(), Some("/metadata/owner"));
+    let error = apply(&devices(), json!({"tags": [1, 2], "port": "x"})).unwrap_err();
+    assert_eq!(error.at.as_deref(), Some("/metadata/owner"));
     assert_eq!(
-        fault.message,
-        "required, not given; also /metadata/port: takes an integer, this is a string; also \
-         /metadata/tags/0: takes a string, this is a number; also /metadata/tags/1: takes a \
-         string, this is a number"
+        error.message,
+        "is required; also /metadata/port: must be an integer (got a string); also \
+         /metadata/tags/0: must be a string (got a number); also /metadata/tags/1: must be a \
+         string (got a number)"
     );
     let open = json!({"fields": {"n": {"type": "array", "items": {"type": "bool"}}}});
     let many = apply(&Schema::parse(&open).unwrap(), json!({"n": vec![0; 30]})).unwrap_err();
@@ -158,8 +158,8 @@ fn what_a_schema_does_not_name_is_free_unless_it_says_otherwise() {
     let open = Schema::parse(&json!({"fields": {}})).unwrap();
     assert!(apply(&open, json!({"anything": [1]})).is_ok());
     let closed = Schema::parse(&json!({"fields": {}, "additional": false})).unwrap();
-    let fault = apply(&closed, json!({"any/thing": [1]})).unwrap_err();
-    assert_eq!(fault.at.as_deref(), Some("/metadata/any~1thing"));
+    let error = apply(&closed, json!({"any/thing": [1]})).unwrap_err();
+    assert_eq!(error.at.as_deref(), Some("/metadata/any~1thing"));
 }
 
 #[test]
@@ -176,10 +176,10 @@ fn one(field: Value) -> Value {
 }
 
 fn assert_refused(schema: &Value, at: &str, message: &str) {
-    let fault = Schema::parse(schema).expect_err(&schema.to_string());
-    assert_eq!(fault.code, Code::InvalidSchema);
-    assert_eq!(fault.at.as_deref(), Some(at), "{schema}: {fault}");
-    assert!(fault.message.contains(message), "{schema}: {fault}");
+    let error = Schema::parse(schema).expect_err(&schema.to_string());
+    assert_eq!(error.code, Code::InvalidSchema);
+    assert_eq!(error.at.as_deref(), Some(at), "{schema}: {error}");
+    assert!(error.message.contains(message), "{schema}: {error}");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn schemas_that_cannot_hold_are_refused() {
         (json!({"fields": []}), "/fields", "an object"),
         (json!({"fields": {}, "aditional": true}), "/aditional", "did you mean `additional`?"),
         (json!({"fields": {}, "additional": 1}), "/additional", "true or false"),
-        (json!({"fields": {"": {"type": "bool"}}}), "/fields/", "without a name"),
+        (json!({"fields": {"": {"type": "bool"}}}), "/fields/", "must not be empty"),
         (one(json!("bool")), "/fields/f", "an object with a `type`"),
         (one(json!({})), "/fields/f", "needs a `type`"),
         (one(json!({"type": "strng"})), "/fields/f/type", "did you mean `string`?"),
@@ -219,7 +219,7 @@ fn schemas_that_cannot_hold_are_refused() {
         (
             one(json!({"type": "array", "items": {"type": "bool", "index": true}})),
             "/fields/f/items",
-            "not indexed",
+            "cannot be indexed",
         ),
         (
             one(json!({"type": "array", "items": {"type": "bool", "default": true}})),
@@ -253,7 +253,7 @@ fn schemas_are_bounded() {
     assert_refused(&many(17, indexed), "/fields/f016/index", "at most 16");
     assert_refused(&many(257, plain.clone()), "/fields/f256", "at most 256");
     assert_refused(&one(nested(9)), &"/fields/f".repeat(9), "8 deep");
-    assert_refused(&one(nested(40)), "", "nested deeper than 32");
+    assert_refused(&one(nested(40)), "", "nest at most 32 deep");
     let large = json!({"type": "string", "default": "x".repeat(65_536)});
     assert_refused(&one(large), "", "at most 65536 bytes");
 }
@@ -262,10 +262,10 @@ fn schemas_are_bounded() {
 fn metadata_are_bounded_before_anything_else() {
     let metadata = |value: Value| json!({ "m": value }).as_object().expect("an object").clone();
     assert_eq!(check_size(&metadata(json!("äb")), 11), Ok(()));
-    let fault = check_size(&metadata(json!("äb")), 10).unwrap_err();
-    assert_eq!(fault.message, "metadata have at most 10 bytes, these 11");
+    let error = check_size(&metadata(json!("äb")), 10).unwrap_err();
+    assert_eq!(error.message, "metadata must have at most 10 bytes (got 11)");
     let nested = |levels: usize| (1..levels).fold(json!(1), |inner, _| json!([inner]));
     assert_eq!(check_size(&metadata(nested(16)), 1_000), Ok(()));
-    let fault = check_size(&metadata(nested(17)), 1_000).unwrap_err();
-    assert_eq!((fault.code, fault.at.as_deref()), (Code::InvalidMetadata, Some("/metadata")));
+    let error = check_size(&metadata(nested(17)), 1_000).unwrap_err();
+    assert_eq!((error.code, error.at.as_deref()), (Code::InvalidMetadata, Some("/metadata")));
 }

@@ -1,4 +1,4 @@
-//! The operations of the registry, whatever asks for them and whatever stands behind.
+//! The operations of the registry, independent of HTTP, store and bus.
 //!
 //! Here requests meet the namespace's schema and quotas, the store and the bus; nothing here knows
 //! HTTP. A multicast's targets are those registered at the instant at which the store is asked.
@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::{StreamExt, stream};
 
-pub use operations::{Multicast, Register, Told};
-pub use quotas::{Quotas, Turnstile};
+pub use operations::{Multicast, MulticastResult, Register};
+pub use quotas::{MulticastLimiter, Quotas};
 
 use crate::bus::Bus;
 use crate::metrics::Metrics;
 use crate::store::{Expired, Store};
-use schemas::Schemas;
+use schemas::SchemaCache;
 
 /// A registry over one store and one bus.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct Service<S, B> {
     store: S,
     bus: Arc<B>,
     quotas: Quotas,
-    turnstile: Turnstile,
-    schemas: Schemas,
+    limiter: MulticastLimiter,
+    schemas: SchemaCache,
     metrics: Metrics,
     coordinator: String,
     messages: AtomicU64,
@@ -40,8 +40,8 @@ impl<S: Store, B: Bus> Service<S, B> {
             store,
             bus,
             quotas,
-            turnstile: Turnstile::new(quotas.multicasts_in_flight),
-            schemas: Schemas::default(),
+            limiter: MulticastLimiter::new(quotas.multicasts_in_flight),
+            schemas: SchemaCache::default(),
             metrics,
             coordinator: coordinator.to_owned(),
             messages: AtomicU64::new(0),
@@ -53,9 +53,9 @@ impl<S: Store, B: Bus> Service<S, B> {
         &self.quotas
     }
 
-    /// Removes whose time is over, with their subscriptions, counts who is left, and looks whether
-    /// store and bus are there. To be called every [`EXPIRY_PERIOD`]; while the store is away nobody
-    /// expires there, and reads fail anyway.
+    /// Removes expired identities and their subscriptions, counts the others, and checks store and
+    /// bus. Call it every [`EXPIRY_PERIOD`]; while the store is unavailable no identity expires
+    /// there, and reads fail anyway.
     pub async fn expire(&self) {
         let expired = self.store.expire(self.store.now()).await;
         self.metrics.store_available.set(expired.is_ok().into());
@@ -69,8 +69,8 @@ impl<S: Store, B: Bus> Service<S, B> {
         forgetting.for_each_concurrent(FORGOTTEN_AT_ONCE, |gone| self.forget(gone)).await;
     }
 
-    /// Ends the subscription of somebody who expired, unless they are there again meanwhile: what
-    /// they subscribed to, and what was stored for them since, is theirs.
+    /// Ends the subscription of an expired identity, unless it has registered again meanwhile: then
+    /// its subscription and stored deliveries are kept.
     async fn forget(&self, gone: &Expired) {
         let back = self.store.get(&gone.namespace, &gone.name).await;
         if !matches!(back, Ok(Some(_))) {

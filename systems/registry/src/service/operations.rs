@@ -7,8 +7,8 @@ use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
 use super::Service;
+use crate::api_error::{ApiError, Code};
 use crate::bus::{Bus, Outcome, Status};
-use crate::fault::{Code, Fault};
 use crate::identity::{self, Identity};
 use crate::message::{Message, Semantics};
 use crate::query::{Page, Query};
@@ -32,9 +32,10 @@ pub struct Register {
 /// What `multicast` is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Multicast {
-    /// To whom.
+    /// The recipients.
     pub filter: Filter,
-    /// What; whoever asks keeps to [`Quotas::max_payload_bytes`](super::Quotas::max_payload_bytes).
+    /// The payload; the caller checks
+    /// [`Quotas::max_payload_bytes`](super::Quotas::max_payload_bytes).
     pub payload: Bytes,
     /// What it is.
     pub content_type: String,
@@ -46,14 +47,14 @@ pub struct Multicast {
 
 /// What became of a multicast.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct MulticastResult {
     /// Its id, which every delivery names.
     pub message: String,
     /// One outcome for each target.
     pub outcomes: Vec<Outcome>,
 }
 
-impl Told {
+impl MulticastResult {
     /// How many targets ended so.
     pub fn count(&self, status: Status) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.status == status).count()
@@ -64,10 +65,14 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// Registers an identity whose metadata the namespace's schema allows.
     ///
     /// Errors: `INVALID_IDENTITY`, `INVALID_METADATA`, `QUOTA_EXCEEDED`, `ALREADY_EXISTS`
-    pub async fn register(&self, namespace: &str, asked: Register) -> Result<Arc<Identity>, Fault> {
-        identity::check_name(&asked.identity).map_err(|fault| fault.at("/identity"))?;
+    pub async fn register(
+        &self,
+        namespace: &str,
+        asked: Register,
+    ) -> Result<Arc<Identity>, ApiError> {
+        identity::check_name(&asked.identity).map_err(|error| error.at("/identity"))?;
         let ttl_ms = self.quotas.ttl_ms(asked.ttl_ms)?;
-        let metadata = self.allowed(namespace, asked.metadata).await?;
+        let metadata = self.check_quotas(namespace, asked.metadata).await?;
         let registration = Registration {
             name: asked.identity.into(),
             metadata,
@@ -81,11 +86,11 @@ impl<S: Store, B: Bus> Service<S, B> {
     }
 
     /// Metadata as the schema would have them.
-    async fn allowed(
+    async fn check_quotas(
         &self,
         namespace: &str,
         metadata: Map<String, Value>,
-    ) -> Result<Map<String, Value>, Fault> {
+    ) -> Result<Map<String, Value>, ApiError> {
         let most = usize::try_from(self.quotas.max_metadata_bytes).unwrap_or(usize::MAX);
         schema::check_size(&metadata, most)?;
         let metadata = match self.store.schema(namespace).await? {
@@ -101,7 +106,7 @@ impl<S: Store, B: Bus> Service<S, B> {
     }
 
     /// Takes an identity out, with its subscription; `false` if it was not there.
-    pub async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, Fault> {
+    pub async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, ApiError> {
         let was_there = self.store.unregister(namespace, name).await?;
         if was_there {
             self.bus.forget(namespace, name).await;
@@ -112,13 +117,15 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// Who goes by this name.
     ///
     /// Errors: `NOT_FOUND`
-    pub async fn get(&self, namespace: &str, name: &str) -> Result<Arc<Identity>, Fault> {
+    pub async fn get(&self, namespace: &str, name: &str) -> Result<Arc<Identity>, ApiError> {
         let found = self.store.get(namespace, name).await?;
-        found.ok_or_else(|| Fault::new(Code::NotFound, format!("nobody is called {name:?} here")))
+        found.ok_or_else(|| {
+            ApiError::new(Code::NotFound, format!("{name:?} is not registered in this namespace"))
+        })
     }
 
     /// One page of those that match.
-    pub async fn enumerate(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
+    pub async fn enumerate(&self, namespace: &str, query: &Query) -> Result<Page, ApiError> {
         let begun = std::time::Instant::now();
         let mut page = self.store.find(namespace, query).await;
         if self.opens(namespace, page.as_ref().err()).await? {
@@ -129,12 +136,16 @@ impl<S: Store, B: Bus> Service<S, B> {
         Ok(page)
     }
 
-    /// Sends one message to all that match, and tells what became of each.
+    /// Sends one message to all that match, and returns the outcome of each.
     ///
     /// Errors: `QUOTA_EXCEEDED`, `UNKNOWN_NAMESPACE`, `UNAVAILABLE` of the store; what
     /// the bus cannot do is an outcome
-    pub async fn multicast(&self, namespace: &str, asked: Multicast) -> Result<Told, Fault> {
-        let _place = self.turnstile.enter()?;
+    pub async fn multicast(
+        &self,
+        namespace: &str,
+        asked: Multicast,
+    ) -> Result<MulticastResult, ApiError> {
+        let _place = self.limiter.acquire()?;
         let mut targets = self.store.targets(namespace, &asked.filter).await;
         if self.opens(namespace, targets.as_ref().err()).await? {
             targets = self.store.targets(namespace, &asked.filter).await;
@@ -150,31 +161,30 @@ impl<S: Store, B: Bus> Service<S, B> {
         };
         let timeout = Duration::from_millis(asked.timeout_ms.min(self.quotas.max_timeout_ms));
         let outcomes = self.bus.multicast(message, targets, asked.semantics, timeout).await;
-        let told = Told { message: id, outcomes };
-        self.metrics.count(&told);
-        Ok(told)
+        let result = MulticastResult { message: id, outcomes };
+        self.metrics.count(&result);
+        Ok(result)
     }
 
-    /// Makes a namespace be, for whoever subscribes before anybody has registered.
-    pub async fn open(&self, namespace: &str) -> Result<(), Fault> {
+    /// Creates a namespace for a receiver that subscribes before the first registration.
+    pub async fn open(&self, namespace: &str) -> Result<(), ApiError> {
         self.store.open(namespace).await
     }
 
-    /// Makes a namespace be that the store does not know and that has receivers; whether it did.
-    /// Receivers on NATS do not ask the registry to subscribe, so their namespace is opened by
-    /// whoever first looks for it.
-    async fn opens(&self, namespace: &str, fault: Option<&Fault>) -> Result<bool, Fault> {
-        let is_unknown = fault.is_some_and(|fault| fault.code == Code::UnknownNamespace);
+    /// Creates an unknown namespace that has receivers; returns whether it did. Receivers on NATS
+    /// do not ask the registry to subscribe, so the first request creates their namespace.
+    async fn opens(&self, namespace: &str, error: Option<&ApiError>) -> Result<bool, ApiError> {
+        let is_unknown = error.is_some_and(|error| error.code == Code::UnknownNamespace);
         if !is_unknown || !self.bus.serves(namespace) {
             return Ok(false);
         }
         self.open(namespace).await.map(|()| true)
     }
 
-    /// Replaces the schema of a namespace; those already registered stay as they are.
+    /// Replaces the schema of a namespace; earlier registrations stay unchanged.
     ///
     /// Errors: `INVALID_SCHEMA`
-    pub async fn put_schema(&self, namespace: &str, document: Value) -> Result<(), Fault> {
+    pub async fn put_schema(&self, namespace: &str, document: Value) -> Result<(), ApiError> {
         let indexes = Schema::parse(&document)?.indexes();
         let schema = StoredSchema { schema: Some(Arc::new(document)), indexes };
         self.store.put_schema(namespace, schema).await
@@ -183,8 +193,8 @@ impl<S: Store, B: Bus> Service<S, B> {
     /// The schema of a namespace.
     ///
     /// Errors: `NOT_FOUND` if none was put
-    pub async fn schema(&self, namespace: &str) -> Result<Arc<Value>, Fault> {
+    pub async fn schema(&self, namespace: &str) -> Result<Arc<Value>, ApiError> {
         let schema = self.store.schema(namespace).await?;
-        schema.ok_or_else(|| Fault::new(Code::NotFound, "this namespace has no schema"))
+        schema.ok_or_else(|| ApiError::new(Code::NotFound, "this namespace has no schema"))
     }
 }

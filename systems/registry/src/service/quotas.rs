@@ -6,7 +6,7 @@ use serde::Serialize;
 use serving::settings::Settings;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -31,7 +31,7 @@ pub struct Quotas {
     pub multicasts_in_flight: usize,
     /// Largest page of an enumeration.
     pub max_page: usize,
-    /// Bytes of a page, as JSON; one identity always has room.
+    /// Bytes of a page, as JSON; one identity always fits.
     pub max_page_bytes: u64,
     /// How deep a filter may be nested.
     pub filter_depth: usize,
@@ -75,28 +75,28 @@ impl Quotas {
     ///
     /// Shape:  milliseconds; `None` for ever
     /// Errors: `QUOTA_EXCEEDED` beyond the longest allowed
-    pub fn ttl_ms(&self, asked_ms: Option<u64>) -> Result<Option<u64>, Fault> {
+    pub fn ttl_ms(&self, asked_ms: Option<u64>) -> Result<Option<u64>, ApiError> {
         let is_beyond = |ttl| self.max_ttl_ms > 0 && (ttl == 0 || ttl > self.max_ttl_ms);
-        // Whoever does not ask cannot ask for too much.
+        // A default beyond the limit is lowered to it: only a request can ask for too much.
         let default = self.default_ttl_ms;
         let default = if is_beyond(default) { self.max_ttl_ms } else { default };
         let ttl = asked_ms.unwrap_or(default);
         if is_beyond(ttl) {
             let most = Duration::from_millis(self.max_ttl_ms).as_secs_f64();
-            let what = format!("a time to live is at most {most} seconds here, and not for ever");
-            return Err(Fault::new(Code::QuotaExceeded, what).at("/ttl_seconds"));
+            let what = format!("ttl_seconds must be 1 to {most} here, and not 0 (for ever)");
+            return Err(ApiError::new(Code::QuotaExceeded, what).at("/ttl_seconds"));
         }
         Ok((ttl > 0).then_some(ttl))
     }
 }
 
-/// Lets so many multicasts in at a time, and tells the next one to come again.
+/// Limits concurrent multicasts; further ones get 429.
 #[derive(Debug)]
-pub struct Turnstile {
+pub struct MulticastLimiter {
     places: Semaphore,
 }
 
-impl Turnstile {
+impl MulticastLimiter {
     /// With so many places.
     pub fn new(places: usize) -> Self {
         Self { places: Semaphore::new(places) }
@@ -105,10 +105,10 @@ impl Turnstile {
     /// A place, until dropped.
     ///
     /// Errors: `QUOTA_EXCEEDED`, worth another try
-    pub fn enter(&self) -> Result<SemaphorePermit<'_>, Fault> {
-        self.places.try_acquire().map_err(|_| Fault {
+    pub fn acquire(&self) -> Result<SemaphorePermit<'_>, ApiError> {
+        self.places.try_acquire().map_err(|_| ApiError {
             retry_after: Some(Duration::from_secs(1)),
-            ..Fault::new(Code::QuotaExceeded, "too many multicasts are under way")
+            ..ApiError::new(Code::QuotaExceeded, "too many multicasts at a time; retry later")
         })
     }
 }
@@ -138,9 +138,9 @@ mod tests {
             assert_eq!(short.ttl_ms(None), Ok(Some(60_000)), "nobody asked for more");
         }
         for beyond in [0, 3_600_001] {
-            let fault = bound.ttl_ms(Some(beyond)).unwrap_err();
+            let error = bound.ttl_ms(Some(beyond)).unwrap_err();
             assert_eq!(
-                (fault.code, fault.at.as_deref()),
+                (error.code, error.at.as_deref()),
                 (Code::QuotaExceeded, Some("/ttl_seconds"))
             );
         }
@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn the_turnstile_has_as_many_places_as_it_says() {
-        let turnstile = Turnstile::new(1);
-        let place = turnstile.enter().unwrap();
-        assert_eq!(turnstile.enter().unwrap_err().code, Code::QuotaExceeded);
-        drop(place);
-        assert!(turnstile.enter().is_ok());
+        let limiter = MulticastLimiter::new(1);
+        let permit = limiter.acquire().unwrap();
+        assert_eq!(limiter.acquire().unwrap_err().code, Code::QuotaExceeded);
+        drop(permit);
+        assert!(limiter.acquire().is_ok());
     }
 }

@@ -8,19 +8,19 @@ use serving::metrics::Registry;
 use serving::settings::Settings;
 
 use super::*;
+use crate::api_error::ApiError;
 use crate::bus::Outcome;
-use crate::fault::Fault;
 use crate::message::{Message, Semantics};
 use crate::store::embedded::Embedded;
 
 /// A bus that is away, notes who is forgotten, and registers `b` anew when `a` is.
 #[derive(Debug, Default)]
-struct Witness {
-    service: OnceLock<Weak<Service<Embedded, Witness>>>,
+struct StubBus {
+    service: OnceLock<Weak<Service<Embedded, StubBus>>>,
     forgotten: Mutex<Vec<String>>,
 }
 
-impl Bus for Witness {
+impl Bus for StubBus {
     fn serves(&self, _: &str) -> bool {
         false
     }
@@ -43,8 +43,8 @@ impl Bus for Witness {
         }
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        Err(Fault::unavailable("away"))
+    fn check(&self) -> Result<(), ApiError> {
+        Err(ApiError::unavailable("away"))
     }
 
     fn effective(&self) -> Value {
@@ -59,7 +59,7 @@ fn register(name: &str, ttl_ms: u64) -> Register {
 
 #[tokio::test]
 async fn who_is_there_again_keeps_the_subscription() {
-    let bus = Arc::new(Witness::default());
+    let bus = Arc::new(StubBus::default());
     let quotas = Quotas::read(&Settings::new(&std::collections::BTreeMap::default()));
     let shown = Registry::default();
     let metrics = Metrics::new(&shown, &[]);

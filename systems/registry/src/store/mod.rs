@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
 use filtering::Filter;
@@ -76,21 +76,21 @@ pub trait Store: Send + Sync + 'static {
         &self,
         namespace: &str,
         registration: Registration,
-    ) -> impl Future<Output = Result<Arc<Identity>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Arc<Identity>, ApiError>> + Send;
 
     /// Takes an identity out; `false` if it was not there.
     fn unregister(
         &self,
         namespace: &str,
         name: &str,
-    ) -> impl Future<Output = Result<bool, Fault>> + Send;
+    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
 
     /// Who goes by this name.
     fn get(
         &self,
         namespace: &str,
         name: &str,
-    ) -> impl Future<Output = Result<Option<Arc<Identity>>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<Arc<Identity>>, ApiError>> + Send;
 
     /// One page of those that a query matches.
     ///
@@ -99,7 +99,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         namespace: &str,
         query: &Query,
-    ) -> impl Future<Output = Result<Page, Fault>> + Send;
+    ) -> impl Future<Output = Result<Page, ApiError>> + Send;
 
     /// The names of all that a filter matches, in no order.
     ///
@@ -108,29 +108,30 @@ pub trait Store: Send + Sync + 'static {
         &self,
         namespace: &str,
         filter: &Filter,
-    ) -> impl Future<Output = Result<Vec<Arc<str>>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<Arc<str>>, ApiError>> + Send;
 
     /// Makes a namespace be, empty if it is new.
-    fn open(&self, namespace: &str) -> impl Future<Output = Result<(), Fault>> + Send;
+    fn open(&self, namespace: &str) -> impl Future<Output = Result<(), ApiError>> + Send;
 
     /// Replaces the namespace's schema, and makes the namespace if need be.
     fn put_schema(
         &self,
         namespace: &str,
         schema: StoredSchema,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), ApiError>> + Send;
 
     /// The namespace's schema, if one was put.
     fn schema(
         &self,
         namespace: &str,
-    ) -> impl Future<Output = Result<Option<Arc<Value>>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, ApiError>> + Send;
 
     /// The time by which identities expire here.
     fn now(&self) -> Millis;
 
-    /// Removes who expired up to `now` and tells who they were; called some twenty times a second.
-    fn expire(&self, now: Millis) -> impl Future<Output = Result<Vec<Expired>, Fault>> + Send;
+    /// Removes and returns the identities that expired up to `now`; called about twenty times a
+    /// second.
+    fn expire(&self, now: Millis) -> impl Future<Output = Result<Vec<Expired>, ApiError>> + Send;
 
     /// How many are registered, by namespace.
     fn counts(&self) -> Vec<(Arc<str>, u64)>;
@@ -146,20 +147,20 @@ pub trait Store: Send + Sync + 'static {
 /// instant is beyond what a floating-point number holds exactly.
 const LONGEST_LIFE: u64 = 1 << 52;
 
-fn taken(name: &str) -> Fault {
-    let what = format!("{name:?} is registered; `replace` would replace it");
-    Fault::new(Code::AlreadyExists, what).at("/identity")
+fn already_registered(name: &str) -> ApiError {
+    let what = format!("{name:?} is already registered; set `replace` to replace it");
+    ApiError::new(Code::AlreadyExists, what).at("/identity")
 }
 
-fn full(alive: u64) -> Fault {
-    Fault::new(Code::QuotaExceeded, format!("the namespace is full with {alive} identities"))
+fn full(alive: u64) -> ApiError {
+    ApiError::new(Code::QuotaExceeded, format!("the namespace is full ({alive} identities)"))
 }
 
-fn crowded(namespaces: u64) -> Fault {
-    let what = format!("there is no room for another namespace beside {namespaces}");
-    Fault::new(Code::QuotaExceeded, what)
+fn too_many_namespaces(namespaces: u64) -> ApiError {
+    let what = format!("the limit of {namespaces} namespaces is reached");
+    ApiError::new(Code::QuotaExceeded, what)
 }
 
-fn unknown(namespace: &str) -> Fault {
-    Fault::new(Code::UnknownNamespace, format!("there is no namespace {namespace:?}"))
+fn unknown(namespace: &str) -> ApiError {
+    ApiError::new(Code::UnknownNamespace, format!("there is no namespace {namespace:?}"))
 }

@@ -1,17 +1,16 @@
 //! Who listens: subscriptions and the identities that they serve.
 //!
-//! A subscription serves one identity (`user-7`) or all whose name begins so (`user-*`, `*`).
-//! Where several fit, the most specific serves the identity: the name itself before the longest
-//! prefix; among subscriptions to the same pattern the one that came last. So a message reaches
-//! each identity once. A subscription under a durable name keeps its place while its receiver is
-//! away: messages that have to arrive wait for it, others go to whoever is there.
+//! A subscription serves one identity (`user-7`) or all whose name has a prefix (`user-*`, `*`).
+//! The most specific one serves an identity: the exact name before the longest prefix; among equal
+//! patterns the latest. So a message reaches each identity once. A named subscription remains while
+//! its receiver is absent: at-least-once messages wait for it, others go to connected receivers.
 //!
-//! [`table`] finds who serves whom.
+//! [`table`] finds the subscription of an identity.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::fault::{Code, Fault};
+use crate::api_error::{ApiError, Code};
 use crate::identity;
 
 pub mod table;
@@ -26,18 +25,18 @@ pub enum Pattern {
 }
 
 impl FromStr for Pattern {
-    type Err = Fault;
+    type Err = ApiError;
 
-    fn from_str(text: &str) -> Result<Self, Fault> {
+    fn from_str(text: &str) -> Result<Self, ApiError> {
         match text.strip_suffix('*') {
             Some("") => Ok(Self::Prefix(String::new())),
             Some(prefix) => identity::check_name(prefix).map(|()| Self::Prefix(prefix.to_owned())),
             None => identity::check_name(text).map(|()| Self::Name(text.to_owned())),
         }
-        .map_err(|fault| {
-            Fault::new(
+        .map_err(|error| {
+            ApiError::new(
                 Code::InvalidIdentity,
-                format!("{}; only a last * stands for others", fault.message),
+                format!("{}; `*` is allowed only as the last character", error.message),
             )
         })
     }

@@ -14,7 +14,7 @@ use super::{Pattern, Subscriber};
 
 /// Who may serve a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum ReceiverScope {
     /// Only those who are there.
     Present,
     /// Also those who are away; of one pattern's, those who are there come first.
@@ -24,11 +24,11 @@ pub enum Reach {
 /// All subscriptions, by namespace and pattern.
 #[derive(Debug)]
 pub struct Table<S> {
-    rooms: HashMap<Arc<str>, Room<S>>,
+    namespaces: HashMap<Arc<str>, NamespaceTable<S>>,
 }
 
 #[derive(Debug)]
-struct Room<S> {
+struct NamespaceTable<S> {
     names: HashMap<Box<str>, Vec<Arc<S>>>,
     /// In the order of their prefixes.
     prefixes: Vec<Prefix<S>>,
@@ -58,17 +58,17 @@ pub struct Groups<S> {
     pub groups: Vec<Group<S>>,
     /// The targets of one group behind those of the other, each group's in the order given.
     pub targets: Vec<Arc<str>>,
-    /// Those whom nobody serves.
+    /// Targets without a subscription.
     pub unserved: Vec<Arc<str>>,
 }
 
 impl<S> Default for Table<S> {
     fn default() -> Self {
-        Self { rooms: HashMap::new() }
+        Self { namespaces: HashMap::new() }
     }
 }
 
-impl<S> Default for Room<S> {
+impl<S> Default for NamespaceTable<S> {
     fn default() -> Self {
         Self { names: HashMap::new(), prefixes: Vec::new() }
     }
@@ -77,7 +77,7 @@ impl<S> Default for Room<S> {
 impl<S: Subscriber> Table<S> {
     /// Adds a subscription; it comes before those that have the same pattern already.
     pub fn insert(&mut self, namespace: &Arc<str>, pattern: &Pattern, subscription: Arc<S>) {
-        let room = self.rooms.entry(Arc::clone(namespace)).or_default();
+        let room = self.namespaces.entry(Arc::clone(namespace)).or_default();
         let list = match pattern {
             Pattern::Name(name) => room.names.entry(name.as_str().into()).or_default(),
             Pattern::Prefix(prefix) => room.prefix_mut(prefix.as_bytes()),
@@ -87,7 +87,7 @@ impl<S: Subscriber> Table<S> {
 
     /// Takes a subscription out, if it is there.
     pub fn remove(&mut self, namespace: &str, pattern: &Pattern, key: u64) -> Option<Arc<S>> {
-        let room = self.rooms.get_mut(namespace)?;
+        let room = self.namespaces.get_mut(namespace)?;
         let removed = match pattern {
             Pattern::Name(name) => {
                 let list = room.names.get_mut(name.as_str())?;
@@ -111,39 +111,44 @@ impl<S: Subscriber> Table<S> {
             }
         };
         if room.names.is_empty() && room.prefixes.is_empty() {
-            self.rooms.remove(namespace);
+            self.namespaces.remove(namespace);
         }
         Some(removed)
     }
 
     /// Whether there is any subscription in a namespace.
     pub fn has(&self, namespace: &str) -> bool {
-        self.rooms.contains_key(namespace)
+        self.namespaces.contains_key(namespace)
     }
 
     /// Those that stand for this identity alone.
     pub fn alone(&self, namespace: &str, name: &str) -> Vec<Arc<S>> {
-        let list = self.rooms.get(namespace).and_then(|room| room.names.get(name));
+        let list = self.namespaces.get(namespace).and_then(|room| room.names.get(name));
         list.cloned().unwrap_or_default()
     }
 
     /// Who serves an identity.
-    pub fn serving(&self, namespace: &str, name: &str, reach: Reach) -> Option<&Arc<S>> {
-        self.rooms.get(namespace)?.serving(name, reach)
+    pub fn serving(&self, namespace: &str, name: &str, scope: ReceiverScope) -> Option<&Arc<S>> {
+        self.namespaces.get(namespace)?.serving(name, scope)
     }
 
     /// Targets by who serves them.
-    pub fn group(&self, namespace: &str, targets: Vec<Arc<str>>, reach: Reach) -> Groups<S> {
-        let Some(room) = self.rooms.get(namespace) else {
+    pub fn group(
+        &self,
+        namespace: &str,
+        targets: Vec<Arc<str>>,
+        scope: ReceiverScope,
+    ) -> Groups<S> {
+        let Some(room) = self.namespaces.get(namespace) else {
             return Groups { groups: Vec::new(), targets: Vec::new(), unserved: targets };
         };
         let most = targets.len().min(room.names.len() + room.prefixes.len());
         let (mut groups, mut unserved) = (Vec::with_capacity(most), Vec::new());
-        let mut places: HashMap<u64, usize, BuildHasherDefault<Spread>> =
+        let mut places: HashMap<u64, usize, BuildHasherDefault<KeyHasher>> =
             HashMap::with_capacity_and_hasher(most, BuildHasherDefault::default());
         let mut served = Vec::with_capacity(targets.len());
         for target in targets {
-            let Some(subscription) = room.serving(&target, reach) else {
+            let Some(subscription) = room.serving(&target, scope) else {
                 unserved.push(target);
                 continue;
             };
@@ -159,7 +164,7 @@ impl<S: Subscriber> Table<S> {
     }
 }
 
-/// Puts targets in the order of their groups, of which the places are given.
+/// Puts targets in the order of their groups, whose positions are given.
 fn side_by_side<S>(groups: &[Group<S>], served: Vec<(usize, Arc<str>)>) -> Vec<Arc<str>> {
     let mut end = 0;
     let begin = |group: &Group<S>| {
@@ -172,14 +177,14 @@ fn side_by_side<S>(groups: &[Group<S>], served: Vec<(usize, Arc<str>)>) -> Vec<A
         all[next[place]] = Some(target);
         next[place] += 1;
     }
-    all.into_iter().map(|target| target.expect("each has a seat of its own")).collect()
+    all.into_iter().map(|target| target.expect("each has its own position")).collect()
 }
 
-/// Spreads keys, which count up and which nobody outside chooses, over a table.
+/// Hashes keys, which are consecutive and not chosen by clients.
 #[derive(Debug, Default)]
-struct Spread(u64);
+struct KeyHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
     }
@@ -194,10 +199,10 @@ impl Hasher for Spread {
     }
 }
 
-impl<S: Subscriber> Room<S> {
-    fn serving(&self, name: &str, reach: Reach) -> Option<&Arc<S>> {
+impl<S: Subscriber> NamespaceTable<S> {
+    fn serving(&self, name: &str, scope: ReceiverScope) -> Option<&Arc<S>> {
         let own = if self.names.is_empty() { None } else { self.names.get(name) };
-        if let Some(found) = own.and_then(|list| choose(list, reach)) {
+        if let Some(found) = own.and_then(|list| choose(list, scope)) {
             return Some(found);
         }
         let mut rest = name.as_bytes();
@@ -206,10 +211,10 @@ impl<S: Subscriber> Room<S> {
             let shared = shared(bytes, rest);
             if shared < bytes.len() {
                 rest = &rest[..shared];
-            } else if let Some(found) = choose(list, reach) {
+            } else if let Some(found) = choose(list, scope) {
                 return Some(found);
             } else {
-                // Nobody fit to serve has this prefix: a shorter one may do.
+                // No subscription to this prefix fits: try a shorter one.
                 rest = prefix_before(rest, bytes.len())?;
             }
         }
@@ -263,11 +268,11 @@ fn shared(one: &[u8], other: &[u8]) -> usize {
 }
 
 /// The last one that is there, else, if that is enough, the last one.
-fn choose<S: Subscriber>(list: &[Arc<S>], reach: Reach) -> Option<&Arc<S>> {
+fn choose<S: Subscriber>(list: &[Arc<S>], scope: ReceiverScope) -> Option<&Arc<S>> {
     let present = list.iter().rev().find(|subscription| subscription.is_present());
-    match reach {
-        Reach::Present => present,
-        Reach::Known => present.or(list.last()),
+    match scope {
+        ReceiverScope::Present => present,
+        ReceiverScope::Known => present.or(list.last()),
     }
 }
 

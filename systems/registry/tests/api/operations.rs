@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::house::House;
+use crate::test_registry::TestRegistry;
 
 #[test]
 fn an_identity_is_registered_found_renewed_and_taken_out() {
-    let house = House::open();
+    let house = TestRegistry::open();
     let sensor = json!({ "identity": "s/1", "ttl_seconds": 60, "metadata": { "battery": 0.5 } });
     let first = house.post("/v1/fleet/register", &sensor);
     assert_eq!(first.status, 200, "{}", first.body);
@@ -30,7 +30,7 @@ fn an_identity_is_registered_found_renewed_and_taken_out() {
 
 #[test]
 fn one_thread_serves_all_of_it() {
-    let house = House::with(&[("threads", "1")]);
+    let house = TestRegistry::with(&[("threads", "1")]);
     assert_eq!(house.effective["threads"], 1);
     for name in ["a", "b"] {
         assert_eq!(house.post("/v1/n/register", &json!({ "identity": name })).status, 200);
@@ -42,7 +42,7 @@ fn one_thread_serves_all_of_it() {
 
 #[test]
 fn enumeration_counts_all_and_pages_through_each_once() {
-    let house = House::open();
+    let house = TestRegistry::open();
     for number in 0..25 {
         let metadata = json!({ "number": number, "is_even": number % 2 == 0 });
         let body = json!({ "identity": format!("u{number:02}"), "metadata": metadata });
@@ -72,7 +72,7 @@ fn enumeration_counts_all_and_pages_through_each_once() {
 fn a_subscription_is_ended_by_its_name_for_good() {
     let name = format!("registry-named-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
-    let house = House::with(&[("durable", folder.to_str().unwrap())]);
+    let house = TestRegistry::with(&[("durable", folder.to_str().unwrap())]);
     house.post("/v1/n/register", &json!({ "identity": "a" }));
     let must = json!({ "semantics": "at_least_once", "timeout_ms": 200 });
     let pending = || house.post("/v1/n/multicast", &must).body["pending_count"].clone();
@@ -96,7 +96,7 @@ fn a_subscription_is_ended_by_its_name_for_good() {
 #[test]
 fn a_page_is_bounded_in_bytes_and_goes_on_behind_its_cursor() {
     let most = 4 << 10;
-    let house = House::with(&[("max_page_bytes", "4KiB")]);
+    let house = TestRegistry::with(&[("max_page_bytes", "4KiB")]);
     for number in 0..20 {
         // One of them alone is larger than a page may be.
         let size = if number == 7 { 3 * most } else { 1_000 };
@@ -127,7 +127,7 @@ fn a_page_is_bounded_in_bytes_and_goes_on_behind_its_cursor() {
 
 #[test]
 fn a_multicast_says_what_became_of_each_target() {
-    let house = House::open();
+    let house = TestRegistry::open();
     house.post("/v1/n/register", &json!({ "identity": "a", "metadata": { "on": true } }));
     house.post("/v1/n/register", &json!({ "identity": "b", "metadata": { "on": false } }));
     let message = json!({ "filter": { "on": true }, "payload": "hello", "statuses": true });
@@ -142,7 +142,7 @@ fn a_multicast_says_what_became_of_each_target() {
 
 #[test]
 fn a_schema_fills_in_and_keeps_out() {
-    let house = House::open();
+    let house = TestRegistry::open();
     let schema = json!({ "fields": {
         "status": { "type": "string", "required": true, "index": true },
         "level": { "type": "integer", "default": 1 },
@@ -168,7 +168,7 @@ fn a_schema_fills_in_and_keeps_out() {
 
 #[test]
 fn what_it_counts_is_shown() {
-    let house = House::open();
+    let house = TestRegistry::open();
     house.post("/v1/n/register", &json!({ "identity": "a" }));
     house.post("/v1/n/enumerate", &json!({}));
     house.post("/v1/n/multicast", &json!({ "payload": "x" }));
@@ -186,7 +186,7 @@ fn what_it_counts_is_shown() {
 
 #[test]
 fn every_bound_that_is_set_is_in_force_and_shown() {
-    let house = House::with(&[
+    let house = TestRegistry::with(&[
         ("max_namespaces", "2"),
         ("max_page_bytes", "1MiB"),
         ("max_stored", "5MiB"),
@@ -214,16 +214,16 @@ fn a_durable_registry_makes_its_folder_and_knows_after_a_restart_who_was_there()
     let root = std::env::temp_dir().join(format!("registry-durable-{}", std::process::id()));
     let folder = root.join("not").join("there");
     let durable = [("durable", folder.to_str().unwrap())];
-    let house = House::with(&durable);
+    let house = TestRegistry::with(&durable);
     assert_eq!(house.post("/v1/n/register", &json!({ "identity": "a" })).status, 200);
     drop(house);
-    assert_eq!(House::with(&durable).names("n"), ["a"]);
+    assert_eq!(TestRegistry::with(&durable).names("n"), ["a"]);
     std::fs::remove_dir_all(root).unwrap();
 }
 
 #[test]
 fn a_life_of_less_than_a_millisecond_is_not_one_for_ever() {
-    let house = House::open();
+    let house = TestRegistry::open();
     let instants = |ttl: f64| {
         let told = house.post(
             "/v1/n/register",

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_registry::TestRegistry;
 
 #[test]
 fn bad_bodies_are_refused_with_code_and_place() {
-    let house = House::open();
+    let house = TestRegistry::open();
     house.post("/v1/n/register", &json!({ "identity": "kept" }));
     let deep = (0..9).fold(json!({ "a": 1 }), |inner, _| json!({ "$and": [inner] }));
     let wide: Vec<Value> = (0..30).map(|n| json!({ "a": n })).collect();
@@ -57,7 +57,7 @@ fn bad_bodies_are_refused_with_code_and_place() {
 
 #[test]
 fn what_is_no_json_is_refused_with_line_and_column() {
-    let house = House::open();
+    let house = TestRegistry::open();
     for body in [&b"{"[..], b"", b"{}x", b"\xff\xfe", b"{\"identity\":\"a\"", b"nul", b"[[[[[["] {
         let answer = house.ask("POST", "/v1/n/register", &[], body);
         assert_eq!(answer.refusal().0, 400, "{body:?}: {}", answer.body);
@@ -76,8 +76,11 @@ fn base64_of(bytes: usize) -> String {
 
 #[test]
 fn sizes_are_bounded() {
-    let house =
-        House::with(&[("max_payload", "1KiB"), ("max_metadata", "1KiB"), ("max_body", "1MiB")]);
+    let house = TestRegistry::with(&[
+        ("max_payload", "1KiB"),
+        ("max_metadata", "1KiB"),
+        ("max_body", "1MiB"),
+    ]);
     let payload = "x".repeat(1025);
     let answer = house.post("/v1/n/multicast", &json!({ "payload": payload }));
     // Nobody is registered, so the namespace is unknown; the payload is looked at first.
@@ -97,7 +100,7 @@ fn sizes_are_bounded() {
 
 #[test]
 fn places_that_are_none_are_told_apart() {
-    let house = House::open();
+    let house = TestRegistry::open();
     assert_eq!(house.post("/v1/n/enumerate", &json!({})).refusal().1, "UNKNOWN_NAMESPACE");
     assert_eq!(house.post("/v1/a.b/enumerate", &json!({})).refusal().1, "INVALID_REQUEST");
     assert_eq!(house.post("/v1/n/explode", &json!({})).refusal(), (404, "NO_SUCH_OPERATION", ""));
@@ -116,7 +119,7 @@ fn places_that_are_none_are_told_apart() {
 
 #[test]
 fn a_full_namespace_takes_no_more_and_replaces_still() {
-    let house = House::with(&[("max_identities", "2"), ("max_ttl", "1h")]);
+    let house = TestRegistry::with(&[("max_identities", "2"), ("max_ttl", "1h")]);
     for name in ["a", "b"] {
         assert_eq!(house.post("/v1/n/register", &json!({ "identity": name })).status, 200);
     }

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::house::House;
+use crate::test_registry::TestRegistry;
 
 #[test]
 fn a_token_opens_its_namespace_and_no_other() {
     let path = std::env::temp_dir().join(format!("registry-tokens-{}", std::process::id()));
     std::fs::write(&path, "one first-secret\ntwo second-secret\n").unwrap();
-    let house = House::with(&[("tokens", path.to_str().unwrap())]);
+    let house = TestRegistry::with(&[("tokens", path.to_str().unwrap())]);
     std::fs::remove_file(&path).unwrap();
     let body = json!({ "identity": "a" }).to_string();
     let ask = |namespace: &str, headers: &[&str]| {
@@ -25,7 +25,7 @@ fn a_token_opens_its_namespace_and_no_other() {
 
 #[test]
 fn namespaces_know_nothing_of_each_other() {
-    let house = House::open();
+    let house = TestRegistry::open();
     for namespace in ["one", "two"] {
         for name in ["same", namespace] {
             let body = json!({ "identity": name, "metadata": { "in": namespace } });

@@ -29,13 +29,13 @@ const DOCUMENTS: usize = 2_000;
 const NOW: u64 = 1_000;
 
 /// The same identities thrice.
-struct Trio {
+struct ThreeStores {
     all: BTreeMap<Arc<str>, Arc<Identity>>,
     plain: View,
     indexed: View,
 }
 
-impl Trio {
+impl ThreeStores {
     fn new() -> Self {
         let indexes = random::INDEXED.map(str::to_owned);
         Self { all: BTreeMap::new(), plain: View::new(&[]), indexed: View::new(&indexes) }
@@ -62,8 +62,8 @@ impl Trio {
     fn found(&self, json: &Value) -> Option<usize> {
         let filter = match Filter::parse(json, Bounds::default()) {
             Ok(filter) => filter,
-            Err(fault) => {
-                assert!(fault.message.contains("at most"), "{json}: {fault}");
+            Err(error) => {
+                assert!(error.message.contains("at most"), "{json}: {error}");
                 return None;
             }
         };
@@ -96,7 +96,7 @@ fn filters_find_what_a_naive_evaluator_finds() {
     let mut telling = 0;
     for seed in 0..ROUNDS {
         let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed));
-        let mut trio = Trio::new();
+        let mut trio = ThreeStores::new();
         // Some of the first half are replaced or taken out while the second half arrives.
         for number in 0..DOCUMENTS {
             trio.put(number, &mut source);

@@ -37,7 +37,7 @@ impl Source {
             let value = match name {
                 "tags" => self.array(),
                 "rare" => json!(self.below(500)),
-                "place" => self.place(),
+                "place" => self.geo_point(),
                 _ => self.scalar(),
             };
             document.insert(name.to_owned(), value);
@@ -45,15 +45,15 @@ impl Source {
         document
     }
 
-    fn place(&mut self) -> Value {
+    fn geo_point(&mut self) -> Value {
         let all = ["floor", "x.y", "kind"];
-        let mut place = Map::new();
+        let mut geo_point = Map::new();
         for name in all {
             if self.below(4) > 0 {
-                place.insert(name.to_owned(), self.scalar());
+                geo_point.insert(name.to_owned(), self.scalar());
             }
         }
-        if self.below(10) == 0 { self.scalar() } else { Value::Object(place) }
+        if self.below(10) == 0 { self.scalar() } else { Value::Object(geo_point) }
     }
 
     fn array(&mut self) -> Value {
@@ -100,14 +100,14 @@ impl Source {
         for _ in 0..[1, 1, 1, 2, 2, 3, 0][self.below(7)] {
             let (key, value) = match depth {
                 0 => self.condition(),
-                _ => self.form(depth - 1),
+                _ => self.template(depth - 1),
             };
             filter.insert(key, value);
         }
         Value::Object(filter)
     }
 
-    fn form(&mut self, depth: usize) -> (String, Value) {
+    fn template(&mut self, depth: usize) -> (String, Value) {
         match self.below(6) {
             0 => ("$and".into(), self.parts(depth)),
             1 | 2 => ("$or".into(), self.parts(depth)),
@@ -137,7 +137,7 @@ impl Source {
     fn operator(&mut self) -> (&'static str, Value) {
         let any = match self.below(8) {
             0 => self.array(),
-            1 => self.place(),
+            1 => self.geo_point(),
             2 => json!(self.below(500)),
             _ => self.scalar(),
         };

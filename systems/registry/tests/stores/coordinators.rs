@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use registry::fault::Code;
+use registry::api_error::Code;
 use registry::identity;
 use registry::store::redis::Redis;
 use registry::store::{Registration, Store};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::asking::*;
+use crate::requests::*;
 use crate::server::Server;
 
 /// Changes one identity through one of two coordinators and looks through the other, over and over.
@@ -44,7 +44,7 @@ async fn what_one_changes_the_other_sees_at_once() {
         all.spawn(change_here_look_there(pair.clone(), format!("user-{number}"), number));
     }
     assert_eq!(all.join_all().await.iter().sum::<u64>(), 1_200);
-    assert_eq!(everybody(&*pair[0], HERE).await, everybody(&*pair[1], HERE).await);
+    assert_eq!(all_identities(&*pair[0], HERE).await, all_identities(&*pair[1], HERE).await);
     // Nothing was read anew but at the beginning: the log carried it all.
     assert!(pair.iter().all(|store| figure(&**store, "registry_store_reloads_total") == 1));
 }
@@ -103,7 +103,7 @@ async fn each_name_that_expires_goes_to_one_coordinator() {
     assert_eq!(server.tell::<u64>(&["ZCARD", "registry:a:expiry"]), 0);
     for store in &coordinators {
         for namespace in ["a", "b"] {
-            assert!(everybody(&**store, namespace).await.is_empty());
+            assert!(all_identities(&**store, namespace).await.is_empty());
         }
         assert_eq!(store.counts(), [("a".into(), 0), ("b".into(), 0)]);
     }
@@ -118,10 +118,10 @@ async fn a_coordinator_that_starts_again_knows_everything() {
         first.register(HERE, wanted).await.unwrap();
     }
     first.unregister(HERE, "user-7").await.unwrap();
-    let known = everybody(&first, HERE).await;
+    let known = all_identities(&first, HERE).await;
     drop(first);
     let second = server.store().await;
-    assert_eq!(everybody(&second, HERE).await, known);
+    assert_eq!(all_identities(&second, HERE).await, known);
     assert_eq!(known.len(), 2_999);
     assert_eq!(figure(&second, "registry_store_entries_total"), 0, "all of it was read at once");
 }
@@ -143,7 +143,7 @@ async fn a_gap_in_the_log_is_seen_and_everything_read_anew() {
     let server = Server::start();
     let (one, other) = (server.store().await, server.store().await);
     one.register(HERE, somebody("ada")).await.unwrap();
-    assert_eq!(everybody(&other, HERE).await.len(), 1);
+    assert_eq!(all_identities(&other, HERE).await.len(), 1);
     for number in 0..50 {
         one.register(HERE, somebody(&format!("user-{number}"))).await.unwrap();
     }
@@ -152,7 +152,7 @@ async fn a_gap_in_the_log_is_seen_and_everything_read_anew() {
     for (length, expected, next) in [("10", 50, "bob"), ("0", 51, "cleo")] {
         server.tell::<u64>(&["XTRIM", "registry:here:log", "MAXLEN", "=", length]);
         let before = figure(&other, "registry_store_reloads_total");
-        assert_eq!(everybody(&other, HERE).await.len(), expected);
+        assert_eq!(all_identities(&other, HERE).await.len(), expected);
         assert_eq!(figure(&other, "registry_store_reloads_total"), before + 1);
         one.register(HERE, somebody(next)).await.unwrap();
     }
@@ -167,11 +167,11 @@ async fn a_long_way_behind_is_caught_up_in_several_looks() {
     let server = Server::start();
     let (one, other) = (server.store().await, server.store().await);
     one.open(HERE).await.unwrap();
-    assert_eq!(everybody(&other, HERE).await.len(), 0);
+    assert_eq!(all_identities(&other, HERE).await.len(), 0);
     for number in 0..2_500 {
         one.register(HERE, somebody(&format!("user-{number}"))).await.unwrap();
     }
-    assert_eq!(everybody(&other, HERE).await.len(), 2_500);
+    assert_eq!(all_identities(&other, HERE).await.len(), 2_500);
     assert_eq!(figure(&other, "registry_store_entries_total"), 2_500);
     assert_eq!(figure(&other, "registry_store_entries_behind"), 2_500);
     assert_eq!(figure(&other, "registry_store_reloads_total"), 1);
@@ -191,8 +191,8 @@ async fn data_that_are_deleted_are_gone_for_everybody() {
         one.register(HERE, somebody(name)).await.unwrap();
     }
     let them = ["cleo", "dan"].map(Arc::<str>::from);
-    assert_eq!(everybody(&one, HERE).await, them);
-    assert_eq!(everybody(&other, HERE).await, them);
+    assert_eq!(all_identities(&one, HERE).await, them);
+    assert_eq!(all_identities(&other, HERE).await, them);
     server.tell::<()>(&["FLUSHALL"]);
     let all = query(&json!({}), 5);
     assert_eq!(code(other.find(HERE, &all).await), Code::UnknownNamespace);

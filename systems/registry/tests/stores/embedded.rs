@@ -6,20 +6,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use registry::fault::Code;
+use registry::api_error::Code;
 use registry::identity;
 use registry::store::embedded::Embedded;
 use registry::store::{Registration, Store};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::asking::*;
-use crate::place::Place;
+use crate::requests::*;
+use crate::temp_folder::TempFolder;
 
 #[tokio::test]
 async fn a_store_that_is_opened_again_knows_everything() {
-    let place = Place::new("again");
-    let path = place.path("file");
+    let temp_folder = TempFolder::new("again");
+    let path = temp_folder.path("file");
     let store = Embedded::durable(&path).unwrap();
     let mortal = Registration { ttl_ms: Some(600_000), ..with("ada", &json!({"n": [1, 2.5]})) };
     let ada = store.register(HERE, mortal).await.unwrap();
@@ -43,20 +43,20 @@ async fn a_store_that_is_opened_again_knows_everything() {
 
 #[tokio::test]
 async fn a_file_has_one_store_and_must_be_one() {
-    let place = Place::new("one");
-    let path = place.path("file");
+    let temp_folder = TempFolder::new("one");
+    let path = temp_folder.path("file");
     let store = Embedded::durable(&path).unwrap();
     assert_eq!(code(Embedded::durable(&path)), Code::Unavailable);
     drop(store);
     std::fs::write(&path, "something else").unwrap();
     assert_eq!(code(Embedded::durable(&path)), Code::Unavailable);
-    assert_eq!(code(Embedded::durable(&place.path("no/folder"))), Code::Unavailable);
+    assert_eq!(code(Embedded::durable(&temp_folder.path("no/folder"))), Code::Unavailable);
 }
 
 #[tokio::test]
 async fn many_at_once_share_a_commit() {
-    let place = Place::new("shared");
-    let store = Arc::new(Embedded::durable(&place.path("file")).unwrap());
+    let temp_folder = TempFolder::new("shared");
+    let store = Arc::new(Embedded::durable(&temp_folder.path("file")).unwrap());
     let mut all = JoinSet::new();
     for number in 0..500 {
         let (store, wanted) = (store.clone(), somebody(&format!("user-{number}")));
@@ -94,8 +94,8 @@ async fn a_store_killed_amid_registrations_loses_none() {
     if let Some(path) = std::env::var_os(FILE) {
         return register_for_ever(Path::new(&path)).await;
     }
-    let place = Place::new("killed");
-    let path = place.path("file");
+    let temp_folder = TempFolder::new("killed");
+    let path = temp_folder.path("file");
     let mut acknowledged = BTreeSet::new();
     // Again upon the same file: what a crash left is a good beginning, too.
     for round in 1..=3 {
@@ -118,7 +118,7 @@ async fn a_store_killed_amid_registrations_loses_none() {
         child.wait().unwrap();
         assert!(acknowledged.len() >= before + 300, "round {round} ended before it was killed");
         let store = Embedded::durable(&path).unwrap();
-        let there: BTreeSet<_> = everybody(&store, HERE).await.into_iter().collect();
+        let there: BTreeSet<_> = all_identities(&store, HERE).await.into_iter().collect();
         assert_eq!(acknowledged.difference(&there).count(), 0, "round {round} lost somebody");
         for name in &there {
             let found = store.get(HERE, name).await.unwrap().unwrap();

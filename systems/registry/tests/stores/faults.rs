@@ -5,21 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use registry::fault::{Code, Fault};
+use registry::api_error::{ApiError, Code};
 use registry::identity;
 use registry::store::Store;
 use registry::store::redis::Redis;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::asking::*;
+use crate::requests::*;
 use crate::server::Server;
 
 /// Far beyond the two seconds that an operation may take at most.
 const BOUND: Duration = Duration::from_secs(10);
 
 /// Each operation once; all of them must end within the bound.
-async fn everything(store: &Redis) -> Vec<Result<(), Fault>> {
+async fn everything(store: &Redis) -> Vec<Result<(), ApiError>> {
     let all = query(&json!({}), 5);
     let operations = async {
         vec![
@@ -39,9 +39,9 @@ async fn everything(store: &Redis) -> Vec<Result<(), Fault>> {
 
 async fn nothing_is_available(store: &Redis) {
     for result in everything(store).await {
-        let fault = result.unwrap_err();
-        assert_eq!(fault.code, Code::Unavailable);
-        assert!(fault.retry_after.is_some() && fault.message.contains("Redis at 127.0.0.1"));
+        let error = result.unwrap_err();
+        assert_eq!(error.code, Code::Unavailable);
+        assert!(error.retry_after.is_some() && error.message.contains("Redis at 127.0.0.1"));
     }
 }
 
@@ -75,7 +75,7 @@ async fn register_until_killed(
         let was_killed = is_killed.load(Ordering::SeqCst);
         match store.register(HERE, mortal(&format!("user-{task}-{number}"), 600_000)).await {
             Ok(given) => acknowledged.push(given.name.clone()),
-            Err(fault) => assert_eq!(fault.code, Code::Unavailable),
+            Err(error) => assert_eq!(error.code, Code::Unavailable),
         }
         if was_killed {
             break;
@@ -105,7 +105,7 @@ async fn redis_killed_amid_registrations_loses_none_and_halves_none() {
     nothing_is_available(&store).await;
     server.restart();
     until_available(&store).await;
-    let there: BTreeSet<_> = everybody(&*store, HERE).await.into_iter().collect();
+    let there: BTreeSet<_> = all_identities(&*store, HERE).await.into_iter().collect();
     assert!(there.len() >= 500);
     assert!(acknowledged.iter().all(|name| there.contains(name)), "one is lost");
     // Whoever is there is there whole: in the hash, among those that end, and for others.
@@ -137,7 +137,7 @@ async fn a_redis_that_hangs_is_away_until_it_goes_on() {
     // What was asked for and given up may be done yet, one after the other, but then for everybody.
     let other = server.store().await;
     let same = async {
-        while everybody(&*store, HERE).await != everybody(&other, HERE).await {
+        while all_identities(&*store, HERE).await != all_identities(&other, HERE).await {
             tokio::task::yield_now().await;
         }
     };
@@ -166,8 +166,8 @@ async fn a_redis_that_forgot_everything_is_believed() {
         one.register(HERE, somebody(name)).await.unwrap();
     }
     let them = ["cleo", "dan"].map(Arc::<str>::from);
-    assert_eq!(everybody(&one, HERE).await, them);
-    assert_eq!(everybody(&other, HERE).await, them);
+    assert_eq!(all_identities(&one, HERE).await, them);
+    assert_eq!(all_identities(&other, HERE).await, them);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -177,13 +177,13 @@ async fn a_redis_that_forgot_its_last_changes_is_believed() {
     store.register(HERE, somebody("ada")).await.unwrap();
     server.tell::<()>(&["SAVE"]);
     store.register(HERE, somebody("bob")).await.unwrap();
-    assert_eq!(everybody(&store, HERE).await.len(), 2);
+    assert_eq!(all_identities(&store, HERE).await.len(), 2);
     server.kill();
     server.restart();
     // The same epoch, and as many entries as before: only the run tells that one is another.
     server.store().await.register(HERE, somebody("cleo")).await.unwrap();
     until_available(&store).await;
-    assert_eq!(everybody(&store, HERE).await, ["ada", "cleo"].map(Arc::<str>::from));
+    assert_eq!(all_identities(&store, HERE).await, ["ada", "cleo"].map(Arc::<str>::from));
 }
 
 #[tokio::test]
@@ -193,5 +193,5 @@ async fn scripts_that_redis_forgot_are_given_again() {
     store.register(HERE, somebody("ada")).await.unwrap();
     server.tell::<()>(&["SCRIPT", "FLUSH"]);
     store.register(HERE, somebody("bob")).await.unwrap();
-    assert_eq!(everybody(&store, HERE).await.len(), 2);
+    assert_eq!(all_identities(&store, HERE).await.len(), 2);
 }

@@ -4,15 +4,15 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
-mod asking;
 mod clock;
-mod conduct;
+mod contract;
 mod coordinators;
 mod embedded;
 mod faults;
 mod namespaces;
-mod place;
 #[path = "../filters/random.rs"]
 mod random;
+mod requests;
 mod server;
 mod sets;
+mod temp_folder;

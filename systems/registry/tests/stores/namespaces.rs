@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use registry::fault::Code;
+use registry::api_error::Code;
 use registry::store::Store;
 use registry::store::embedded::{Embedded, Settings};
 use tokio::task::JoinSet;
 
-use crate::asking::*;
-use crate::place::Place;
+use crate::requests::*;
 use crate::server::Server;
+use crate::temp_folder::TempFolder;
 
 const MOST: u64 = 5;
 
@@ -37,8 +37,8 @@ async fn there_may_be_so_many(stores: [Arc<impl Store>; 2]) {
     assert_eq!(code(other.open("d").await), Code::QuotaExceeded);
     let schema = stored(Arc::default(), &[]);
     assert_eq!(code(store.put_schema("d", schema).await), Code::QuotaExceeded);
-    let everybody = query(&serde_json::json!({}), 1);
-    assert_eq!(code(other.find("d", &everybody).await), Code::UnknownNamespace);
+    let all_identities = query(&serde_json::json!({}), 1);
+    assert_eq!(code(other.find("d", &all_identities).await), Code::UnknownNamespace);
     for namespace in ["a", "b", "c"] {
         other.register(namespace, somebody("bob")).await.unwrap();
         store.open(namespace).await.unwrap();
@@ -55,8 +55,8 @@ async fn in_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_file() {
-    let place = Place::new("namespaces");
-    let file = Some(place.path("file"));
+    let temp_folder = TempFolder::new("namespaces");
+    let file = Some(temp_folder.path("file"));
     let settings = Settings { file, namespaces: MOST, ..Settings::default() };
     let store = Arc::new(Embedded::open(settings.clone()).unwrap());
     there_may_be_so_many([store.clone(), store]).await;

@@ -6,13 +6,13 @@ use std::process::{Child, Command, Stdio};
 use registry::store::redis::Redis;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::place::Place;
+use crate::temp_folder::TempFolder;
 
 /// The server, or where it will be again.
 pub struct Server {
     child: Option<Child>,
     port: u16,
-    place: Place,
+    temp_folder: TempFolder,
     appends: bool,
 }
 
@@ -28,7 +28,8 @@ impl Server {
     }
 
     fn of(appends: bool) -> Self {
-        let mut server = Self { child: None, port: 0, place: Place::new("redis"), appends };
+        let mut server =
+            Self { child: None, port: 0, temp_folder: TempFolder::new("redis"), appends };
         // Somebody may take the free port before Redis does; then another one is free.
         for _ in 0..5 {
             server.port = free_port();
@@ -81,7 +82,7 @@ impl Server {
     }
 
     fn log(&self) -> String {
-        std::fs::read_to_string(self.place.path("log")).unwrap_or_default()
+        std::fs::read_to_string(self.temp_folder.path("log")).unwrap_or_default()
     }
 
     /// Starts it and waits until it answers; `false` if it ends instead.
@@ -91,9 +92,9 @@ impl Server {
             .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
             .args(["--save", "", "--appendonly", appends])
             .arg("--dir")
-            .arg(self.place.path(""))
+            .arg(self.temp_folder.path(""))
             .arg("--logfile")
-            .arg(self.place.path("log"))
+            .arg(self.temp_folder.path("log"))
             .stdout(Stdio::null())
             .spawn();
         let child = self.child.insert(child.expect("redis-server starts (Debian: redis-server)"));

@@ -13,8 +13,8 @@ use registry::store::embedded::Embedded;
 use registry::store::redis::Redis;
 use registry::store::{Registration, Store};
 
-use crate::asking::*;
 use crate::random::{INDEXED, Source};
+use crate::requests::*;
 use crate::server::Server;
 
 /// Changes between filters, and filters, of a round.
@@ -39,8 +39,8 @@ async fn change(source: &mut Source, redis: &Redis, embedded: &Embedded) {
     let one = redis.register(HERE, wanted.clone()).await;
     let other = embedded.register(HERE, wanted).await;
     assert_eq!(
-        one.map(drop).map_err(|fault| fault.code),
-        other.map(drop).map_err(|fault| fault.code)
+        one.map(drop).map_err(|error| error.code),
+        other.map(drop).map_err(|error| error.code)
     );
 }
 

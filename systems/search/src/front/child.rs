@@ -54,7 +54,7 @@ const INSTALL: &str = "install it (`node` comes with Node.js, https://nodejs.org
 pub enum Front {
     /// None: clients speak to the service itself.
     Direct,
-    /// The one of ours: a program that understands `serve search-front`, and that front's settings.
+    /// The one of ours: a program that serves `search-front`, and that front's settings.
     Ours {
         /// The program; this executable unless told otherwise.
         program: PathBuf,

@@ -73,9 +73,10 @@ async fn converse(accepted: Accepted, desk: Arc<Desk>, limits: Limits, mut stop:
     let _ = stream.set_nodelay(true);
     // An answer that nobody reads would keep its connection and its bytes for ever.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(limits.read_time()));
-    let (socket, breaker) = Socket::new(stream);
-    let client = Client::new(address.ip(), false);
+    let (socket, handle) = Socket::new(stream);
+    let client = Client::new(address.ip(), false).with_interims(&handle);
     let connection = http1::Builder::new()
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle())
         .max_buf_size(limits.max_head_bytes as usize)
@@ -93,6 +94,6 @@ async fn converse(accepted: Accepted, desk: Arc<Desk>, limits: Limits, mut stop:
     };
     // A user of hyper's is the answer's body, which broke off.
     if ended.is_err_and(|error| error.is_user()) {
-        breaker.break_off();
+        handle.break_off();
     }
 }

@@ -11,7 +11,7 @@ use serving::error::ServeError;
 use serving::listener;
 use serving::options::Options;
 use serving::ready::Ready;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -27,8 +27,14 @@ use super::tally::Tally;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A front before a service.
-pub const SYSTEM: System =
-    System { name: "search-front", check: |options| settings::read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "search-front",
+    about: "a reverse proxy before a search service, or before any server",
+    page: "experiments/fronts/README.md",
+    surface: |_| Surface { parts: crate::server::parts(), other_parts: true, ..Surface::default() },
+    check: |options| settings::read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -23,7 +23,7 @@ use serving::observed::Observed;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::settings::Settings;
-use serving::start::{self, Announce, System};
+use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::task::JoinSet;
 
@@ -73,8 +73,14 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
 }
 
 /// A judge, which asks the gateway when it is asked.
-pub const SYSTEM: System =
-    System { name: "search-judge", check: |options| read(options).map(drop), start };
+pub const SYSTEM: System = System {
+    name: "search-judge",
+    about: "an observer of a search service's recall",
+    page: "systems/search/README.md",
+    surface: |_| Surface { counts: COUNTS.into(), ..Surface::default() },
+    check: |options| read(options).map(drop),
+    start,
+};
 
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
-mod conducts;
+mod behaviours;
 mod control;
 mod ending;
 mod running;

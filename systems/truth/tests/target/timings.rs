@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::running::{Running, mode, read_answer};
 
 /// `count` requests one after the other on one connection; how long each took.
-fn take(target: &Running, count: usize) -> Vec<Duration> {
+fn times_of(target: &Running, count: usize) -> Vec<Duration> {
     let mut stream = target.connect();
     (0..count)
         .map(|_| {
@@ -21,7 +21,7 @@ fn take(target: &Running, count: usize) -> Vec<Duration> {
 #[test]
 fn a_constant_service_is_never_shorter_than_told() {
     let target = Running::start(mode("constant").with("service", "3ms"));
-    let took = take(&target, 10);
+    let took = times_of(&target, 10);
     assert!(took.iter().all(|took| *took >= Duration::from_millis(3)), "{took:?}");
     let report = target.report("");
     assert_eq!(report["received"], 10);
@@ -32,7 +32,7 @@ fn a_constant_service_is_never_shorter_than_told() {
 #[test]
 fn none_is_due_on_arrival() {
     let target = Running::start(mode("none"));
-    take(&target, 100);
+    times_of(&target, 100);
     let report = target.report("rate=1000");
     assert_eq!(report["true_response_ns"]["max"], 0);
     assert_eq!(report["answer_lateness_ns"]["count"], 100);
@@ -59,11 +59,11 @@ fn a_queue_serves_requests_that_came_together_one_by_one() {
 #[test]
 fn an_exponential_queue_repeats_itself_after_a_reset() {
     let target = Running::start(mode("mm1").with("rate", "20000/s").with("seed", 7));
-    take(&target, 50);
+    times_of(&target, 50);
     let first = target.report("")["service_ns"].clone();
     target.control("POST /truth/reset");
     assert_eq!(target.report("")["received"], 0);
-    take(&target, 50);
+    times_of(&target, 50);
     assert_eq!(target.report("")["service_ns"], first);
 }
 
@@ -71,9 +71,9 @@ fn an_exponential_queue_repeats_itself_after_a_reset() {
 fn a_freeze_begins_with_the_first_request() {
     let freeze = mode("freeze").with("at", "0").with("length", "40ms").with("service", "0");
     let target = Running::start(freeze);
-    assert!(take(&target, 1)[0] >= Duration::from_millis(40));
+    assert!(times_of(&target, 1)[0] >= Duration::from_millis(40));
     assert_eq!(target.report("")["true_response_ns"]["max"], 40_000_000);
-    take(&target, 3);
+    times_of(&target, 3);
     assert_eq!(target.report("skip=1")["true_response_ns"]["max"], 0);
 }
 
@@ -81,10 +81,10 @@ fn a_freeze_begins_with_the_first_request() {
 fn bimodal_and_leak_take_the_times_they_drew() {
     let bimodal = mode("bimodal").with("share", "100%").with("slow", "2ms").with("fast", "0");
     let target = Running::start(bimodal);
-    assert!(take(&target, 2).iter().all(|took| *took >= Duration::from_millis(2)));
+    assert!(times_of(&target, 2).iter().all(|took| *took >= Duration::from_millis(2)));
     let leak = mode("leak").with("service", "1ms").with("growth", "500us");
     let target = Running::start(leak);
-    let took = take(&target, 5);
+    let took = times_of(&target, 5);
     assert!(took[4] >= Duration::from_millis(3), "{took:?}");
     assert_eq!(target.report("")["true_response_ns"]["max"], 3_000_000);
 }

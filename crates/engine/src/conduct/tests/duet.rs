@@ -1,5 +1,6 @@
 //! Two trials at the same time: what each gets, and what they share.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plan::load::{ArrivalProcess, Model, WarmUp};
@@ -49,7 +50,7 @@ fn both(
     let trials = run(&setups, &mut |place, output| match output {
         Output::Event(event) => said[place].0.push(event),
         Output::Window(window) => said[place].1.push(window),
-        Output::Samples(_) => {}
+        Output::Samples(_) | Output::AllFailed(_) => {}
     });
     let tried = trials.into_iter().zip(said);
     tried.map(|(trial, (events, windows))| Tried { trial, events, windows, samples: 0 }).collect()
@@ -163,7 +164,7 @@ fn both_run_over_sockets_on_the_same_workers() {
     trying.load.stop = Stop::Duration { after: Duration::from_secs(1) };
     let (first, second) = (echo_server(None), echo_server(None));
     let tried = both(&trying, [&first, &second], |setups, on| {
-        let launcher = Launcher::new(Vec::new(), std::env::temp_dir(), Vec::new());
+        let launcher = Launcher::new(BTreeMap::new(), std::env::temp_dir(), Vec::new());
         run_together(setups, &launcher, on).unwrap()
     });
     let sums = [tried[0].accounting(), tried[1].accounting()];

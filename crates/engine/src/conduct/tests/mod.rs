@@ -126,6 +126,7 @@ impl Trying {
                 windows.push(window);
             }
             Output::Samples(some) => samples += some.len() as u64,
+            Output::AllFailed(_) => {}
         };
         let means = (&self.clock, self.network.clone());
         let trial = run_virtual(&setup, means, self.workers, &mut on).unwrap();
@@ -140,7 +141,12 @@ impl Trying {
 
 /// Why a conductor ends a measure phase in these tests.
 fn enough() -> EarlyEnd {
-    EarlyEnd { reason: EndReason::Precise, why: "enough is known".to_owned(), criteria: Vec::new() }
+    EarlyEnd {
+        reason: EndReason::Precise,
+        why: "enough is known".to_owned(),
+        advice: None,
+        criteria: Vec::new(),
+    }
 }
 
 impl Tried {

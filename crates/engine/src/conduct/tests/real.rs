@@ -1,5 +1,6 @@
 //! The same in real time, against a socket. What is asserted is accounting, never speed.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ fn run(trying: &Trying, url: String) -> (Trial, Vec<EventKind>) {
         stop: trying.stop.clone(),
         end: trying.end.clone(),
     };
-    let launcher = Launcher::new(Vec::new(), std::env::temp_dir(), Vec::new());
+    let launcher = Launcher::new(BTreeMap::new(), std::env::temp_dir(), Vec::new());
     let mut events = Vec::new();
     let trial = run_trial(&setup, &launcher, &mut |output| match output {
         Output::Event(event) => events.push(event.kind),

@@ -94,8 +94,8 @@ fn a_thin_tail_beside_a_dispersed_body_is_not_known() {
 fn bytes(series: &Series) -> usize {
     let kept = series.kept.iter().chain([&series.all]);
     let histograms = kept.filter(|seen| seen.times.is_some()).count();
-    let levels = series.counted.iter().flat_map(|counted| counted.levels());
-    let counts: usize = levels.map(|level| size_of_val(level.windows)).sum();
+    let counted = series.counted.iter().flat_map(summarize::Series::windows);
+    let counts: usize = counted.map(|windows| size_of_val(&windows[..])).sum();
     histograms * Histogram::memory(COARSE) as usize + counts
 }
 

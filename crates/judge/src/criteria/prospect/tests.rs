@@ -262,7 +262,7 @@ fn each_arm_of_a_duet_is_held_to_its_own_windows() {
 }
 
 #[test]
-fn a_quantile_of_several_trials_is_given_up_only_if_each_is_slow() {
+fn a_quantile_of_several_trials_is_given_up_when_too_many_of_all_are_slow() {
     let lost = |slow: &[bool]| {
         let made =
             slow.iter().map(|&slow| run(LOAD, "p99 < 20ms", slow_from(if slow { 0 } else { 60 })));
@@ -281,8 +281,7 @@ fn a_quantile_of_several_trials_is_given_up_only_if_each_is_slow() {
     };
     // 21 % of 36,000 are reached within 37 s.
     assert_eq!(lost(&[true, true]), Some((1, 36)));
-    // The quantiles of a quick first trial may carry any dispersion.
-    assert_eq!(lost(&[false, true, true]), None);
+    assert_eq!(lost(&[false, true, true]), Some((2, 36)));
 }
 
 /// In which trial a plan of these trials of one arm, each with two failures, was given up.

@@ -44,6 +44,9 @@ fn a_system_in_one_state_is_not_judged_around_a_drift() {
         evidence.begin_trial(&made.trial, &total);
         made.windows().iter().for_each(|window| evidence.add_window(window));
         evidence.end_trial(&made.trial, &total, &[]);
+        if evidence.wants_again() {
+            made.windows().iter().for_each(|window| evidence.add_window_again(window));
+        }
         evidence.sample(&evidence.current).answer().result
     };
     assert_eq!((answer(false), answer(true)), (Inconclusive, Pass));

@@ -1,6 +1,6 @@
 //! Trials that ended before their time, and runs that ended before their last trial.
 
-use record::Role;
+use record::{EarlyEnd, EndReason, Role};
 
 use super::*;
 
@@ -101,9 +101,10 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
     let mut plan = made.plan.clone();
     let next = |index, block| TrialPlan { index, block, ..made.plan.trials[0].clone() };
     plan.trials.extend([next(2, 2), next(3, 2)]);
-    let given_up = record::EarlyEnd {
-        reason: record::EndReason::FailFast,
+    let given_up = EarlyEnd {
+        reason: EndReason::FailFast,
         why: "so it was said".to_owned(),
+        advice: None,
         criteria: vec!["failed == 0".to_owned()],
     };
     for superseded in [false, true] {
@@ -132,7 +133,13 @@ fn a_run_that_gave_up_after_a_whole_trial_says_so_and_is_no_pass() {
     let mut summariser = Summariser::new(&plan);
     let input = Input { trial: &made.trial, spans: &spans, windows: &windows };
     summariser.add(input).unwrap();
-    summariser.gave_up(&plan.trials[0], "so it was said");
+    let early = EarlyEnd {
+        reason: EndReason::FailFast,
+        why: "so it was said".to_owned(),
+        advice: None,
+        criteria: Vec::new(),
+    };
+    summariser.gave_up(&plan.trials[0], &early);
     let summary = summariser.finish(crate::example::run());
     assert!(!codes(&summary).contains(&"interrupted"), "nobody stopped it");
     let told = summary.findings.iter().find(|finding| finding.code == "fail-fast").unwrap();

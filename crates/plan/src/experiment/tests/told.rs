@@ -28,20 +28,24 @@ impl Known for Knowing {
         match system {
             "search" => {
                 let processes = match set.get("front").map(String::as_str) {
-                    Some("front") => vec!["front"],
+                    Some("front") => names(&["front"]),
                     _ => Vec::new(),
                 };
-                let (parts, counts) = (vec!["gateway", "front"], Vec::new());
-                let listening = vec!["http", "gateway"];
+                let (parts, counts) = (names(&["gateway", "front"]), Vec::new());
+                let listening = names(&["http", "gateway"]);
                 Some(Tells { parts, other_parts, counts, listening, processes })
             }
             "judge" => {
-                let listening = vec!["http"];
-                Some(Tells { counts: vec!["recall"], listening, ..Tells::default() })
+                let listening = names(&["http"]);
+                Some(Tells { counts: names(&["recall"]), listening, ..Tells::default() })
             }
             _ => None,
         }
     }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 const FILE: &str = r#"[factors]

@@ -9,6 +9,8 @@ pub mod brokers;
 pub mod nginx;
 pub mod postfix;
 pub mod process;
+#[path = "../../programs/mod.rs"]
+mod programs;
 pub mod server;
 
 use std::path::{Path, PathBuf};
@@ -67,6 +69,7 @@ impl Lab {
     }
 
     fn at(place: Place) -> Self {
+        programs::ready();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let root =

@@ -66,11 +66,16 @@ pub fn bundled_at(address: &str, system: &str, settings: &[&str]) -> (Served, Va
     });
     let child = command.stdout(Stdio::piped()).spawn().expect("the system starts");
     let mut served = Served { child };
-    let mut line = String::new();
-    let stdout = served.child.stdout.take().expect("its stdout");
-    BufReader::new(stdout).read_line(&mut line).expect("its ready line");
-    let ready = serde_json::from_str(&line).expect("a ready line in JSON");
+    let ready = ready_line(&mut served.child);
     (served, ready)
+}
+
+/// What a system prints once it accepts work.
+pub fn ready_line(child: &mut Child) -> Value {
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("its stdout");
+    BufReader::new(stdout).read_line(&mut line).expect("its ready line");
+    serde_json::from_str(&line).expect("a ready line in JSON")
 }
 
 /// Python's own server of files, of this folder, and its port.

@@ -112,6 +112,27 @@ fn independent_draws_have_no_dispersion_with_a_drift_and_without() {
 }
 
 #[test]
+fn what_a_few_bursts_made_is_taken_for_more() {
+    // Deviations of ±4 in 60 windows and ±32 in 4: (60 + 4·64)²·3/(60 + 4·4,096) is 18 degrees of freedom, not 63.
+    let above = (0..64_u32).map(|place| {
+        let swing = if [10, 11, 40, 41].contains(&place) { 32 } else { 4 };
+        if place % 2 == 0 { 50 + swing } else { 50 - swing }
+    });
+    let burst = windows(above);
+    let plain = Dispersion::of(&burst);
+    let known = plain.phi * unsure(3.0 * 316.0 * 316.0 / 16_444.0);
+    let seen = Dispersion::around(&burst, Around::Mean);
+    assert!((seen.phi / known - 1.0).abs() < 1e-9, "{seen:?} is not {known}");
+}
+
+#[test]
+fn no_dispersion_is_more_than_that_of_blocks_that_are_all_above_or_all_below() {
+    let stepped = windows((0..16).map(|place| if place < 15 { 0 } else { 100 }));
+    let seen = Dispersion::around(&stepped, Around::Mean);
+    assert!((seen.phi - 1_600.0 / 15.0).abs() < 1e-9, "{seen:?}");
+}
+
+#[test]
 fn what_few_degrees_of_freedom_show_is_taken_for_more() {
     // Squares of t(0.95) over 1.644854, from the tables: 1.812461 at ten degrees of freedom, 2.015048 at five.
     for (freedom, known) in [(10.0, 1.214_15), (5.0, 1.500_74), (1e9, 1.0)] {

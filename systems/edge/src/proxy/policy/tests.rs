@@ -39,6 +39,41 @@ fn fresh_for(answered: &str) -> Option<u64> {
     Some((0..100_000).find(|second| !is_fresh(*second)).unwrap_or(u64::MAX))
 }
 
+/// The first four are the examples of RFC 9213 3.1.
+#[test]
+fn what_is_said_to_this_kind_of_cache_comes_first() {
+    for (answered, expected) in [
+        ("cache-control: max-age=60, s-maxage=120|cdn-cache-control: max-age=600", Some(600)),
+        ("cdn-cache-control: max-age=600|cache-control: no-store", Some(600)),
+        ("cache-control: no-store", None),
+        ("cache-control: no-store|cdn-cache-control: none|etag: \"a\"", Some(0)),
+        ("cdn-cache-control: max-age=600|age: 590", Some(10)),
+        ("cdn-cache-control: max-age=1|cache-control: max-age=3600", Some(1)),
+        ("cdn-cache-control: max-age=0|expires: Sun, 06 Nov 2094 08:49:37 GMT", None),
+        ("cdn-cache-control: max-age=600|expires: 0", Some(600)),
+        ("cdn-cache-control: max-age=600|pragma: no-cache", Some(600)),
+        ("cdn-cache-control: private|cache-control: max-age=60", None),
+        ("cdn-cache-control: no-cache|cache-control: max-age=60", None),
+        ("cdn-cache-control: no-store, max-age=5|cache-control: max-age=60|etag: \"a\"", None),
+        ("cdn-cache-control: public, max-age=60|set-cookie: a=b", Some(60)),
+        ("cdn-cache-control: max-age=60|cache-control: public|set-cookie: a=b", None),
+        ("cdn-cache-control: max-age=\"600\"|cache-control: max-age=60", None),
+        // Not valid: as if it were not there.
+        ("cdn-cache-control: max-age=600, &&&&&|cache-control: max-age=60", Some(60)),
+        ("cdn-cache-control: max-age=600, &&&&&|cache-control: no-store", None),
+        // For others.
+        ("example-cache-control: max-age=600|surrogate-control: max-age=600", None),
+    ] {
+        assert_eq!(fresh_for(answered), expected, "{answered}");
+    }
+    let spare = "cdn-cache-control: max-age=1, stale-if-error=100|cache-control: must-revalidate";
+    let stands = |second| {
+        let life = life("", 200, spare, &RULES).unwrap();
+        life.may_stand_in(&HeaderMap::new(), then() + Duration::from_secs(second))
+    };
+    assert!(stands(100) && !stands(101));
+}
+
 #[test]
 fn answers_are_fresh_as_long_as_they_say() {
     for (answered, expected) in [

@@ -1,7 +1,7 @@
 //! Bounds of time and memory, in paused time: who is slow harms nobody.
 
 use super::*;
-use crate::knobs::Knobs;
+use crate::faults::Faults;
 
 fn seconds(since: Instant) -> u64 {
     since.elapsed().as_secs()
@@ -9,8 +9,8 @@ fn seconds(since: Instant) -> u64 {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_must_be_whole_in_time_however_it_trickles() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, task) = greeted(&shared).await;
     let start = Instant::now();
     // One byte a second of a line that is whole after 100 s.
     for byte in b"NOOP".iter().chain(&[b' '; 56]) {
@@ -22,13 +22,13 @@ async fn a_command_must_be_whole_in_time_however_it_trickles() {
     assert_eq!(seconds(start), 60);
     drop(client);
     task.await.unwrap();
-    assert_eq!(how.counts.timeouts.get(), 1);
+    assert_eq!(shared.counts.timeouts.get(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_command_has_its_time_anew() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, _task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&shared).await;
     for _ in 0..4 {
         tokio::time::sleep(Duration::from_secs(59)).await;
         client.holds(&[("NOOP", "250")]).await;
@@ -37,8 +37,8 @@ async fn each_command_has_its_time_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn command_timeout_covers_the_data_phase() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, _task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&shared).await;
     client.holds(&BEGIN).await;
     let start = Instant::now();
     let said = client.reply().await;
@@ -50,8 +50,8 @@ async fn command_timeout_covers_the_data_phase() {
 /// content.
 #[tokio::test(start_paused = true)]
 async fn each_message_has_its_time_anew_however_they_are_joined() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, _task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&shared).await;
     let begin = "MAIL FROM:<a@b>\r\nRCPT TO:<a@b>\r\nBDAT 2 LAST\r\na";
     client.stream.write_all(format!("EHLO c\r\n{begin}").as_bytes()).await.unwrap();
     for _ in 0..20 {
@@ -61,14 +61,14 @@ async fn each_message_has_its_time_anew_however_they_are_joined() {
     client.stream.write_all(b"bQUIT\r\n").await.unwrap();
     let said = client.rest().await;
     assert!(said.ends_with("221 2.0.0 mail.example closing connection\r\n"), "{said}");
-    assert_eq!(how.store.contents(), vec![b"ab"; 21]);
+    assert_eq!(shared.store.contents(), vec![b"ab"; 21]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_must_end_in_time_however_it_trickles() {
     for begin in ["DATA\r\n", "BDAT 1000000\r\n"] {
-        let how = Arc::new(smtp(Settings::default()));
-        let (mut client, task) = greeted(&how).await;
+        let shared = Arc::new(smtp(Settings::default()));
+        let (mut client, task) = greeted(&shared).await;
         client.holds(&BEGIN[..3]).await;
         client.stream.write_all(begin.as_bytes()).await.unwrap();
         if begin == "DATA\r\n" {
@@ -88,14 +88,14 @@ async fn a_message_must_end_in_time_however_it_trickles() {
         task.await.unwrap();
         drop(read);
         trickle.await.unwrap();
-        assert_eq!((how.counts.aborted.get(), how.store.contents().len()), (1, 0));
+        assert_eq!((shared.counts.aborted.get(), shared.store.contents().len()), (1, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_message_has_its_time_anew_though_commands_come_with_the_content_before() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, _task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&shared).await;
     client.holds(&BEGIN).await;
     // RFC 2920, 3.1: the content may be the first of a group of commands.
     for _ in 0..4 {
@@ -106,13 +106,13 @@ async fn each_message_has_its_time_anew_though_commands_come_with_the_content_be
             assert!(client.reply().await.starts_with(code), "{code}");
         }
     }
-    assert_eq!(how.store.contents().len(), 4);
+    assert_eq!(shared.store.contents().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_ends_in_time_however_busy() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, _task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, _task) = greeted(&shared).await;
     let start = Instant::now();
     let mut said = String::new();
     while !said.starts_with("421") {
@@ -125,8 +125,8 @@ async fn a_session_ends_in_time_however_busy() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_is_left_and_what_waits_for_it_is_bounded() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, task) = connect(&how, 1_024);
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, task) = connect(&shared, 1_024);
     let start = Instant::now();
     let mut sent = 0_usize;
     while client.stream.write_all(&b"NOOP\r\n".repeat(100)).await.is_ok() {
@@ -135,39 +135,39 @@ async fn a_client_that_reads_nothing_is_left_and_what_waits_for_it_is_bounded() 
     task.await.unwrap();
     // A full buffer of input, a backlog of replies, and the bytes under way are all that it could send.
     assert!(sent < 16_384, "{sent} bytes were taken");
-    assert_eq!((seconds(start), how.counts.timeouts.get()), (30, 1));
-    assert_eq!(how.counts.buffered.get(), 0);
+    assert_eq!((seconds(start), shared.counts.timeouts.get()), (30, 1));
+    assert_eq!(shared.counts.buffered.get(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn buffers_grow_while_content_flows_and_are_given_back() {
-    let how = Arc::new(smtp(Settings::default()));
-    let (mut client, task) = greeted(&how).await;
+    let shared = Arc::new(smtp(Settings::default()));
+    let (mut client, task) = greeted(&shared).await;
     client.holds(&BEGIN).await;
-    let idle = how.counts.buffered.get();
+    let idle = shared.counts.buffered.get();
     assert!(idle <= 16 << 10, "{idle} bytes of an idle connection");
     let line = format!("{}\r\n", "x".repeat(998));
     client.stream.write_all(line.repeat(200).as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let busy = how.counts.buffered.get();
+    let busy = shared.counts.buffered.get();
     assert!(busy > idle && busy <= 80 << 10, "{busy} bytes of a busy connection");
     client.holds(&[(".", "250"), ("NOOP", "250")]).await;
-    assert_eq!(how.counts.buffered.get(), idle);
+    assert_eq!(shared.counts.buffered.get(), idle);
     client.holds(&[("QUIT", "221")]).await;
     task.await.unwrap();
-    assert_eq!(how.counts.buffered.get(), 0);
-    assert_eq!(how.store.contents(), [line.repeat(200).into_bytes()]);
+    assert_eq!(shared.counts.buffered.get(), 0);
+    assert_eq!(shared.store.contents(), [line.repeat(200).into_bytes()]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn memory_is_shared_and_bounded() {
     // Room for one connection and its buffer of content, and nothing more.
     let settings = Settings { max_memory: 8 << 10, ..Settings::default() };
-    let how = Arc::new(smtp(settings));
-    let (mut client, task) = greeted(&how).await;
-    let (mut second, _task) = connect(&how, 1_024);
+    let shared = Arc::new(smtp(settings));
+    let (mut client, task) = greeted(&shared).await;
+    let (mut second, _task) = connect(&shared, 1_024);
     assert_eq!(second.rest().await, "421 4.3.2 mail.example Too busy, closing connection\r\n");
-    assert_eq!(how.counts.turned_away.get(), 1);
+    assert_eq!(shared.counts.turned_away.get(), 1);
     // Content needs no more than there is; it is only slower.
     client.holds(&[("EHLO c", "250"), ("MAIL FROM:<a@b>", "250")]).await;
     client.holds(&BEGIN[2..]).await;
@@ -183,45 +183,45 @@ async fn memory_is_shared_and_bounded() {
     );
     drop(client);
     task.await.unwrap();
-    assert_eq!(how.counts.buffered.get(), 0);
+    assert_eq!(shared.counts.buffered.get(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_promise_is_made_after_it_is_kept() {
-    let how = Arc::new(smtp(Settings::default()));
-    let permits = Arc::clone(&how.store.permits);
+    let shared = Arc::new(smtp(Settings::default()));
+    let permits = Arc::clone(&shared.store.permits);
     permits.forget_permits(usize::MAX);
-    let (mut client, _task) = greeted(&how).await;
+    let (mut client, _task) = greeted(&shared).await;
     client.holds(&BEGIN).await;
     client.stream.write_all(b"x\r\n.\r\n").await.unwrap();
     let early = tokio::time::timeout(Duration::from_secs(50), client.reply()).await;
-    assert!(early.is_err() && how.store.contents().is_empty());
+    assert!(early.is_err() && shared.store.contents().is_empty());
     permits.add_permits(1);
     assert!(client.reply().await.starts_with("250 2.0.0 Message accepted for delivery: 1"));
-    assert_eq!(how.store.contents(), [b"x\r\n"]);
+    assert_eq!(shared.store.contents(), [b"x\r\n"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_breaks_off_leaves_nothing() {
     for content in ["", "x\r\n", "x\r\n.\r"] {
-        let how = Arc::new(smtp(Settings::default()));
-        let (mut client, task) = greeted(&how).await;
+        let shared = Arc::new(smtp(Settings::default()));
+        let (mut client, task) = greeted(&shared).await;
         client.holds(&BEGIN).await;
         client.stream.write_all(content.as_bytes()).await.unwrap();
         drop(client);
         task.await.unwrap();
-        assert_eq!((how.counts.aborted.get(), how.store.contents().len()), (1, 0));
+        assert_eq!((shared.counts.aborted.get(), shared.store.contents().len()), (1, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_lets_a_message_end_and_says_goodbye() {
-    let how = Arc::new(smtp(Settings::default()));
+    let shared = Arc::new(smtp(Settings::default()));
     let (near, far) = tokio::io::duplex(65_536);
     let (idle_near, idle_far) = tokio::io::duplex(65_536);
     let (stopper, stop) = Stop::pair();
-    tokio::spawn(carry(far, peer(), Arc::clone(&how), stop.clone()));
-    tokio::spawn(carry(idle_far, peer(), Arc::clone(&how), stop));
+    tokio::spawn(run_connection(far, peer(), Arc::clone(&shared), stop.clone()));
+    tokio::spawn(run_connection(idle_far, peer(), Arc::clone(&shared), stop));
     let (mut client, mut idle) = (Client::new(near), Client::new(idle_near));
     assert!(client.reply().await.starts_with("220") && idle.reply().await.starts_with("220"));
     client.holds(&BEGIN).await;
@@ -230,20 +230,20 @@ async fn a_stop_lets_a_message_end_and_says_goodbye() {
     assert_eq!(idle.rest().await, goodbye);
     client.holds(&[("x\r\n.", "250")]).await;
     assert_eq!(client.rest().await, goodbye);
-    assert_eq!(how.store.contents().len(), 1);
+    assert_eq!(shared.store.contents().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn delays_are_as_long_as_they_are_set() {
     let second = 1_000_000_000;
-    let knobs = Knobs {
+    let faults = Faults {
         greeting_delay_ns: 70 * second,
         delay_rcpt_ns: 90 * second,
         delay_accept_ns: 130 * second,
-        ..Knobs::default()
+        ..Faults::default()
     };
-    let how = Arc::new(smtp(Settings { knobs, ..Settings::default() }));
-    let (mut client, _task) = connect(&how, 1_024);
+    let shared = Arc::new(smtp(Settings { faults, ..Settings::default() }));
+    let (mut client, _task) = connect(&shared, 1_024);
     let start = Instant::now();
     assert!(client.reply().await.starts_with("220"));
     assert_eq!(seconds(start), 70);
@@ -257,12 +257,12 @@ async fn delays_are_as_long_as_they_are_set() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_message_ends_the_connection_without_a_word() {
-    let knobs = Knobs { drop_in_data: 1.0, ..Knobs::default() };
-    let how = Arc::new(smtp(Settings { knobs, ..Settings::default() }));
-    let (mut client, task) = greeted(&how).await;
+    let faults = Faults { drop_in_data: 1.0, ..Faults::default() };
+    let shared = Arc::new(smtp(Settings { faults, ..Settings::default() }));
+    let (mut client, task) = greeted(&shared).await;
     client.holds(&BEGIN).await;
     client.stream.write_all(b"x\r\n").await.unwrap();
     assert_eq!(client.rest().await, "");
     task.await.unwrap();
-    assert_eq!(how.counts.aborted.get(), 1);
+    assert_eq!(shared.counts.aborted.get(), 1);
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::session::Policy;
 use crate::tls::Tls;
 
-fn covered(is_implicit_tls: bool, is_newest_only: bool) -> Arc<Smtp<Kept>> {
+fn covered(is_implicit_tls: bool, is_newest_only: bool) -> Arc<Smtp<GatedStore>> {
     let tls = Tls::self_signed("mail.example", is_newest_only).unwrap();
     let settings = Settings { tls: Policy::Optional, ..Settings::default() };
     Arc::new(Smtp { tls: Some(tls), is_implicit_tls, ..smtp(settings) })
@@ -17,11 +17,11 @@ fn covered(is_implicit_tls: bool, is_newest_only: bool) -> Arc<Smtp<Kept>> {
 
 async fn handshake<T: AsyncRead + AsyncWrite + Unpin>(
     stream: T,
-    how: &Smtp<Kept>,
+    shared: &Smtp<GatedStore>,
     versions: &[&'static SupportedProtocolVersion],
 ) -> std::io::Result<Client<TlsStream<T>>> {
     let mut roots = RootCertStore::empty();
-    let certificate = how.tls.as_ref().unwrap().certificate().to_vec();
+    let certificate = shared.tls.as_ref().unwrap().certificate().to_vec();
     roots.add(CertificateDer::from(certificate)).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
@@ -43,15 +43,15 @@ async fn a_message_over_tls_from_the_first_byte_and_after_starttls() {
         (true, &BOTH[1..], "TLSv1.2"),
         (false, &BOTH[1..], "TLSv1.2"),
     ] {
-        let how = covered(is_implicit, false);
-        let (mut plain, task) = connect(&how, 65_536);
+        let shared = covered(is_implicit, false);
+        let (mut plain, task) = connect(&shared, 65_536);
         if !is_implicit {
             plain.reply().await;
             plain
                 .holds(&[("EHLO c", "250"), ("STARTTLS", "220 2.0.0 Ready to start TLS\r\n")])
                 .await;
         }
-        let mut client = handshake(plain.stream, &how, versions).await.unwrap();
+        let mut client = handshake(plain.stream, &shared, versions).await.unwrap();
         if is_implicit {
             assert!(client.reply().await.starts_with("220 "));
         }
@@ -63,35 +63,35 @@ async fn a_message_over_tls_from_the_first_byte_and_after_starttls() {
         // The end of TLS is said, too: whoever reads on does not see it torn off.
         assert_eq!(client.stream.read(&mut [0; 8]).await.unwrap(), 0);
         task.await.unwrap();
-        let messages = how.store.messages.lock().unwrap();
+        let messages = shared.store.messages.lock().unwrap();
         assert_eq!((messages[0].0.tls, messages[0].1.len()), (Some(name), content.len()));
-        assert_eq!((how.counts.handshakes.get(), how.counts.buffered.get()), (1, 0));
+        assert_eq!((shared.counts.handshakes.get(), shared.counts.buffered.get()), (1, 0));
     }
 }
 
 #[tokio::test]
 async fn an_old_version_is_refused() {
-    let how = covered(true, true);
-    let (plain, task) = connect(&how, 65_536);
-    assert!(handshake(plain.stream, &how, &BOTH[1..]).await.is_err());
+    let shared = covered(true, true);
+    let (plain, task) = connect(&shared, 65_536);
+    assert!(handshake(plain.stream, &shared, &BOTH[1..]).await.is_err());
     task.await.unwrap();
-    assert_eq!((how.counts.handshakes_failed.get(), how.counts.handshakes.get()), (1, 0));
+    assert_eq!((shared.counts.handshakes_failed.get(), shared.counts.handshakes.get()), (1, 0));
 }
 
 /// A client that does not believe the certificate goes away, and the next one is none the worse.
 #[tokio::test]
 async fn a_certificate_that_is_not_believed_ends_one_connection_alone() {
-    let (how, stranger) = (covered(true, false), covered(true, false));
-    let (plain, task) = connect(&how, 65_536);
+    let (shared, stranger) = (covered(true, false), covered(true, false));
+    let (plain, task) = connect(&shared, 65_536);
     assert!(handshake(plain.stream, &stranger, BOTH).await.is_err());
     task.await.unwrap();
-    let (plain, task) = connect(&how, 65_536);
-    let mut client = handshake(plain.stream, &how, BOTH).await.unwrap();
+    let (plain, task) = connect(&shared, 65_536);
+    let mut client = handshake(plain.stream, &shared, BOTH).await.unwrap();
     assert!(client.reply().await.starts_with("220 "));
     client.holds(&BEGIN).await;
     drop(client);
     task.await.unwrap();
-    let counts = &how.counts;
+    let counts = &shared.counts;
     assert_eq!((counts.handshakes_failed.get(), counts.handshakes.get()), (1, 1));
     assert_eq!(counts.aborted.get(), 1);
 }
@@ -101,15 +101,15 @@ async fn a_certificate_that_is_not_believed_ends_one_connection_alone() {
 #[tokio::test]
 async fn commands_injected_ahead_of_the_handshake_are_never_executed() {
     let injected = "EHLO evil\r\nMAIL FROM:<x@y>\r\nRCPT TO:<x@y>\r\nDATA\r\nevil\r\n.\r\n";
-    let how = covered(false, false);
-    let (mut client, task) = greeted(&how).await;
+    let shared = covered(false, false);
+    let (mut client, task) = greeted(&shared).await;
     client.holds(&[("EHLO c", "250")]).await;
     let said = client.say(&format!("STARTTLS\r\n{injected}")).await;
     assert!(said.starts_with("554 5.5.0"), "{said}");
     assert_eq!(client.rest().await, "");
     drop(client);
     task.await.unwrap();
-    let (mut client, task) = greeted(&how).await;
+    let (mut client, task) = greeted(&shared).await;
     client.holds(&[("EHLO c", "250"), ("STARTTLS", "220")]).await;
     client.stream.write_all(injected.as_bytes()).await.unwrap();
     let mut said = Vec::new();
@@ -117,15 +117,15 @@ async fn commands_injected_ahead_of_the_handshake_are_never_executed() {
     // At most an alert of TLS, and no reply.
     assert!(!said.windows(3).any(|code| matches!(code, b"250" | b"354")), "{said:?}");
     task.await.unwrap();
-    assert_eq!(how.counts.handshakes_failed.get(), 1);
-    assert!(how.store.contents().is_empty());
+    assert_eq!(shared.counts.handshakes_failed.get(), 1);
+    assert!(shared.store.contents().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handshake_that_does_not_come_is_not_waited_for() {
     for is_implicit in [true, false] {
-        let how = covered(is_implicit, false);
-        let (mut client, task) = connect(&how, 65_536);
+        let shared = covered(is_implicit, false);
+        let (mut client, task) = connect(&shared, 65_536);
         if !is_implicit {
             client.reply().await;
             client.holds(&[("EHLO c", "250"), ("STARTTLS", "220")]).await;
@@ -134,6 +134,6 @@ async fn a_handshake_that_does_not_come_is_not_waited_for() {
         assert_eq!(client.rest().await, "");
         assert_eq!(start.elapsed().as_secs(), 60);
         task.await.unwrap();
-        assert_eq!(how.counts.buffered.get(), 0);
+        assert_eq!(shared.counts.buffered.get(), 0);
     }
 }

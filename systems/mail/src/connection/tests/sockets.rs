@@ -6,18 +6,18 @@ use super::*;
 
 struct Server {
     address: SocketAddr,
-    how: Arc<Smtp<Kept>>,
+    shared: Arc<Smtp<GatedStore>>,
     stopper: serving::stop::Stopper,
     task: JoinHandle<std::io::Result<()>>,
 }
 
 fn serve_on_loopback(settings: Settings) -> Server {
-    let how = Arc::new(smtp(settings));
+    let shared = Arc::new(smtp(settings));
     let listener = serving::listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = listener.local_addr().unwrap();
     let (stopper, stop) = Stop::pair();
-    let task = tokio::spawn(serve(listener, Arc::clone(&how), stop));
-    Server { address, how, stopper, task }
+    let task = tokio::spawn(serve(listener, Arc::clone(&shared), stop));
+    Server { address, shared, stopper, task }
 }
 
 impl Server {
@@ -43,8 +43,8 @@ async fn max_connections_is_enforced_with_421() {
         next = server.connect().await;
     }
     next.holds(&BEGIN).await;
-    assert_eq!(server.how.counts.open.get(), 2);
-    assert!(server.how.counts.turned_away.get() >= 3);
+    assert_eq!(server.shared.counts.open.get(), 2);
+    assert!(server.shared.counts.turned_away.get() >= 3);
 }
 
 /// One thread, and all of it blocking nowhere: sessions that say nothing cost the others nothing.
@@ -66,9 +66,9 @@ async fn idle_sessions_starve_nobody() {
         busy.holds(&BEGIN).await;
         busy.holds(&[("x\r\n.", "250")]).await;
     }
-    assert_eq!(server.how.store.contents().len(), 20);
-    assert_eq!(server.how.counts.open.get(), 301);
-    let per_connection = server.how.counts.buffered.get() / 301;
+    assert_eq!(server.shared.store.contents().len(), 20);
+    assert_eq!(server.shared.counts.open.get(), 301);
+    let per_connection = server.shared.counts.buffered.get() / 301;
     assert!(per_connection <= 16 << 10, "{per_connection} bytes a connection");
 }
 
@@ -96,7 +96,7 @@ async fn a_stop_drains_and_returns() {
     busy.holds(&[("x\r\n.", "250")]).await;
     drop((idle, busy));
     server.task.await.unwrap().unwrap();
-    assert_eq!((server.how.store.contents().len(), server.how.counts.open.get()), (1, 0));
+    assert_eq!((server.shared.store.contents().len(), server.shared.counts.open.get()), (1, 0));
     assert!(TcpStream::connect(server.address).await.is_err());
 }
 

@@ -163,13 +163,13 @@ fn rules() -> impl Strategy<Value = Rules> {
 }
 
 /// Says one thing, content included, and whether all of it was accepted.
-fn is_accepted(talk: &mut Talk<'_>, verb: Verb) -> bool {
-    let mut said = codes(&talk.lines(&[verb.line()]));
+fn is_accepted(test: &mut TestSession<'_>, verb: Verb) -> bool {
+    let mut said = codes(&test.lines(&[verb.line()]));
     match verb {
-        Verb::Data if said == [354] => said = codes(&talk.lines(&["text\r\n."])),
+        Verb::Data if said == [354] => said = codes(&test.lines(&["text\r\n."])),
         Verb::Chunk | Verb::LastChunk => {
             assert_eq!(said, [0; 0], "a chunk is answered when it is there");
-            said = codes(&talk.feed(b"abc"));
+            said = codes(&test.feed(b"abc"));
         }
         _ => {}
     }
@@ -191,18 +191,18 @@ proptest! {
             ..Settings::default()
         };
         let counts = Counts::default();
-        let mut talk = Talk::new(&settings, &counts);
-        talk.feed(b"");
+        let mut test = TestSession::new(&settings, &counts);
+        test.feed(b"");
         let (mut naive, mut messages) = (Naive::default(), 0);
         for verb in verbs {
             let is_allowed = naive.allows(verb, rules);
-            prop_assert_eq!(is_accepted(&mut talk, verb), is_allowed, "{:?} in {:?}", verb, naive);
+            prop_assert_eq!(is_accepted(&mut test, verb), is_allowed, "{:?} in {:?}", verb, naive);
             if is_allowed {
                 naive.accept(verb);
                 messages += usize::from(matches!(verb, Verb::Data | Verb::LastChunk));
             }
-            prop_assert_eq!(talk.kept.len(), messages);
-            prop_assert_eq!(talk.draft.is_some(), naive.is_chunked);
+            prop_assert_eq!(test.kept.len(), messages);
+            prop_assert_eq!(test.draft.is_some(), naive.is_chunked);
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use super::*;
 
-fn begin(talk: &mut Talk<'_>) {
-    talk.holds(&[
+fn begin(test: &mut TestSession<'_>) {
+    test.holds(&[
         ("EHLO c", "250"),
         ("MAIL FROM:<a@b>", "250"),
         ("RCPT TO:<a@b>", "250"),
@@ -15,44 +15,44 @@ fn begin(talk: &mut Talk<'_>) {
 #[test]
 fn size_advertised_is_the_configured_limit_and_enforced() {
     let settings = Settings { max_message: 100, ..Settings::default() };
-    with(&settings, |talk, _| {
-        assert!(talk.lines(&["EHLO c"]).ends_with("250 SIZE 100\r\n"));
-        talk.holds(&[
+    with(&settings, |test, _| {
+        assert!(test.lines(&["EHLO c"]).ends_with("250 SIZE 100\r\n"));
+        test.holds(&[
             ("MAIL FROM:<a@b> SIZE=101", "552 5.3.4"),
             ("MAIL FROM:<a@b> SIZE=100", "250"),
         ]);
-        talk.holds(&[("RCPT TO:<a@b>", "250"), ("DATA", "354")]);
+        test.holds(&[("RCPT TO:<a@b>", "250"), ("DATA", "354")]);
         // 98 and CRLF are 100; one octet more is too much, whatever was announced. Stuffed dots do not count.
-        talk.feed(format!(".{}\r\n", ".".repeat(98)).as_bytes());
-        talk.holds(&[(".", "250")]);
-        assert_eq!(talk.kept[0].1.len(), 100);
+        test.feed(format!(".{}\r\n", ".".repeat(98)).as_bytes());
+        test.holds(&[(".", "250")]);
+        assert_eq!(test.kept[0].1.len(), 100);
     });
-    with(&settings, |talk, _| {
-        begin(talk);
-        talk.feed(format!("{}\r\n", "x".repeat(99)).as_bytes());
-        talk.holds(&[(".", "552 5.3.4")]);
-        assert!(talk.kept.is_empty());
+    with(&settings, |test, _| {
+        begin(test);
+        test.feed(format!("{}\r\n", "x".repeat(99)).as_bytes());
+        test.holds(&[(".", "552 5.3.4")]);
+        assert!(test.kept.is_empty());
     });
 }
 
 #[test]
 fn esmtp_parameters_are_no_part_of_the_address() {
-    with(&Settings::default(), |talk, _| {
-        talk.holds(&[
+    with(&Settings::default(), |test, _| {
+        test.holds(&[
             ("EHLO c", "250"),
             ("MAIL FROM:<a@b> SIZE=1024", "250 2.1.0 Sender <a@b> OK"),
             ("RCPT TO:<c@d>", "250"),
             ("DATA", "354"),
             (".", "250"),
         ]);
-        assert_eq!((talk.kept[0].0.from.as_str(), talk.kept[0].0.announced), ("a@b", Some(1024)));
+        assert_eq!((test.kept[0].0.from.as_str(), test.kept[0].0.announced), ("a@b", Some(1024)));
     });
 }
 
 #[test]
 fn rset_before_helo_greets_nobody() {
-    with(&Settings::default(), |talk, _| {
-        talk.holds(&[("RSET", "250"), ("MAIL FROM:<a@b>", "503 5.5.1 Send HELO or EHLO first")]);
+    with(&Settings::default(), |test, _| {
+        test.holds(&[("RSET", "250"), ("MAIL FROM:<a@b>", "503 5.5.1 Send HELO or EHLO first")]);
     });
 }
 
@@ -65,8 +65,8 @@ fn starttls_forgets_what_was_said_in_the_clear() {
         users: [("tim".to_owned(), "secret".to_owned())].into(),
         ..Settings::default()
     };
-    with(&settings, |talk, _| {
-        talk.holds(&[
+    with(&settings, |test, _| {
+        test.holds(&[
             ("EHLO clear", "250"),
             ("AUTH PLAIN AHRpbQBzZWNyZXQ=", "235"),
             ("MAIL FROM:<a@b>", "250"),
@@ -81,7 +81,7 @@ fn starttls_forgets_what_was_said_in_the_clear() {
             ("DATA", "354"),
             (".", "250"),
         ]);
-        let envelope = &talk.kept[0].0;
+        let envelope = &test.kept[0].0;
         assert_eq!((envelope.client.as_str(), &envelope.user), ("covered", &None));
     });
 }
@@ -89,14 +89,14 @@ fn starttls_forgets_what_was_said_in_the_clear() {
 #[test]
 fn a_message_over_the_limit_is_read_to_its_end_and_the_session_goes_on() {
     let settings = Settings { max_message: 10, ..Settings::default() };
-    with(&settings, |talk, counts| {
-        begin(talk);
+    with(&settings, |test, counts| {
+        begin(test);
         for _ in 0..1_000 {
-            assert_eq!(talk.feed(b"QUIT\r\nMAIL FROM:<x@y>\r\n"), "");
+            assert_eq!(test.feed(b"QUIT\r\nMAIL FROM:<x@y>\r\n"), "");
         }
-        assert!(talk.draft.is_none(), "what is refused is not kept until the end");
-        talk.holds(&[(".", "552 5.3.4"), ("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250")]);
-        talk.holds(&[("DATA", "354"), ("12345678", ""), (".", "250")]);
+        assert!(test.draft.is_none(), "what is refused is not kept until the end");
+        test.holds(&[(".", "552 5.3.4"), ("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250")]);
+        test.holds(&[("DATA", "354"), ("12345678", ""), (".", "250")]);
         assert_eq!((counts.refused.get(), counts.accepted.get()), (1, 1));
     });
 }
@@ -107,13 +107,13 @@ fn nothing_is_accepted_before_the_store_has_it() {
     let counts = Counts::default();
     let mut session = Session::new(&settings, &counts, Origin { peer: peer(), tls: None });
     let begin = b"EHLO c\r\nMAIL FROM:<a@b>\r\nRCPT TO:<a@b>\r\nDATA\r\n";
-    assert_eq!(session.take(begin).wish, Wish::Begin);
+    assert_eq!(session.take(begin).action, Action::Begin);
     session.begun(Ok(()));
     session.replies().clear();
-    assert_eq!(session.take(b"x\r\n.\r\n").wish, Wish::Content(b"x\r\n"));
-    assert_eq!(session.take(b"\r\n").wish, Wish::End);
+    assert_eq!(session.take(b"x\r\n.\r\n").action, Action::Content(b"x\r\n"));
+    assert_eq!(session.take(b"\r\n").action, Action::End);
     // However often it is asked, the session says nothing before the store did.
-    assert_eq!(session.take(b"QUIT\r\n"), Step { used: 0, wish: Wish::End });
+    assert_eq!(session.take(b"QUIT\r\n"), Step { used: 0, action: Action::End });
     assert_eq!(session.replies().bytes(), b"");
     session.ended(Ok("name".to_owned()));
     assert!(

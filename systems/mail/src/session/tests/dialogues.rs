@@ -21,14 +21,14 @@ fn whoever_comes_is_greeted_by_name_and_in_the_words_that_are_set() {
         (worded, "220 mail.example no ESMTP today\r\n"),
     ] {
         let counts = Counts::default();
-        assert_eq!(Talk::new(&settings, &counts).feed(b""), greeting);
+        assert_eq!(TestSession::new(&settings, &counts).feed(b""), greeting);
     }
 }
 
 #[test]
 fn the_ordinary_message() {
-    with(&Settings::default(), |talk, counts| {
-        talk.holds(&[
+    with(&Settings::default(), |test, counts| {
+        test.holds(&[
             ("HELO client.example", "250 mail.example Hello client.example\r\n"),
             ("MAIL FROM:<a@b.example>", "250 2.1.0 Sender <a@b.example> OK\r\n"),
             ("RCPT TO:<c@d.example>", "250 2.1.5 Recipient <c@d.example> OK\r\n"),
@@ -39,8 +39,8 @@ fn the_ordinary_message() {
             ("RSET", "250 2.0.0 Reset OK\r\n"),
             ("QUIT", "221 2.0.0 mail.example closing connection\r\n"),
         ]);
-        assert!(talk.is_over && talk.session.has_quit());
-        let (envelope, content) = &talk.kept[0];
+        assert!(test.is_over && test.session.has_quit());
+        let (envelope, content) = &test.kept[0];
         assert_eq!(content, b"Subject: x\r\n\r\n.dot\r\n");
         assert_eq!(
             (envelope.from.as_str(), envelope.client.as_str()),
@@ -57,8 +57,8 @@ fn the_ordinary_message() {
 
 #[test]
 fn every_reply_of_the_table() {
-    with(&Settings::default(), |talk, _| {
-        talk.holds(&[
+    with(&Settings::default(), |test, _| {
+        test.holds(&[
             // 503: out of order, with a hint.
             ("MAIL FROM:<a@b>", "503 5.5.1 Send HELO or EHLO first"),
             ("RCPT TO:<a@b>", "503 5.5.1 Send MAIL first"),
@@ -88,31 +88,31 @@ fn every_reply_of_the_table() {
             ("RCPT TO:<postmaster>", "250 2.1.5"),
             ("STARTTLS now", "501 5.5.4"),
         ]);
-        assert!(!talk.is_over);
+        assert!(!test.is_over);
     });
 }
 
 #[test]
 fn extensions_are_announced_as_they_are_in_force() {
     let settings = Settings { max_message: 1_234, ..secured() };
-    with(&settings, |talk, _| {
-        let said = talk.lines(&["EHLO c"]);
+    with(&settings, |test, _| {
+        let said = test.lines(&["EHLO c"]);
         assert_eq!(
             said,
             "250-mail.example Hello c\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-CHUNKING\r\n\
              250-BINARYMIME\r\n250-ENHANCEDSTATUSCODES\r\n250-STARTTLS\r\n250 SIZE 1234\r\n"
         );
-        talk.holds(&[("STARTTLS", "220 2.0.0 Ready to start TLS")]);
-        let said = talk.lines(&["EHLO c"]);
+        test.holds(&[("STARTTLS", "220 2.0.0 Ready to start TLS")]);
+        let said = test.lines(&["EHLO c"]);
         assert!(said.contains("250-AUTH PLAIN LOGIN\r\n") && !said.contains("STARTTLS"), "{said}");
-        talk.holds(&[("STARTTLS", "502 5.5.1 TLS already active")]);
+        test.holds(&[("STARTTLS", "502 5.5.1 TLS already active")]);
     });
 }
 
 #[test]
 fn what_the_envelope_says() {
-    with(&Settings::default(), |talk, _| {
-        talk.holds(&[
+    with(&Settings::default(), |test, _| {
+        test.holds(&[
             ("EHLO [127.0.0.1]", "250-"),
             ("MAIL FROM:<ä@b> SMTPUTF8 BODY=8BITMIME SIZE=5", "250 2.1.0 Sender <ä@b> OK"),
             ("RCPT TO:<ö@c>", "250"),
@@ -124,7 +124,7 @@ fn what_the_envelope_says() {
             ("DATA", "354"),
             (".", "250 2.0.0 Message accepted for delivery: 2"),
         ]);
-        let (first, content) = &talk.kept[0];
+        let (first, content) = &test.kept[0];
         assert!(content.is_empty());
         assert_eq!(first.recipients, ["ö@c", "\"d e\"@f"]);
         assert_eq!(
@@ -132,15 +132,15 @@ fn what_the_envelope_says() {
             (Content::EightBit, true, Some(5))
         );
         assert_eq!((first.peer, first.tls, &first.user), (peer(), None, &None));
-        let (second, _) = &talk.kept[1];
+        let (second, _) = &test.kept[1];
         assert_eq!((second.from.as_str(), second.is_utf8, second.announced), ("", false, None));
     });
 }
 
 #[test]
 fn a_greeting_begins_anew() {
-    with(&Settings::default(), |talk, _| {
-        talk.holds(&[
+    with(&Settings::default(), |test, _| {
+        test.holds(&[
             ("HELO c", "250"),
             ("MAIL FROM:<a@b> BODY=8BITMIME", "555 5.5.4"),
             ("MAIL FROM:<a@b>", "250"),
@@ -158,38 +158,38 @@ fn a_greeting_begins_anew() {
 
 #[test]
 fn chunks_make_a_message() {
-    with(&Settings::default(), |talk, counts| {
-        talk.holds(&[
+    with(&Settings::default(), |test, counts| {
+        test.holds(&[
             ("EHLO c", "250"),
             ("MAIL FROM:<a@b> BODY=BINARYMIME", "250"),
             ("RCPT TO:<a@b>", "250"),
         ]);
-        talk.holds(&[("DATA", "503 5.5.1 Use BDAT")]);
+        test.holds(&[("DATA", "503 5.5.1 Use BDAT")]);
         assert_eq!(
-            talk.feed(b"BDAT 6\r\n.\r\n\0\n.BDAT 0\r\n"),
+            test.feed(b"BDAT 6\r\n.\r\n\0\n.BDAT 0\r\n"),
             "250 2.0.0 6 octets received\r\n250 2.0.0 0 octets received\r\n"
         );
-        talk.holds(&[
+        test.holds(&[
             ("RCPT TO:<c@d>", "503"),
             ("DATA", "503"),
             ("MAIL FROM:<a@b>", "503"),
             ("NOOP", "250"),
         ]);
-        assert_eq!(codes(&talk.feed(b"BDAT 2 LAST\r\nxyNOOP\r\n")), [250, 250]);
-        assert_eq!(talk.kept[0].1, b".\r\n\0\n.xy");
-        assert_eq!(talk.kept[0].0.content, Content::Binary);
+        assert_eq!(codes(&test.feed(b"BDAT 2 LAST\r\nxyNOOP\r\n")), [250, 250]);
+        assert_eq!(test.kept[0].1, b".\r\n\0\n.xy");
+        assert_eq!(test.kept[0].0.content, Content::Binary);
         // RSET between chunks drops what there is.
-        talk.holds(&[("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250")]);
-        assert_eq!(codes(&talk.feed(b"BDAT 3\r\nabcRSET\r\nBDAT 1 LAST\r\nx")), [250, 250, 503]);
-        assert_eq!((talk.kept.len(), counts.accepted.get()), (1, 1));
-        assert!(talk.draft.is_none());
+        test.holds(&[("MAIL FROM:<a@b>", "250"), ("RCPT TO:<a@b>", "250")]);
+        assert_eq!(codes(&test.feed(b"BDAT 3\r\nabcRSET\r\nBDAT 1 LAST\r\nx")), [250, 250, 503]);
+        assert_eq!((test.kept.len(), counts.accepted.get()), (1, 1));
+        assert!(test.draft.is_none());
     });
 }
 
 #[test]
 fn who_may_is_asked_only_under_tls() {
-    with(&secured(), |talk, counts| {
-        talk.holds(&[
+    with(&secured(), |test, counts| {
+        test.holds(&[
             ("AUTH PLAIN", "503 5.5.1 Send EHLO first"),
             ("EHLO c", "250"),
             ("AUTH PLAIN AHRpbQBzZWNyZXQ=", "538 5.7.11"),
@@ -210,13 +210,13 @@ fn who_may_is_asked_only_under_tls() {
             ("DATA", "354"),
             (".", "250"),
         ]);
-        let envelope = &talk.kept[0].0;
+        let envelope = &test.kept[0].0;
         assert_eq!((envelope.user.as_deref(), envelope.tls), (Some("tim"), Some("TLSv1.3")));
         assert_eq!((counts.authenticated.get(), counts.authentication_failed.get()), (1, 1));
     });
     let in_clear = Settings { auth_in_clear: true, auth: Policy::Required, ..secured() };
-    with(&in_clear, |talk, _| {
-        talk.holds(&[
+    with(&in_clear, |test, _| {
+        test.holds(&[
             ("EHLO c", "250"),
             ("MAIL FROM:<a@b>", "530 5.7.0 Authentication required"),
             ("AUTH LOGIN dGlt", "334 UGFzc3dvcmQ6"),
@@ -230,8 +230,8 @@ fn who_may_is_asked_only_under_tls() {
 #[test]
 fn nothing_works_without_tls_where_it_is_required() {
     let settings = Settings { tls: Policy::Required, ..Settings::default() };
-    with(&settings, |talk, _| {
-        talk.holds(&[
+    with(&settings, |test, _| {
+        test.holds(&[
             ("HELO c", "530 5.7.0 Send STARTTLS first"),
             ("EHLO c", "250"),
             ("NOOP", "250"),
@@ -242,23 +242,23 @@ fn nothing_works_without_tls_where_it_is_required() {
             ("MAIL FROM:<a@b>", "250"),
         ]);
     });
-    with(&settings, |talk, _| {
-        talk.holds(&[("EHLO c", "250")]);
+    with(&settings, |test, _| {
+        test.holds(&[("EHLO c", "250")]);
         // The chunk is read, not executed.
-        assert_eq!(codes(&talk.feed(b"BDAT 6\r\nQUIT\r\nNOOP\r\n")), [530, 250]);
+        assert_eq!(codes(&test.feed(b"BDAT 6\r\nQUIT\r\nNOOP\r\n")), [530, 250]);
     });
 }
 
 #[test]
 fn pipelined_commands_are_answered_in_order_and_together() {
-    with(&Settings::default(), |talk, _| {
+    with(&Settings::default(), |test, _| {
         let group = b"EHLO c\r\nMAIL FROM:<a@b>\r\nRCPT TO:<a@b>\r\nRCPT TO:<>\r\nDATA\r\n";
-        assert_eq!(codes(&talk.feed(group)), [250, 250, 250, 501, 354]);
+        assert_eq!(codes(&test.feed(group)), [250, 250, 250, 501, 354]);
         let group =
             b"x\r\n.\r\nRSET\r\nMAIL FROM:<c@d>\r\nRCPT TO:<c@d>\r\nBDAT 2 LAST\r\nhiQUIT\r\n";
-        assert_eq!(codes(&talk.feed(group)), [250, 250, 250, 250, 250, 221]);
+        assert_eq!(codes(&test.feed(group)), [250, 250, 250, 250, 250, 221]);
         assert_eq!(
-            (talk.kept[0].1.as_slice(), talk.kept[1].1.as_slice()),
+            (test.kept[0].1.as_slice(), test.kept[1].1.as_slice()),
             (&b"x\r\n"[..], &b"hi"[..])
         );
     });

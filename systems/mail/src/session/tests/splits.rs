@@ -27,14 +27,14 @@ fn settings() -> Settings {
 
 fn converse<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result {
     let (settings, counts) = (settings(), Counts::default());
-    let mut talk = Talk::new(&settings, &counts);
-    talk.feed(b"");
+    let mut test = TestSession::new(&settings, &counts);
+    test.feed(b"");
     for chunk in chunks {
-        talk.feed(chunk);
-        assert!(talk.is_over || talk.input.len() < 12_288, "no line is kept beyond its limit");
-        assert!(talk.session.held() < 1_024 && talk.most_waiting < 8_192);
+        test.feed(chunk);
+        assert!(test.is_over || test.input.len() < 12_288, "no line is kept beyond its limit");
+        assert!(test.session.held() < 1_024 && test.most_waiting < 8_192);
     }
-    Result { said: talk.said, kept: talk.kept, is_over: talk.is_over }
+    Result { said: test.said, kept: test.kept, is_over: test.is_over }
 }
 
 const VECTORS: [&[u8]; 9] = [

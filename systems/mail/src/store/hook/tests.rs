@@ -10,16 +10,16 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::store::specimen::{envelope, send, send_to};
+use crate::store::fixtures::{envelope, send, send_to};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a hook got: the head, and the body if it came whole.
-type Got = (hyper::http::request::Parts, Option<Vec<u8>>);
+type ReceivedPost = (hyper::http::request::Parts, Option<Vec<u8>>);
 
 /// How a hook behaves.
 #[derive(Debug, Clone, Copy)]
-enum Manner {
+enum HookBehaviour {
     /// Reads all of it, then answers so.
     Answers(u16),
     /// The same, and closes the connection.
@@ -31,7 +31,9 @@ enum Manner {
 }
 
 /// Starts one; gives its URL, what it gets, and how many connections it had.
-async fn hook(manner: Manner) -> (String, mpsc::UnboundedReceiver<Got>, Arc<AtomicUsize>) {
+async fn hook(
+    behaviour: HookBehaviour,
+) -> (String, mpsc::UnboundedReceiver<ReceivedPost>, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/in?box=1", listener.local_addr().unwrap());
     let (tell, told) = mpsc::unbounded_channel();
@@ -42,7 +44,7 @@ async fn hook(manner: Manner) -> (String, mpsc::UnboundedReceiver<Got>, Arc<Atom
             let (stream, _) = listener.accept().await.unwrap();
             count.fetch_add(1, Ordering::SeqCst);
             let tell = tell.clone();
-            let service = service_fn(move |request| answer(manner, request, tell.clone()));
+            let service = service_fn(move |request| answer(behaviour, request, tell.clone()));
             tokio::spawn(server::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
@@ -50,22 +52,25 @@ async fn hook(manner: Manner) -> (String, mpsc::UnboundedReceiver<Got>, Arc<Atom
 }
 
 async fn answer(
-    manner: Manner,
+    behaviour: HookBehaviour,
     request: Request<Incoming>,
-    tell: mpsc::UnboundedSender<Got>,
+    tell: mpsc::UnboundedSender<ReceivedPost>,
 ) -> Result<Response<String>, std::io::Error> {
     let (head, body) = request.into_parts();
-    let (Manner::Answers(status) | Manner::Closes(status) | Manner::Early(status)) = manner else {
+    let (HookBehaviour::Answers(status)
+    | HookBehaviour::Closes(status)
+    | HookBehaviour::Early(status)) = behaviour
+    else {
         let whole = body.collect().await.ok().map(|body| body.to_bytes().to_vec());
         let _ = tell.send((head, whole));
         return std::future::pending().await;
     };
-    if !matches!(manner, Manner::Early(_)) {
+    if !matches!(behaviour, HookBehaviour::Early(_)) {
         let whole = body.collect().await.ok().map(|body| body.to_bytes().to_vec());
         let _ = tell.send((head, whole));
     }
     let mut answer = Response::builder().status(status);
-    if matches!(manner, Manner::Closes(_)) {
+    if matches!(behaviour, HookBehaviour::Closes(_)) {
         answer = answer.header(CONNECTION, "close");
     }
     Ok(answer.body("said".to_owned()).unwrap())
@@ -73,7 +78,7 @@ async fn answer(
 
 #[tokio::test]
 async fn the_hook_gets_message_and_envelope() {
-    let (url, mut told, connections) = hook(Manner::Answers(204)).await;
+    let (url, mut told, connections) = hook(HookBehaviour::Answers(204)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     let long = vec![b'x'; 200_000];
     for content in [&b"From: a\r\n\r\nhello"[..], b"", &long] {
@@ -95,16 +100,16 @@ async fn the_hook_gets_message_and_envelope() {
 async fn the_answer_decides_what_the_client_is_told() {
     let cases = [(400, 554), (422, 554), (500, 451), (503, 451), (302, 451)];
     for (status, code) in cases {
-        for manner in [Manner::Answers(status), Manner::Closes(status)] {
-            let (url, _told, _) = hook(manner).await;
+        for behaviour in [HookBehaviour::Answers(status), HookBehaviour::Closes(status)] {
+            let (url, _told, _) = hook(behaviour).await;
             let store = Hook::new(&url, PATIENCE).unwrap();
             let refusal = send(&store, b"hello").await.unwrap_err();
-            assert_eq!(refusal.code, code, "{manner:?}: {refusal}");
+            assert_eq!(refusal.code, code, "{behaviour:?}: {refusal}");
             assert!(refusal.text.contains(&status.to_string()), "{refusal}");
         }
     }
-    for manner in [Manner::Answers(200), Manner::Closes(202)] {
-        let (url, _told, _) = hook(manner).await;
+    for behaviour in [HookBehaviour::Answers(200), HookBehaviour::Closes(202)] {
+        let (url, _told, _) = hook(behaviour).await;
         let store = Hook::new(&url, PATIENCE).unwrap();
         for _ in 0..3 {
             send(&store, b"hello").await.unwrap();
@@ -114,7 +119,7 @@ async fn the_answer_decides_what_the_client_is_told() {
 
 #[tokio::test]
 async fn an_answer_before_the_end_is_no_promise() {
-    let (url, _told, _) = hook(Manner::Early(200)).await;
+    let (url, _told, _) = hook(HookBehaviour::Early(200)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     let mut draft = store.begin(envelope(&["b@y"])).await.unwrap();
     draft.write(b"hello").await.unwrap();
@@ -122,7 +127,7 @@ async fn an_answer_before_the_end_is_no_promise() {
         tokio::task::yield_now().await;
     }
     assert_eq!(draft.commit().await.unwrap_err().code, 451);
-    let (url, _told, _) = hook(Manner::Early(413)).await;
+    let (url, _told, _) = hook(HookBehaviour::Early(413)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     assert_eq!(send(&store, &vec![b'x'; 5_000_000]).await.unwrap_err().code, 554);
 }
@@ -160,14 +165,14 @@ async fn nobody_there_or_nobody_answering_is_a_refusal_for_now() {
     assert_eq!(send(&store, b"hello").await.unwrap_err(), DOWN);
     let store = Hook::new("http://name.invalid/x", PATIENCE).unwrap();
     assert_eq!(send(&store, b"hello").await.unwrap_err(), DOWN);
-    let (url, _told, _) = hook(Manner::Silent).await;
+    let (url, _told, _) = hook(HookBehaviour::Silent).await;
     let store = Hook::new(&url, Duration::from_millis(50)).unwrap();
     assert_eq!(send(&store, b"hello").await.unwrap_err(), LATE);
 }
 
 #[tokio::test]
 async fn a_message_that_breaks_off_never_looks_whole() {
-    let (url, mut told, _) = hook(Manner::Answers(200)).await;
+    let (url, mut told, _) = hook(HookBehaviour::Answers(200)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     for _ in 0..10 {
         let mut draft = store.begin(envelope(&["b@y"])).await.unwrap();
@@ -185,7 +190,7 @@ async fn a_message_that_breaks_off_never_looks_whole() {
 
 #[tokio::test]
 async fn what_is_no_header_field_is_refused() {
-    let (url, _told, _) = hook(Manner::Answers(200)).await;
+    let (url, _told, _) = hook(HookBehaviour::Answers(200)).await;
     let store = Hook::new(&url, PATIENCE).unwrap();
     assert_eq!(send_to(&store, &["b\n@y"], b"").await.unwrap_err().code, 553);
     send_to(&store, &["böb@y"], b"").await.unwrap();
@@ -194,16 +199,16 @@ async fn what_is_no_header_field_is_refused() {
 #[test]
 fn what_cannot_be_a_hook_is_told_why() {
     for (url, why) in [
-        ("https://127.0.0.1/x", "only http is spoken to a hook"),
+        ("https://127.0.0.1/x", "must be an http URL"),
         ("ftp://127.0.0.1/x", "expected a URL such as http://127.0.0.1:8080/mail"),
         ("/x", "expected a URL such as"),
         ("h:1", "expected a URL such as"),
-        ("", "is no URL"),
-        ("http://", "is no URL"),
-        ("http:///x", "is no URL"),
-        ("http://127.0.0.1:1:2/x", "is no URL"),
-        ("http://tim:tanstaaf@127.0.0.1/x", "leave them out"),
-        ("https://tim:tanstaaf@127.0.0.1/x", "leave them out"),
+        ("", "is not a URL"),
+        ("http://", "is not a URL"),
+        ("http:///x", "is not a URL"),
+        ("http://127.0.0.1:1:2/x", "is not a URL"),
+        ("http://tim:tanstaaf@127.0.0.1/x", "remove the name and password"),
+        ("https://tim:tanstaaf@127.0.0.1/x", "remove the name and password"),
     ] {
         let said = Hook::new(url, PATIENCE).unwrap_err();
         assert!(said.contains(why) && !said.contains("tanstaaf"), "{url}: {said}");

@@ -23,9 +23,9 @@ pub(super) trait Disk: Send + Sync + std::fmt::Debug + 'static {
 
 /// The real one.
 #[derive(Debug)]
-pub(super) struct Kernel;
+pub(super) struct RealDisk;
 
-impl Disk for Kernel {
+impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
     }
@@ -39,8 +39,8 @@ impl Disk for Kernel {
     }
 
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // A clock that was set back, and a process with the number of an earlier one, may give a name twice. One thread
-        // publishes, so that nobody comes in between.
+        // A clock that was set back, or a reused process id, may produce a name twice. Only one
+        // thread publishes, so there is no race.
         if to.try_exists()? {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -52,7 +52,7 @@ impl Disk for Kernel {
     }
 }
 
-/// Makes a maildir where there is none.
+/// Creates the maildir's folders if they are missing.
 ///
 /// Errors: what the kernel says, among it that something else is there
 pub(super) fn make(root: &Path) -> io::Result<()> {
@@ -63,7 +63,7 @@ pub(super) fn make(root: &Path) -> io::Result<()> {
         builder.create(root.join(name))?;
     }
     File::open(root)?.sync_all()?;
-    // A folder is on the disk when the one that it stands in is.
+    // A folder is durable when its parent is synced.
     for parent in made.iter().filter_map(|place| place.parent()) {
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         File::open(parent)?.sync_all()?;
@@ -71,13 +71,13 @@ pub(super) fn make(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a client is told when the disk says no.
+/// The reply to the client after an error of the disk.
 pub(super) fn refusal(error: &io::Error) -> Refusal {
     use rustix::io::Errno;
     const FULL: [Errno; 3] = [Errno::NOSPC, Errno::DQUOT, Errno::FBIG];
     if Errno::from_io_error(error).is_some_and(|errno| FULL.contains(&errno)) {
-        Refusal::new(452, (4, 3, 1), "no room on the disk")
+        Refusal::new(452, (4, 3, 1), "the disk is full")
     } else {
-        Refusal::new(451, (4, 3, 0), "the disk cannot take the message")
+        Refusal::new(451, (4, 3, 0), "the disk failed")
     }
 }

@@ -1,16 +1,16 @@
-//! A maildir on the disk: what was acknowledged is there, whatever happens to the process or the machine.
+//! A maildir on the disk: acknowledged messages survive a crash of the process or the machine.
 //!
-//! A message goes to `tmp`, its content is synced, it is renamed to `new`, the folder is synced, and then the client
-//! is told. Messages that come at the same time share the sync of the folder. Up to [`IN_MEMORY`] bytes of a message
-//! wait in memory, so that most messages are written in one go.
+//! A message goes to `tmp`, its content is synced, it is renamed to `new`, the folder is synced,
+//! and then the client gets its reply. Concurrent messages share the sync of the folder. Up to
+//! [`IN_MEMORY`] bytes of a message wait in memory, so that most messages need one write.
 //!
 //! In reading order: names, the lines before a message (`trace`), the steps (`disk`), `publisher` with the shared
-//! sync, and `start` with what is done to a folder that is already there.
+//! sync, and `recovery` with what is done to a folder that is already there.
 
 mod disk;
 mod name;
 mod publisher;
-mod start;
+mod recovery;
 mod trace;
 
 use std::fs::{self, File};
@@ -22,13 +22,13 @@ use serde_json::{Value, json};
 use serving::metrics::Registry;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::shelf::{Arriving, Content, Reserved, Shelf, Slip};
+use super::retained::{MessageSummary, NewMessage, ReservedBytes, RetainedMessages, StoredContent};
 use super::{Draft, Store, now_ms};
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
-use disk::{Disk, Kernel};
-use name::Names;
-use publisher::{Publisher, Written};
+use disk::{Disk, RealDisk};
+use name::UniqueNames;
+use publisher::{Publisher, SyncedMessage};
 
 /// Bytes of one message that wait in memory before they are written.
 pub const IN_MEMORY: usize = 64 << 10;
@@ -46,39 +46,44 @@ pub struct Maildir {
 struct Folder {
     root: PathBuf,
     host: String,
-    names: Names,
-    shelf: Shelf,
+    names: UniqueNames,
+    retained: RetainedMessages,
     disk: Arc<dyn Disk>,
     writers: Arc<Semaphore>,
     publisher: Publisher,
 }
 
 impl Maildir {
-    /// Opens a maildir, or makes one; what an earlier server left half written is removed, and what it delivered
-    /// is put on the shelf.
+    /// Opens or creates a maildir; removes unfinished files of earlier servers and lists their
+    /// messages.
     ///
     /// Errors: the folder cannot be made, read or written
-    pub fn open(root: &Path, host: &str, shelf: Shelf, metrics: &Registry) -> io::Result<Self> {
-        Self::on(Arc::new(Kernel), root, host, (shelf, metrics))
+    pub fn open(
+        root: &Path,
+        host: &str,
+        retained: RetainedMessages,
+        metrics: &Registry,
+    ) -> io::Result<Self> {
+        Self::on(Arc::new(RealDisk), root, host, (retained, metrics))
     }
 
     fn on(
         disk: Arc<dyn Disk>,
         root: &Path,
         host: &str,
-        (shelf, metrics): (Shelf, &Registry),
+        (retained, metrics): (RetainedMessages, &Registry),
     ) -> io::Result<Self> {
         disk::make(root)?;
-        let names = Names::new(host, std::process::id());
-        start::clean(&root.join("tmp"), &names)?;
-        start::list(&root.join("new"), &shelf)?;
+        let names = UniqueNames::new(host, std::process::id());
+        recovery::clean(&root.join("tmp"), &names)?;
+        recovery::list(&root.join("new"), &retained)?;
         let new = File::open(root.join("new"))?;
-        let publisher = Publisher::start(new, Arc::clone(&disk), shelf.clone(), metrics)?;
+        let publisher = Publisher::start(new, Arc::clone(&disk), retained.clone(), metrics)?;
         let folder = Folder {
             root: root.to_owned(),
             host: host.to_owned(),
             names,
-            shelf,
+            retained,
             disk,
             writers: Arc::new(Semaphore::new(WRITERS)),
             publisher,
@@ -88,20 +93,20 @@ impl Maildir {
 }
 
 impl Store for Maildir {
-    type Draft = Delivery;
+    type Draft = MaildirDraft;
 
-    async fn begin(&self, envelope: Envelope) -> Result<Delivery, Refusal> {
+    async fn begin(&self, envelope: Envelope) -> Result<MaildirDraft, Refusal> {
         let folder = Arc::clone(&self.folder);
         let name = folder.names.next();
         let waiting = trace::lines(&envelope, &folder.host, &name).into_bytes();
-        let slip = Slip::from(envelope);
-        let reserved = folder.shelf.reserve(&slip)?;
+        let summary = MessageSummary::from(envelope);
+        let reserved = folder.retained.reserve(&summary)?;
         let before = waiting.len();
-        Ok(Delivery { folder, name, slip, reserved, before, size: 0, waiting, file: None })
+        Ok(MaildirDraft { folder, name, summary, reserved, before, size: 0, waiting, file: None })
     }
 
     fn effective(&self) -> Value {
-        let bounds = self.folder.shelf.bounds();
+        let bounds = self.folder.retained.bounds();
         json!({
             "store": "maildir",
             "path": self.folder.root,
@@ -113,26 +118,26 @@ impl Store for Maildir {
 
 /// A message on its way into the folder.
 #[derive(Debug)]
-pub struct Delivery {
+pub struct MaildirDraft {
     folder: Arc<Folder>,
     name: String,
-    slip: Slip,
-    reserved: Reserved,
+    summary: MessageSummary,
+    reserved: ReservedBytes,
     /// Bytes of the lines before the message.
     before: usize,
     /// Bytes of the message.
     size: u64,
     /// Not written yet.
     waiting: Vec<u8>,
-    file: Option<Temporary>,
+    file: Option<TemporaryFile>,
 }
 
-impl Delivery {
+impl MaildirDraft {
     /// Writes what waits; another thread does it, since a disk may take its time.
     async fn spill(&mut self) -> Result<(), Refusal> {
         let (folder, waiting) = (Arc::clone(&self.folder), std::mem::take(&mut self.waiting));
         let (file, path) = (self.file.take(), self.temporary());
-        let writing = move || Temporary::write(file, path, &*folder.disk, &waiting);
+        let writing = move || TemporaryFile::write(file, path, &*folder.disk, &waiting);
         let written = tokio::task::spawn_blocking(writing).await.map_err(|_| STOPPED)?;
         self.file = Some(written.map_err(|error| disk::refusal(&error))?);
         Ok(())
@@ -143,7 +148,7 @@ impl Delivery {
     }
 }
 
-impl Draft for Delivery {
+impl Draft for MaildirDraft {
     async fn write(&mut self, content: &[u8]) -> Result<(), Refusal> {
         self.size += content.len() as u64;
         if self.waiting.len() + content.len() > IN_MEMORY {
@@ -155,25 +160,25 @@ impl Draft for Delivery {
 
     async fn commit(self) -> Result<String, Refusal> {
         let path = self.temporary();
-        let Self { folder, name, slip, reserved, before, size, waiting, file } = self;
+        let Self { folder, name, summary, reserved, before, size, waiting, file } = self;
         let permit = Arc::clone(&folder.writers).acquire_owned().await.map_err(|_| STOPPED)?;
         let (tell, told) = oneshot::channel();
         let writing = move || {
             let _permit = permit;
-            let written = Temporary::write(file, path, &*folder.disk, &waiting);
+            let written = TemporaryFile::write(file, path, &*folder.disk, &waiting);
             let synced = written.and_then(|file| file.synced(&*folder.disk));
             let temporary = match synced {
                 Ok(temporary) => temporary,
-                // A client that has gone does not hear it.
+                // The client may have gone.
                 Err(error) => return drop(tell.send(Err(disk::refusal(&error)))),
             };
             let path = folder.root.join("new").join(&name);
-            let content = Content::File(path.clone(), before);
+            let content = StoredContent::File(path.clone(), before);
             let received_at = now_ms();
-            let arriving = Arriving { id: Some(name), received_at, slip, size, content };
-            folder.publisher.publish(Written { temporary, path, arriving, reserved, tell });
+            let arriving = NewMessage { id: Some(name), received_at, summary, size, content };
+            folder.publisher.publish(SyncedMessage { temporary, path, arriving, reserved, tell });
         };
-        // Not waited for: what it comes to is told by whoever knows.
+        // Not awaited: the publisher reports the result.
         drop(tokio::task::spawn_blocking(writing));
         told.await.unwrap_or(Err(STOPPED))
     }
@@ -181,14 +186,14 @@ impl Draft for Delivery {
 
 /// A file in `tmp`, removed unless it gets its final place.
 #[derive(Debug)]
-struct Temporary {
+struct TemporaryFile {
     path: PathBuf,
     file: Option<File>,
     is_published: bool,
 }
 
-impl Temporary {
-    /// Appends to a file, which is made if there is none yet.
+impl TemporaryFile {
+    /// Appends to a file, which is created if needed.
     fn write(file: Option<Self>, path: PathBuf, disk: &dyn Disk, bytes: &[u8]) -> io::Result<Self> {
         let mut temporary = match file {
             Some(file) => file,
@@ -217,7 +222,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_published {
             // If that fails, the next start removes it.

@@ -4,18 +4,18 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of the host in a name, which file systems want to have 255 at most with what stands before it.
+/// Bytes of the host in a name: file systems allow 255 for the whole name.
 const LONGEST_HOST: usize = 180;
 
-/// Gives names that nobody else gives.
+/// Generates unique names.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct UniqueNames {
     host: String,
     process: u32,
     deliveries: AtomicU64,
 }
 
-impl Names {
+impl UniqueNames {
     /// Those of this process on a host of this name.
     pub fn new(host: &str, process: u32) -> Self {
         // What the page says of `/` and `:` in a host's name; anything else that is odd goes the same way.
@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_say_who_gave_them() {
-        let names = Names::new("mail.example", 42);
+        let names = UniqueNames::new("mail.example", 42);
         let given: HashSet<String> = (0..1_000).map(|_| names.next()).collect();
         assert_eq!(given.len(), 1_000);
         for name in &given {
             assert_eq!(names.process_of(name), Some(42), "{name}");
             assert!(given_at(name) > 1_700_000_000_000, "{name}");
-            assert_eq!(Names::new("other.example", 42).process_of(name), None);
+            assert_eq!(UniqueNames::new("other.example", 42).process_of(name), None);
         }
         for other in ["", "x", "1.x.mail.example", "1.M1P.mail.example", "1.M1PxQ1.mail.example"] {
             assert_eq!(names.process_of(other), None, "{other}");
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_name_fits_into_a_folder_whatever_the_host() {
         for host in ["a".repeat(255), ":".repeat(255)] {
-            let names = Names::new(&host, u32::MAX);
+            let names = UniqueNames::new(&host, u32::MAX);
             names.deliveries.store(u64::MAX, Ordering::Relaxed);
             let name = names.next();
             assert!(name.len() <= 255, "{name}");
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_host_never_leaves_the_folder() {
-        let name = Names::new("../a:b c\n", 1).next();
+        let name = UniqueNames::new("../a:b c\n", 1).next();
         assert!(name.ends_with("...\\057a\\072b\\040c\\012"), "{name}");
         assert!(!name.contains(['/', ':', ' ', '\n']), "{name}");
     }

@@ -11,17 +11,17 @@ use serving::metrics::{Counter, Registry};
 use tokio::sync::oneshot;
 
 use super::disk::{self, Disk};
-use super::{STOPPED, Temporary};
+use super::{STOPPED, TemporaryFile};
 use crate::refusal::Refusal;
-use crate::store::shelf::{Arriving, Reserved, Shelf};
+use crate::store::retained::{NewMessage, ReservedBytes, RetainedMessages};
 
-/// A message whose content is on the disk.
-pub(super) struct Written {
-    pub temporary: Temporary,
+/// A message whose content is synced.
+pub(super) struct SyncedMessage {
+    pub temporary: TemporaryFile,
     /// Its final place.
     pub path: PathBuf,
-    pub arriving: Arriving,
-    pub reserved: Reserved,
+    pub arriving: NewMessage,
+    pub reserved: ReservedBytes,
     /// Who waits for it.
     pub tell: oneshot::Sender<Result<String, Refusal>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Written {
 /// Hands messages to the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Publisher {
-    sender: Sender<Written>,
+    sender: Sender<SyncedMessage>,
 }
 
 impl Publisher {
@@ -39,36 +39,36 @@ impl Publisher {
     pub fn start(
         new: File,
         disk: Arc<dyn Disk>,
-        shelf: Shelf,
+        retained: RetainedMessages,
         metrics: &Registry,
     ) -> io::Result<Self> {
-        let help = "Times that the folder was synced; messages that come together share one.";
+        let help = "Syncs of the folder; concurrent messages share one.";
         let syncs = metrics.counter("mail_folder_syncs_total", help);
         let (sender, receiver) = channel();
-        let room = Room { new, disk, shelf, syncs };
+        let room = PublisherState { new, disk, retained, syncs };
         thread::Builder::new().name("maildir".to_owned()).spawn(move || room.serve(&receiver))?;
         Ok(Self { sender })
     }
 
-    /// Publishes a message and tells who waits for it.
-    pub fn publish(&self, written: Written) {
+    /// Publishes a message and reports the result.
+    pub fn publish(&self, written: SyncedMessage) {
         if let Err(unsent) = self.sender.send(written) {
             let _ = unsent.0.tell.send(Err(STOPPED));
         }
     }
 }
 
-struct Room {
+struct PublisherState {
     new: File,
     disk: Arc<dyn Disk>,
-    shelf: Shelf,
+    retained: RetainedMessages,
     syncs: Counter,
 }
 
-type Published = (PathBuf, Arriving, Reserved, oneshot::Sender<Result<String, Refusal>>);
+type Published = (PathBuf, NewMessage, ReservedBytes, oneshot::Sender<Result<String, Refusal>>);
 
-impl Room {
-    fn serve(self, receiver: &Receiver<Written>) {
+impl PublisherState {
+    fn serve(self, receiver: &Receiver<SyncedMessage>) {
         while let Ok(first) = receiver.recv() {
             let batch = std::iter::once(first).chain(receiver.try_iter());
             let published = batch.filter_map(|written| self.rename(written)).collect();
@@ -76,12 +76,12 @@ impl Room {
         }
     }
 
-    fn rename(&self, written: Written) -> Option<Published> {
-        let Written { temporary, path, arriving, reserved, tell } = written;
+    fn rename(&self, written: SyncedMessage) -> Option<Published> {
+        let SyncedMessage { temporary, path, arriving, reserved, tell } = written;
         match temporary.publish(&*self.disk, &path) {
             Ok(()) => Some((path, arriving, reserved, tell)),
             Err(error) => {
-                // A client that has gone does not hear it.
+                // The client may have gone.
                 let _ = tell.send(Err(disk::refusal(&error)));
                 None
             }
@@ -96,7 +96,7 @@ impl Room {
         let synced = self.disk.sync_folder(&self.new);
         for (path, arriving, reserved, tell) in published {
             let told = match &synced {
-                Ok(()) => Ok(self.shelf.put(arriving, Some(reserved)).to_string()),
+                Ok(()) => Ok(self.retained.put(arriving, Some(reserved)).to_string()),
                 Err(error) => {
                     // Whether it is there after a crash is not known, so that it must not be there now either.
                     let _ = fs::remove_file(path);

@@ -1,13 +1,14 @@
-//! The lines that a final delivery puts before a message (RFC 5321, 4.4): who sent it to whom, and how it came.
+//! The lines that a final delivery puts before a message (RFC 5321, 4.4): sender, recipients, and
+//! how it was received.
 //!
-//! `Return-Path`, a `Delivered-To` for each recipient, and one `Received` that carries the name of the file, so that
-//! these lines are told from those of the message when the folder is read again.
+//! `Return-Path`, a `Delivered-To` for each recipient, and one `Received` with the name of the
+//! file, by which these lines are recognised when the folder is read again.
 
 use std::fmt::Write;
 use std::io::{BufRead, Read};
 
 use crate::envelope::Envelope;
-use crate::store::shelf::Slip;
+use crate::store::retained::MessageSummary;
 
 /// Bytes that no line of ours has.
 const LONGEST: u64 = 8 << 10;
@@ -41,21 +42,21 @@ fn protocol(envelope: &Envelope) -> String {
     }
 }
 
-/// Who sent it to whom, and how long the lines are, however many; `None` if they are not those of a message of this
-/// name.
-pub(super) fn read(mut file: impl BufRead, name: &str) -> Option<(Slip, usize)> {
-    let (mut slip, mut at, mut bytes) = (Slip::default(), 0, Vec::new());
+/// Sender, recipients, and the length of these lines; `None` if they do not belong to a message of
+/// this name.
+pub(super) fn read(mut file: impl BufRead, name: &str) -> Option<(MessageSummary, usize)> {
+    let (mut summary, mut at, mut bytes) = (MessageSummary::default(), 0, Vec::new());
     loop {
         bytes.clear();
         at += file.by_ref().take(LONGEST).read_until(b'\n', &mut bytes).ok()?;
         let line = std::str::from_utf8(&bytes).ok()?.strip_suffix("\r\n")?;
         if let Some(path) = line.strip_prefix("Return-Path: <") {
-            slip.from = path.strip_suffix('>')?.to_owned();
+            summary.from = path.strip_suffix('>')?.to_owned();
         } else if let Some(recipient) = line.strip_prefix("Delivered-To: ") {
-            slip.recipients.push(recipient.to_owned());
+            summary.recipients.push(recipient.to_owned());
         } else {
             let is_ours = line.starts_with("Received: ") && line.contains(&format!(" id {name}; "));
-            return is_ours.then_some((slip, at));
+            return is_ours.then_some((summary, at));
         }
     }
 }
@@ -91,8 +92,11 @@ mod tests {
              client.example ([192.0.2.1]) by mail.example with ESMTPSA id 1.M2P3Q4.h; "
         ));
         let file = format!("{lines}Return-Path: <no>\r\nDelivered-To: no\r\n\r\nhello");
-        let (slip, length) = read(file.as_bytes(), "1.M2P3Q4.h").unwrap();
-        assert_eq!((slip.from.as_str(), slip.recipients.join(" ").as_str()), ("a@x", "b@y c@z"));
+        let (summary, length) = read(file.as_bytes(), "1.M2P3Q4.h").unwrap();
+        assert_eq!(
+            (summary.from.as_str(), summary.recipients.join(" ").as_str()),
+            ("a@x", "b@y c@z")
+        );
         assert_eq!(length, lines.len());
         assert_eq!(read(file.as_bytes(), "1.M2P3Q5.h"), None);
         assert_eq!(read(&b"From: a\r\n\r\n"[..], "1.M2P3Q4.h"), None);

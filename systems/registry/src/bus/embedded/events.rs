@@ -1,7 +1,7 @@
 //! A receiver that reads server-sent events; it acknowledges by requests of its own.
 //!
-//! Each delivery is one event: `id` is the delivery, `data` is its header with the payload in
-//! base64 as one more field, `payload_base64`.
+//! Each delivery is one event: `id` is the delivery, `data` is its header plus the payload as
+//! base64 in the field `payload_base64`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,8 +23,8 @@ struct Data<'a> {
     payload_base64: String,
 }
 
-/// Tells deliveries until either side goes or the system stops. The first piece, a comment, says
-/// that the subscription is in effect; others say at times that the connection is alive.
+/// Sends deliveries until the connection ends or the system stops. A first comment says that the
+/// subscription is in effect; later comments keep the connection alive.
 pub(super) async fn tell(pieces: mpsc::Sender<Bytes>, mut listener: Listener, settings: Settings) {
     let mut stopped = std::pin::pin!(listener.stopped());
     let mut piece = Bytes::from_static(b": subscribed\n\n");

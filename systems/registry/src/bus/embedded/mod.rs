@@ -1,9 +1,8 @@
 //! The bus without a server of its own: recipients connect to the registry.
 //!
-//! A connection is a WebSocket or server-sent events, let in by [`Embedded::subscribe`]; within the
-//! process a [`Listener`] is one. Each has a queue of its own, bounded in
-//! frames and bytes: whoever reads too slowly fills it and is refused more, and nobody else
-//! notices.
+//! Recipients connect by WebSocket or server-sent events through [`Embedded::subscribe`], or within
+//! the process by a [`Listener`]. Each connection has its own queue, bounded in frames and bytes: a
+//! slow reader fills its own queue and is refused more; others are not affected.
 //!
 //! With a file, what must arrive at a receiver with a name waits for it there.
 
@@ -21,23 +20,25 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
-use crate::fanout::ledger::{Account, Enough, Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds, Form, Parcels};
-use crate::fanout::pause::Pause;
-use crate::fault::Fault;
+use crate::api_error::ApiError;
+use crate::fanout::backoff::Backoff;
+use crate::fanout::delivery::{self, Deliveries, DeliveryLimits, HeaderTemplate};
+use crate::fanout::tracker::{
+    AckSource, DeliveryState, DeliveryTracker, FailureReason, MulticastTracker, SettledBy,
+};
 use crate::message::{Acknowledgement, Message, Semantics};
-use crate::subscription::table::{Reach, Table};
+use crate::subscription::table::{ReceiverScope, Table};
 use crate::subscription::{Pattern, Subscriber};
 
-pub(crate) mod entrance;
 mod events;
-mod line;
+pub(crate) mod handshake;
 mod outbox;
+mod queue;
 mod socket;
 
-pub use line::Listener;
-use line::Subscription;
 use outbox::Outbox;
+pub use queue::Listener;
+use queue::Subscription;
 
 /// What the embedded bus keeps to.
 #[derive(Debug, Clone)]
@@ -57,7 +58,7 @@ pub struct Settings {
     /// The longest such pause.
     pub longest_retry: Duration,
     /// How large one delivery may be.
-    pub bounds: Bounds,
+    pub bounds: DeliveryLimits,
     /// Receivers with a name for which something may be stored; one more is as if it had none.
     pub stored_receivers: usize,
     /// Deliveries that may be stored for one receiver.
@@ -78,7 +79,7 @@ impl Default for Settings {
             ping: Duration::from_secs(15),
             retry: Duration::from_secs(1),
             longest_retry: Duration::from_secs(8),
-            bounds: Bounds::default(),
+            bounds: DeliveryLimits::default(),
             stored_receivers: 10_000,
             stored_deliveries: 100_000,
             stored_bytes: 256 << 20,
@@ -90,16 +91,16 @@ impl Default for Settings {
 /// The bus. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Embedded {
-    room: Arc<Room>,
+    state: Arc<BusState>,
 }
 
 #[derive(Debug)]
-struct Room {
+struct BusState {
     settings: Settings,
     counts: Counts,
-    ledger: Arc<Ledger>,
+    tracker: Arc<DeliveryTracker>,
     outbox: Option<Arc<Outbox>>,
-    places: RwLock<Places>,
+    subscriptions: RwLock<Subscriptions>,
     next_key: AtomicU64,
     /// Bytes in the queues of all connections.
     queued: Arc<AtomicUsize>,
@@ -107,7 +108,7 @@ struct Room {
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct Subscriptions {
     table: Table<Subscription>,
     /// Subscriptions under a durable name, by namespace and name.
     named: HashMap<(Arc<str>, Arc<str>), Arc<Subscription>>,
@@ -116,12 +117,12 @@ struct Places {
 /// The longest time kept free before a deadline for storing.
 const RESERVE: Duration = Duration::from_millis(500);
 
-/// Letters that are being stored.
-type Storing = Vec<JoinHandle<()>>;
+/// Deliveries that are being stored.
+type PendingStores = Vec<JoinHandle<()>>;
 
 /// A delivery with its bytes, as often as it takes.
 #[derive(Debug)]
-struct Letter {
+struct SentDelivery {
     subscription: Arc<Subscription>,
     /// One of its recipients.
     first: Arc<str>,
@@ -129,10 +130,10 @@ struct Letter {
 }
 
 impl Embedded {
-    /// A bus without subscriptions that stores nothing. The coordinator's name must be unique among
-    /// all that ever were; when stopped, connections are told to go.
+    /// A bus without subscriptions that stores nothing. The coordinator's name must never have been
+    /// used before. A stop closes all connections.
     pub fn new(coordinator: &str, settings: Settings, counts: Counts, stop: Stop) -> Self {
-        Self { room: Arc::new(Room::new(coordinator, settings, counts, stop)) }
+        Self { state: Arc::new(BusState::new(coordinator, settings, counts, stop)) }
     }
 
     /// The same, with a file for what must arrive at receivers with a name, and with the
@@ -145,11 +146,11 @@ impl Embedded {
         settings: Settings,
         counts: Counts,
         stop: Stop,
-    ) -> Result<Self, Fault> {
-        let place = path.to_owned();
-        let open = Box::new(move || redb::Database::create(&place));
+    ) -> Result<Self, ApiError> {
+        let path_owned = path.to_owned();
+        let open = Box::new(move || redb::Database::create(&path_owned));
         Self::over(open, coordinator, settings, counts, stop)
-            .map_err(|error| Fault::unavailable(format!("{}: {error}", path.display())))
+            .map_err(|error| ApiError::unavailable(format!("{}: {error}", path.display())))
     }
 
     fn over(
@@ -159,7 +160,7 @@ impl Embedded {
         counts: Counts,
         stop: Stop,
     ) -> Result<Self, redb::Error> {
-        let bounds = outbox::Bounds {
+        let bounds = outbox::OutboxLimits {
             receivers: settings.stored_receivers,
             deliveries: settings.stored_deliveries,
             bytes: settings.stored_bytes,
@@ -168,23 +169,23 @@ impl Embedded {
             longest_retry: settings.longest_retry * 8,
         };
         let (outbox, known) = Outbox::open(open, bounds)?;
-        let mut room = Room::new(coordinator, settings, counts, stop);
-        room.outbox = Some(Arc::new(outbox));
+        let mut state = BusState::new(coordinator, settings, counts, stop);
+        state.outbox = Some(Arc::new(outbox));
         for known in known {
             if let Ok(pattern) = known.pattern.parse() {
-                let away = Subscription::away(&room, &known, pattern);
-                room.places_mut().insert(&away, &room);
+                let away = Subscription::away(&state, &known, pattern);
+                state.subscriptions_mut().insert(&away, &state);
             }
         }
-        Ok(Self { room: Arc::new(room) })
+        Ok(Self { state: Arc::new(state) })
     }
 
-    /// Ends the subscription of a name for good; `false` if there is none.
+    /// Removes a named subscription; `false` if it does not exist.
     pub fn unsubscribe(&self, namespace: &str, name: &str) -> bool {
-        let place = (namespace.into(), name.into());
-        let named = self.room.places().named.get(&place).cloned();
+        let key = (namespace.into(), name.into());
+        let named = self.state.subscriptions().named.get(&key).cloned();
         named.is_some_and(|subscription| {
-            subscription.end(&self.room);
+            subscription.end(&self.state);
             true
         })
     }
@@ -192,41 +193,41 @@ impl Embedded {
     /// Takes acknowledgements that come over no subscription's own connection; how many of the
     /// deliveries were under way in this namespace.
     pub fn acknowledge(&self, namespace: &str, words: &Acknowledgement) -> usize {
-        self.room.acknowledge(&words.ack, Speaker::Namespace(namespace), None)
+        self.state.acknowledge(&words.ack, AckSource::Namespace(namespace), None)
     }
 
     /// Subscribes within the process: in effect when this returns, until the listener is dropped.
     /// Under a name that is taken, the former receiver is cut off.
     pub fn listen(&self, namespace: &str, pattern: Pattern, name: Option<&str>) -> Listener {
-        Listener::enter(&self.room, namespace, pattern, name)
+        Listener::subscribe_as(&self.state, namespace, pattern, name)
     }
 
-    /// Sent once, to whoever is there.
-    async fn once(
+    /// Sends once, to the receivers that are connected.
+    async fn send_once(
         &self,
         message: &Message,
         targets: Vec<Arc<str>>,
         deadline: Instant,
     ) -> Vec<Outcome> {
-        let room = &self.room;
-        let (parcels, mut outcomes) = room.address(message, targets, Reach::Present);
-        let first = room.ledger.numbers(parcels.all.len());
-        let form = Form::new(message, room.ledger.prefix(), None);
-        let mut states = Vec::with_capacity(parcels.all.len());
-        for (index, parcel) in parcels.all.iter().enumerate() {
+        let bus = &self.state;
+        let (deliveries, mut outcomes) = bus.address(message, targets, ReceiverScope::Present);
+        let first = bus.tracker.numbers(deliveries.all.len());
+        let template = HeaderTemplate::new(message, bus.tracker.prefix(), None);
+        let mut states = Vec::with_capacity(deliveries.all.len());
+        for (index, delivery) in deliveries.all.iter().enumerate() {
             states.push(if Instant::now() >= deadline {
-                State::Open(None)
+                DeliveryState::Open(None)
             } else {
-                let bytes = form.fill(first + index as u64, parcels.names(index));
-                room.counts.sent.one();
-                match room.hand(&parcel.subscription, bytes) {
-                    Ok(()) => State::Taken,
-                    Err(why) => State::Refused(why),
+                let bytes = template.fill(first + index as u64, deliveries.names(index));
+                bus.counts.sent.one();
+                match bus.enqueue(&delivery.subscription, bytes) {
+                    Ok(()) => DeliveryState::Taken,
+                    Err(why) => DeliveryState::Refused(why),
                 }
             });
             tokio::task::coop::consume_budget().await;
         }
-        parcels.outcomes(states, &mut outcomes);
+        deliveries.outcomes(states, &mut outcomes);
         outcomes
     }
 
@@ -237,67 +238,68 @@ impl Embedded {
         targets: Vec<Arc<str>>,
         deadline: Instant,
     ) -> Vec<Outcome> {
-        let room = &self.room;
-        let (parcels, mut outcomes) = room.address(message, targets, Reach::Known);
-        let owners = parcels.all.iter().map(|parcel| {
-            let away = !parcel.subscription.is_present();
-            let enough = if away { Enough::Storage } else { Enough::Acknowledgement };
-            (parcel.subscription.key(), enough)
+        let bus = &self.state;
+        let (deliveries, mut outcomes) = bus.address(message, targets, ReceiverScope::Known);
+        let owners = deliveries.all.iter().map(|delivery| {
+            let away = !delivery.subscription.is_present();
+            let settled_by = if away { SettledBy::Storage } else { SettledBy::Acknowledgement };
+            (delivery.subscription.key(), settled_by)
         });
-        let account = room.ledger.open(&message.namespace, owners);
-        let form = Form::new(message, room.ledger.prefix(), Some(""));
-        let mut letters = Vec::with_capacity(parcels.all.len());
-        let mut storing = Vec::new();
-        for (index, parcel) in parcels.all.iter().enumerate() {
-            let to = parcels.names(index);
-            let mut letter = Letter {
-                subscription: Arc::clone(&parcel.subscription),
+        let tracked = bus.tracker.open(&message.namespace, owners);
+        let template = HeaderTemplate::new(message, bus.tracker.prefix(), Some(""));
+        let mut sent = Vec::with_capacity(deliveries.all.len());
+        let mut pending_stores = Vec::new();
+        for (index, delivery) in deliveries.all.iter().enumerate() {
+            let to = deliveries.names(index);
+            let mut sent_one = SentDelivery {
+                subscription: Arc::clone(&delivery.subscription),
                 first: Arc::clone(&to[0]),
-                bytes: form.fill(account.number(index), to),
+                bytes: template.fill(tracked.number(index), to),
             };
             if Instant::now() < deadline {
-                if letter.subscription.is_present() {
-                    room.counts.sent.one();
-                    room.attempt(&mut letter, &account, index);
+                if sent_one.subscription.is_present() {
+                    bus.counts.sent.one();
+                    bus.attempt(&mut sent_one, &tracked, index);
                 } else {
-                    room.keep(&letter, &account, index, &mut storing);
+                    bus.keep(&sent_one, &tracked, index, &mut pending_stores);
                 }
             }
-            letters.push(letter);
+            sent.push(sent_one);
             tokio::task::coop::consume_budget().await;
         }
-        room.insist(&mut letters, &account, deadline - room.reserve(deadline)).await;
-        room.keep_rest(&letters, &account, &mut storing);
-        // What is not stored by then may be so later; then it will arrive, and nobody was told.
-        let _ = tokio::time::timeout_at(deadline, join_all(storing)).await;
-        let states = account.states();
-        let stored = states.iter().filter(|state| **state == State::Stored).count();
-        room.counts.stored.add(stored as u64);
-        parcels.outcomes(states, &mut outcomes);
+        bus.retry_until(&mut sent, &tracked, deadline - bus.reserve(deadline)).await;
+        bus.keep_rest(&sent, &tracked, &mut pending_stores);
+        // Storing may still succeed after the deadline; the delivery then arrives although the
+        // sender got no success.
+        let _ = tokio::time::timeout_at(deadline, join_all(pending_stores)).await;
+        let states = tracked.states();
+        let stored = states.iter().filter(|state| **state == DeliveryState::Stored).count();
+        bus.counts.stored.add(stored as u64);
+        deliveries.outcomes(states, &mut outcomes);
         outcomes
     }
 }
 
-impl Room {
+impl BusState {
     fn new(coordinator: &str, settings: Settings, counts: Counts, stop: Stop) -> Self {
         Self {
             settings,
             counts,
-            ledger: Arc::new(Ledger::new(coordinator)),
+            tracker: Arc::new(DeliveryTracker::new(coordinator)),
             outbox: None,
-            places: RwLock::default(),
+            subscriptions: RwLock::default(),
             next_key: AtomicU64::new(1),
             queued: Arc::default(),
             stop,
         }
     }
 
-    fn places(&self) -> RwLockReadGuard<'_, Places> {
-        self.places.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn subscriptions(&self) -> RwLockReadGuard<'_, Subscriptions> {
+        self.subscriptions.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn places_mut(&self) -> RwLockWriteGuard<'_, Places> {
-        self.places.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn subscriptions_mut(&self) -> RwLockWriteGuard<'_, Subscriptions> {
+        self.subscriptions.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn key(&self) -> u64 {
@@ -309,14 +311,14 @@ impl Room {
     fn acknowledge(
         &self,
         deliveries: &[String],
-        from: Speaker<'_>,
+        from: AckSource<'_>,
         receiver: Option<&str>,
     ) -> usize {
         let stored = |id: &str| {
             self.outbox.as_ref().is_some_and(|outbox| outbox.acknowledge(id, from, receiver))
         };
         // Both, always: it may be on its way from the one into the other.
-        let known = deliveries.iter().filter(|id| self.ledger.acknowledge(id, from) | stored(id));
+        let known = deliveries.iter().filter(|id| self.tracker.acknowledge(id, from) | stored(id));
         let count = known.count();
         self.counts.acknowledged.add(count as u64);
         self.counts.strayed.add((deliveries.len() - count) as u64);
@@ -331,86 +333,102 @@ impl Room {
         }
     }
 
-    /// Stores a letter beside, if what must arrive is stored for its receiver. It is carried through
-    /// also when nobody waits for it any more: half of it would take its receiver's room for ever.
-    fn keep(&self, letter: &Letter, account: &Account, index: usize, storing: &mut Storing) {
-        let (Some(outbox), Some(stored)) = (&self.outbox, &letter.subscription.stored) else {
+    /// Stores a delivery in the background if its receiver has an outbox. It completes even if the
+    /// multicast has ended: a half-stored delivery would occupy the receiver's space for ever.
+    fn keep(
+        &self,
+        sent_one: &SentDelivery,
+        tracked: &MulticastTracker,
+        index: usize,
+        pending_stores: &mut PendingStores,
+    ) {
+        let (Some(outbox), Some(stored)) = (&self.outbox, &sent_one.subscription.stored) else {
             // Its receiver left just now and nothing more is tried for it.
-            account.put(index, State::Refused(Why::SubscriberGone));
+            tracked.put(index, DeliveryState::Refused(FailureReason::SubscriberGone));
             return;
         };
         let outbox = Arc::clone(outbox);
-        let letter = outbox::Letter {
+        let sent_one = outbox::NewDelivery {
             key: Arc::clone(stored),
-            id: self.ledger.id(account.number(index)),
-            bytes: letter.bytes.clone(),
-            place: account.place(index),
-            is_sent: account.enough(index) == Enough::Acknowledgement,
+            id: self.tracker.id(tracked.number(index)),
+            bytes: sent_one.bytes.clone(),
+            delivery_ref: tracked.delivery_ref(index),
+            is_sent: tracked.settled_by(index) == SettledBy::Acknowledgement,
         };
-        storing.push(tokio::spawn(async move { outbox.keep(letter).await }));
+        pending_stores.push(tokio::spawn(async move { outbox.keep(sent_one).await }));
     }
 
     /// Stores what can be stored of what was sent and is not acknowledged.
-    fn keep_rest(&self, letters: &[Letter], account: &Account, storing: &mut Storing) {
-        for (index, letter) in letters.iter().enumerate() {
-            let sent = account.enough(index) == Enough::Acknowledgement;
-            if sent && letter.subscription.stored.is_some() && account.is_open(index) {
-                self.keep(letter, account, index, storing);
+    fn keep_rest(
+        &self,
+        sent: &[SentDelivery],
+        tracked: &MulticastTracker,
+        pending_stores: &mut PendingStores,
+    ) {
+        for (index, sent_one) in sent.iter().enumerate() {
+            let sent = tracked.settled_by(index) == SettledBy::Acknowledgement;
+            if sent && sent_one.subscription.stored.is_some() && tracked.is_open(index) {
+                self.keep(sent_one, tracked, index, pending_stores);
             }
         }
     }
 
-    /// Parcels for those who are served, and the outcomes of those who are not.
+    /// Deliveries to targets with a subscription, and the outcomes of targets without one.
     fn address(
         &self,
         message: &Message,
         targets: Vec<Arc<str>>,
-        reach: Reach,
-    ) -> (Parcels<Subscription>, Vec<Outcome>) {
+        scope: ReceiverScope,
+    ) -> (Deliveries<Subscription>, Vec<Outcome>) {
         let mut outcomes = Vec::with_capacity(targets.len());
-        let mut groups = self.places().table.group(&message.namespace, targets, reach);
-        let state = State::Refused(Why::NoSubscriber);
+        let mut groups = self.subscriptions().table.group(&message.namespace, targets, scope);
+        let state = DeliveryState::Refused(FailureReason::NoSubscriber);
         outcomes.extend(groups.unserved.drain(..).map(|identity| state.outcome(identity)));
-        (parcel::cut(groups, message, self.settings.bounds), outcomes)
+        (delivery::cut(groups, message, self.settings.bounds), outcomes)
     }
 
-    fn hand(&self, subscription: &Subscription, bytes: Bytes) -> Result<(), Why> {
-        let handed = subscription.offer(bytes, &self.settings);
-        if handed == Err(Why::SlowSubscriber) {
+    fn enqueue(&self, subscription: &Subscription, bytes: Bytes) -> Result<(), FailureReason> {
+        let handed = subscription.push(bytes, &self.settings);
+        if handed == Err(FailureReason::SlowSubscriber) {
             self.counts.refused.one();
         }
         handed
     }
 
-    /// Hands a letter over, to whoever took the place of a subscription that has ended.
-    fn attempt(&self, letter: &mut Letter, account: &Account, index: usize) {
-        if !letter.subscription.is_present()
-            && let Some(successor) = self.successor(&letter.subscription, &letter.first)
+    /// Hands a delivery to the receiver that replaced one whose subscription has ended.
+    fn attempt(&self, sent_one: &mut SentDelivery, tracked: &MulticastTracker, index: usize) {
+        if !sent_one.subscription.is_present()
+            && let Some(successor) = self.successor(&sent_one.subscription, &sent_one.first)
         {
-            account.pass(index, successor.key());
-            letter.subscription = successor;
+            tracked.reassign(index, successor.key());
+            sent_one.subscription = successor;
         }
-        let failed = self.hand(&letter.subscription, letter.bytes.clone()).err();
-        account.put(index, State::Open(failed));
+        let failed = self.enqueue(&sent_one.subscription, sent_one.bytes.clone()).err();
+        tracked.put(index, DeliveryState::Open(failed));
     }
 
     fn successor(&self, gone: &Subscription, name: &str) -> Option<Arc<Subscription>> {
-        let places = self.places();
-        let serving = places.table.serving(&gone.namespace, name, Reach::Present)?;
+        let subscriptions = self.subscriptions();
+        let serving = subscriptions.table.serving(&gone.namespace, name, ReceiverScope::Present)?;
         (serving.pattern == gone.pattern).then(|| Arc::clone(serving))
     }
 
-    /// Waits for acknowledgements until the deadline and sends again what lacks one. What still
-    /// waits in its queue is not sent again: it would only stand there twice.
-    async fn insist(&self, letters: &mut [Letter], account: &Account, deadline: Instant) {
-        let mut pause = Pause::new(self.settings.retry, self.settings.longest_retry);
-        while account.lacks_after(pause.draw(), deadline).await {
-            for (index, letter) in letters.iter_mut().enumerate() {
+    /// Waits for acknowledgements until the deadline and resends deliveries that lack one. A
+    /// delivery still in its queue is not resent, or it would be queued twice.
+    async fn retry_until(
+        &self,
+        sent: &mut [SentDelivery],
+        tracked: &MulticastTracker,
+        deadline: Instant,
+    ) {
+        let mut pause = Backoff::new(self.settings.retry, self.settings.longest_retry);
+        while tracked.lacks_after(pause.draw(), deadline).await {
+            for (index, sent_one) in sent.iter_mut().enumerate() {
                 // What is being stored is not sent beside.
-                let sent = account.enough(index) == Enough::Acknowledgement;
-                if sent && account.is_open(index) && !letter.subscription.is_behind() {
+                let sent = tracked.settled_by(index) == SettledBy::Acknowledgement;
+                if sent && tracked.is_open(index) && !sent_one.subscription.is_behind() {
                     self.counts.resent.one();
-                    self.attempt(letter, account, index);
+                    self.attempt(sent_one, tracked, index);
                 }
             }
         }
@@ -427,31 +445,31 @@ impl Bus for Embedded {
     ) -> Vec<Outcome> {
         let deadline = Instant::now() + timeout;
         match semantics {
-            Semantics::AtMostOnce => self.once(&message, targets, deadline).await,
+            Semantics::AtMostOnce => self.send_once(&message, targets, deadline).await,
             Semantics::AtLeastOnce => self.until_acknowledged(&message, targets, deadline).await,
         }
     }
 
     async fn forget(&self, namespace: &str, name: &str) {
-        let alone = self.room.places().table.alone(namespace, name);
+        let alone = self.state.subscriptions().table.alone(namespace, name);
         for subscription in alone {
-            subscription.end(&self.room);
+            subscription.end(&self.state);
         }
     }
 
     fn serves(&self, namespace: &str) -> bool {
-        self.room.places().table.has(namespace)
+        self.state.subscriptions().table.has(namespace)
     }
 
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), ApiError> {
         Ok(())
     }
 
     fn effective(&self) -> Value {
-        let settings = &self.room.settings;
+        let settings = &self.state.settings;
         json!({
             "kind": "embedded",
-            "durable": self.room.outbox.is_some(),
+            "durable": self.state.outbox.is_some(),
             "queue_frames": settings.queue_frames,
             "queue_bytes": settings.queue_bytes,
             "all_queue_bytes": settings.all_queue_bytes,

@@ -1,4 +1,4 @@
-//! What waits for receivers with a name: stored before anybody is told so, sent until it is
+//! Deliveries for named receivers: stored before the sender gets an answer, sent until they are
 //! acknowledged, also after a restart.
 //!
 //! The deliveries themselves are in the file ([`mod@file`]); in memory is which there are and when each
@@ -13,17 +13,17 @@ use hyper::body::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::fanout::ledger::{Place, Speaker, State, Why};
-use crate::fanout::pause::Pause;
+use crate::fanout::backoff::Backoff;
+use crate::fanout::tracker::{AckSource, DeliveryRef, DeliveryState, FailureReason};
 
 pub(super) mod file;
 
-use file::{File, Known, Open};
+use file::{Known, Open, OutboxFile};
 
 /// How many receivers there may be, how much may wait for each and for all, and how soon it is sent
 /// again.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct OutboxLimits {
     pub(super) receivers: usize,
     pub(super) deliveries: usize,
     pub(super) bytes: usize,
@@ -36,13 +36,13 @@ pub(super) struct Bounds {
 
 /// A delivery to be stored.
 #[derive(Debug)]
-pub(super) struct Letter {
+pub(super) struct NewDelivery {
     /// What stands for its receiver.
     pub(super) key: Arc<str>,
     pub(super) id: String,
     pub(super) bytes: Bytes,
     /// Where the ledger has it.
-    pub(super) place: Place,
+    pub(super) delivery_ref: DeliveryRef,
     /// Whether it was sent already, so that it is not due at once.
     pub(super) is_sent: bool,
 }
@@ -50,14 +50,14 @@ pub(super) struct Letter {
 /// What waits for receivers with a name.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    file: File,
-    bounds: Bounds,
+    file: OutboxFile,
+    bounds: OutboxLimits,
     next: AtomicU64,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Backlogs>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct Backlogs {
     backlogs: HashMap<Arc<str>, Backlog>,
     /// Receiver and sequence of each delivery, by its id.
     ids: HashMap<Arc<str>, (Arc<str>, u64)>,
@@ -84,11 +84,11 @@ struct Entry {
     id: Arc<str>,
     length: usize,
     due: Instant,
-    pause: Pause,
+    pause: Backoff,
 }
 
 /// What there is for a receiver now.
-enum Take {
+enum NextDue {
     Due(Bytes),
     /// Nothing yet: until something changes, or this instant.
     Later(Arc<Notify>, Option<Instant>),
@@ -142,9 +142,12 @@ impl Outbox {
     /// Opens the file; which receivers it knows.
     ///
     /// Errors: it cannot be opened or read
-    pub(super) fn open(open: Open, bounds: Bounds) -> Result<(Self, Vec<Known>), redb::Error> {
-        let (file, contents) = File::open(open, bounds.retry)?;
-        let mut waiting = Waiting::default();
+    pub(super) fn open(
+        open: Open,
+        bounds: OutboxLimits,
+    ) -> Result<(Self, Vec<Known>), redb::Error> {
+        let (file, contents) = OutboxFile::open(open, bounds.retry)?;
+        let mut waiting = Backlogs::default();
         for known in &contents.receivers {
             waiting.backlogs.insert(known.key(), Backlog::new(&known.namespace, 0));
         }
@@ -157,14 +160,14 @@ impl Outbox {
             let backlog = waiting.backlogs.get_mut(&key).expect("it was there just now");
             backlog.taken = (backlog.taken.0 + 1, backlog.taken.1 + length);
             waiting.taken += length;
-            let pause = Pause::new(bounds.retry, bounds.longest_retry);
+            let pause = Backoff::new(bounds.retry, bounds.longest_retry);
             backlog.put(sequence, Entry { id, length, due: Instant::now(), pause });
         }
         let outbox = Self { file, bounds, next: next.into(), waiting: Mutex::new(waiting) };
         Ok((outbox, contents.receivers))
     }
 
-    /// Whether this receiver is known, or there is room for one more.
+    /// Whether this receiver is known, or may be added.
     pub(super) fn has_room(&self, key: &Arc<str>) -> bool {
         let backlogs = &self.waiting().backlogs;
         backlogs.contains_key(key) || backlogs.len() < self.bounds.receivers
@@ -172,7 +175,7 @@ impl Outbox {
 
     /// A receiver comes or comes back: all that waits for it is due.
     pub(super) fn welcome(&self, key: &Arc<str>, known: &Known) {
-        self.file.know(key, known);
+        self.file.remember(key, known);
         let mut waiting = self.waiting();
         let fresh = || Backlog::new(&known.namespace, self.next.load(Ordering::Relaxed));
         let backlog = waiting.backlogs.entry(Arc::clone(key)).or_insert_with(fresh);
@@ -180,7 +183,7 @@ impl Outbox {
         backlog.due = backlog.entries.keys().map(|sequence| (now, *sequence)).collect();
         for entry in backlog.entries.values_mut() {
             entry.due = now;
-            entry.pause = Pause::new(self.bounds.retry, self.bounds.longest_retry);
+            entry.pause = Backoff::new(self.bounds.retry, self.bounds.longest_retry);
         }
     }
 
@@ -197,31 +200,31 @@ impl Outbox {
     }
 
     /// Stores a delivery that is under way; when this resolves, the ledger knows whether it is.
-    pub(super) async fn keep(&self, letter: Letter) {
-        let Letter { key, id, bytes, place, is_sent } = letter;
+    pub(super) async fn keep(&self, sent_one: NewDelivery) {
+        let NewDelivery { key, id, bytes, delivery_ref, is_sent } = sent_one;
         let length = bytes.len();
         // What was sent may still be acknowledged, or is a time-out; what was not, has failed: nothing
         // more is tried for it.
         let fail = |why| {
             if !is_sent {
-                place.put(State::Refused(why));
+                delivery_ref.put(DeliveryState::Refused(why));
             }
         };
         let Some(sequence) = self.reserve(&key, length) else {
-            return fail(Why::NoRoom);
+            return fail(FailureReason::NoRoom);
         };
         let stored = self.file.store(&key, sequence, bytes).await;
         let mut waiting = self.waiting();
-        let Waiting { backlogs, ids, taken } = &mut *waiting;
+        let Backlogs { backlogs, ids, taken } = &mut *waiting;
         let Some(backlog) = backlogs.get_mut(&key).filter(|backlog| backlog.since <= sequence)
         else {
             self.file.remove(&key, sequence);
-            return fail(Why::NoSubscriber);
+            return fail(FailureReason::NoSubscriber);
         };
-        if stored && place.put(State::Stored) {
+        if stored && delivery_ref.put(DeliveryState::Stored) {
             let id: Arc<str> = id.into();
             ids.insert(Arc::clone(&id), (key, sequence));
-            let mut pause = Pause::new(self.bounds.retry, self.bounds.longest_retry);
+            let mut pause = Backoff::new(self.bounds.retry, self.bounds.longest_retry);
             let wait = if is_sent { pause.draw() } else { Duration::ZERO };
             let due = Instant::now() + wait;
             backlog.put(sequence, Entry { id, length, due, pause });
@@ -232,12 +235,12 @@ impl Outbox {
             if stored {
                 self.file.remove(&key, sequence);
             } else {
-                fail(Why::NotStored);
+                fail(FailureReason::NotStored);
             }
         }
     }
 
-    /// Makes room for a delivery, whose sequence it gives, if there is any.
+    /// Reserves space for a delivery and returns its sequence number; `None` if full.
     fn reserve(&self, key: &Arc<str>, length: usize) -> Option<u64> {
         let waiting = &mut *self.waiting();
         let all = waiting.taken + length;
@@ -251,15 +254,20 @@ impl Outbox {
         })
     }
 
-    /// Takes an acknowledgement of something that waits; by whom, and as which receiver if any.
-    pub(super) fn acknowledge(&self, id: &str, from: Speaker<'_>, receiver: Option<&str>) -> bool {
+    /// Takes an acknowledgement of a stored delivery, and from which receiver it came.
+    pub(super) fn acknowledge(
+        &self,
+        id: &str,
+        from: AckSource<'_>,
+        receiver: Option<&str>,
+    ) -> bool {
         let mut waiting = self.waiting();
-        let Waiting { backlogs, ids, taken } = &mut *waiting;
+        let Backlogs { backlogs, ids, taken } = &mut *waiting;
         let Some((key, sequence)) = ids.get(id) else { return false };
         let Some(backlog) = backlogs.get_mut(key) else { return false };
         let may = match from {
-            Speaker::Subscription(_) => receiver == Some(&**key),
-            Speaker::Namespace(namespace) => backlog.namespace == namespace,
+            AckSource::Subscription(_) => receiver == Some(&**key),
+            AckSource::Namespace(namespace) => backlog.namespace == namespace,
         };
         if may {
             *taken -= backlog.remove(*sequence).map_or(0, |entry| entry.length);
@@ -272,10 +280,10 @@ impl Outbox {
     /// The next delivery that is due to a receiver, when it is. Cancel-safe.
     pub(super) async fn due(&self, key: &Arc<str>) -> Bytes {
         loop {
-            let (changed, next) = match self.take(key) {
-                Take::Due(bytes) => return bytes,
-                Take::Later(changed, next) => (changed, next),
-                Take::Gone => return std::future::pending().await,
+            let (changed, next) = match self.next_due(key) {
+                NextDue::Due(bytes) => return bytes,
+                NextDue::Later(changed, next) => (changed, next),
+                NextDue::Gone => return std::future::pending().await,
             };
             let asleep = async {
                 match next {
@@ -290,20 +298,20 @@ impl Outbox {
         }
     }
 
-    fn take(&self, key: &Arc<str>) -> Take {
+    fn next_due(&self, key: &Arc<str>) -> NextDue {
         let mut waiting = self.waiting();
-        let Some(backlog) = waiting.backlogs.get_mut(key) else { return Take::Gone };
+        let Some(backlog) = waiting.backlogs.get_mut(key) else { return NextDue::Gone };
         while let Some(sequence) = backlog.take_due(Instant::now()) {
             // What the disk does not give now is due again later.
             if let Some(bytes) = self.file.read(key, sequence) {
-                return Take::Due(bytes);
+                return NextDue::Due(bytes);
             }
         }
         let next = backlog.due.first().map(|(due, _)| *due);
-        Take::Later(Arc::clone(&backlog.changed), next)
+        NextDue::Later(Arc::clone(&backlog.changed), next)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Backlogs> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

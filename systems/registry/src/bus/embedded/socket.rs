@@ -1,7 +1,7 @@
 //! A receiver's WebSocket: deliveries go out as binary frames, acknowledgements come in as text.
 //!
-//! Reading and writing do not wait for each other, so that a receiver that acknowledges before it
-//! reads on is served. Whatever a receiver sends that it should not ends its own connection alone.
+//! Reading and writing do not wait for each other, so that a receiver may acknowledge before it
+//! reads on. An invalid message ends only the connection that sent it.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_websockets::{CloseCode, Error, Limits, Message, ServerBuilder, WebSocketStream};
 
-use super::line::Ear;
+use super::queue::AckReader;
 use super::{Listener, Settings};
 use crate::message::Acknowledgement;
 use crate::object;
 
 /// Bytes of one message from a receiver: some 40,000 acknowledgements.
 const LONGEST_WORDS: usize = 1 << 20;
-/// Bytes that are written before one flush, as far as they are there.
+/// Most bytes written before a flush.
 const BATCH: usize = 256 << 10;
 /// How long a receiver gets to take the last frame.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 type Socket<S> = WebSocketStream<S>;
-/// Why a connection ends, as the receiver is told it.
-type End = (CloseCode, &'static str);
+/// The close code and reason that the receiver gets.
+type CloseReason = (CloseCode, &'static str);
 
 /// Serves one connection until it ends or the system stops, and says why it ends.
 pub(super) async fn converse<S>(stream: S, mut listener: Listener, settings: Settings)
@@ -36,9 +36,9 @@ where
     let limits = Limits::default().max_payload_len(Some(LONGEST_WORDS));
     let socket = ServerBuilder::new().limits(limits).serve(stream);
     let (mut sink, mut words) = socket.split();
-    let (ear, stopped) = (listener.ear(), listener.stopped());
+    let (ack_reader, stopped) = (listener.ack_reader(), listener.stopped());
     let (code, reason) = tokio::select! {
-        end = read(&mut words, &ear, &settings) => end,
+        end = read(&mut words, &ack_reader, &settings) => end,
         end = write(&mut sink, &mut listener, &settings) => end,
         () = stopped => (CloseCode::GOING_AWAY, "the registry stops"),
     };
@@ -52,7 +52,11 @@ where
     let _ = timeout(FAREWELL, farewell).await;
 }
 
-async fn read<S>(words: &mut SplitStream<Socket<S>>, ear: &Ear, settings: &Settings) -> End
+async fn read<S>(
+    words: &mut SplitStream<Socket<S>>,
+    ack_reader: &AckReader,
+    settings: &Settings,
+) -> CloseReason
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -73,7 +77,7 @@ where
         let Ok(words) = object::read::<Acknowledgement>(text.as_bytes()) else {
             return (CloseCode::POLICY_VIOLATION, "expected {\"ack\":[deliveries]}");
         };
-        ear.acknowledge(&words);
+        ack_reader.acknowledge(&words);
     }
 }
 
@@ -81,7 +85,7 @@ async fn write<S>(
     sink: &mut SplitSink<Socket<S>, Message>,
     listener: &mut Listener,
     settings: &Settings,
-) -> End
+) -> CloseReason
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {

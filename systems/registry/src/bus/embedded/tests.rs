@@ -21,7 +21,7 @@ fn names(names: &[&str]) -> Vec<Arc<str>> {
 }
 
 /// Status and reason by name.
-fn told(mut outcomes: Vec<Outcome>) -> Vec<(String, Status, Option<&'static str>)> {
+fn outcomes_of(mut outcomes: Vec<Outcome>) -> Vec<(String, Status, Option<&'static str>)> {
     outcomes.sort_by(|a, b| a.identity.cmp(&b.identity));
     outcomes.into_iter().map(|one| (one.identity.to_string(), one.status, one.reason)).collect()
 }
@@ -36,7 +36,7 @@ async fn send(
 }
 
 /// Sent until it is acknowledged, while the test goes on.
-fn must(bus: &Embedded, to: &[&str], timeout: Duration) -> JoinHandle<Vec<Outcome>> {
+fn send_at_least_once(bus: &Embedded, to: &[&str], timeout: Duration) -> JoinHandle<Vec<Outcome>> {
     let (bus, to) = (bus.clone(), names(to));
     let message = sample("hello");
     tokio::spawn(async move { bus.multicast(message, to, Semantics::AtLeastOnce, timeout).await })
@@ -54,7 +54,7 @@ fn ack(id: &str) -> Acknowledgement {
 }
 
 /// Acknowledges everything, and tells what it saw.
-fn obedient(mut listener: Listener) -> JoinHandle<Vec<(String, Vec<String>)>> {
+fn acknowledging_receiver(mut listener: Listener) -> JoinHandle<Vec<(String, Vec<String>)>> {
     tokio::spawn(async move {
         let mut seen = Vec::new();
         while let Some(bytes) = listener.next().await {
@@ -80,7 +80,7 @@ async fn at_most_once_is_delivered_to_whom_somebody_serves() {
         ("user-2".into(), Status::Delivered, None),
         ("user-3".into(), Status::Delivered, None),
     ];
-    assert_eq!(told(outcomes), expected);
+    assert_eq!(outcomes_of(outcomes), expected);
     let bytes = all.next_now().unwrap();
     assert_eq!(message::decode(&bytes).unwrap().0.ack, None, "none is wanted");
     assert_eq!(parts(&bytes).1, ["user-1", "user-3"]);
@@ -91,7 +91,7 @@ async fn at_most_once_is_delivered_to_whom_somebody_serves() {
 #[tokio::test(start_paused = true)]
 async fn each_status_of_at_least_once_has_its_cause() {
     let (bus, _stopper) = bus(Settings { queue_frames: 1, ..Settings::default() });
-    let obeys = obedient(listen(&bus, "obeys"));
+    let obeys = acknowledging_receiver(listen(&bus, "obeys"));
     let mut silent = listen(&bus, "silent");
     let full = listen(&bus, "full");
     send(&bus, &["full"], Semantics::AtMostOnce, SECOND).await;
@@ -103,7 +103,7 @@ async fn each_status_of_at_least_once_has_its_cause() {
         ("obeys".into(), Status::Delivered, None),
         ("silent".into(), Status::Timeout, Some("not acknowledged by the deadline")),
     ];
-    assert_eq!(told(outcomes), expected);
+    assert_eq!(outcomes_of(outcomes), expected);
     let bytes = silent.next_now().unwrap();
     assert_eq!(message::decode(&bytes).unwrap().0.ack, Some(""), "over the connection");
     drop(full);
@@ -120,19 +120,19 @@ async fn who_does_not_read_delays_nobody_else() {
     for round in 0..10 {
         let outcomes = send(&bus, &["dead", "live"], Semantics::AtMostOnce, SECOND).await;
         let expected = if round < 2 { Status::Delivered } else { Status::Failed };
-        assert_eq!(told(outcomes).map_status(), [expected, Status::Delivered], "{round}");
+        assert_eq!(outcomes_of(outcomes).map_status(), [expected, Status::Delivered], "{round}");
         seen.push(parts(&live.next_now().unwrap()).0);
     }
     // One number is a delivery to the dead, the next the one to the living; in order.
     let expected: Vec<String> = (1..=10).map(|n| format!("c1-{}", 2 * n)).collect();
     assert_eq!(seen, expected);
     // Awaited acknowledgements: the living has its delivery while the dead is waited for.
-    let waits = must(&bus, &["dead", "live"], 60 * SECOND);
+    let waits = send_at_least_once(&bus, &["dead", "live"], 60 * SECOND);
     let (id, _) = parts(&live.next().await.unwrap());
     assert_eq!(live.acknowledge(&ack(&id)), 1);
     assert!(!waits.is_finished(), "the dead is still waited for");
     let expected = [Status::Failed, Status::Delivered];
-    assert_eq!(told(waits.await.unwrap()).map_status(), expected);
+    assert_eq!(outcomes_of(waits.await.unwrap()).map_status(), expected);
 }
 
 trait MapStatus {
@@ -149,15 +149,15 @@ impl MapStatus for Vec<(String, Status, Option<&'static str>)> {
 async fn a_delivery_comes_again_under_its_id_until_it_is_acknowledged() {
     let (bus, _stopper) = bus(Settings::default());
     let mut listener = listen(&bus, "*");
-    let waits = must(&bus, &["a", "b"], 60 * SECOND);
+    let waits = send_at_least_once(&bus, &["a", "b"], 60 * SECOND);
     let first = listener.next().await.unwrap();
     for _ in 0..3 {
         assert_eq!(listener.next().await.unwrap(), first);
     }
     assert_eq!(listener.acknowledge(&ack(&parts(&first).0)), 1);
-    assert_eq!(told(waits.await.unwrap()).map_status(), [Status::Delivered; 2]);
+    assert_eq!(outcomes_of(waits.await.unwrap()).map_status(), [Status::Delivered; 2]);
     assert_eq!(listener.acknowledge(&ack(&parts(&first).0)), 0, "a duplicate counts nothing");
-    assert_eq!((bus.room.counts.sent.get(), bus.room.counts.resent.get()), (1, 3));
+    assert_eq!((bus.state.counts.sent.get(), bus.state.counts.resent.get()), (1, 3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,7 +172,7 @@ async fn the_deadline_cancels() {
     tokio::time::advance(60 * SECOND).await;
     assert!(listener.next_now().is_none(), "nothing is sent again behind the deadline");
     assert_eq!(listener.acknowledge(&ack(&id)), 0);
-    assert!(bus.room.ledger.is_empty());
+    assert!(bus.state.tracker.is_empty());
     let outcomes = send(&bus, &["a"], Semantics::AtMostOnce, Duration::ZERO).await;
     assert_eq!(outcomes[0].status, Status::Timeout);
     assert!(listener.next_now().is_none());
@@ -182,13 +182,13 @@ async fn the_deadline_cancels() {
 async fn a_multicast_that_is_dropped_is_not_sent_again() {
     let (bus, _stopper) = bus(Settings::default());
     let mut listener = listen(&bus, "*");
-    let waits = must(&bus, &["a"], 60 * SECOND);
+    let waits = send_at_least_once(&bus, &["a"], 60 * SECOND);
     listener.next().await.unwrap();
     waits.abort();
     assert!(waits.await.unwrap_err().is_cancelled());
     tokio::time::advance(60 * SECOND).await;
     assert!(listener.next_now().is_none());
-    assert!(bus.room.ledger.is_empty());
+    assert!(bus.state.tracker.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -196,11 +196,11 @@ async fn nobody_acknowledges_for_others() {
     let (bus, _stopper) = bus(Settings::default());
     let mut owner = listen(&bus, "a");
     let other = listen(&bus, "b");
-    let waits = must(&bus, &["a"], SECOND / 2);
+    let waits = send_at_least_once(&bus, &["a"], SECOND / 2);
     let (id, _) = parts(&owner.next().await.unwrap());
     assert_eq!(other.acknowledge(&ack(&id)), 0);
     assert_eq!(bus.acknowledge("elsewhere", &ack(&id)), 0);
-    assert_eq!(bus.room.counts.strayed.get(), 2);
+    assert_eq!(bus.state.counts.strayed.get(), 2);
     assert_eq!(waits.await.unwrap()[0].status, Status::Timeout);
 }
 
@@ -208,7 +208,7 @@ async fn nobody_acknowledges_for_others() {
 async fn acknowledgements_by_request_count_in_their_namespace() {
     let (bus, _stopper) = bus(Settings::default());
     let mut owner = listen(&bus, "a");
-    let waits = must(&bus, &["a"], 60 * SECOND);
+    let waits = send_at_least_once(&bus, &["a"], 60 * SECOND);
     let (id, _) = parts(&owner.next().await.unwrap());
     assert_eq!(bus.acknowledge("n", &ack(&id)), 1);
     assert_eq!(waits.await.unwrap()[0].status, Status::Delivered);
@@ -223,7 +223,7 @@ async fn a_queue_is_bounded_in_bytes_and_one_delivery_always_fits() {
     let failed = |outcomes: Vec<Outcome>| outcomes.iter().all(|one| one.status == Status::Failed);
     assert!(!failed(send(&bus, &long, Semantics::AtMostOnce, SECOND).await));
     assert!(failed(send(&bus, &["a"], Semantics::AtMostOnce, SECOND).await));
-    assert_eq!(bus.room.counts.refused.get(), 1);
+    assert_eq!(bus.state.counts.refused.get(), 1);
     listener.next_now().unwrap();
     for _ in 0..2 {
         assert!(!failed(send(&bus, &["a"], Semantics::AtMostOnce, SECOND).await));
@@ -235,7 +235,7 @@ async fn a_queue_is_bounded_in_bytes_and_one_delivery_always_fits() {
 async fn whoever_comes_back_in_time_gets_what_was_under_way() {
     let (bus, _stopper) = bus(Settings::default());
     let mut first = listen(&bus, "a");
-    let waits = must(&bus, &["a"], 60 * SECOND);
+    let waits = send_at_least_once(&bus, &["a"], 60 * SECOND);
     let (id, _) = parts(&first.next().await.unwrap());
     drop(first);
     let mut second = listen(&bus, "a");
@@ -248,10 +248,10 @@ async fn whoever_comes_back_in_time_gets_what_was_under_way() {
 async fn a_subscriber_that_leaves_and_stays_away_fails() {
     let (bus, _stopper) = bus(Settings::default());
     let mut first = listen(&bus, "a");
-    let waits = must(&bus, &["a"], 60 * SECOND);
+    let waits = send_at_least_once(&bus, &["a"], 60 * SECOND);
     first.next().await.unwrap();
     drop(first);
-    let outcomes = told(waits.await.unwrap());
+    let outcomes = outcomes_of(waits.await.unwrap());
     let reason = Some("subscriber gone before it acknowledged");
     assert_eq!(outcomes, [("a".into(), Status::Failed, reason)]);
 }
@@ -262,35 +262,36 @@ async fn a_name_has_one_receiver_and_forgetting_ends_it() {
     let mut former = bus.listen("n", "a*".parse().unwrap(), Some("x"));
     let elsewhere = bus.listen("m", "a*".parse().unwrap(), Some("x"));
     let mut later = bus.listen("n", "a".parse().unwrap(), Some("x"));
-    assert_eq!(bus.room.counts.subscriptions.get(), 2);
+    assert_eq!(bus.state.counts.subscriptions.get(), 2);
     assert_eq!(former.next().await, None, "the former receiver is cut off");
     drop(former);
-    let status = |outcomes: Vec<Outcome>| told(outcomes).map_status();
+    let status = |outcomes: Vec<Outcome>| outcomes_of(outcomes).map_status();
     let outcomes = status(send(&bus, &["a", "ab"], Semantics::AtMostOnce, SECOND).await);
     assert_eq!(outcomes, [Status::Delivered, Status::Failed]);
     bus.forget("n", "a").await;
     assert!(later.next().await.is_some(), "what was in the queue still arrives");
     assert_eq!(later.next().await, None);
     bus.forget("m", "a").await;
-    assert_eq!(bus.room.counts.subscriptions.get(), 1, "it does not stand for that one alone");
+    assert_eq!(bus.state.counts.subscriptions.get(), 1, "it does not stand for that one alone");
     drop((later, elsewhere));
-    assert_eq!(bus.room.counts.subscriptions.get(), 0);
-    assert!(bus.room.places().named.is_empty());
+    assert_eq!(bus.state.counts.subscriptions.get(), 0);
+    assert!(bus.state.subscriptions().named.is_empty());
 }
 
 #[tokio::test]
 async fn ten_thousand_share_ten_connections() {
     let (bus, _stopper) = bus(Settings::default());
-    let receivers: Vec<_> = (0..10).map(|n| obedient(listen(&bus, &format!("r{n}-*")))).collect();
+    let receivers: Vec<_> =
+        (0..10).map(|n| acknowledging_receiver(listen(&bus, &format!("r{n}-*")))).collect();
     let to: Vec<String> = (0..10_000).map(|n| format!("r{}-{n}", n % 10)).collect();
     let to: Vec<&str> = to.iter().map(String::as_str).collect();
     let outcomes = send(&bus, &to, Semantics::AtLeastOnce, 60 * SECOND).await;
     assert_eq!(outcomes.len(), 10_000);
     assert!(outcomes.iter().all(|one| one.status == Status::Delivered));
     // The end of the bus's subscriptions ends the receivers.
-    let all = bus.room.places().table.group("n", names(&to), Reach::Known).groups;
+    let all = bus.state.subscriptions().table.group("n", names(&to), ReceiverScope::Known).groups;
     for group in all {
-        group.subscription.end(&bus.room);
+        group.subscription.end(&bus.state);
     }
     for receiver in receivers {
         let seen = receiver.await.unwrap();
@@ -309,16 +310,16 @@ async fn what_waits_for_all_connections_is_bounded() {
     let mut refused = 0;
     for _ in 0..MOST {
         let to = ["d1", "d2", "live"];
-        let told = send(&bus, &to, Semantics::AtMostOnce, SECOND).await;
-        assert_eq!(told[2].status, Status::Delivered);
+        let outcomes_of = send(&bus, &to, Semantics::AtMostOnce, SECOND).await;
+        assert_eq!(outcomes_of[2].status, Status::Delivered);
         live.next_now().unwrap();
-        refused += told.iter().filter(|one| one.reason == Some("slow subscriber")).count();
-        assert!(bus.room.queued.load(Ordering::Relaxed) <= MOST);
+        refused += outcomes_of.iter().filter(|one| one.reason == Some("slow subscriber")).count();
+        assert!(bus.state.queued.load(Ordering::Relaxed) <= MOST);
         if refused > 10 {
             break;
         }
     }
     assert!(refused > 10);
     drop(dead);
-    assert_eq!(bus.room.queued.load(Ordering::Relaxed), 0, "their queues went with them");
+    assert_eq!(bus.state.queued.load(Ordering::Relaxed), 0, "their queues went with them");
 }

@@ -1,4 +1,4 @@
-//! Addresses of servers, with the user and password that may stand in them.
+//! Addresses of servers, which may contain user and password.
 
 use async_nats::{ConnectOptions, ServerAddr};
 
@@ -17,7 +17,7 @@ pub fn read(servers: &str) -> Result<(Vec<ServerAddr>, ConnectOptions), std::io:
     Ok((servers, options))
 }
 
-/// The same addresses for everybody to read: without user and password.
+/// The addresses without user and password, for logs and pages.
 pub fn shown(servers: &str) -> String {
     let bare = |server: &str| match server.trim().rsplit_once('@') {
         Some((_, bare)) => format!("nats://{bare}"),

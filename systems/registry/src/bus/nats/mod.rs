@@ -1,10 +1,10 @@
 //! The bus over NATS: receivers and coordinators connect to one server, and coordinators share
 //! the receivers.
 //!
-//! What goes over the wire stands in `SUBSCRIBING.md`. Messages go to a receiver's subject; what
-//! must arrive and is not acknowledged soon, or has nobody to acknowledge it, goes into a stream
-//! ([`stream`]), where it waits. A multicast is published over a small pool of connections
-//! ([`link`]) and confirmed as a whole: never a round trip for each message.
+//! `SUBSCRIBING.md` describes the wire format. Messages go to a receiver's subject; at-least-once
+//! deliveries without a listener or a quick acknowledgement go into a stream ([`stream`]). A
+//! multicast is published over a small pool of connections ([`connection`]) and confirmed as a
+//! whole, not by one round trip per message.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -17,27 +17,27 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::{Bus, Counts, Outcome};
-use crate::fanout::ledger::{Ledger, Speaker, State, Why};
-use crate::fanout::parcel::{self, Bounds};
-use crate::fanout::pause::Pause;
-use crate::fault::Fault;
+use crate::api_error::ApiError;
+use crate::fanout::backoff::Backoff;
+use crate::fanout::delivery::{self, DeliveryLimits};
+use crate::fanout::tracker::{AckSource, DeliveryState, DeliveryTracker, FailureReason};
 use crate::message::{Acknowledgement, Message, Semantics};
 use crate::object;
 use crate::subscription::Subscriber;
-use crate::subscription::table::Reach;
+use crate::subscription::table::ReceiverScope;
 
 pub mod address;
-mod link;
+mod at_least_once;
+mod at_most_once;
+mod connection;
 pub mod presence;
 mod receivers;
-mod send;
 mod stream;
-mod sure;
 
-use link::Link;
-use presence::{Presence, Welcome};
+use connection::NatsConnection;
+use presence::{Presence, PresenceReply};
 use receivers::{Receiver, Receivers};
-use stream::Streams;
+use stream::JetStream;
 
 /// What the bus keeps to.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub struct Settings {
     pub presences: usize,
     /// The server sends again what a receiver did not acknowledge for this long.
     pub ack_wait: Duration,
-    /// How long the stream keeps what nobody fetches, and a receiver that does not come back.
+    /// How long the stream keeps messages that are not fetched, and absent receivers.
     pub keep: Duration,
     /// Deliveries that the server pushes to a receiver ahead of its acknowledgements.
     pub max_unacknowledged: i64,
@@ -70,7 +70,7 @@ pub struct Settings {
     /// The longest such pause.
     pub longest_retry: Duration,
     /// How large one delivery may be.
-    pub bounds: Bounds,
+    pub bounds: DeliveryLimits,
 }
 
 impl Default for Settings {
@@ -89,7 +89,7 @@ impl Default for Settings {
             unanswered: Duration::from_secs(1),
             retry: Duration::from_millis(500),
             longest_retry: Duration::from_secs(4),
-            bounds: Bounds::default(),
+            bounds: DeliveryLimits::default(),
         }
     }
 }
@@ -102,18 +102,18 @@ const ARRIVALS: usize = 1 << 18;
 /// The bus. Clones share everything; with the last one the connections end.
 #[derive(Debug, Clone)]
 pub struct Nats {
-    room: Arc<Room>,
+    state: Arc<BusState>,
     _tasks: Arc<Mutex<JoinSet<()>>>,
 }
 
 #[derive(Debug)]
-struct Room {
+struct BusState {
     settings: Settings,
     counts: Counts,
     coordinator: String,
-    ledger: Arc<Ledger>,
-    links: Vec<Link>,
-    streams: Streams,
+    tracker: Arc<DeliveryTracker>,
+    connections: Vec<NatsConnection>,
+    jetstream: JetStream,
     has_stream: AtomicBool,
     receivers: RwLock<Receivers>,
     admissions: Semaphore,
@@ -121,66 +121,69 @@ struct Room {
 }
 
 impl Nats {
-    /// Connects, and goes on trying if there is no server; returns when the first attempt to find
-    /// the stream is over. The coordinator's name must be unique among all that ever were, and be
-    /// one token of a subject.
+    /// Connects, and retries while there is no server; returns when the first attempt to find the
+    /// stream has ended. The coordinator's name must never have been used before, and must be one
+    /// token of a subject.
     ///
     /// Errors: `INVALID_REQUEST` for addresses that are none
     pub async fn connect(
         coordinator: &str,
         settings: Settings,
         counts: Counts,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ApiError> {
         let connected = Arc::new(Notify::new());
-        let mut links = Vec::new();
+        let mut connections = Vec::new();
         let mut tasks = JoinSet::new();
         let mut inboxes = Vec::new();
         for number in 0..settings.connections.max(1) {
             let heard = (number == 0).then(|| Arc::clone(&connected));
             let client = client(&settings, coordinator, heard).await?;
             let inbox = format!("_INBOX.{coordinator}.{number}");
-            let (link, arrivals) = Link::new(client, inbox).await.map_err(away)?;
-            links.push(link);
+            let (connection, arrivals) = NatsConnection::new(client, inbox).await.map_err(away)?;
+            connections.push(connection);
             inboxes.push(arrivals);
         }
-        let first = links[0].client.clone();
+        let first = connections[0].client.clone();
         let acks = format!("{}.{coordinator}.*", presence::ACKS);
         let acks = first.subscribe(acks).await.map_err(away)?;
         let presences = first.subscribe(presence::SUBJECT).await.map_err(away)?;
         let of_one = format!("{}.*", presence::SUBJECT);
         let presences_of_one = first.subscribe(of_one).await.map_err(away)?;
-        let room = Arc::new(Room {
-            ledger: Arc::new(Ledger::new(coordinator)),
+        let state = Arc::new(BusState {
+            tracker: Arc::new(DeliveryTracker::new(coordinator)),
             coordinator: coordinator.to_owned(),
-            streams: Streams::new(first, &settings),
+            jetstream: JetStream::new(first, &settings),
             has_stream: AtomicBool::new(false),
             receivers: RwLock::default(),
             admissions: Semaphore::new(ADMISSIONS),
             waiting: Arc::new(Semaphore::new(settings.presences)),
-            links,
+            connections,
             counts,
             settings,
         });
         for (number, arrivals) in inboxes.into_iter().enumerate() {
-            let hear = move |room: &Arc<Room>, message: Arrived| {
-                room.links[number].hear(&message, &room.ledger);
+            let refresh = move |state: &Arc<BusState>, message: Arrived| {
+                state.connections[number].refresh(&message, &state.tracker);
             };
-            tasks.spawn(each(arrivals, Arc::downgrade(&room), hear));
+            tasks.spawn(each(arrivals, Arc::downgrade(&state), refresh));
         }
-        tasks.spawn(each(acks, Arc::downgrade(&room), |room, message| room.acknowledge(&message)));
+        tasks.spawn(each(acks, Arc::downgrade(&state), |state, message| {
+            state.acknowledge(&message)
+        }));
         for presences in [presences, presences_of_one] {
-            tasks.spawn(each(presences, Arc::downgrade(&room), Room::presence));
+            tasks.spawn(each(presences, Arc::downgrade(&state), BusState::presence));
         }
         let ready = Arc::new(Notify::new());
-        tasks.spawn(attend(Arc::downgrade(&room), connected, Arc::clone(&ready)));
-        tasks.spawn(sweep(Arc::downgrade(&room)));
+        tasks.spawn(watch_connections(Arc::downgrade(&state), connected, Arc::clone(&ready)));
+        tasks.spawn(sweep(Arc::downgrade(&state)));
         // Whether it is there shows in `check`; a registry may start before its server.
         let there = async {
             ready.notified().await;
-            futures_util::future::join_all(room.links.iter().map(Link::passed)).await;
+            futures_util::future::join_all(state.connections.iter().map(NatsConnection::flushed))
+                .await;
         };
-        let _ = tokio::time::timeout(room.settings.patience, there).await;
-        Ok(Self { room, _tasks: Arc::new(Mutex::new(tasks)) })
+        let _ = tokio::time::timeout(state.settings.patience, there).await;
+        Ok(Self { state, _tasks: Arc::new(Mutex::new(tasks)) })
     }
 }
 
@@ -188,8 +191,9 @@ async fn client(
     settings: &Settings,
     coordinator: &str,
     connected: Option<Arc<Notify>>,
-) -> Result<Client, Fault> {
-    let refuse = |error| Fault::new(crate::fault::Code::InvalidRequest, format!("nats: {error}"));
+) -> Result<Client, ApiError> {
+    let refuse =
+        |error| ApiError::new(crate::api_error::Code::InvalidRequest, format!("nats: {error}"));
     let (servers, options) = address::read(&settings.servers).map_err(refuse)?;
     let options = options
         .name(format!("registry-{coordinator}"))
@@ -200,7 +204,7 @@ async fn client(
         .skip_subject_validation(true)
         .reconnect_delay_callback(|attempts| {
             let attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(6);
-            Pause::new(Duration::from_millis(10 << attempts), Duration::MAX).draw()
+            Backoff::new(Duration::from_millis(10 << attempts), Duration::MAX).draw()
         })
         .event_callback(move |event| {
             if let (Event::Connected, Some(connected)) = (event, &connected) {
@@ -211,43 +215,43 @@ async fn client(
     options.connect(servers).await.map_err(away)
 }
 
-fn away(error: impl std::fmt::Display) -> Fault {
-    Fault::unavailable(format!("nats: {error}"))
+fn away(error: impl std::fmt::Display) -> ApiError {
+    ApiError::unavailable(format!("nats: {error}"))
 }
 
 /// Hands each message over while there is a bus.
 async fn each(
     mut arrivals: Arrivals,
-    room: Weak<Room>,
-    mut hear: impl FnMut(&Arc<Room>, Arrived) + Send,
+    state: Weak<BusState>,
+    mut refresh: impl FnMut(&Arc<BusState>, Arrived) + Send,
 ) {
     while let Some(message) = arrivals.next().await {
-        let Some(room) = room.upgrade() else { return };
-        hear(&room, message);
+        let Some(state) = state.upgrade() else { return };
+        refresh(&state, message);
     }
 }
 
 /// Whenever there is a connection anew: sees to stream and consumers, until they are there.
-async fn attend(room: Weak<Room>, connected: Arc<Notify>, ready: Arc<Notify>) {
+async fn watch_connections(state: Weak<BusState>, connected: Arc<Notify>, ready: Arc<Notify>) {
     loop {
         connected.notified().await;
-        let mut pause = Pause::new(Duration::from_millis(100), Duration::from_secs(5));
+        let mut pause = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
         loop {
-            let Some(room) = room.upgrade() else { return };
-            if room.links[0].run().is_none() || room.prepare().await.is_ok() {
+            let Some(state) = state.upgrade() else { return };
+            if state.connections[0].run().is_none() || state.prepare().await.is_ok() {
                 break;
             }
             ready.notify_one();
-            drop(room);
+            drop(state);
             tokio::time::sleep(pause.draw()).await;
         }
         ready.notify_one();
     }
 }
 
-async fn sweep(room: Weak<Room>) {
+async fn sweep(state: Weak<BusState>) {
     loop {
-        let Some(strong) = room.upgrade() else { return };
+        let Some(strong) = state.upgrade() else { return };
         let away = strong.settings.away;
         strong.receivers_mut().sweep(away, strong.settings.keep);
         let present = strong.receivers().present();
@@ -257,7 +261,7 @@ async fn sweep(room: Weak<Room>) {
     }
 }
 
-impl Room {
+impl BusState {
     fn receivers(&self) -> RwLockReadGuard<'_, Receivers> {
         self.receivers.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -267,26 +271,26 @@ impl Room {
     }
 
     /// The link of a receiver: always the same, so that what it gets is in order.
-    fn link(&self, receiver: &Receiver) -> usize {
-        receiver.key() as usize % self.links.len()
+    fn connection(&self, receiver: &Receiver) -> usize {
+        receiver.key() as usize % self.connections.len()
     }
 
     /// Stream and consumers, those of receivers that the server has forgotten among them.
-    async fn prepare(&self) -> Result<(), stream::Trouble> {
+    async fn prepare(&self) -> Result<(), stream::StreamError> {
         self.has_stream.store(false, Ordering::Release);
-        let stored = self.streams.open().await?;
+        let stored = self.jetstream.open().await?;
         let known: Vec<Arc<Receiver>> = {
             let mut receivers = self.receivers_mut();
             for (presence, pattern) in &stored {
                 if receivers.get(presence).is_none() {
-                    receivers.know(presence, pattern.clone()).set_durable(true);
+                    receivers.remember(presence, pattern.clone()).set_durable(true);
                 }
             }
             receivers.all().cloned().collect()
         };
         for receiver in known {
             if !stored.iter().any(|(presence, _)| *presence == receiver.presence) {
-                self.streams.admit(&receiver.presence).await?;
+                self.jetstream.admit(&receiver.presence).await?;
                 receiver.set_durable(true);
             }
         }
@@ -299,45 +303,47 @@ impl Room {
             self.counts.strayed.one();
             return;
         };
-        // Whoever may publish there may speak for that namespace, and for no other.
+        // A client that may publish on this subject may announce receivers of this namespace, and
+        // of no other.
         let namespace = message.subject.rsplit('.').next().unwrap_or_default();
-        let from = Speaker::Namespace(namespace);
-        let known = words.ack.iter().filter(|id| self.ledger.acknowledge(id, from));
+        let from = AckSource::Namespace(namespace);
+        let known = words.ack.iter().filter(|id| self.tracker.acknowledge(id, from));
         let known = known.count();
         self.counts.acknowledged.add(known as u64);
         self.counts.strayed.add((words.ack.len() - known) as u64);
     }
 
-    /// Hears a receiver; whatever takes longer than a look happens beside.
+    /// Handles a presence; slow work runs in a task of its own.
     fn presence(self: &Arc<Self>, message: Arrived) {
-        let read = Presence::said(&message.subject, &message.payload);
+        let read = Presence::presence_subject(&message.subject, &message.payload);
         if let Ok((presence, _)) = &read
             && message.reply.is_none()
             && self.receivers().renew(presence)
         {
             return;
         }
-        let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
+        let Ok(receiver_key) = Arc::clone(&self.waiting).try_acquire_owned() else {
             self.counts.shed.one();
             return;
         };
-        let (room, reply) = (Arc::clone(self), message.reply);
+        let (state, reply) = (Arc::clone(self), message.reply);
         tokio::spawn(async move {
-            let _place = place;
-            let welcome = match read {
-                Ok((presence, pattern)) => room.admit(&presence, pattern).await,
+            let _place = receiver_key;
+            let reply_to_presence = match read {
+                Ok((presence, pattern)) => state.admit(&presence, pattern).await,
                 Err(error) => Err(error),
             };
             let Some(reply) = reply else { return };
-            let welcome = Welcome {
-                ok: welcome.is_ok(),
-                coordinator: room.coordinator.clone(),
-                durable: welcome == Ok(true),
-                error: welcome.err(),
+            let reply_to_presence = PresenceReply {
+                ok: reply_to_presence.is_ok(),
+                coordinator: state.coordinator.clone(),
+                durable: reply_to_presence == Ok(true),
+                error: reply_to_presence.err(),
             };
-            let bytes = serde_json::to_vec(&welcome).expect("strings and flags always serialize");
-            // Without a connection nobody waits for it.
-            let _ = room.links[0].client.publish(reply, bytes.into()).await;
+            let bytes =
+                serde_json::to_vec(&reply_to_presence).expect("strings and flags always serialize");
+            // Without a connection there is no reply to send.
+            let _ = state.connections[0].client.publish(reply, bytes.into()).await;
         });
     }
 
@@ -351,30 +357,30 @@ impl Room {
         let former = self.receivers().get(presence);
         if presence.forget || presence.gone {
             let Some(former) = former else { return Ok(false) };
-            former.lose();
+            former.mark_away();
             if presence.forget {
                 self.drop_receiver(&former).await?;
             }
             return Ok(!presence.forget && former.is_durable());
         }
         if former.is_none() && self.receivers().all().len() >= self.settings.receivers {
-            return Err(format!("{} receivers are known, which is all", self.settings.receivers));
+            return Err(format!("the limit of {} receivers is reached", self.settings.receivers));
         }
         let was_here = former.is_some_and(|former| former.is_present() && former.is_durable());
         let receiver = self.receivers_mut().admit(presence, pattern);
         let is_new = !was_here || !receiver.is_durable();
         if is_new && self.has_stream.load(Ordering::Acquire) {
             // Also for one that comes back: the server may have given its consumer up meanwhile.
-            receiver.set_durable(self.streams.admit(&receiver.presence).await.is_ok());
+            receiver.set_durable(self.jetstream.admit(&receiver.presence).await.is_ok());
         }
         Ok(receiver.is_durable())
     }
 
     async fn drop_receiver(&self, receiver: &Receiver) -> Result<(), String> {
         self.receivers_mut().remove(receiver);
-        // Without a connection there is nobody to ask, and waiting for one would hold up others.
-        if receiver.is_durable() && self.links[0].run().is_some() {
-            return self.streams.forget(&receiver.presence).await;
+        // Without a connection the server cannot be asked, and waiting for one would delay others.
+        if receiver.is_durable() && self.connections[0].run().is_some() {
+            return self.jetstream.forget(&receiver.presence).await;
         }
         Ok(())
     }
@@ -390,45 +396,45 @@ impl Bus for Nats {
     ) -> Vec<Outcome> {
         let deadline = tokio::time::Instant::now() + timeout;
         match semantics {
-            Semantics::AtMostOnce => self.room.once(&message, targets, deadline).await,
+            Semantics::AtMostOnce => self.state.send_once(&message, targets, deadline).await,
             Semantics::AtLeastOnce => {
-                self.room.until_acknowledged(&message, targets, deadline).await
+                self.state.until_acknowledged(&message, targets, deadline).await
             }
         }
     }
 
     async fn forget(&self, namespace: &str, name: &str) {
-        let alone = self.room.receivers().table.alone(namespace, name);
+        let alone = self.state.receivers().table.alone(namespace, name);
         for receiver in alone {
             // What the server cannot drop now goes with the stream's age.
-            let _ = self.room.drop_receiver(&receiver).await;
+            let _ = self.state.drop_receiver(&receiver).await;
         }
     }
 
     fn serves(&self, namespace: &str) -> bool {
-        self.room.receivers().table.has(namespace)
+        self.state.receivers().table.has(namespace)
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        if self.room.links.iter().all(|link| link.run().is_some()) {
+    fn check(&self) -> Result<(), ApiError> {
+        if self.state.connections.iter().all(|connection| connection.run().is_some()) {
             return Ok(());
         }
-        Err(Fault::unavailable(format!(
+        Err(ApiError::unavailable(format!(
             "no connection to NATS at {}",
-            address::shown(&self.room.settings.servers)
+            address::shown(&self.state.settings.servers)
         )))
     }
 
     fn effective(&self) -> Value {
-        let info = self.room.links[0].client.try_server_info();
+        let info = self.state.connections[0].client.try_server_info();
         json!({
             "kind": "nats",
-            "servers": address::shown(&self.room.settings.servers),
+            "servers": address::shown(&self.state.settings.servers),
             "version": info.map(|info| info.version),
-            "durable": self.room.has_stream.load(Ordering::Acquire),
-            "connections": self.room.links.len(),
-            "receivers": self.room.settings.receivers,
-            "presences": self.room.settings.presences,
+            "durable": self.state.has_stream.load(Ordering::Acquire),
+            "connections": self.state.connections.len(),
+            "receivers": self.state.settings.receivers,
+            "presences": self.state.settings.presences,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What receivers and registries tell each other over NATS, beside deliveries.
 //!
 //! A receiver says once a second that it is there ([`Presence`] on [`SUBJECT`]). As a request it is
-//! answered ([`Welcome`]) once it took effect.
+//! answered ([`PresenceReply`]) once it took effect.
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ const LONGEST_PRESENCE: usize = 4 << 10;
 /// A receiver is there, or leaves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Presence {
-    /// Who; known again under this name. Letters, digits, `-` and `_`.
+    /// The receiver's name: letters, digits, `-` and `_`.
     pub receiver: String,
     /// Where the identities are registered that it serves.
     pub namespace: String,
@@ -49,7 +49,7 @@ pub struct Presence {
 
 /// What a coordinator answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Welcome {
+pub struct PresenceReply {
     /// Whether it took effect: the next multicast through this coordinator reaches the receiver.
     pub ok: bool,
     /// Who answers.
@@ -67,36 +67,36 @@ impl Presence {
     /// Errors: what is wrong with it, in a sentence
     pub fn read(bytes: &[u8]) -> Result<(Self, Pattern), String> {
         if bytes.len() > LONGEST_PRESENCE {
-            return Err(format!("a presence has at most {LONGEST_PRESENCE} bytes"));
+            return Err(format!("a presence must have at most {LONGEST_PRESENCE} bytes"));
         }
         let presence: Self = object::read(bytes).map_err(|error| error.to_string())?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = &presence.receiver;
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
-            return Err(format!("receiver: 1 to {LONGEST_NAME} letters, digits, - and _"));
+            return Err(format!("receiver must have 1 to {LONGEST_NAME} letters, digits, - and _"));
         }
         if presence.namespace.is_empty() || presence.namespace.len() > LONGEST {
-            return Err(format!("namespace: 1 to {LONGEST} bytes"));
+            return Err(format!("namespace must have 1 to {LONGEST} bytes"));
         }
         check_subject(&presence.subject)?;
-        let pattern = presence.pattern.parse().map_err(|fault| format!("pattern: {fault}"))?;
+        let pattern = presence.pattern.parse().map_err(|error| format!("pattern: {error}"))?;
         Ok((presence, pattern))
     }
 
-    /// The same, as it was said at a subject: at one that has a namespace, for no other one, and from
-    /// somebody who listens below `registry.` and that namespace.
+    /// Reads a presence and checks it against its subject: a subject with a namespace is for that
+    /// namespace alone, and its receivers listen below `registry.` and that namespace.
     ///
     /// Errors: as [`Presence::read`]
-    pub fn said(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
+    pub fn presence_subject(subject: &str, bytes: &[u8]) -> Result<(Self, Pattern), String> {
         let (presence, pattern) = Self::read(bytes)?;
         let of = subject.strip_prefix(SUBJECT).and_then(|rest| rest.strip_prefix('.'));
         let Some(namespace) = of else { return Ok((presence, pattern)) };
         if token(&presence.namespace) != namespace {
-            return Err(format!("namespace: {subject} is for {namespace} alone"));
+            return Err(format!("namespace must be {namespace} on {subject}"));
         }
         let below = format!("registry.{namespace}.");
         if !presence.subject.starts_with(&below) {
-            return Err(format!("subject: said at {subject}, it has to begin with {below}"));
+            return Err(format!("subject must begin with {below} on {subject}"));
         }
         Ok((presence, pattern))
     }
@@ -139,19 +139,19 @@ fn check_subject(subject: &str) -> Result<(), String> {
         !token.is_empty() && !token.chars().any(bad)
     };
     if subject.len() > LONGEST || !subject.split('.').all(literal) {
-        return Err(format!("subject: a literal subject of at most {LONGEST} bytes"));
+        return Err(format!("subject must be a literal subject of at most {LONGEST} bytes"));
     }
     let within = |prefix: &str| {
         subject.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     if subject.starts_with('$') || [SUBJECT, STORED, ACKS].into_iter().any(within) {
-        return Err("subject: not one of the registry's or the server's own".to_owned());
+        return Err("subject must not be one of the registry's or the server's own".to_owned());
     }
     Ok(())
 }
 
-/// A namespace as one token of a subject, whatever characters it has: `=` and two hexadecimal
-/// digits stand for each byte that is not a letter, a digit, `-` or `_`.
+/// A namespace as one token of a subject: each byte that is not a letter, a digit, `-` or `_`
+/// becomes `=` and two hexadecimal digits.
 pub fn token(text: &str) -> String {
     let mut token = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -227,18 +227,18 @@ mod tests {
 
     #[test]
     fn a_subject_with_a_namespace_is_for_that_one() {
-        let said = |subject: &str, namespace: &str, listens: &str| {
+        let presence_subject = |subject: &str, namespace: &str, listens: &str| {
             let plain = Presence::sample("r", "*");
             let presence =
                 Presence { namespace: namespace.into(), subject: listens.into(), ..plain };
-            Presence::said(subject, &presence.write()).is_ok()
+            Presence::presence_subject(subject, &presence.write()).is_ok()
         };
-        assert!(said("registry.presence", "fleet", "anywhere"));
-        assert!(said("registry.presence.fleet", "fleet", "registry.fleet.r"));
-        assert!(said("registry.presence.a=2Eb", "a.b", "registry.a=2Eb.r"));
-        assert!(!said("registry.presence.fleet", "other", "registry.fleet.r"));
-        assert!(!said("registry.presence.fleet", "fleet", "registry.other.r"));
-        assert!(!said("registry.presence.fleet", "fleet", "registry.fleets.r"));
+        assert!(presence_subject("registry.presence", "fleet", "anywhere"));
+        assert!(presence_subject("registry.presence.fleet", "fleet", "registry.fleet.r"));
+        assert!(presence_subject("registry.presence.a=2Eb", "a.b", "registry.a=2Eb.r"));
+        assert!(!presence_subject("registry.presence.fleet", "other", "registry.fleet.r"));
+        assert!(!presence_subject("registry.presence.fleet", "fleet", "registry.other.r"));
+        assert!(!presence_subject("registry.presence.fleet", "fleet", "registry.fleets.r"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::presence::Presence;
 use crate::subscription::table::Table;
 use crate::subscription::{Pattern, Subscriber};
 
-/// A receiver that said that it is there, or of which the stream knows.
+/// A receiver that announced itself or has a consumer in the stream.
 #[derive(Debug)]
 pub(super) struct Receiver {
     key: u64,
@@ -47,59 +47,59 @@ impl Receiver {
         self.durable.store(durable, Ordering::Release);
     }
 
-    /// It is away, as somebody saw; it is there again when it says so.
-    pub(super) fn lose(&self) -> bool {
+    /// Marks it absent; its next presence makes it present again.
+    pub(super) fn mark_away(&self) -> bool {
         self.present.swap(false, Ordering::AcqRel)
     }
 
-    fn hear(&self) {
+    fn refresh(&self) {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.present.store(true, Ordering::Release);
     }
 
-    fn silence(&self) -> Duration {
+    fn silent_for(&self) -> Duration {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    fn says_the_same(&self, presence: &Presence) -> bool {
+    fn is_unchanged(&self, presence: &Presence) -> bool {
         self.presence.pattern == presence.pattern && self.presence.subject == presence.subject
     }
 }
 
-type Place = (Arc<str>, String);
+type ReceiverKey = (Arc<str>, String);
 
-/// All receivers, and whom they serve.
+/// All receivers and the identities that they serve.
 #[derive(Debug, Default)]
 pub(super) struct Receivers {
     pub(super) table: Table<Receiver>,
-    known: HashMap<Place, Arc<Receiver>>,
+    known: HashMap<ReceiverKey, Arc<Receiver>>,
     next_key: u64,
 }
 
 impl Receivers {
     /// A receiver that says what it said before is still there; `false` if there is more to do.
     pub(super) fn renew(&self, presence: &Presence) -> bool {
-        let Some(known) = self.known.get(&place(presence)) else { return false };
-        let plain = known.is_present() && known.says_the_same(presence);
+        let Some(known) = self.known.get(&receiver_key(presence)) else { return false };
+        let plain = known.is_present() && known.is_unchanged(presence);
         if plain && !presence.gone && !presence.forget {
-            known.hear();
+            known.refresh();
         }
         plain && known.is_durable() && !presence.gone && !presence.forget
     }
 
     /// A receiver comes, or comes back: it serves before others of its pattern.
     pub(super) fn admit(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
-        let receiver = self.know(presence, pattern);
-        receiver.hear();
+        let receiver = self.remember(presence, pattern);
+        receiver.refresh();
         receiver
     }
 
     /// A receiver that may be away.
-    pub(super) fn know(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
-        let (namespace, name) = place(presence);
+    pub(super) fn remember(&mut self, presence: &Presence, pattern: Pattern) -> Arc<Receiver> {
+        let (namespace, name) = receiver_key(presence);
         let former = self.known.get(&(Arc::clone(&namespace), name.clone()));
         let receiver = match former.cloned() {
-            Some(former) if former.says_the_same(presence) => {
+            Some(former) if former.is_unchanged(presence) => {
                 if former.is_present() {
                     return former;
                 }
@@ -131,26 +131,26 @@ impl Receivers {
 
     /// A receiver of this name.
     pub(super) fn get(&self, presence: &Presence) -> Option<Arc<Receiver>> {
-        self.known.get(&place(presence)).cloned()
+        self.known.get(&receiver_key(presence)).cloned()
     }
 
     /// Takes a receiver out for good.
     pub(super) fn remove(&mut self, receiver: &Receiver) {
         self.table.remove(&receiver.namespace, &receiver.pattern, receiver.key);
-        let place = place(&receiver.presence);
-        if self.known.get(&place).is_some_and(|known| known.key == receiver.key) {
-            self.known.remove(&place);
+        let receiver_key = receiver_key(&receiver.presence);
+        if self.known.get(&receiver_key).is_some_and(|known| known.key == receiver.key) {
+            self.known.remove(&receiver_key);
         }
     }
 
-    /// Whoever was not heard for so long is away. Who is away is known no longer than what is stored
-    /// for it is kept.
+    /// Marks receivers absent that were silent for `away`, and removes those absent longer than
+    /// their stored messages are kept.
     pub(super) fn sweep(&mut self, away: Duration, keep: Duration) {
-        let silent = |receiver: &&Arc<Receiver>| receiver.silence() >= away;
+        let silent = |receiver: &&Arc<Receiver>| receiver.silent_for() >= away;
         let silent: Vec<_> = self.known.values().filter(silent).cloned().collect();
         for receiver in silent {
-            receiver.lose();
-            if !receiver.is_durable() || receiver.silence() >= keep {
+            receiver.mark_away();
+            if !receiver.is_durable() || receiver.silent_for() >= keep {
                 self.remove(&receiver);
             }
         }
@@ -167,21 +167,21 @@ impl Receivers {
     }
 }
 
-fn place(presence: &Presence) -> Place {
+fn receiver_key(presence: &Presence) -> ReceiverKey {
     (presence.namespace.as_str().into(), presence.receiver.clone())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subscription::table::Reach;
+    use crate::subscription::table::ReceiverScope;
 
     fn admit(receivers: &mut Receivers, presence: &Presence) -> Arc<Receiver> {
         receivers.admit(presence, presence.pattern.parse().unwrap())
     }
 
-    fn serving(receivers: &Receivers, reach: Reach) -> Option<String> {
-        let serving = receivers.table.serving("n", "user-1", reach)?;
+    fn serving(receivers: &Receivers, scope: ReceiverScope) -> Option<String> {
+        let serving = receivers.table.serving("n", "user-1", scope)?;
         Some(serving.presence.receiver.clone())
     }
 
@@ -195,14 +195,14 @@ mod tests {
         assert!(receivers.renew(&one));
         tokio::time::advance(away / 2).await;
         receivers.sweep(away, keep);
-        assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
+        assert_eq!(serving(&receivers, ReceiverScope::Present), Some("one".into()));
         tokio::time::advance(away / 2).await;
         receivers.sweep(away, keep);
-        assert_eq!(serving(&receivers, Reach::Present), None);
-        assert_eq!(serving(&receivers, Reach::Known), Some("one".into()));
+        assert_eq!(serving(&receivers, ReceiverScope::Present), None);
+        assert_eq!(serving(&receivers, ReceiverScope::Known), Some("one".into()));
         assert!(!receivers.renew(&one), "it has to be admitted again");
         admit(&mut receivers, &one);
-        assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
+        assert_eq!(serving(&receivers, ReceiverScope::Present), Some("one".into()));
         assert_eq!(receivers.present(), 1);
         tokio::time::advance(keep).await;
         receivers.sweep(away, keep);
@@ -215,13 +215,17 @@ mod tests {
         for name in ["one", "two"] {
             admit(&mut receivers, &Presence::sample(name, "user-*")).set_durable(true);
         }
-        assert_eq!(serving(&receivers, Reach::Present), Some("two".into()));
+        assert_eq!(serving(&receivers, ReceiverScope::Present), Some("two".into()));
         let one = Presence::sample("one", "user-*");
         admit(&mut receivers, &one);
-        assert_eq!(serving(&receivers, Reach::Present), Some("two".into()), "it never was away");
-        assert!(receivers.get(&one).unwrap().lose());
+        assert_eq!(
+            serving(&receivers, ReceiverScope::Present),
+            Some("two".into()),
+            "it never was away"
+        );
+        assert!(receivers.get(&one).unwrap().mark_away());
         admit(&mut receivers, &one);
-        assert_eq!(serving(&receivers, Reach::Present), Some("one".into()));
+        assert_eq!(serving(&receivers, ReceiverScope::Present), Some("one".into()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -229,7 +233,7 @@ mod tests {
         let mut receivers = Receivers::default();
         admit(&mut receivers, &Presence::sample("one", "user-*"));
         let other = admit(&mut receivers, &Presence::sample("one", "else"));
-        assert_eq!(serving(&receivers, Reach::Known), None);
+        assert_eq!(serving(&receivers, ReceiverScope::Known), None);
         assert_eq!(receivers.all().len(), 1);
         receivers.remove(&other);
         assert_eq!(receivers.all().len(), 0);

@@ -1,8 +1,8 @@
 //! JetStream: the stream that keeps what must arrive, and a consumer in it for each receiver.
 //!
-//! A consumer pushes to the receiver's own subject, so that a receiver listens at one place
-//! whatever the semantics; the server stops when nobody listens there, goes on when somebody does,
-//! and sends again what is not acknowledged. What is acknowledged leaves the stream.
+//! A consumer pushes to the receiver's own subject, so that a receiver listens at one place for
+//! both semantics. The server pauses while there is no listener and resends what is not
+//! acknowledged. Acknowledged messages leave the stream.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,15 +17,15 @@ use super::Settings;
 use super::presence::{Presence, STORED, STREAM};
 use crate::subscription::Pattern;
 
-/// How long the server remembers ids: longer than anybody publishes one again.
+/// How long the server remembers ids: longer than any id is published again.
 const REMEMBERED: Duration = Duration::from_secs(120);
 
-/// What goes wrong here is told as text: it is another system's sentence.
-pub(super) type Trouble = String;
+/// Errors are text, because they come from another system.
+pub(super) type StreamError = String;
 
 /// JetStream over one connection.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct JetStream {
     context: Context,
     /// The server answered that it has no such stream, when it was last asked.
     is_refused: AtomicBool,
@@ -35,7 +35,7 @@ pub(super) struct Streams {
     max_bytes: i64,
 }
 
-impl Streams {
+impl JetStream {
     pub(super) fn new(client: async_nats::Client, settings: &Settings) -> Self {
         let mut context = jetstream::new(client);
         context.set_timeout(settings.patience);
@@ -50,7 +50,7 @@ impl Streams {
     }
 
     /// Sees to it that the stream is there; who has a consumer in it.
-    pub(super) async fn open(&self) -> Result<Vec<(Presence, Pattern)>, Trouble> {
+    pub(super) async fn open(&self) -> Result<Vec<(Presence, Pattern)>, StreamError> {
         let config = Config {
             name: STREAM.into(),
             description: Some("messages of the registry until their recipients have them".into()),
@@ -68,8 +68,8 @@ impl Streams {
         let stream = self.context.get_or_create_stream(config).await;
         let refusal = stream.as_ref().err().map(|error| error.kind());
         self.is_refused.store(refusal.is_some_and(is_final), Ordering::Release);
-        let stream = stream.map_err(told)?;
-        let consumers: Vec<_> = stream.consumers().try_collect().await.map_err(told)?;
+        let stream = stream.map_err(stream_error)?;
+        let consumers: Vec<_> = stream.consumers().try_collect().await.map_err(stream_error)?;
         let described = consumers.iter().filter_map(|info| info.config.description.as_deref());
         Ok(described.filter_map(|text| Presence::read(text.as_bytes()).ok()).collect())
     }
@@ -81,7 +81,7 @@ impl Streams {
     }
 
     /// Sees to it that a receiver's consumer is there and pushes to where it listens.
-    pub(super) async fn admit(&self, presence: &Presence) -> Result<(), Trouble> {
+    pub(super) async fn admit(&self, presence: &Presence) -> Result<(), StreamError> {
         let config = push::Config {
             durable_name: Some(presence.consumer()),
             description: Some(String::from_utf8_lossy(&presence.write()).into_owned()),
@@ -94,15 +94,15 @@ impl Streams {
             ..push::Config::default()
         };
         let made = self.context.create_consumer_on_stream(config, STREAM).await;
-        made.map(|_| ()).map_err(told)
+        made.map(|_| ()).map_err(stream_error)
     }
 
     /// Drops a receiver's consumer and what waits for it.
-    pub(super) async fn forget(&self, presence: &Presence) -> Result<(), Trouble> {
-        let stream = self.context.get_stream_no_info(STREAM).await.map_err(told)?;
+    pub(super) async fn forget(&self, presence: &Presence) -> Result<(), StreamError> {
+        let stream = self.context.get_stream_no_info(STREAM).await.map_err(stream_error)?;
         // Without a consumer there is nothing to delete, which is as good.
         let _ = stream.delete_consumer(&presence.consumer()).await;
-        stream.purge().filter(presence.stored()).await.map(|_| ()).map_err(told)
+        stream.purge().filter(presence.stored()).await.map(|_| ()).map_err(stream_error)
     }
 }
 
@@ -118,6 +118,6 @@ fn is_final(refusal: Refusal) -> bool {
     }
 }
 
-fn told(error: impl std::fmt::Display) -> Trouble {
+fn stream_error(error: impl std::fmt::Display) -> StreamError {
     error.to_string()
 }

@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::bus::Status;
-use crate::bus::folder::Folder;
 use crate::bus::sample::sample;
+use crate::bus::temp_folder::TempFolder;
 use crate::message;
 use crate::metrics::Metrics;
 use crate::query::Query;
@@ -48,28 +48,28 @@ async fn bus_as_set(server: &Server, coordinator: &str, settings: Settings) -> N
 }
 
 /// A receiver on a plain client.
-struct Plain {
+struct PlainReceiver {
     client: Client,
     deliveries: Arrivals,
     presence: Presence,
 }
 
-impl Plain {
+impl PlainReceiver {
     async fn listen(server: &Server, receiver: &str, pattern: &str) -> Self {
         let client = async_nats::connect(server.url()).await.unwrap();
         let presence = Presence::sample(receiver, pattern);
         let deliveries = client.subscribe(presence.subject.clone()).await.unwrap();
         let plain = Self { client, deliveries, presence };
-        plain.say(&plain.presence, true).await;
+        plain.announce(&plain.presence, true).await;
         plain
     }
 
     /// Says that it is there, and waits for an answer that is as expected.
-    async fn say(&self, presence: &Presence, ok: bool) -> Welcome {
+    async fn announce(&self, presence: &Presence, ok: bool) -> PresenceReply {
         let answer = self.client.request(presence::SUBJECT, presence.write()).await.unwrap();
-        let welcome: Welcome = serde_json::from_slice(&answer.payload).unwrap();
-        assert_eq!(welcome.ok, ok, "{welcome:?}");
-        welcome
+        let reply_to_presence: PresenceReply = serde_json::from_slice(&answer.payload).unwrap();
+        assert_eq!(reply_to_presence.ok, ok, "{reply_to_presence:?}");
+        reply_to_presence
     }
 
     /// The next delivery: id, recipients, whether it wants an acknowledgement; and the message.
@@ -92,15 +92,15 @@ impl Plain {
     }
 
     /// Acknowledges everything until it is aborted, and tells ids and recipients as they come.
-    fn obey(mut self) -> (JoinHandle<()>, UnboundedReceiver<(String, Vec<String>)>) {
+    fn acknowledge_all(mut self) -> (JoinHandle<()>, UnboundedReceiver<(String, Vec<String>)>) {
         let (seen, deliveries) = tokio::sync::mpsc::unbounded_channel();
         let task = tokio::spawn(async move {
             let mut alive = tokio::time::interval(Duration::from_millis(200));
             loop {
                 tokio::select! {
                     _ = alive.tick() => {
-                        let say = self.presence.write();
-                        self.client.publish(presence::SUBJECT, say).await.unwrap();
+                        let announce = self.presence.write();
+                        self.client.publish(presence::SUBJECT, announce).await.unwrap();
                     }
                     (id, to, ack, message) = self.next() => {
                         if let Some(ack) = ack {
@@ -161,8 +161,8 @@ async fn stored(client: &Client) -> u64 {
 async fn at_most_once_is_delivered_to_whom_somebody_listens() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let mut all = Plain::listen(&server, "all", "user-*").await;
-    let mut one = Plain::listen(&server, "one", "user-2").await;
+    let mut all = PlainReceiver::listen(&server, "all", "user-*").await;
+    let mut one = PlainReceiver::listen(&server, "one", "user-2").await;
     let sent = send(&bus, &["else", "user-1", "user-2"], Semantics::AtMostOnce, LONG);
     let expected = [
         ("else".into(), Status::Failed, Some("no subscriber")),
@@ -179,8 +179,8 @@ async fn at_most_once_is_delivered_to_whom_somebody_listens() {
 async fn who_says_that_it_is_there_and_does_not_listen_is_not_delivered() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let liar = Plain::listen(&server, "liar", "a").await;
-    let mut honest = Plain::listen(&server, "honest", "b").await;
+    let liar = PlainReceiver::listen(&server, "liar", "a").await;
+    let mut honest = PlainReceiver::listen(&server, "honest", "b").await;
     drop(liar.deliveries);
     // What the server hears of the unsubscription comes before the answer to this.
     let again = liar.client.request(presence::SUBJECT, liar.presence.write()).await.unwrap();
@@ -192,7 +192,7 @@ async fn who_says_that_it_is_there_and_does_not_listen_is_not_delivered() {
     ];
     assert_eq!(sent.await.unwrap(), expected);
     assert_eq!(honest.next().await.1, ["b"]);
-    assert_eq!(bus.room.receivers().present(), 1, "the server knows better");
+    assert_eq!(bus.state.receivers().present(), 1, "the server knows better");
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn at_least_once_is_delivered_when_the_receiver_says_so_and_the_stream_hea
     let server = Server::start();
     let settings = Settings { unanswered: LONG, ..Settings::default() };
     let bus = bus_as_set(&server, "c1", settings).await;
-    let mut receiver = Plain::listen(&server, "r", "user-*").await;
+    let mut receiver = PlainReceiver::listen(&server, "r", "user-*").await;
     let sent = send(&bus, &["nobody", "user-1", "user-2"], Semantics::AtLeastOnce, LONG);
     let (id, to, ack, message) = receiver.next().await;
     assert_eq!(to, ["user-1", "user-2"]);
@@ -214,8 +214,8 @@ async fn at_least_once_is_delivered_when_the_receiver_says_so_and_the_stream_hea
     receiver.acknowledge(&id, &ack.unwrap(), &message).await;
     let expected = [Status::Failed, Status::Delivered, Status::Delivered];
     assert_eq!(statuses(sent).await, expected);
-    assert_eq!(bus.room.counts.strayed.get(), 4);
-    assert_eq!((bus.room.counts.sent.get(), bus.room.counts.resent.get()), (1, 0));
+    assert_eq!(bus.state.counts.strayed.get(), 4);
+    assert_eq!((bus.state.counts.sent.get(), bus.state.counts.resent.get()), (1, 0));
     assert_eq!(stream(&receiver.client).await, (0, 0));
 }
 
@@ -223,9 +223,9 @@ async fn at_least_once_is_delivered_when_the_receiver_says_so_and_the_stream_hea
 async fn who_does_not_acknowledge_is_pending_and_gets_it_again_until_it_does() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let mut silent = Plain::listen(&server, "silent", "silent").await;
-    let obedient = Plain::listen(&server, "obedient", "obedient").await;
-    let (task, mut seen) = obedient.obey();
+    let mut silent = PlainReceiver::listen(&server, "silent", "silent").await;
+    let acknowledging_receiver = PlainReceiver::listen(&server, "obedient", "obedient").await;
+    let (task, mut seen) = acknowledging_receiver.acknowledge_all();
     let sent = send(&bus, &["obedient", "silent"], Semantics::AtLeastOnce, 2 * SHORT);
     // Order of events: the other has its delivery while this one is still waited for.
     seen.recv().await.unwrap();
@@ -243,7 +243,7 @@ async fn who_does_not_acknowledge_is_pending_and_gets_it_again_until_it_does() {
     let (_, _, _, message) = silent.next().await;
     silent.acknowledge(&id, &ack.unwrap(), &message).await;
     while stored(&silent.client).await > 0 {}
-    assert_eq!(bus.room.counts.stored.get(), 1);
+    assert_eq!(bus.state.counts.stored.get(), 1);
     task.abort();
 }
 
@@ -251,7 +251,7 @@ async fn who_does_not_acknowledge_is_pending_and_gets_it_again_until_it_does() {
 async fn who_acknowledges_late_is_delivered_although_it_is_stored() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let mut late = Plain::listen(&server, "late", "late").await;
+    let mut late = PlainReceiver::listen(&server, "late", "late").await;
     let sent = send(&bus, &["late"], Semantics::AtLeastOnce, LONG);
     let (id, _, ack, first) = late.next().await;
     let (again, _, _, second) = late.next().await;
@@ -260,7 +260,7 @@ async fn who_acknowledges_late_is_delivered_although_it_is_stored() {
     assert!(!sent.is_finished(), "it is stored, and the receiver is there: its word is waited for");
     late.acknowledge(&id, &ack.unwrap(), &second).await;
     assert_eq!(statuses(sent).await, [Status::Delivered]);
-    assert_eq!(bus.room.counts.stored.get(), 0, "nobody was told so");
+    assert_eq!(bus.state.counts.stored.get(), 0, "nobody was told so");
     while stored(&late.client).await > 0 {}
 }
 
@@ -270,9 +270,9 @@ async fn what_nobody_listens_to_is_stored_at_once() {
     // Were it not for the server's word, it would be stored after so long.
     let settings = Settings { unanswered: LONG, ..Settings::default() };
     let bus = bus_as_set(&server, "c1", settings).await;
-    let mut crashed = Plain::listen(&server, "crashed", "a").await;
+    let mut crashed = PlainReceiver::listen(&server, "crashed", "a").await;
     crashed.deliveries.unsubscribe().await.unwrap();
-    crashed.say(&crashed.presence, true).await;
+    crashed.announce(&crashed.presence, true).await;
     let sent = send(&bus, &["a"], Semantics::AtLeastOnce, 2 * LONG);
     while stored(&crashed.client).await == 0 {}
     assert!(!sent.is_finished(), "it was there a moment ago");
@@ -288,8 +288,8 @@ async fn a_server_that_stores_nothing_delivers_to_who_is_there_and_pends_nothing
     let server = Server::without_streams();
     let settings = Settings { patience: SHORT, ..Settings::default() };
     let bus = bus_with(&server, "c1", settings).await;
-    let mut receiver = Plain::listen(&server, "r", "a").await;
-    assert!(!receiver.say(&receiver.presence, true).await.durable);
+    let mut receiver = PlainReceiver::listen(&server, "r", "a").await;
+    assert!(!receiver.announce(&receiver.presence, true).await.durable);
     let sent = send(&bus, &["a"], Semantics::AtLeastOnce, LONG);
     let (id, _, ack, _) = receiver.next().await;
     let (again, _, _, message) = receiver.next().await;
@@ -298,7 +298,7 @@ async fn a_server_that_stores_nothing_delivers_to_who_is_there_and_pends_nothing
     assert_eq!(statuses(sent).await, [Status::Delivered]);
     let silent = send(&bus, &["a"], Semantics::AtLeastOnce, SHORT);
     assert_eq!(statuses(silent).await, [Status::Timeout]);
-    receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+    receiver.announce(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
     let away = send(&bus, &["a"], Semantics::AtLeastOnce, SHORT);
     assert_eq!(statuses(away).await, [Status::Failed]);
 }
@@ -307,9 +307,9 @@ async fn a_server_that_stores_nothing_delivers_to_who_is_there_and_pends_nothing
 async fn what_waits_for_who_is_away_is_pending_and_arrives_when_it_is_back() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let receiver = Plain::listen(&server, "r", "a*").await;
+    let receiver = PlainReceiver::listen(&server, "r", "a*").await;
     let gone = Presence { gone: true, ..receiver.presence.clone() };
-    assert!(receiver.say(&gone, true).await.durable);
+    assert!(receiver.announce(&gone, true).await.durable);
     receiver.client.drain().await.unwrap();
     let outcomes = send(&bus, &["a1", "a2"], Semantics::AtLeastOnce, LONG).await.unwrap();
     assert!(outcomes.iter().all(|one| one.1 == Status::Pending), "at once: {outcomes:?}");
@@ -319,7 +319,7 @@ async fn what_waits_for_who_is_away_is_pending_and_arrives_when_it_is_back() {
     let other = self::bus(&server, "c2").await;
     let outcomes = send(&other, &["a3"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(outcomes).await, [Status::Pending]);
-    let mut back = Plain::listen(&server, "r", "a*").await;
+    let mut back = PlainReceiver::listen(&server, "r", "a*").await;
     let mut seen = BTreeSet::new();
     while seen.len() < 2 {
         let (id, to, ack, message) = back.next().await;
@@ -329,8 +329,8 @@ async fn what_waits_for_who_is_away_is_pending_and_arrives_when_it_is_back() {
     assert_eq!(seen, BTreeSet::from([names(&["a1", "a2"]), names(&["a3"])]));
     // Both hear that it is back: who is there is waited for.
     for (bus, coordinator) in [(&bus, "c1"), (&other, "c2")] {
-        while bus.room.receivers().present() == 0 {
-            back.say(&back.presence, true).await;
+        while bus.state.receivers().present() == 0 {
+            back.announce(&back.presence, true).await;
         }
         let sent = send(bus, &["a4"], Semantics::AtLeastOnce, LONG);
         let (id, to, ack, message) = back.next().await;
@@ -346,8 +346,8 @@ async fn forgetting_drops_what_waits_for_that_one_alone() {
     let bus = bus(&server, "c1").await;
     let mut receivers = Vec::new();
     for (name, pattern) in [("one", "a"), ("all", "b*"), ("leaves", "c")] {
-        let receiver = Plain::listen(&server, name, pattern).await;
-        receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+        let receiver = PlainReceiver::listen(&server, name, pattern).await;
+        receiver.announce(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
         receivers.push(receiver);
     }
     let sent = send(&bus, &["a", "b", "c"], Semantics::AtLeastOnce, LONG);
@@ -356,7 +356,7 @@ async fn forgetting_drops_what_waits_for_that_one_alone() {
     bus.forget("n", "b").await;
     bus.forget("elsewhere", "c").await;
     let leaves = &receivers[2];
-    leaves.say(&Presence { forget: true, ..leaves.presence.clone() }, true).await;
+    leaves.announce(&Presence { forget: true, ..leaves.presence.clone() }, true).await;
     assert_eq!(stored(&leaves.client).await, 1, "what waits for the prefix stays");
     let sent = send(&bus, &["a", "b", "c"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(sent).await, [Status::Failed, Status::Pending, Status::Failed]);
@@ -367,13 +367,13 @@ async fn nothing_is_kept_for_ever() {
     let server = Server::start();
     let settings = Settings { keep: SHORT, away: SHORT, ..Settings::default() };
     let bus = bus_with(&server, "c1", settings).await;
-    let receiver = Plain::listen(&server, "r", "a").await;
-    receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+    let receiver = PlainReceiver::listen(&server, "r", "a").await;
+    receiver.announce(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
     drop(receiver.deliveries);
     let context = async_nats::jetstream::new(receiver.client.clone());
     let stream = context.get_stream(presence::STREAM).await.unwrap();
     while stream.consumer_info("n==r").await.is_ok() || stored(&receiver.client).await > 0 {}
-    while bus.room.receivers().all().count() > 0 {
+    while bus.state.receivers().all().count() > 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(statuses(send(&bus, &["a"], Semantics::AtLeastOnce, LONG)).await, [Status::Failed]);
@@ -383,27 +383,27 @@ async fn nothing_is_kept_for_ever() {
 async fn a_presence_that_is_none_is_answered_and_changes_nothing() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let plain = Plain::listen(&server, "r", "a").await;
+    let plain = PlainReceiver::listen(&server, "r", "a").await;
     for bad in [
         Presence { subject: "registry.durable.n.r".into(), ..plain.presence.clone() },
         Presence { pattern: "a*b".into(), ..plain.presence.clone() },
     ] {
-        assert!(plain.say(&bad, false).await.error.is_some());
+        assert!(plain.announce(&bad, false).await.error.is_some());
     }
     for nonsense in [&b""[..], b"\xff", b"[]"] {
         let nonsense = Bytes::from_static(nonsense);
         let answer = plain.client.request(presence::SUBJECT, nonsense).await.unwrap();
-        let welcome: Welcome = serde_json::from_slice(&answer.payload).unwrap();
-        assert!(!welcome.ok && welcome.error.is_some());
+        let reply_to_presence: PresenceReply = serde_json::from_slice(&answer.payload).unwrap();
+        assert!(!reply_to_presence.ok && reply_to_presence.error.is_some());
     }
-    assert_eq!(bus.room.receivers().all().count(), 1);
+    assert_eq!(bus.state.receivers().all().count(), 1);
 }
 
 #[tokio::test]
 async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let mut receiver = Plain::listen(&server, "r", "*").await;
+    let mut receiver = PlainReceiver::listen(&server, "r", "*").await;
     let names: Vec<String> = (0..2_500).map(|n| format!("user-{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let sent = send(&bus, &names, Semantics::AtMostOnce, LONG);
@@ -433,13 +433,13 @@ async fn many_targets_are_cut_to_what_the_server_takes_and_too_much_is_refused()
 async fn there_is_room_for_so_many_receivers() {
     let server = Server::start();
     let _bus = bus_with(&server, "c1", Settings { receivers: 1, ..Settings::default() }).await;
-    let one = Plain::listen(&server, "one", "user-*").await;
+    let one = PlainReceiver::listen(&server, "one", "user-*").await;
     let two = Presence::sample("two", "user-*");
-    let refused = one.say(&two, false).await;
+    let refused = one.announce(&two, false).await;
     assert!(refused.error.is_some_and(|error| error.contains("1 receivers")));
-    one.say(&one.presence, true).await;
-    one.say(&Presence { forget: true, ..one.presence.clone() }, true).await;
-    one.say(&two, true).await;
+    one.announce(&one.presence, true).await;
+    one.announce(&Presence { forget: true, ..one.presence.clone() }, true).await;
+    one.announce(&two, true).await;
 }
 
 #[tokio::test]
@@ -451,8 +451,8 @@ async fn a_receiver_makes_its_namespace_be() {
     let service = Service::new(Embedded::in_memory(), bus, quotas, metrics, "c1");
     let query = Query { filter: Filter::default(), sort_by: Vec::new(), limit: 1, cursor: None };
     let unknown = service.enumerate("n", &query).await.unwrap_err();
-    assert_eq!(unknown.code, crate::fault::Code::UnknownNamespace);
-    let _receiver = Plain::listen(&server, "r", "*").await;
+    assert_eq!(unknown.code, crate::api_error::Code::UnknownNamespace);
+    let _receiver = PlainReceiver::listen(&server, "r", "*").await;
     assert_eq!(service.enumerate("n", &query).await.unwrap().total_count, 0);
     assert!(service.enumerate("else", &query).await.is_err(), "nobody is there");
 }

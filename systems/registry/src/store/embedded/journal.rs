@@ -1,8 +1,7 @@
 //! The file of a durable store, and the thread that alone writes to it.
 //!
-//! Whatever is wished for while one commit is under way goes into the next one together, so that
-//! the disk is waited for once and not once for each. A wish is answered, and seen by readers, when
-//! it is on the disk.
+//! Requests that arrive during a commit share the next one, so that they share one sync. A request
+//! is answered, and visible to readers, when it is on the disk.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,8 +12,8 @@ use std::thread::JoinHandle;
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use tokio::sync::{mpsc, oneshot};
 
-use super::spaces::{Change, Spaces, Wish};
-use crate::fault::Fault;
+use super::namespaces::{Change, ChangeRequest, Namespaces};
+use crate::api_error::ApiError;
 use crate::identity::Identity;
 use crate::store::StoredSchema;
 
@@ -24,62 +23,63 @@ const IDENTITIES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::ne
 /// Namespace to its schema and the names of its indexes, as JSON.
 const NAMESPACES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("namespaces");
 
-/// Most wishes that share a commit.
+/// Most requests of one commit.
 const MOST: usize = 1_000;
 
-/// Wishes that may wait; beyond that, whoever has one waits before it is taken.
+/// Requests that may wait; further senders block.
 const QUEUE: usize = 8_192;
 
-/// What came of a wish.
-type Answer = Result<Vec<Change>, Fault>;
+/// The result of a request.
+type WriteResult = Result<Vec<Change>, ApiError>;
 
-/// A wish on its way to the file.
-struct Job {
-    wish: Wish,
-    answer: oneshot::Sender<Answer>,
+/// A request on its way to the file.
+struct WriteJob {
+    request: ChangeRequest,
+    answer: oneshot::Sender<WriteResult>,
 }
 
-/// How many commits there were, of how many wishes.
+/// How many commits there were, and of how many requests.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct CommitCounts {
     pub(super) commits: AtomicU64,
-    pub(super) wishes: AtomicU64,
+    pub(super) requests: AtomicU64,
 }
 
-/// Where wishes go that must be durable.
+/// Where requests go that must be durable.
 #[derive(Debug)]
 pub(super) struct Journal {
-    jobs: Option<mpsc::Sender<Job>>,
-    keeper: Option<JoinHandle<()>>,
-    pub(super) account: Arc<Account>,
+    jobs: Option<mpsc::Sender<WriteJob>>,
+    journal_writer: Option<JoinHandle<()>>,
+    pub(super) commit_counts: Arc<CommitCounts>,
 }
 
 impl Journal {
-    /// Opens or makes the file, and puts what it holds into `spaces`.
+    /// Opens or makes the file, and puts what it holds into `namespaces`.
     ///
     /// Errors: `UNAVAILABLE` if it cannot be read, or if another process has it open
-    pub(super) fn open(path: &Path, spaces: Arc<Spaces>) -> Result<Self, Fault> {
+    pub(super) fn open(path: &Path, spaces: Arc<Namespaces>) -> Result<Self, ApiError> {
         let path = path.to_owned();
         Self::begin(Box::new(move || Database::create(&path)), spaces)
     }
 
-    fn begin(open: Open, spaces: Arc<Spaces>) -> Result<Self, Fault> {
-        let account = Arc::new(Account::default());
+    fn begin(open: OpenDatabase, spaces: Arc<Namespaces>) -> Result<Self, ApiError> {
+        let commit_counts = Arc::new(CommitCounts::default());
         let (jobs, waiting) = mpsc::channel(QUEUE);
-        let mut keeper = Keeper { open, database: None, spaces, account: account.clone() };
-        keeper.database()?;
-        let keeper = std::thread::Builder::new()
+        let mut journal_writer =
+            JournalWriter { open, database: None, spaces, commit_counts: commit_counts.clone() };
+        journal_writer.database()?;
+        let journal_writer = std::thread::Builder::new()
             .name("registry-file".into())
-            .spawn(move || keeper.serve(waiting))
-            .map_err(|error| Fault::unavailable(error.to_string()))?;
-        Ok(Self { jobs: Some(jobs), keeper: Some(keeper), account })
+            .spawn(move || journal_writer.serve(waiting))
+            .map_err(|error| ApiError::unavailable(error.to_string()))?;
+        Ok(Self { jobs: Some(jobs), journal_writer: Some(journal_writer), commit_counts })
     }
 
-    /// Has a wish decided, written and made; gives what was changed.
-    pub(super) async fn write(&self, wish: Wish) -> Answer {
+    /// Decides, writes and applies a request; returns the change.
+    pub(super) async fn write(&self, request: ChangeRequest) -> WriteResult {
         let (answer, waiting) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(closed)?;
-        jobs.send(Job { wish, answer }).await.map_err(|_| closed())?;
+        jobs.send(WriteJob { request, answer }).await.map_err(|_| closed())?;
         waiting.await.map_err(|_| closed())?
     }
 }
@@ -88,17 +88,17 @@ impl Drop for Journal {
     /// Writes what waits, and lets go of the file.
     fn drop(&mut self) {
         self.jobs = None;
-        if let Some(keeper) = self.keeper.take() {
-            // A panic there was told to all that waited; there is nobody left to tell.
-            let _ = keeper.join();
+        if let Some(journal_writer) = self.journal_writer.take() {
+            // A panic there was reported to all waiting senders by their dropped channels.
+            let _ = journal_writer.join();
         }
     }
 }
 
-/// Wishes that share a commit. None depends on another one, as each is decided by what is there.
+/// Requests that share a commit. They are independent: each is decided by the current state.
 #[derive(Default)]
 struct Batch {
-    decided: Vec<(Vec<Change>, oneshot::Sender<Answer>)>,
+    decided: Vec<(Vec<Change>, oneshot::Sender<WriteResult>)>,
     touched: HashSet<(Arc<str>, Arc<str>)>,
     /// How many more there will be, by namespace.
     pending: HashMap<Arc<str>, usize>,
@@ -107,15 +107,18 @@ struct Batch {
 
 impl Batch {
     /// Takes a job in, or gives it back if it has to wait for the next batch.
-    fn take(&mut self, job: Job, spaces: &Spaces) -> Option<Job> {
-        let touches = match &job.wish {
-            Wish::Register(namespace, registration) if spaces.has(namespace) => {
+    fn take(&mut self, job: WriteJob, spaces: &Namespaces) -> Option<WriteJob> {
+        let touches = match &job.request {
+            ChangeRequest::Register(namespace, registration) if spaces.has(namespace) => {
                 Some((namespace.clone(), registration.name.clone()))
             }
-            Wish::Unregister(namespace, name) => Some((namespace.clone(), name.clone())),
-            // These concern whole namespaces, and are in a batch of their own: so is whoever is the
-            // first in one, because a bound counts the namespaces that there are.
-            Wish::Register(..) | Wish::Open(_) | Wish::Schema(..) | Wish::Expire(_) => None,
+            ChangeRequest::Unregister(namespace, name) => Some((namespace.clone(), name.clone())),
+            // Changes of whole namespaces, and the first registration in one, have their own batch,
+            // because a limit counts the existing namespaces.
+            ChangeRequest::Register(..)
+            | ChangeRequest::OpenDatabase(_)
+            | ChangeRequest::Schema(..)
+            | ChangeRequest::Expire(_) => None,
         };
         let must_wait = touches.as_ref().is_none_or(|name| self.touched.contains(name));
         if self.is_full || must_wait && !self.decided.is_empty() {
@@ -125,16 +128,21 @@ impl Batch {
         None
     }
 
-    fn decide(&mut self, job: Job, spaces: &Spaces, touches: Option<(Arc<str>, Arc<str>)>) {
+    fn decide(
+        &mut self,
+        job: WriteJob,
+        spaces: &Namespaces,
+        touches: Option<(Arc<str>, Arc<str>)>,
+    ) {
         let now = spaces.now();
         let pending = touches.as_ref().and_then(|(namespace, _)| self.pending.get(namespace));
-        let is_new = match &job.wish {
-            Wish::Register(namespace, registration) => {
+        let is_new = match &job.request {
+            ChangeRequest::Register(namespace, registration) => {
                 !spaces.is_alive(namespace, &registration.name, now)
             }
             _ => false,
         };
-        let decision = spaces.decide(job.wish, now, pending.copied().unwrap_or(0));
+        let decision = spaces.decide(job.request, now, pending.copied().unwrap_or(0));
         match decision {
             Ok(changes) if !changes.is_empty() => {
                 self.decided.push((changes, job.answer));
@@ -144,44 +152,44 @@ impl Batch {
                     self.touched.insert((namespace, name));
                 }
             }
-            // Nothing is to be written. Whoever gave up waiting is not told.
+            // Nothing to write. The waiting sender may have gone.
             settled => drop(job.answer.send(settled)),
         }
     }
 }
 
 /// How the file is opened, the first time and again.
-type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
+type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
 /// The thread that writes.
-struct Keeper {
-    open: Open,
-    /// None after a write failed: the file is opened again for the next wish, and what it holds is
-    /// what there is, as nobody can say how far the write went.
+struct JournalWriter {
+    open: OpenDatabase,
+    /// `None` after a failed write: the next request opens the file again and reads it, because how
+    /// far the write got is unknown.
     database: Option<Database>,
-    spaces: Arc<Spaces>,
-    account: Arc<Account>,
+    spaces: Arc<Namespaces>,
+    commit_counts: Arc<CommitCounts>,
 }
 
-impl Keeper {
-    fn database(&mut self) -> Result<&Database, Fault> {
+impl JournalWriter {
+    fn database(&mut self) -> Result<&Database, ApiError> {
         let database = match self.database.take() {
             Some(database) => database,
             None => {
                 let database = (self.open)().map_err(|error| unusable(error.into()))?;
-                self.spaces.become_those(load(&database)?);
+                self.spaces.replace_all(load(&database)?);
                 database
             }
         };
         Ok(self.database.insert(database))
     }
 
-    fn serve(mut self, mut waiting: mpsc::Receiver<Job>) {
-        let mut next: Option<Job> = None;
+    fn serve(mut self, mut waiting: mpsc::Receiver<WriteJob>) {
+        let mut next: Option<WriteJob> = None;
         while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
-            if let Err(fault) = self.database() {
-                // Whoever gave up waiting is not told.
-                let _ = first.answer.send(Err(fault));
+            if let Err(error) = self.database() {
+                // The waiting sender may have gone.
+                let _ = first.answer.send(Err(error));
                 continue;
             }
             let mut batch = Batch::default();
@@ -201,14 +209,14 @@ impl Keeper {
         let changes = batch.decided.iter().flat_map(|(changes, _)| changes);
         let written = self.database().and_then(|file| write(file, changes).map_err(unusable));
         if written.is_ok() {
-            self.account.commits.fetch_add(1, Ordering::Relaxed);
-            self.account.wishes.fetch_add(batch.decided.len() as u64, Ordering::Relaxed);
+            self.commit_counts.commits.fetch_add(1, Ordering::Relaxed);
+            self.commit_counts.requests.fetch_add(batch.decided.len() as u64, Ordering::Relaxed);
             batch.decided.iter().for_each(|(changes, _)| self.spaces.make(changes));
         } else {
             self.database = None;
         }
         for (changes, answer) in batch.decided {
-            // Whoever gave up waiting is not told.
+            // The waiting sender may have gone.
             let _ = answer.send(written.clone().map(|()| changes));
         }
     }
@@ -225,7 +233,7 @@ fn write<'c>(
         let mut namespaces = transaction.open_table(NAMESPACES)?;
         for change in changes {
             match change {
-                Change::Open(namespace) => {
+                Change::OpenDatabase(namespace) => {
                     namespaces.insert(&**namespace, &*json(&StoredSchema::default()))?;
                 }
                 Change::Schema(namespace, schema) => {
@@ -245,17 +253,17 @@ fn write<'c>(
 }
 
 /// What the file holds.
-fn load(database: &Database) -> Result<Spaces, Fault> {
+fn load(database: &Database) -> Result<Namespaces, ApiError> {
     // Makes the tables of a new file.
     write(database, [].iter()).map_err(unusable)?;
-    let spaces = Spaces::default();
+    let spaces = Namespaces::default();
     for change in read(database).map_err(unusable)? {
         spaces.make(&[change?]);
     }
     Ok(spaces)
 }
 
-fn read(database: &Database) -> Result<Vec<Result<Change, Fault>>, redb::Error> {
+fn read(database: &Database) -> Result<Vec<Result<Change, ApiError>>, redb::Error> {
     let transaction = database.begin_read()?;
     let mut changes = Vec::new();
     for row in transaction.open_table(NAMESPACES)?.iter()? {
@@ -275,17 +283,17 @@ fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("names and JSON values always serialize")
 }
 
-fn parse<T: for<'a> serde::Deserialize<'a>>(text: &[u8]) -> Result<T, Fault> {
-    let unreadable = |error| Fault::unavailable(format!("the store's file is damaged: {error}"));
+fn parse<T: for<'a> serde::Deserialize<'a>>(text: &[u8]) -> Result<T, ApiError> {
+    let unreadable = |error| ApiError::unavailable(format!("the store's file is damaged: {error}"));
     serde_json::from_slice(text).map_err(unreadable)
 }
 
-fn unusable(error: redb::Error) -> Fault {
-    Fault::unavailable(format!("the store's file cannot be used: {error}"))
+fn unusable(error: redb::Error) -> ApiError {
+    ApiError::unavailable(format!("the store's file cannot be used: {error}"))
 }
 
-fn closed() -> Fault {
-    Fault::unavailable("the store's file is closed")
+fn closed() -> ApiError {
+    ApiError::unavailable("the store's file is closed")
 }
 
 #[cfg(test)]

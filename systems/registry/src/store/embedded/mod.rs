@@ -1,10 +1,10 @@
 //! The store in the coordinator's own memory, durable in a file if that is wanted.
 //!
-//! For one coordinator. Without a file a restart forgets everything; with one, whatever was
-//! acknowledged is there after a crash.
+//! For one coordinator. Without a file a restart forgets everything; with one, all acknowledged
+//! changes survive a crash.
 
 mod journal;
-mod spaces;
+mod namespaces;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use self::journal::Journal;
-use self::spaces::{Change, Spaces, Wish};
+use self::namespaces::{Change, ChangeRequest, Namespaces};
 use super::{Expired, Figure, Registration, Store, StoredSchema, unknown};
+use crate::api_error::ApiError;
 use crate::clock::Clock;
-use crate::fault::Fault;
 use crate::identity::{Identity, Millis};
 use crate::query::{Page, Query};
 use filtering::Filter;
@@ -35,11 +35,11 @@ pub struct Settings {
 /// A store in memory.
 #[derive(Debug)]
 pub struct Embedded {
-    spaces: Arc<Spaces>,
+    spaces: Arc<Namespaces>,
     writer: Writer,
 }
 
-/// Whoever may change what is in memory: one at a time.
+/// The only writer of the memory.
 #[derive(Debug)]
 enum Writer {
     Memory(Mutex<()>),
@@ -55,14 +55,14 @@ impl Embedded {
     /// A store without bounds that keeps everything in a file.
     ///
     /// Errors: as [`Embedded::open`]
-    pub fn durable(path: &Path) -> Result<Self, Fault> {
+    pub fn durable(path: &Path) -> Result<Self, ApiError> {
         Self::open(Settings { file: Some(path.to_owned()), ..Settings::default() })
     }
 
-    /// A store as it is wanted.
+    /// A store with these settings.
     ///
     /// Errors: `UNAVAILABLE` if its file cannot be read, or if another process has it open
-    pub fn open(settings: Settings) -> Result<Self, Fault> {
+    pub fn open(settings: Settings) -> Result<Self, ApiError> {
         let file = settings.file.clone();
         let mut store = Self::over(settings);
         if let Some(path) = file {
@@ -72,19 +72,19 @@ impl Embedded {
     }
 
     fn over(settings: Settings) -> Self {
-        let spaces = Arc::new(Spaces::new(settings.namespaces, settings.clock));
+        let spaces = Arc::new(Namespaces::new(settings.namespaces, settings.clock));
         Self { spaces, writer: Writer::Memory(Mutex::default()) }
     }
 
-    async fn write(&self, wish: Wish) -> Result<Vec<Change>, Fault> {
+    async fn write(&self, request: ChangeRequest) -> Result<Vec<Change>, ApiError> {
         match &self.writer {
             Writer::Memory(alone) => {
                 let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
-                let changes = self.spaces.decide(wish, self.now(), 0)?;
+                let changes = self.spaces.decide(request, self.now(), 0)?;
                 self.spaces.make(&changes);
                 Ok(changes)
             }
-            Writer::File(journal, _) => journal.write(wish).await,
+            Writer::File(journal, _) => journal.write(request).await,
         }
     }
 }
@@ -94,49 +94,54 @@ impl Store for Embedded {
         &self,
         namespace: &str,
         registration: Registration,
-    ) -> Result<Arc<Identity>, Fault> {
-        let changes = self.write(Wish::Register(namespace.into(), registration)).await?;
+    ) -> Result<Arc<Identity>, ApiError> {
+        let changes = self.write(ChangeRequest::Register(namespace.into(), registration)).await?;
         let put = changes.into_iter().find_map(|change| match change {
             Change::Put(_, identity) => Some(identity),
             _ => None,
         });
-        Ok(put.expect("whoever is admitted is put in"))
+        Ok(put.expect("an admitted registration is applied"))
     }
 
-    async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, Fault> {
-        let changes = self.write(Wish::Unregister(namespace.into(), name.into())).await?;
+    async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, ApiError> {
+        let changes = self.write(ChangeRequest::Unregister(namespace.into(), name.into())).await?;
         Ok(!changes.is_empty())
     }
 
-    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<Identity>>, Fault> {
+    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<Identity>>, ApiError> {
         let now = self.now();
-        Ok(self.spaces.look(namespace, |space| space.view.get(name, now).cloned()).flatten())
+        Ok(self
+            .spaces
+            .with_namespace(namespace, |space| space.view.get(name, now).cloned())
+            .flatten())
     }
 
-    async fn find(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
-        let found = self.spaces.look(namespace, |space| space.view.find(query, self.now()));
+    async fn find(&self, namespace: &str, query: &Query) -> Result<Page, ApiError> {
+        let found =
+            self.spaces.with_namespace(namespace, |space| space.view.find(query, self.now()));
         found.ok_or_else(|| unknown(namespace))?
     }
 
-    async fn targets(&self, namespace: &str, filter: &Filter) -> Result<Vec<Arc<str>>, Fault> {
-        let found = self.spaces.look(namespace, |space| space.view.targets(filter, self.now()));
+    async fn targets(&self, namespace: &str, filter: &Filter) -> Result<Vec<Arc<str>>, ApiError> {
+        let found =
+            self.spaces.with_namespace(namespace, |space| space.view.targets(filter, self.now()));
         found.ok_or_else(|| unknown(namespace))
     }
 
-    async fn open(&self, namespace: &str) -> Result<(), Fault> {
-        self.write(Wish::Open(namespace.into())).await.map(drop)
+    async fn open(&self, namespace: &str) -> Result<(), ApiError> {
+        self.write(ChangeRequest::OpenDatabase(namespace.into())).await.map(drop)
     }
 
-    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), Fault> {
-        self.write(Wish::Schema(namespace.into(), Arc::new(schema))).await.map(drop)
+    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), ApiError> {
+        self.write(ChangeRequest::Schema(namespace.into(), Arc::new(schema))).await.map(drop)
     }
 
-    async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, Fault> {
-        Ok(self.spaces.look(namespace, |space| space.schema.clone()).flatten())
+    async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, ApiError> {
+        Ok(self.spaces.with_namespace(namespace, |space| space.schema.clone()).flatten())
     }
 
-    async fn expire(&self, now: Millis) -> Result<Vec<Expired>, Fault> {
-        let changes = self.write(Wish::Expire(now)).await?.into_iter();
+    async fn expire(&self, now: Millis) -> Result<Vec<Expired>, ApiError> {
+        let changes = self.write(ChangeRequest::Expire(now)).await?.into_iter();
         let gone = changes.filter_map(|change| match change {
             Change::Gone(expired) => Some(expired),
             _ => None,
@@ -150,7 +155,7 @@ impl Store for Embedded {
 
     fn counts(&self) -> Vec<(Arc<str>, u64)> {
         let now = self.now();
-        self.spaces.look_at_all(|space| space.view.len_alive(now) as u64)
+        self.spaces.with_all(|space| space.view.len_alive(now) as u64)
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -160,12 +165,12 @@ impl Store for Embedded {
             figure(
                 "registry_store_commits_total",
                 "Commits to the store's file.",
-                journal.account.commits.load(Ordering::Relaxed),
+                journal.commit_counts.commits.load(Ordering::Relaxed),
             ),
             figure(
                 "registry_store_committed_changes_total",
                 "Changes that these commits made durable.",
-                journal.account.wishes.load(Ordering::Relaxed),
+                journal.commit_counts.requests.load(Ordering::Relaxed),
             ),
         ]
     }

@@ -1,15 +1,15 @@
 //! The store in Redis, for several coordinators with one truth.
 //!
-//! Each change is one script, and so one round trip, done whole or not at all, by the clock of
-//! Redis. Reads look at a copy in memory that follows the namespace's log, after asking Redis for
-//! what is new: they are never behind what was acknowledged before they began. While Redis is away
-//! every operation is `UNAVAILABLE` within a bound, and Redis is found again by itself.
+//! Each change is one script: one round trip, done whole or not at all, by the clock of Redis.
+//! Reads use a copy in memory that follows the namespace's log, after asking Redis for what is new:
+//! they are never behind what was acknowledged before they began. While Redis is unavailable every
+//! operation fails with `UNAVAILABLE` within a bound; the connection recovers without help.
 //!
 //! The keys are in [`scripts::Keys`]. Redis Cluster is not for this: cleaning up works on all
 //! namespaces with one script.
 
-mod copy;
-mod link;
+mod connection;
+mod local_copy;
 mod scripts;
 
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::copy::{Account, Copy};
-use self::link::Link;
+use self::connection::RedisConnection;
+use self::local_copy::{CopyCounts, LocalCopy};
 use self::scripts::{Keys, LOG_LENGTH, NAMESPACES, Scripts};
 use super::{Expired, Figure, LONGEST_LIFE, Registration, Store, StoredSchema};
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::identity::{self, Identity, Millis};
 use crate::query::{Page, Query};
 use filtering::Filter;
@@ -41,9 +41,9 @@ const CATCH_UP_EVERY: u64 = 20;
 /// A store in Redis.
 #[derive(Debug)]
 pub struct Redis {
-    link: Arc<Link>,
+    connection: Arc<RedisConnection>,
     scripts: Arc<Scripts>,
-    copies: Mutex<BTreeMap<Arc<str>, Arc<Copy>>>,
+    copies: Mutex<BTreeMap<Arc<str>, Arc<LocalCopy>>>,
     calls: AtomicU64,
     /// How many namespaces there may be, as scripts take it; 0 is no bound.
     most: String,
@@ -52,41 +52,42 @@ pub struct Redis {
 impl Redis {
     /// Connects to an address such as `redis://127.0.0.1:6379/0`; without a bound of namespaces.
     ///
-    /// Errors: `UNAVAILABLE` if the address is none or nobody answers there within a second
-    pub async fn connect(url: &str) -> Result<Self, Fault> {
-        let link = Link::connect(url).await?;
+    /// Errors: `UNAVAILABLE` if the address is invalid or does not answer within a second
+    pub async fn connect(url: &str) -> Result<Self, ApiError> {
+        let connection = RedisConnection::connect(url).await?;
         let (copies, calls) = (Mutex::default(), AtomicU64::new(0));
         let scripts = Arc::new(Scripts::new());
-        Ok(Self { link, scripts, copies, calls, most: "0".into() })
+        Ok(Self { connection, scripts, copies, calls, most: "0".into() })
     }
 
-    /// The same with at most so many namespaces, whoever made them; 0 is no bound.
+    /// The same with a limit of namespaces, counted over all coordinators; 0 is unlimited.
     pub fn with_at_most(self, namespaces: u64) -> Self {
         Self { most: namespaces.to_string(), ..self }
     }
 
-    fn copy(&self, namespace: &str) -> Arc<Copy> {
+    fn copy(&self, namespace: &str) -> Arc<LocalCopy> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(copy) = copies.get(namespace) {
             return copy.clone();
         }
-        let copy = Arc::new(Copy::follow(namespace, self.link.clone(), self.scripts.clone()));
+        let copy =
+            Arc::new(LocalCopy::follow(namespace, self.connection.clone(), self.scripts.clone()));
         copies.insert(namespace.into(), copy.clone());
         copy
     }
 
     /// A copy that has everything, and the time; `None` if there is no such namespace.
-    async fn fresh(&self, namespace: &str) -> Result<Option<(Arc<Copy>, Millis)>, Fault> {
+    async fn fresh(&self, namespace: &str) -> Result<Option<(Arc<LocalCopy>, Millis)>, ApiError> {
         let copy = self.copy(namespace);
         let Some(now) = copy.fresh().await? else {
-            // Names that nobody uses are not kept, however many are asked for.
+            // Unknown names are not kept, however many are asked for.
             self.copies.lock().unwrap_or_else(PoisonError::into_inner).remove(namespace);
             return Ok(None);
         };
         Ok(Some((copy, now)))
     }
 
-    fn all_copies(&self) -> Vec<(Arc<str>, Arc<Copy>)> {
+    fn all_copies(&self) -> Vec<(Arc<str>, Arc<LocalCopy>)> {
         let copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         copies.iter().map(|(namespace, copy)| (namespace.clone(), copy.clone())).collect()
     }
@@ -97,7 +98,7 @@ impl Store for Redis {
         &self,
         namespace: &str,
         registration: Registration,
-    ) -> Result<Arc<Identity>, Fault> {
+    ) -> Result<Arc<Identity>, ApiError> {
         let keys = Keys::of(namespace);
         let Registration { name, metadata, ttl_ms, replace, quota } = registration;
         let head = format!(r#"{{"identity":{},"metadata":{}"#, text(&name), text(&metadata));
@@ -107,9 +108,9 @@ impl Store for Redis {
         let arguments =
             [namespace, &name, &head, &given.0, replaces, &given.1, LOG_LENGTH, &*self.most];
         let keys = [&*keys.identities, &keys.expiry, &keys.log, &keys.about, NAMESPACES];
-        let live = self.link.live()?;
+        let live = self.connection.live()?;
         let answer: Vec<u64> =
-            self.link.run(&live, &self.scripts.register, &keys, &arguments).await?;
+            self.connection.run(&live, &self.scripts.register, &keys, &arguments).await?;
         match answer[..] {
             [0, now] => Ok(Arc::new(Identity {
                 name,
@@ -118,70 +119,69 @@ impl Store for Redis {
                 expires_at: ttl.map(|ttl| now + ttl),
             })),
             [2, alive] => Err(super::full(alive)),
-            [3, there] => Err(super::crowded(there)),
-            _ => Err(super::taken(&name)),
+            [3, there] => Err(super::too_many_namespaces(there)),
+            _ => Err(super::already_registered(&name)),
         }
     }
 
-    async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, Fault> {
+    async fn unregister(&self, namespace: &str, name: &str) -> Result<bool, ApiError> {
         let keys = Keys::of(namespace);
         let keys = [&*keys.identities, &keys.expiry, &keys.log, &keys.about];
-        let live = self.link.live()?;
-        self.link.run(&live, &self.scripts.unregister, &keys, &[name, LOG_LENGTH]).await
+        let live = self.connection.live()?;
+        self.connection.run(&live, &self.scripts.unregister, &keys, &[name, LOG_LENGTH]).await
     }
 
-    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<Identity>>, Fault> {
+    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<Identity>>, ApiError> {
         let fresh = self.fresh(namespace).await?;
         Ok(fresh.and_then(|(copy, now)| copy.contents().view.get(name, now).cloned()))
     }
 
-    async fn find(&self, namespace: &str, query: &Query) -> Result<Page, Fault> {
+    async fn find(&self, namespace: &str, query: &Query) -> Result<Page, ApiError> {
         match self.fresh(namespace).await? {
             Some((copy, now)) => copy.contents().view.find(query, now),
             None => Err(super::unknown(namespace)),
         }
     }
 
-    async fn targets(&self, namespace: &str, filter: &Filter) -> Result<Vec<Arc<str>>, Fault> {
+    async fn targets(&self, namespace: &str, filter: &Filter) -> Result<Vec<Arc<str>>, ApiError> {
         match self.fresh(namespace).await? {
             Some((copy, now)) => Ok(copy.contents().view.targets(filter, now)),
             None => Err(super::unknown(namespace)),
         }
     }
 
-    async fn open(&self, namespace: &str) -> Result<(), Fault> {
+    async fn open(&self, namespace: &str) -> Result<(), ApiError> {
         let keys = Keys::of(namespace);
-        let live = self.link.live()?;
+        let live = self.connection.live()?;
         let (keys, arguments) = ([&*keys.about, NAMESPACES], [namespace, &*self.most]);
-        let there = self.link.run(&live, &self.scripts.open, &keys, &arguments).await?;
+        let there = self.connection.run(&live, &self.scripts.open, &keys, &arguments).await?;
         opened(there)
     }
 
-    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), Fault> {
+    async fn put_schema(&self, namespace: &str, schema: StoredSchema) -> Result<(), ApiError> {
         let keys = Keys::of(namespace);
         let keys = [&*keys.schema, &keys.log, &keys.about, NAMESPACES];
         let entry = text(&schema);
         let arguments = [namespace, &entry, LOG_LENGTH, &*self.most];
-        let live = self.link.live()?;
-        let there = self.link.run(&live, &self.scripts.schema, &keys, &arguments).await?;
+        let live = self.connection.live()?;
+        let there = self.connection.run(&live, &self.scripts.schema, &keys, &arguments).await?;
         opened(there)
     }
 
-    async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, Fault> {
+    async fn schema(&self, namespace: &str) -> Result<Option<Arc<Value>>, ApiError> {
         let fresh = self.fresh(namespace).await?;
         Ok(fresh.and_then(|(copy, _)| copy.contents().schema.clone()))
     }
 
-    /// The time is that of Redis, whatever the caller's clock says. Each name is told to one
-    /// coordinator only.
-    async fn expire(&self, _now: Millis) -> Result<Vec<Expired>, Fault> {
+    /// The time is that of Redis, not the caller's. Each name is returned to one coordinator only.
+    async fn expire(&self, _now: Millis) -> Result<Vec<Expired>, ApiError> {
         let limit = EXPIRE_AT_ONCE.to_string();
         let mut expired = Vec::new();
         for _ in 0..EXPIRE_ROUNDS {
-            let live = self.link.live()?;
+            let live = self.connection.live()?;
             let arguments = [&*limit, LOG_LENGTH];
             let answer: (Vec<String>, Vec<(String, Vec<String>)>) =
-                self.link.run(&live, &self.scripts.expire, &[NAMESPACES], &arguments).await?;
+                self.connection.run(&live, &self.scripts.expire, &[NAMESPACES], &arguments).await?;
             let (namespaces, gone) = answer;
             // Followed from now on, if they were not.
             namespaces.iter().for_each(|namespace| drop(self.copy(namespace)));
@@ -215,47 +215,47 @@ impl Store for Redis {
 
     fn figures(&self) -> Vec<Figure> {
         let copies = self.all_copies();
-        let sum = |figure: fn(&Account) -> &AtomicU64| {
-            let values = copies.iter().map(|(_, copy)| figure(&copy.account));
+        let sum = |figure: fn(&CopyCounts) -> &AtomicU64| {
+            let values = copies.iter().map(|(_, copy)| figure(&copy.counts));
             values.map(|value| value.load(Ordering::Relaxed)).sum()
         };
-        let complete = copies.iter().map(|(_, copy)| &copy.account.complete_at);
+        let complete = copies.iter().map(|(_, copy)| &copy.counts.complete_at);
         let oldest = complete.map(|at| at.load(Ordering::Relaxed)).filter(|at| *at > 0).min();
         let figure = |name, help, value| Figure { name, help, value };
         vec![
             figure(
                 "registry_store_questions_total",
-                "How often Redis was asked for what is new; reads at the same time share a question.",
-                sum(|account| &account.questions),
+                "Requests to Redis for new entries; concurrent reads share one.",
+                sum(|counts| &counts.questions),
             ),
             figure(
                 "registry_store_entries_total",
-                "Entries of the log that were put into the local copies.",
-                sum(|account| &account.entries),
+                "Log entries applied to the local copies.",
+                sum(|counts| &counts.entries),
             ),
             figure(
                 "registry_store_reloads_total",
-                "How often a local copy was read anew.",
-                sum(|account| &account.reloads),
+                "Full reloads of a local copy.",
+                sum(|counts| &counts.reloads),
             ),
             figure(
                 "registry_store_entries_behind",
-                "How many entries the local copies were behind when they last asked.",
-                sum(|account| &account.behind),
+                "Entries that the local copies were behind at their last request.",
+                sum(|counts| &counts.behind),
             ),
             figure(
                 "registry_store_copy_age_milliseconds",
-                "How long ago the oldest local copy was complete; a read waits until it is again.",
+                "Age of the oldest complete local copy; a read waits for a complete one.",
                 oldest.map_or(0, |complete_at| identity::now().saturating_sub(complete_at)),
             ),
         ]
     }
 
     fn effective(&self) -> Value {
-        let live = self.link.live().ok();
+        let live = self.connection.live().ok();
         json!({
             "kind": "redis",
-            "server": self.link.address(),
+            "server": self.connection.address(),
             "version": live.as_ref().map(|live| live.version.to_string()),
             "appends_to_file": live.as_ref().map(|live| live.is_appending),
             "log_length": LOG_LENGTH.parse::<u64>().ok(),
@@ -264,8 +264,8 @@ impl Store for Redis {
 }
 
 /// What a script says of a namespace that it was to make: nothing, or how many are in its way.
-fn opened(in_the_way: Option<u64>) -> Result<(), Fault> {
-    in_the_way.map_or(Ok(()), |there| Err(super::crowded(there)))
+fn opened(in_the_way: Option<u64>) -> Result<(), ApiError> {
+    in_the_way.map_or(Ok(()), |there| Err(super::too_many_namespaces(there)))
 }
 
 fn text(value: &impl Serialize) -> String {

@@ -2,7 +2,7 @@
 
 use redis::Script;
 
-/// About how many entries a log keeps; whoever is further behind reads everything anew.
+/// About how many entries a log keeps; a copy further behind reads everything anew.
 pub(super) const LOG_LENGTH: &str = "100000";
 
 /// All scripts, each with what they share before it.

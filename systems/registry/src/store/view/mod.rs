@@ -1,13 +1,13 @@
 //! One namespace in memory: who is registered, found by name, by end, and by indexed fields.
 //!
-//! A view knows no clock: whoever asks says what time it is, and whoever has expired by then is not
-//! found, removed or not. It is not shared by itself; a store wraps it in a lock.
+//! A view has no clock: the caller passes the time, and identities that have expired by then are
+//! not found, removed or not. It is not synchronised; a store wraps it in a lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::fault::Fault;
+use crate::api_error::ApiError;
 use crate::identity::{Identity, Millis};
 use crate::query::order::{Order, Position};
 use crate::query::{Page, Query, cursor};
@@ -73,7 +73,7 @@ impl View {
         self.by_name.len()
     }
 
-    /// Whether nobody is held.
+    /// Whether it has no identities.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -86,7 +86,7 @@ impl View {
     /// One page of those that a query matches.
     ///
     /// Errors: `INVALID_CURSOR`; `INVALID_REQUEST` for an order that there is not
-    pub fn find(&self, query: &Query, now: Millis) -> Result<Page, Fault> {
+    pub fn find(&self, query: &Query, now: Millis) -> Result<Page, ApiError> {
         let order = Order::of(&query.sort_by)?;
         let after = query.cursor.as_deref().map(|text| cursor::read(query, text)).transpose()?;
         if query.filter.is_everybody() && order.is_by_name() {
@@ -133,14 +133,14 @@ impl View {
         due.filter_map(|(_, slot)| self.at(*slot)).map(|identity| identity.name.clone()).collect()
     }
 
-    /// Removes who has expired and tells who they were, the first to go first. The cost grows with
-    /// those that go, only.
+    /// Removes and returns expired identities, the earliest first. The cost grows only with their
+    /// number.
     pub fn expire(&mut self, now: Millis) -> Vec<Arc<str>> {
         let mut gone = Vec::new();
         while let Some((end, slot)) = self.by_end.first().copied()
             && end <= now
         {
-            let name = self.at(slot).expect("every end is somebody's").name.clone();
+            let name = self.at(slot).expect("every end belongs to an identity").name.clone();
             self.remove(&name);
             gone.push(name);
         }
@@ -154,7 +154,8 @@ impl View {
             indexes.iter().filter_map(|field| Path::read(field).ok()).collect();
         let slots = &self.slots;
         let all = self.by_name.values().map(|slot| {
-            let identity = slots[*slot as usize].as_ref().expect("every name is somebody's");
+            let identity =
+                slots[*slot as usize].as_ref().expect("every name belongs to an identity");
             (&identity.metadata, *slot)
         });
         self.lookup.reindex(&fields, all);
@@ -173,8 +174,8 @@ impl View {
                 slots.into_iter().filter_map(|slot| self.at(slot)).filter(is_match).collect()
             }
             None => {
-                let everybody = self.by_name.values().filter_map(|slot| self.at(*slot));
-                everybody.filter(is_match).collect()
+                let all_identities = self.by_name.values().filter_map(|slot| self.at(*slot));
+                all_identities.filter(is_match).collect()
             }
         }
     }

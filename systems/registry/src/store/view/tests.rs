@@ -3,7 +3,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::fault::Code;
+use crate::api_error::Code;
 use crate::query::SortKey;
 use filtering::Bounds;
 
@@ -12,7 +12,7 @@ fn identity(name: &str, metadata: Value, expires_at: Option<Millis>) -> Arc<Iden
     Arc::new(Identity { name: name.into(), metadata, registered_at: 0, expires_at })
 }
 
-fn everybody(limit: usize) -> Query {
+fn all_identities(limit: usize) -> Query {
     let filter = Filter::parse(&Value::Null, Bounds::default()).unwrap();
     Query { filter, sort_by: Vec::new(), limit, cursor: None }
 }
@@ -45,8 +45,8 @@ fn who_has_expired_is_not_found_and_goes_once() {
     }
     assert_eq!((view.len_alive(9), view.len_alive(10), view.len_alive(20)), (4, 2, 1));
     assert!(view.get("b", 9).is_some() && view.get("b", 10).is_none());
-    assert_eq!(view.targets(&everybody(1).filter, 10).len(), 2);
-    assert_eq!(names(&view.find(&everybody(9), 10).unwrap()), ["a", "c"]);
+    assert_eq!(view.targets(&all_identities(1).filter, 10).len(), 2);
+    assert_eq!(names(&view.find(&all_identities(9), 10).unwrap()), ["a", "c"]);
     assert_eq!(view.len(), 4);
     let due: Vec<String> = view.expired(19).iter().map(ToString::to_string).collect();
     assert_eq!(due, ["b", "d"]);
@@ -71,16 +71,16 @@ fn pages_follow_one_another() {
     for name in ["c", "a", "e", "b", "d"] {
         view.put(identity(name, json!({}), None));
     }
-    let first = view.find(&everybody(2), 0).unwrap();
+    let first = view.find(&all_identities(2), 0).unwrap();
     assert_eq!((names(&first), first.total_count), (vec!["a", "b"], 5));
     view.remove("b");
     view.put(identity("ab", json!({}), None));
     view.put(identity("cc", json!({}), None));
-    let second = view.find(&Query { cursor: first.next_cursor, ..everybody(2) }, 0).unwrap();
+    let second = view.find(&Query { cursor: first.next_cursor, ..all_identities(2) }, 0).unwrap();
     assert_eq!((names(&second), second.total_count), (vec!["c", "cc"], 6));
-    let third = view.find(&Query { cursor: second.next_cursor, ..everybody(2) }, 0).unwrap();
+    let third = view.find(&Query { cursor: second.next_cursor, ..all_identities(2) }, 0).unwrap();
     assert_eq!((names(&third), third.next_cursor.is_some()), (vec!["d", "e"], false));
-    let counted = view.find(&everybody(0), 0).unwrap();
+    let counted = view.find(&all_identities(0), 0).unwrap();
     assert_eq!((counted.total_count, counted.identities.len(), counted.next_cursor), (6, 0, None));
 }
 
@@ -101,7 +101,7 @@ fn orders_have_keys_and_directions() {
     }
     let sorted = |keys: &[&str]| {
         let sort_by: Vec<SortKey> = keys.iter().map(|key| key.parse().unwrap()).collect();
-        let mut query = Query { sort_by, ..everybody(2) };
+        let mut query = Query { sort_by, ..all_identities(2) };
         let mut all = String::new();
         loop {
             let page = view.find(&query, 0).unwrap();
@@ -126,35 +126,35 @@ fn a_cursor_is_bound_to_filter_and_order() {
     for name in ["a", "b", "c"] {
         view.put(identity(name, json!({}), None));
     }
-    let cursor = view.find(&everybody(1), 0).unwrap().next_cursor.unwrap();
-    let fault = |query: Query| view.find(&query, 0).unwrap_err();
+    let cursor = view.find(&all_identities(1), 0).unwrap().next_cursor.unwrap();
+    let error = |query: Query| view.find(&query, 0).unwrap_err();
     let sort_by = vec!["identity desc".parse().unwrap()];
-    let foreign = fault(Query { sort_by, cursor: Some(cursor.clone()), ..everybody(1) });
+    let foreign = error(Query { sort_by, cursor: Some(cursor.clone()), ..all_identities(1) });
     assert_eq!((foreign.code, foreign.at.as_deref()), (Code::InvalidCursor, Some("/cursor")));
     for at in 0..cursor.len() {
         let mut bytes = cursor.clone().into_bytes();
         bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
         let tampered = String::from_utf8(bytes).unwrap();
-        let fault = fault(Query { cursor: Some(tampered), ..everybody(1) });
-        assert_eq!(fault.code, Code::InvalidCursor, "byte {at}");
+        let error = error(Query { cursor: Some(tampered), ..all_identities(1) });
+        assert_eq!(error.code, Code::InvalidCursor, "byte {at}");
     }
     for bad in ["", "nonsense", "%%%", "AAAAAAAAAAAAAAAAAAAAAAAA"] {
-        let fault = fault(Query { cursor: Some(bad.into()), ..everybody(1) });
-        assert_eq!(fault.code, Code::InvalidCursor, "{bad}");
+        let error = error(Query { cursor: Some(bad.into()), ..all_identities(1) });
+        assert_eq!(error.code, Code::InvalidCursor, "{bad}");
     }
 }
 
 #[test]
 fn an_order_that_there_is_not_is_told_with_its_place() {
     let view = View::new(&[]);
-    let fault = |fields: &[&str]| {
+    let error = |fields: &[&str]| {
         let key = |field: &&str| SortKey { field: (*field).into(), is_descending: false };
         let sort_by = fields.iter().map(key).collect();
-        view.find(&Query { sort_by, ..everybody(1) }, 0).unwrap_err()
+        view.find(&Query { sort_by, ..all_identities(1) }, 0).unwrap_err()
     };
-    assert_eq!(fault(&["identity", "created_at"]).at.as_deref(), Some("/sort_by/1"));
-    assert_eq!(fault(&["metadata."]).at.as_deref(), Some("/sort_by/0"));
-    assert_eq!(fault(&["identity"; 9]).at.as_deref(), Some("/sort_by"));
+    assert_eq!(error(&["identity", "created_at"]).at.as_deref(), Some("/sort_by/1"));
+    assert_eq!(error(&["metadata."]).at.as_deref(), Some("/sort_by/0"));
+    assert_eq!(error(&["identity"; 9]).at.as_deref(), Some("/sort_by"));
     assert!("identity down".parse::<SortKey>().is_err());
 }
 

@@ -2,12 +2,12 @@ use super::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug)]
-struct Dummy {
+struct TestSubscriber {
     key: u64,
     present: AtomicBool,
 }
 
-impl Subscriber for Dummy {
+impl Subscriber for TestSubscriber {
     fn key(&self) -> u64 {
         self.key
     }
@@ -17,12 +17,12 @@ impl Subscriber for Dummy {
     }
 }
 
-fn dummy(key: u64) -> Arc<Dummy> {
-    Arc::new(Dummy { key, present: AtomicBool::new(true) })
+fn dummy(key: u64) -> Arc<TestSubscriber> {
+    Arc::new(TestSubscriber { key, present: AtomicBool::new(true) })
 }
 
 /// Patterns in the order of their subscription; the key is the place.
-fn table(patterns: &[&str]) -> (Table<Dummy>, Vec<Arc<Dummy>>) {
+fn table(patterns: &[&str]) -> (Table<TestSubscriber>, Vec<Arc<TestSubscriber>>) {
     let mut table = Table::default();
     let all: Vec<_> = (0..patterns.len() as u64).map(dummy).collect();
     for (pattern, subscription) in patterns.iter().zip(&all) {
@@ -31,8 +31,8 @@ fn table(patterns: &[&str]) -> (Table<Dummy>, Vec<Arc<Dummy>>) {
     (table, all)
 }
 
-fn serving(table: &Table<Dummy>, name: &str) -> Option<u64> {
-    table.serving("n", name, Reach::Present).map(|subscription| subscription.key)
+fn serving(table: &Table<TestSubscriber>, name: &str) -> Option<u64> {
+    table.serving("n", name, ReceiverScope::Present).map(|subscription| subscription.key)
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_most_specific_serves() {
     ] {
         assert_eq!(serving(&table, name), Some(expected), "{name}");
     }
-    assert!(table.serving("other", "user-7", Reach::Present).is_none());
+    assert!(table.serving("other", "user-7", ReceiverScope::Present).is_none());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn of_the_same_pattern_the_last_one_serves_and_its_end_brings_the_former_back() 
     assert_eq!(serving(&table, "a"), Some(0));
     table.remove("n", &"a*".parse().unwrap(), 0).unwrap();
     assert_eq!(serving(&table, "a"), None);
-    assert!(table.rooms.is_empty());
+    assert!(table.namespaces.is_empty());
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn who_is_away_keeps_a_place_for_what_must_arrive_only() {
     let (table, all) = table(&["*", "user-*", "user-1*"]);
     all[2].present.store(false, Ordering::Relaxed);
     assert_eq!(serving(&table, "user-11"), Some(1));
-    assert_eq!(table.serving("n", "user-11", Reach::Known).unwrap().key, 2);
+    assert_eq!(table.serving("n", "user-11", ReceiverScope::Known).unwrap().key, 2);
     all[1].present.store(false, Ordering::Relaxed);
     assert_eq!(serving(&table, "user-11"), Some(0));
     all[0].present.store(false, Ordering::Relaxed);
@@ -84,9 +84,9 @@ fn who_is_away_keeps_a_place_for_what_must_arrive_only() {
 fn of_one_pattern_who_is_there_comes_before_who_is_away() {
     let (table, all) = table(&["a*", "a*"]);
     all[1].present.store(false, Ordering::Relaxed);
-    assert_eq!(table.serving("n", "ab", Reach::Known).unwrap().key, 0);
+    assert_eq!(table.serving("n", "ab", ReceiverScope::Known).unwrap().key, 0);
     all[0].present.store(false, Ordering::Relaxed);
-    assert_eq!(table.serving("n", "ab", Reach::Known).unwrap().key, 1);
+    assert_eq!(table.serving("n", "ab", ReceiverScope::Known).unwrap().key, 1);
 }
 
 /// Against a plain scan, with prefixes nested in all ways that two letters allow.
@@ -123,7 +123,7 @@ fn ten_thousand_targets_are_grouped_by_who_serves_them() {
     let (table, _) = table(&patterns);
     let targets: Vec<Arc<str>> =
         (0..10_000).map(|number| format!("user-{:04}", number).into()).collect();
-    let Groups { groups, targets, unserved } = table.group("n", targets, Reach::Present);
+    let Groups { groups, targets, unserved } = table.group("n", targets, ReceiverScope::Present);
     assert_eq!((groups.len(), targets.len()), (9, 9_000));
     for (group, targets) in groups.iter().zip(targets.chunks(1_000)) {
         assert_eq!(group.count, 1_000);
@@ -133,7 +133,7 @@ fn ten_thousand_targets_are_grouped_by_who_serves_them() {
     }
     assert_eq!(unserved.len(), 1_000);
     assert!(unserved.iter().all(|target| target.starts_with("user-9")));
-    assert_eq!(table.group("m", unserved, Reach::Known).unserved.len(), 1_000);
+    assert_eq!(table.group("m", unserved, ReceiverScope::Known).unserved.len(), 1_000);
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn the_settings_passed_on_are_those_that_there_are() {
     });
     let [(unknown, exist)] = &known.collect::<Vec<_>>()[..] else { panic!("one is unknown") };
     assert_eq!(unknown, "colour");
-    let exist = exist.iter().copied().filter(|key| *key != "upstream");
+    let exist = exist.iter().map(|setting| setting.name).filter(|key| *key != "upstream");
     let passed = PASSED.iter().map(|key| key.trim_start_matches(PREFIX));
     assert_eq!(exist.collect::<std::collections::BTreeSet<_>>(), passed.collect());
 }

@@ -1,8 +1,8 @@
-//! The outbox's file: who is known by name, and what waits for whom.
+//! The outbox's file: the named receivers and the deliveries stored for them.
 //!
-//! One thread writes. Whatever came while it was at it goes into the next transaction together, so
-//! that deliveries that are stored at the same time share one wait for the disk. After a failure
-//! the file is opened again, and what is owed to it since ([`Owed`]) is made up for.
+//! One thread writes. Requests that arrive during a transaction share the next one, so that
+//! deliveries stored at the same time share one sync. After a failure the file is opened again, and
+//! the missing writes ([`Unwritten`]) are repeated.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,15 +19,15 @@ use tokio::sync::oneshot;
 
 use crate::message;
 
-mod owed;
+mod unwritten;
 
-use owed::Owed;
+use unwritten::Unwritten;
 
 /// Receivers by their key: JSON of [`Known`].
 const RECEIVERS: TableDefinition<'_, &str, &str> = TableDefinition::new("receivers");
 /// Deliveries as they travel, by receiver and sequence.
 const DELIVERIES: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("deliveries");
-/// Wishes that share a transaction at most.
+/// Most writes of one transaction.
 const BATCH: usize = 4_096;
 
 /// A receiver with a name.
@@ -54,8 +54,8 @@ pub(super) struct Contents {
     pub(super) deliveries: Vec<(Arc<str>, u64, String, usize)>,
 }
 
-enum Wish {
-    Know { key: Arc<str>, known: String },
+enum FileWrite {
+    Remember { key: Arc<str>, known: String },
     Forget { key: Arc<str> },
     Store { key: Arc<str>, sequence: u64, bytes: Bytes, done: oneshot::Sender<()> },
     Remove { key: Arc<str>, sequence: u64 },
@@ -65,20 +65,20 @@ enum Wish {
 pub(in super::super) type Open = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
 /// The file; none after a failure, until it is opened again.
-type Shared = Arc<RwLock<Option<Database>>>;
+type SharedDatabase = Arc<RwLock<Option<Database>>>;
 
 /// The file and the thread that writes it; dropped, it writes what was wished for and closes.
 #[derive(Debug)]
-pub(super) struct File {
-    database: Shared,
-    wishes: Option<mpsc::Sender<Wish>>,
+pub(super) struct OutboxFile {
+    database: SharedDatabase,
+    writes: Option<mpsc::Sender<FileWrite>>,
     writer: Option<JoinHandle<()>>,
 }
 
-impl File {
+impl OutboxFile {
     /// Opens or makes the file; after a failure again, at least that pause later.
     ///
-    /// Errors: it cannot be opened or read, or is none of ours
+    /// Errors: it cannot be opened or read, or has another format
     pub(super) fn open(open: Open, pause: Duration) -> Result<(Self, Contents), Error> {
         let database = open()?;
         let transaction = database.begin_write()?;
@@ -86,35 +86,36 @@ impl File {
         transaction.open_table(DELIVERIES)?;
         transaction.commit()?;
         let contents = read(&database)?;
-        let database = Shared::new(RwLock::new(Some(database)));
-        let (wishes, wished) = mpsc::channel();
-        let owed = Owed::default();
-        let writer = Writer { open, database: database.clone(), pause, not_before: None, owed };
+        let database = SharedDatabase::new(RwLock::new(Some(database)));
+        let (writes, wished) = mpsc::channel();
+        let unwritten = Unwritten::default();
+        let writer =
+            Writer { open, database: database.clone(), pause, not_before: None, unwritten };
         let writer = std::thread::Builder::new()
             .name("registry-outbox".into())
             .spawn(move || writer.serve(&wished))
             .map_err(Error::Io)?;
-        Ok((Self { database, wishes: Some(wishes), writer: Some(writer) }, contents))
+        Ok((Self { database, writes: Some(writes), writer: Some(writer) }, contents))
     }
 
-    pub(super) fn know(&self, key: &Arc<str>, known: &Known) {
+    pub(super) fn remember(&self, key: &Arc<str>, known: &Known) {
         let known = serde_json::to_string(known).expect("strings always serialize");
-        self.wish(Wish::Know { key: Arc::clone(key), known });
+        self.request_write(FileWrite::Remember { key: Arc::clone(key), known });
     }
 
     /// Removes a receiver and what waits for it.
     pub(super) fn forget(&self, key: &Arc<str>) {
-        self.wish(Wish::Forget { key: Arc::clone(key) });
+        self.request_write(FileWrite::Forget { key: Arc::clone(key) });
     }
 
     pub(super) fn remove(&self, key: &Arc<str>, sequence: u64) {
-        self.wish(Wish::Remove { key: Arc::clone(key), sequence });
+        self.request_write(FileWrite::Remove { key: Arc::clone(key), sequence });
     }
 
     /// Stores a delivery; resolves to `true` once the disk has it, and to `false` if it never will.
     pub(super) async fn store(&self, key: &Arc<str>, sequence: u64, bytes: Bytes) -> bool {
         let (done, stored) = oneshot::channel();
-        self.wish(Wish::Store { key: Arc::clone(key), sequence, bytes, done });
+        self.request_write(FileWrite::Store { key: Arc::clone(key), sequence, bytes, done });
         stored.await.is_ok()
     }
 
@@ -127,17 +128,17 @@ impl File {
         Some(Bytes::copy_from_slice(bytes.value()))
     }
 
-    fn wish(&self, wish: Wish) {
-        // Without its writer nothing is stored, as whoever waits for it learns.
-        let _ = self.wishes.as_ref().map(|wishes| wishes.send(wish));
+    fn request_write(&self, write: FileWrite) {
+        // Without the writer nothing is stored; the dropped sender reports that.
+        let _ = self.writes.as_ref().map(|writes| writes.send(write));
     }
 }
 
-impl Drop for File {
+impl Drop for OutboxFile {
     fn drop(&mut self) {
-        drop(self.wishes.take());
+        drop(self.writes.take());
         if let Some(writer) = self.writer.take() {
-            // A writer that failed has told whoever waited.
+            // A panic of the writer was already reported by its dropped senders.
             let _ = writer.join();
         }
     }
@@ -150,8 +151,8 @@ fn read(database: &Database) -> Result<Contents, Error> {
         contents.receivers.extend(serde_json::from_str::<Known>(entry?.1.value()).ok());
     }
     for entry in transaction.open_table(DELIVERIES)?.iter()? {
-        let (place, bytes) = entry?;
-        let (key, sequence) = place.value();
+        let (key, bytes) = entry?;
+        let (key, sequence) = key.value();
         if let Some((header, _)) = message::decode(bytes.value()) {
             let length = bytes.value().len();
             contents.deliveries.push((key.into(), sequence, header.delivery.into(), length));
@@ -163,47 +164,48 @@ fn read(database: &Database) -> Result<Contents, Error> {
 /// The thread that writes.
 struct Writer {
     open: Open,
-    database: Shared,
+    database: SharedDatabase,
     pause: Duration,
     /// When the file may be opened again: that may cost as much as reading all of it.
     not_before: Option<Instant>,
-    owed: Owed,
+    unwritten: Unwritten,
 }
 
 impl Writer {
-    /// Carries wishes out until there can be no more.
-    fn serve(mut self, wished: &mpsc::Receiver<Wish>) {
+    /// Writes until all senders are dropped.
+    fn serve(mut self, wished: &mpsc::Receiver<FileWrite>) {
         loop {
-            let patience = if self.owed.is_empty() { Duration::MAX } else { self.pause };
+            let patience = if self.unwritten.is_empty() { Duration::MAX } else { self.pause };
             let first = wished.recv_timeout(patience);
             let is_over = matches!(first, Err(RecvTimeoutError::Disconnected));
             if is_over {
-                // The last time that anything can be made up for.
+                // The last chance to repeat missing writes.
                 self.not_before = None;
             }
             let batch = first.into_iter().chain(wished.try_iter().take(BATCH - 1)).collect();
-            self.carry_out(batch);
+            self.write_batch(batch);
             if is_over {
                 return;
             }
         }
     }
 
-    fn carry_out(&mut self, batch: Vec<Wish>) {
-        if batch.is_empty() && self.owed.is_empty() {
+    fn write_batch(&mut self, batch: Vec<FileWrite>) {
+        if batch.is_empty() && self.unwritten.is_empty() {
             return;
         }
         let is_open = self.opens();
         let is_written = is_open && self.writes(&batch);
         if is_written {
-            self.owed = Owed::default();
+            self.unwritten = Unwritten::default();
         }
-        for wish in batch {
-            match wish {
-                // Whoever waited may have gone. Dropped instead, it tells that nothing is stored.
-                Wish::Store { done, .. } if is_written => drop(done.send(())),
-                Wish::Store { .. } if !is_open => {}
-                wish if !is_written => self.owed.take(wish),
+        for request_write in batch {
+            match request_write {
+                // The waiting multicast may have ended. A dropped sender means that nothing is
+                // stored.
+                FileWrite::Store { done, .. } if is_written => drop(done.send(())),
+                FileWrite::Store { .. } if !is_open => {}
+                request_write if !is_written => self.unwritten.next_due(request_write),
                 _ => {}
             }
         }
@@ -216,53 +218,58 @@ impl Writer {
             return is_open;
         }
         let opened = (self.open)().map_err(Error::from);
-        // Nobody waits for the lock meanwhile.
-        let opened = opened.and_then(|file| self.owed.settle(&file).map(|()| file));
-        self.become_that(opened.ok())
+        // Nothing else holds the lock now.
+        let opened = opened.and_then(|file| self.unwritten.retry_all(&file).map(|()| file));
+        self.replace_database(opened.ok())
     }
 
-    fn writes(&mut self, batch: &[Wish]) -> bool {
-        let owed = self.owed.wishes();
+    fn writes(&mut self, batch: &[FileWrite]) -> bool {
+        let unwritten = self.unwritten.writes();
         let written = {
             let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-            database.as_ref().is_some_and(|file| commit(file, owed.iter().chain(batch)).is_ok())
+            database
+                .as_ref()
+                .is_some_and(|file| commit(file, unwritten.iter().chain(batch)).is_ok())
         };
-        // Nobody can say how far a write that failed went, and this file takes no other one.
-        written || self.become_that(None)
+        // How far a failed write got is unknown, and redb takes no other one on this handle.
+        written || self.replace_database(None)
     }
 
-    fn become_that(&mut self, database: Option<Database>) -> bool {
+    fn replace_database(&mut self, database: Option<Database>) -> bool {
         self.not_before = database.is_none().then(|| Instant::now() + self.pause);
-        let mut place = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        *place = database;
-        place.is_some()
+        let mut current = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        *current = database;
+        current.is_some()
     }
 }
 
-fn commit<'w>(database: &Database, batch: impl Iterator<Item = &'w Wish>) -> Result<(), Error> {
+fn commit<'w>(
+    database: &Database,
+    batch: impl Iterator<Item = &'w FileWrite>,
+) -> Result<(), Error> {
     let transaction = database.begin_write()?;
-    carry_out(&transaction, batch)?;
+    write_batch(&transaction, batch)?;
     transaction.commit()?;
     Ok(())
 }
 
-fn carry_out<'w>(
+fn write_batch<'w>(
     transaction: &WriteTransaction,
-    batch: impl Iterator<Item = &'w Wish>,
+    batch: impl Iterator<Item = &'w FileWrite>,
 ) -> Result<(), Error> {
     let mut receivers = transaction.open_table(RECEIVERS)?;
     let mut deliveries = transaction.open_table(DELIVERIES)?;
-    for wish in batch {
-        match wish {
-            Wish::Know { key, known } => drop(receivers.insert(&**key, known.as_str())?),
-            Wish::Forget { key } => {
+    for request_write in batch {
+        match request_write {
+            FileWrite::Remember { key, known } => drop(receivers.insert(&**key, known.as_str())?),
+            FileWrite::Forget { key } => {
                 receivers.remove(&**key)?;
                 clear(&mut deliveries, key)?;
             }
-            Wish::Store { key, sequence, bytes, .. } => {
+            FileWrite::Store { key, sequence, bytes, .. } => {
                 deliveries.insert((&**key, *sequence), &**bytes)?;
             }
-            Wish::Remove { key, sequence } => drop(deliveries.remove((&**key, *sequence))?),
+            FileWrite::Remove { key, sequence } => drop(deliveries.remove((&**key, *sequence))?),
         }
     }
     Ok(())

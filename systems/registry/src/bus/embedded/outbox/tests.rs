@@ -8,19 +8,19 @@ use std::path::Path;
 
 use super::*;
 use crate::bus::embedded::{Embedded, Listener, Settings};
-use crate::bus::folder::{self, Folder};
 use crate::bus::sample::sample;
+use crate::bus::temp_folder::{self, TempFolder};
 use crate::bus::{Bus, Counts, Outcome, Status};
-use crate::disk::Disk;
 use crate::message::{self, Acknowledgement, Semantics};
+use crate::test_disk::TestDisk;
 
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(100);
 
 /// A bus over a disk.
-fn over(disk: &Disk) -> Embedded {
+fn over(disk: &TestDisk) -> Embedded {
     let settings = Settings { longest_retry: SHORT, ..Settings::default() };
-    let (coordinator, stop) = (format!("c{}", folder::number()), Stop::pair().1);
+    let (coordinator, stop) = (format!("c{}", temp_folder::number()), Stop::pair().1);
     Embedded::over(disk.opener(), &coordinator, settings, Counts::default(), stop).unwrap()
 }
 
@@ -28,7 +28,7 @@ fn over(disk: &Disk) -> Embedded {
 fn open(path: &Path, settings: Settings) -> Embedded {
     let settings = Settings { longest_retry: SHORT, ..settings };
     let stop = Stop::pair().1;
-    let coordinator = format!("c{}", folder::number());
+    let coordinator = format!("c{}", temp_folder::number());
     Embedded::open(path, &coordinator, settings, Counts::default(), stop).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn send(bus: &Embedded, to: &str, semantics: Semantics, timeout: Duration) -> Jo
     )
 }
 
-async fn must(bus: &Embedded, to: &str) -> Status {
+async fn send_at_least_once(bus: &Embedded, to: &str) -> Status {
     send(bus, to, Semantics::AtLeastOnce, LONG).await.unwrap()
 }
 
@@ -68,7 +68,7 @@ fn ack(id: &str) -> Acknowledgement {
 }
 
 fn waiting(bus: &Embedded) -> usize {
-    let outbox = bus.room.outbox.as_ref().unwrap();
+    let outbox = bus.state.outbox.as_ref().unwrap();
     let waiting = outbox.waiting();
     let taken: usize = waiting.backlogs.values().map(|backlog| backlog.taken.0).sum();
     assert_eq!(taken, waiting.ids.len());
@@ -77,17 +77,17 @@ fn waiting(bus: &Embedded) -> usize {
 
 #[tokio::test]
 async fn what_must_arrive_waits_for_who_is_away() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let bus = open(&folder.0.join("outbox"), Settings::default());
-    assert_eq!(must(&bus, "a1").await, Status::Failed, "nobody was ever known");
+    assert_eq!(send_at_least_once(&bus, "a1").await, Status::Failed, "nobody was ever known");
     drop(listen(&bus, "a*", "r"));
     drop(bus.listen("n", "b*".parse().unwrap(), None));
     for name in ["a1", "a2", "a3"] {
-        assert_eq!(must(&bus, name).await, Status::Pending);
+        assert_eq!(send_at_least_once(&bus, name).await, Status::Pending);
     }
-    assert_eq!(must(&bus, "b1").await, Status::Failed, "it had no name");
-    let once = send(&bus, "a1", Semantics::AtMostOnce, LONG);
-    assert_eq!(once.await.unwrap(), Status::Failed);
+    assert_eq!(send_at_least_once(&bus, "b1").await, Status::Failed, "it had no name");
+    let send_once = send(&bus, "a1", Semantics::AtMostOnce, LONG);
+    assert_eq!(send_once.await.unwrap(), Status::Failed);
     let mut back = listen(&bus, "a*", "r");
     let mut ids = Vec::new();
     for expected in ["a1", "a2", "a3"] {
@@ -107,7 +107,7 @@ async fn what_must_arrive_waits_for_who_is_away() {
 
 #[tokio::test]
 async fn what_is_not_acknowledged_in_time_is_stored_and_comes_again() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let bus = open(&folder.0.join("outbox"), Settings::default());
     let mut receiver = listen(&bus, "a", "r");
     let sent = send(&bus, "a", Semantics::AtLeastOnce, 15 * SHORT);
@@ -126,7 +126,7 @@ async fn what_is_not_acknowledged_in_time_is_stored_and_comes_again() {
 
 #[tokio::test]
 async fn whatever_was_told_pending_is_there_after_a_kill() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (file, left) = (folder.0.join("outbox"), folder.0.join("left"));
     let bus = open(&file, Settings::default());
     drop(listen(&bus, "a*", "r"));
@@ -139,7 +139,7 @@ async fn whatever_was_told_pending_is_there_after_a_kill() {
     std::fs::copy(&file, &left).unwrap();
     let after = open(&left, Settings::default());
     assert_eq!(waiting(&after), 200);
-    assert_eq!(must(&after, "a200").await, Status::Pending, "its place is kept");
+    assert_eq!(send_at_least_once(&after, "a200").await, Status::Pending, "its place is kept");
     let mut back = listen(&after, "a*", "r");
     let mut seen = BTreeSet::new();
     while waiting(&after) > 0 {
@@ -155,12 +155,12 @@ async fn whatever_was_told_pending_is_there_after_a_kill() {
 
 #[tokio::test]
 async fn nobody_acknowledges_what_waits_for_others() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let bus = open(&folder.0.join("outbox"), Settings::default());
     let mut receivers = Vec::new();
     for name in ["a", "b"] {
         drop(listen(&bus, name, name));
-        assert_eq!(must(&bus, name).await, Status::Pending);
+        assert_eq!(send_at_least_once(&bus, name).await, Status::Pending);
     }
     for name in ["a", "b"] {
         let mut back = listen(&bus, name, name);
@@ -177,7 +177,7 @@ async fn nobody_acknowledges_what_waits_for_others() {
 
 #[tokio::test]
 async fn what_waits_for_one_is_bounded() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let settings = Settings { stored_receivers: 2, stored_deliveries: 2, ..Settings::default() };
     let bus = open(&folder.0.join("outbox"), settings);
     for name in ["a", "b"] {
@@ -186,15 +186,19 @@ async fn what_waits_for_one_is_bounded() {
     for expected in [Status::Pending, Status::Pending, Status::Failed] {
         assert_eq!(at_once(&bus, "a").await.status, expected);
     }
-    assert_eq!(must(&bus, "b").await, Status::Pending, "another's is not full");
+    assert_eq!(send_at_least_once(&bus, "b").await, Status::Pending, "another's is not full");
     drop(listen(&bus, "c", "c"));
-    assert_eq!(must(&bus, "c").await, Status::Failed, "there is no place for a third");
+    assert_eq!(
+        send_at_least_once(&bus, "c").await,
+        Status::Failed,
+        "there is no place for a third"
+    );
 }
 
 #[tokio::test]
 async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
     const MOST: usize = 1_000;
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let file = folder.0.join("outbox");
     let settings = || Settings { all_stored_bytes: MOST, ..Settings::default() };
     let bus = open(&file, settings());
@@ -203,12 +207,12 @@ async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
     }
     let mut pending = 0;
     let refused = loop {
-        let told = at_once(&bus, ["a", "b"][pending % 2]).await;
-        if told.status != Status::Pending {
-            break told;
+        let outcomes_of = at_once(&bus, ["a", "b"][pending % 2]).await;
+        if outcomes_of.status != Status::Pending {
+            break outcomes_of;
         }
         pending += 1;
-        assert!(bus.room.outbox.as_ref().unwrap().waiting().taken <= MOST);
+        assert!(bus.state.outbox.as_ref().unwrap().waiting().taken <= MOST);
     };
     assert!(pending >= 2, "{pending}");
     assert_eq!((refused.status, refused.reason), (Status::Failed, Some("no room to store it")));
@@ -228,7 +232,7 @@ async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
     for name in ["a", "c"] {
         bus.forget("n", name).await;
     }
-    assert_eq!(bus.room.outbox.as_ref().unwrap().waiting().taken, 0);
+    assert_eq!(bus.state.outbox.as_ref().unwrap().waiting().taken, 0);
 }
 
 /// As large as payloads may be, which take the most room beside themselves, and three times over:
@@ -236,7 +240,7 @@ async fn what_waits_for_all_is_bounded_and_the_bound_outlives_a_restart() {
 #[tokio::test]
 async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
     const MOST: usize = 8 << 20;
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let file = folder.0.join("outbox");
     let bus = open(&file, Settings { all_stored_bytes: MOST, ..Settings::default() });
     for _ in 0..3 {
@@ -245,8 +249,8 @@ async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
         let mut stored = 0;
         loop {
             let to = vec!["a".into()];
-            let told = bus.multicast(large(), to, Semantics::AtLeastOnce, LONG).await;
-            if told[0].status != Status::Pending {
+            let outcomes_of = bus.multicast(large(), to, Semantics::AtLeastOnce, LONG).await;
+            if outcomes_of[0].status != Status::Pending {
                 break;
             }
             stored += 1;
@@ -266,7 +270,7 @@ async fn the_file_is_at_most_five_times_what_may_wait_in_it() {
 /// failure of it.
 #[tokio::test]
 async fn what_was_sent_and_finds_no_room_is_a_time_out() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let settings = Settings { all_stored_bytes: 1, ..Settings::default() };
     let bus = open(&folder.0.join("outbox"), settings);
     let mut receiver = listen(&bus, "a", "a");
@@ -277,33 +281,33 @@ async fn what_was_sent_and_finds_no_room_is_a_time_out() {
 
 #[tokio::test]
 async fn what_is_ended_leaves_nothing_behind() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let file = folder.0.join("outbox");
     let bus = open(&file, Settings::default());
     for name in ["a", "b", "c"] {
         drop(listen(&bus, name, name));
-        assert_eq!(must(&bus, name).await, Status::Pending);
+        assert_eq!(send_at_least_once(&bus, name).await, Status::Pending);
     }
     bus.forget("n", "a").await;
     assert!(bus.unsubscribe("n", "b"));
     assert!(!bus.unsubscribe("n", "b") && !bus.unsubscribe("elsewhere", "c"));
     for (name, expected) in [("a", Status::Failed), ("b", Status::Failed), ("c", Status::Pending)] {
-        assert_eq!(must(&bus, name).await, expected);
+        assert_eq!(send_at_least_once(&bus, name).await, expected);
     }
     drop(bus);
     let later = open(&file, Settings::default());
     assert_eq!(waiting(&later), 2);
-    assert_eq!(must(&later, "a").await, Status::Failed);
+    assert_eq!(send_at_least_once(&later, "a").await, Status::Failed);
 }
 
 #[tokio::test]
 async fn a_file_that_is_none_is_refused() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let file = folder.0.join("outbox");
     std::fs::write(&file, "something else").unwrap();
     let stop = Stop::pair().1;
     let refused = Embedded::open(&file, "c1", Settings::default(), Counts::default(), stop);
-    assert_eq!(refused.unwrap_err().code, crate::fault::Code::Unavailable);
+    assert_eq!(refused.unwrap_err().code, crate::api_error::Code::Unavailable);
     assert_eq!(std::fs::read(&file).unwrap(), b"something else");
 }
 
@@ -321,7 +325,7 @@ async fn being_stored(bus: &Embedded) -> std::pin::Pin<Box<dyn Future<Output = V
 
 #[tokio::test]
 async fn what_was_begun_to_be_stored_is_stored_when_its_sender_goes_away() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let bus = open(&folder.0.join("outbox"), Settings::default());
     drop(listen(&bus, "a", "r"));
     drop(being_stored(&bus).await);
@@ -334,7 +338,7 @@ async fn what_was_begun_to_be_stored_is_stored_when_its_sender_goes_away() {
 
 #[tokio::test]
 async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let bus = open(&folder.0.join("outbox"), Settings::default());
     drop(listen(&bus, "a", "r"));
     let sending = being_stored(&bus).await;
@@ -344,7 +348,7 @@ async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
     let outcomes = tokio::time::timeout(LONG, sending).await.expect("nothing is waited for");
     assert_eq!((outcomes[0].status, outcomes[0].reason), (Status::Failed, Some("no subscriber")));
     assert_eq!(waiting(&bus), 0);
-    assert_eq!(must(&bus, "a").await, Status::Pending, "its room is its own");
+    assert_eq!(send_at_least_once(&bus, "a").await, Status::Pending, "its room is its own");
     assert_eq!(waiting(&bus), 1);
 }
 
@@ -352,32 +356,32 @@ async fn what_was_for_a_receiver_forgotten_meanwhile_is_not_its_namesakes() {
 /// when it has room again, so that a restart knows it.
 #[tokio::test]
 async fn a_full_disk_stores_nothing_and_is_used_again_when_it_has_room() {
-    let disk = Disk::default();
+    let disk = TestDisk::default();
     let bus = over(&disk);
     for name in ["a", "b"] {
         drop(listen(&bus, name, name));
-        assert_eq!(must(&bus, name).await, Status::Pending);
+        assert_eq!(send_at_least_once(&bus, name).await, Status::Pending);
     }
     let mut back = listen(&bus, "a", "a");
     let (id, _) = next(&mut back).await;
     disk.fill(true);
     drop(listen(&bus, "c", "c"));
     for _ in 0..3 {
-        let told = at_once(&bus, "c").await;
+        let outcomes_of = at_once(&bus, "c").await;
         assert_eq!(
-            (told.status, told.reason),
+            (outcomes_of.status, outcomes_of.reason),
             (Status::Failed, Some("the bus could not store it"))
         );
     }
     assert_eq!(back.acknowledge(&ack(&id)), 1);
     bus.forget("n", "b").await;
     disk.fill(false);
-    let again = async { while must(&bus, "c").await != Status::Pending {} };
+    let again = async { while send_at_least_once(&bus, "c").await != Status::Pending {} };
     tokio::time::timeout(LONG, again).await.expect("the file is opened again");
     assert_eq!(waiting(&bus), 1);
     drop((back, bus));
     let later = over(&disk);
     assert_eq!(waiting(&later), 1, "what was acknowledged or forgotten is gone");
     assert_eq!(next(&mut listen(&later, "c", "c")).await.1, "c");
-    assert_eq!(must(&later, "b").await, Status::Failed);
+    assert_eq!(send_at_least_once(&later, "b").await, Status::Failed);
 }

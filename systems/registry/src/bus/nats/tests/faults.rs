@@ -15,15 +15,15 @@ async fn without_a_server_nothing_is_delivered_and_it_goes_on_when_there_is_one(
         ..Settings::default()
     };
     let bus = Nats::connect("c1", settings, Counts::default()).await.unwrap();
-    assert_eq!(bus.check().unwrap_err().code, crate::fault::Code::Unavailable);
+    assert_eq!(bus.check().unwrap_err().code, crate::api_error::Code::Unavailable);
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
         assert_eq!(statuses(send(&bus, &["a"], semantics, SHORT)).await, [Status::Failed]);
     }
     server.start_again();
-    while bus.check().is_err() || !bus.room.has_stream.load(Ordering::Acquire) {
+    while bus.check().is_err() || !bus.state.has_stream.load(Ordering::Acquire) {
         tokio::task::yield_now().await;
     }
-    let (task, mut seen) = Plain::listen(&server, "r", "a").await.obey();
+    let (task, mut seen) = PlainReceiver::listen(&server, "r", "a").await.acknowledge_all();
     let sent = send(&bus, &["a"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(sent).await, [Status::Delivered]);
     seen.recv().await.unwrap();
@@ -43,8 +43,8 @@ pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 /// Longer than what waits for anything that might still come would be waited for.
 async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<&'static str>) {
     let sent = send(bus, &[to], semantics, 10 * LONG);
-    let told = tokio::time::timeout(LONG, sent).await.expect("nothing is waited for");
-    let (_, status, reason) = told.unwrap().remove(0);
+    let stream_error = tokio::time::timeout(LONG, sent).await.expect("nothing is waited for");
+    let (_, status, reason) = stream_error.unwrap().remove(0);
     (status, reason)
 }
 
@@ -52,13 +52,14 @@ async fn at_once(bus: &Nats, to: &str, semantics: Semantics) -> (Status, Option<
 async fn a_server_that_stores_nothing_is_no_reason_to_wait() {
     let server = Server::without_streams();
     let bus = bus(&server, "c1").await;
-    until("the server says that it stores nothing", || bus.room.streams.is_refused()).await;
-    let receiver = Plain::listen(&server, "r", "a").await;
+    until("the server says that it stores nothing", || bus.state.jetstream.is_refused()).await;
+    let receiver = PlainReceiver::listen(&server, "r", "a").await;
     assert_eq!(at_once(&bus, "a", Semantics::AtMostOnce).await.0, Status::Delivered);
     let nobody = (Status::Failed, Some("no subscriber"));
     assert_eq!(at_once(&bus, "b", Semantics::AtLeastOnce).await, nobody);
-    let welcome = receiver.say(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
-    assert!(!welcome.durable);
+    let reply_to_presence =
+        receiver.announce(&Presence { gone: true, ..receiver.presence.clone() }, true).await;
+    assert!(!reply_to_presence.durable);
     let failed = (Status::Failed, Some("the bus could not store it"));
     assert_eq!(at_once(&bus, "a", Semantics::AtLeastOnce).await, failed);
 }
@@ -69,35 +70,35 @@ async fn presences_that_wait_are_bounded_and_the_others_counted() {
     let server = Server::start();
     let bus = bus_with(&server, "c1", Settings { presences: 2, ..Settings::default() }).await;
     let client = async_nats::connect(server.url()).await.unwrap();
-    let turns = bus.room.admissions.acquire_many(ADMISSIONS as u32).await.unwrap();
+    let turns = bus.state.admissions.acquire_many(ADMISSIONS as u32).await.unwrap();
     let mut answers = client.subscribe("answers").await.unwrap();
-    let say = async |name: &str| {
+    let announce = async |name: &str| {
         let presence = Presence::sample(name, "a").write();
         client.publish_with_reply(presence::SUBJECT, "answers", presence).await.unwrap();
         client.flush().await.unwrap();
     };
     for name in ["one", "two", "three", "four"] {
-        say(name).await;
+        announce(name).await;
     }
-    until("two are dropped", || bus.room.counts.shed.get() == 2).await;
+    until("two are dropped", || bus.state.counts.shed.get() == 2).await;
     drop(turns);
     for _ in 0..2 {
         answers.next().await.unwrap();
     }
     let receivers: BTreeSet<_> =
-        bus.room.receivers().all().map(|known| known.presence.receiver.clone()).collect();
+        bus.state.receivers().all().map(|known| known.presence.receiver.clone()).collect();
     assert_eq!(receivers, BTreeSet::from(["one".to_owned(), "two".to_owned()]));
     // Whoever was dropped says so again, and is heard.
-    say("three").await;
+    announce("three").await;
     answers.next().await.unwrap();
-    assert_eq!((bus.room.receivers().all().len(), bus.room.counts.shed.get()), (3, 2));
+    assert_eq!((bus.state.receivers().all().len(), bus.state.counts.shed.get()), (3, 2));
 }
 
 #[tokio::test]
 async fn a_server_that_stands_still_is_a_timeout_and_what_it_took_arrives() {
     let server = Server::start();
     let bus = bus(&server, "c1").await;
-    let mut receiver = Plain::listen(&server, "r", "a").await;
+    let mut receiver = PlainReceiver::listen(&server, "r", "a").await;
     server.stand_still(true);
     for semantics in [Semantics::AtMostOnce, Semantics::AtLeastOnce] {
         assert_eq!(statuses(send(&bus, &["a"], semantics, SHORT)).await, [Status::Timeout]);
@@ -124,14 +125,15 @@ impl Received {
 }
 
 /// Obedient receivers, and what all of them get.
-async fn obedient(
+async fn acknowledging_receiver(
     server: &Server,
     names: [&str; 3],
 ) -> (JoinSet<()>, UnboundedReceiver<(String, Vec<String>)>) {
     let (all, deliveries) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     for name in names {
-        let (_, mut seen) = Plain::listen(server, name, &format!("{name}-*")).await.obey();
+        let (_, mut seen) =
+            PlainReceiver::listen(server, name, &format!("{name}-*")).await.acknowledge_all();
         let all = all.clone();
         tasks.spawn(async move {
             while let Some(delivery) = seen.recv().await {
@@ -147,18 +149,18 @@ async fn a_killed_server_makes_nobody_say_delivered_that_was_not() {
     let mut server = Server::start();
     let bus = bus(&server, "c1").await;
     let receivers = ["r0", "r1", "r2"];
-    let (_tasks, mut deliveries) = obedient(&server, receivers).await;
+    let (_tasks, mut deliveries) = acknowledging_receiver(&server, receivers).await;
     // One multicast after the other, to new identities each; the kill comes in the midst.
     let sending = bus.clone();
     let sender = tokio::spawn(async move {
-        let mut account = HashMap::new();
+        let mut tracked = HashMap::new();
         for round in 0..200 {
             let to = receivers.map(|name| format!("{name}-{round}"));
             let to: Vec<&str> = to.iter().map(String::as_str).collect();
             let outcomes = send(&sending, &to, Semantics::AtLeastOnce, SHORT).await.unwrap();
-            account.extend(outcomes.into_iter().map(|(name, status, _)| (name, status)));
+            tracked.extend(outcomes.into_iter().map(|(name, status, _)| (name, status)));
         }
-        account
+        tracked
     });
     let mut received = Received::default();
     while received.0.len() < 60 {
@@ -171,14 +173,18 @@ async fn a_killed_server_makes_nobody_say_delivered_that_was_not() {
     let down = send(&bus, &["r0-x"], Semantics::AtLeastOnce, SHORT);
     assert_eq!(statuses(down).await, [Status::Failed]);
     server.start_again();
-    let account = sender.await.unwrap();
+    let tracked = sender.await.unwrap();
     // It goes on without a restart of anything but the server.
     let sent = send(&bus, &["r0-y", "r1-y", "r2-y"], Semantics::AtLeastOnce, LONG);
     assert_eq!(statuses(sent).await, [Status::Delivered; 3]);
-    assert_eq!(account.len(), 600);
-    let told = |status| account.iter().filter(move |one| *one.1 == status).map(|one| one.0);
-    assert!((60..600).contains(&told(Status::Delivered).count()), "the kill was in the midst");
-    let mut due = told(Status::Delivered).chain(told(Status::Pending)).collect::<Vec<_>>();
+    assert_eq!(tracked.len(), 600);
+    let stream_error = |status| tracked.iter().filter(move |one| *one.1 == status).map(|one| one.0);
+    assert!(
+        (60..600).contains(&stream_error(Status::Delivered).count()),
+        "the kill was in the midst"
+    );
+    let mut due =
+        stream_error(Status::Delivered).chain(stream_error(Status::Pending)).collect::<Vec<_>>();
     due.retain(|name| !received.0.contains_key(*name));
     while !due.is_empty() {
         received.take(&mut deliveries).await;

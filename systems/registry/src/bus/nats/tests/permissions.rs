@@ -29,29 +29,30 @@ fn of(namespace: &str, receiver: &str) -> Presence {
 }
 
 /// A receiver of a namespace, that listens and says so where its namespace does.
-async fn receiver(server: &Server, namespace: &str) -> Plain {
+async fn receiver(server: &Server, namespace: &str) -> PlainReceiver {
     let client = user(server, namespace).await;
     let presence = of(namespace, "r-1");
     let deliveries = client.subscribe(presence.subject.clone()).await.unwrap();
-    let plain = Plain { client, deliveries, presence };
-    let welcome = say(&plain.client, &said(namespace), &plain.presence).await.unwrap();
-    assert!(welcome.ok && welcome.durable, "{welcome:?}");
+    let plain = PlainReceiver { client, deliveries, presence };
+    let reply_to_presence =
+        announce(&plain.client, &presence_subject(namespace), &plain.presence).await.unwrap();
+    assert!(reply_to_presence.ok && reply_to_presence.durable, "{reply_to_presence:?}");
     plain
 }
 
-fn said(namespace: &str) -> String {
+fn presence_subject(namespace: &str) -> String {
     format!("{}.{namespace}", presence::SUBJECT)
 }
 
 /// What a registry answers; nothing where the server lets nothing through.
-async fn say(client: &Client, subject: &str, presence: &Presence) -> Option<Welcome> {
+async fn announce(client: &Client, subject: &str, presence: &Presence) -> Option<PresenceReply> {
     let answer = client.request(subject.to_owned(), presence.write());
     let answer = tokio::time::timeout(SHORT, answer).await.ok()?.ok()?;
     Some(serde_json::from_slice(&answer.payload).unwrap())
 }
 
 /// The next delivery that comes from the stream: its id, where it is acknowledged, and the message.
-async fn from_stream(plain: &mut Plain) -> (String, Option<String>, Arrived) {
+async fn from_stream(plain: &mut PlainReceiver) -> (String, Option<String>, Arrived) {
     loop {
         let (id, _, ack, message) = plain.next().await;
         if message.reply.as_ref().is_some_and(|reply| reply.starts_with("$JS.ACK.")) {
@@ -60,7 +61,7 @@ async fn from_stream(plain: &mut Plain) -> (String, Option<String>, Arrived) {
     }
 }
 
-pub async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
+pub async fn send_at_least_once(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
     let message = Message { namespace: namespace.into(), ..sample("hello") };
     let bus = bus.clone();
     let to = vec!["a".into()];
@@ -68,7 +69,7 @@ pub async fn must(bus: &Nats, namespace: &str) -> JoinHandle<Vec<Outcome>> {
 }
 
 /// A server with the page's configuration and a registry on it.
-pub async fn together() -> (Server, Nats) {
+pub async fn connected_bus() -> (Server, Nats) {
     let server = Server::configured(configuration());
     let url = server.url().replace("nats://", "nats://registry:registry-password@");
     let settings = Settings { servers: url, ..Settings::default() };
@@ -80,9 +81,9 @@ pub async fn together() -> (Server, Nats) {
 
 #[tokio::test]
 async fn a_receiver_with_the_rights_of_its_namespace_gets_what_is_for_it() {
-    let (server, bus) = together().await;
+    let (server, bus) = connected_bus().await;
     let mut fleet = receiver(&server, "fleet").await;
-    let waits = must(&bus, "fleet").await;
+    let waits = send_at_least_once(&bus, "fleet").await;
     let (id, ack, message) = from_stream(&mut fleet).await;
     assert_eq!(ack.as_deref(), Some("registry.acks.c1.fleet"));
     fleet.acknowledge(&id, &ack.unwrap(), &message).await;
@@ -93,26 +94,27 @@ async fn a_receiver_with_the_rights_of_its_namespace_gets_what_is_for_it() {
 
 #[tokio::test]
 async fn nobody_speaks_for_another_namespace() {
-    let (server, bus) = together().await;
+    let (server, bus) = connected_bus().await;
     let mut fleet = receiver(&server, "fleet").await;
     let other = receiver(&server, "other").await;
     // Neither by a subject that is not its own, nor by its own with another's name.
-    for subject in [presence::SUBJECT.to_owned(), said("fleet")] {
-        assert_eq!(say(&other.client, &subject, &of("fleet", "r-1")).await, None, "{subject}");
+    for subject in [presence::SUBJECT.to_owned(), presence_subject("fleet")] {
+        assert_eq!(announce(&other.client, &subject, &of("fleet", "r-1")).await, None, "{subject}");
     }
     for foreign in [
         Presence { forget: true, ..of("fleet", "r-1") },
         of("fleet", "r-2"),
         Presence { subject: "registry.fleet.r-1".into(), ..of("other", "r-1") },
     ] {
-        let welcome = say(&other.client, &said("other"), &foreign).await.unwrap();
-        assert!(welcome.error.is_some(), "{foreign:?}");
+        let reply_to_presence =
+            announce(&other.client, &presence_subject("other"), &foreign).await.unwrap();
+        assert!(reply_to_presence.error.is_some(), "{foreign:?}");
     }
-    assert_eq!(bus.room.receivers().all().len(), 2);
+    assert_eq!(bus.state.receivers().all().len(), 2);
     // It hears nothing of the others, though it asks for it.
     let mut stolen = other.client.subscribe("registry.fleet.>").await.unwrap();
     other.client.flush().await.unwrap();
-    let waits = must(&bus, "fleet").await;
+    let waits = send_at_least_once(&bus, "fleet").await;
     let (id, ack, message) = from_stream(&mut fleet).await;
     // Nor does it acknowledge for them: to the registry by either subject, or to the stream.
     let words = serde_json::to_vec(&Acknowledgement { ack: vec![id.clone()] }).unwrap();
@@ -122,12 +124,16 @@ async fn nobody_speaks_for_another_namespace() {
     let stream = message.reply.clone().unwrap();
     other.client.publish(stream, Bytes::from_static(b"+ACK")).await.unwrap();
     other.client.flush().await.unwrap();
-    until("one is let through", || bus.room.counts.strayed.get() > 0).await;
+    until("one is let through", || bus.state.counts.strayed.get() > 0).await;
     assert_eq!(stored(&user(&server, "registry").await).await, 1);
     assert!(!waits.is_finished());
     fleet.acknowledge(&id, &ack.unwrap(), &message).await;
     assert_eq!(waits.await.unwrap()[0].status, Status::Delivered);
-    assert_eq!(bus.room.counts.strayed.get(), 1, "the server let one through, and it was nobody's");
+    assert_eq!(
+        bus.state.counts.strayed.get(),
+        1,
+        "the server let one through, and it was nobody's"
+    );
     let nothing = tokio::time::timeout(Duration::ZERO, stolen.next()).await;
     assert!(!matches!(nothing, Ok(Some(_))));
 }

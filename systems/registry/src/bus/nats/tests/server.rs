@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::Folder;
+use super::TempFolder;
 
 /// How long a server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -16,30 +16,30 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Server {
     child: Option<Child>,
     port: u16,
-    folder: Folder,
+    folder: TempFolder,
     arguments: Vec<String>,
 }
 
 impl Server {
     /// One with JetStream.
     pub fn start() -> Self {
-        Self::over(Folder::new(), &["-js"])
+        Self::over(TempFolder::new(), &["-js"])
     }
 
     /// One that stores nothing.
     pub fn without_streams() -> Self {
-        Self::over(Folder::new(), &[])
+        Self::over(TempFolder::new(), &[])
     }
 
     /// One with a configuration.
     pub fn configured(text: &str) -> Self {
-        let folder = Folder::new();
+        let folder = TempFolder::new();
         let path = folder.0.join("configuration");
         std::fs::write(&path, text).unwrap();
         Self::over(folder, &["-js", "-c", path.to_str().unwrap()])
     }
 
-    fn over(folder: Folder, arguments: &[&str]) -> Self {
+    fn over(folder: TempFolder, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(ToString::to_string).collect();
         let mut server = Self { child: None, port: 0, folder, arguments };
         server.start_again();

@@ -1,0 +1,373 @@
+//! The messages that a store can show again: newest last, bounded by count and by bytes.
+//!
+//! Bytes are reserved before they are held, also by messages that are still being received, so that
+//! the sum never exceeds the limit. When it would, either the oldest messages are dropped or the
+//! sender gets 452, by a setting.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use hyper::body::Bytes;
+use serde::Serialize;
+use serving::metrics::{Counter, Gauge, Registry};
+use tokio::sync::watch;
+
+use crate::envelope::Envelope;
+use crate::refusal::Refusal;
+
+/// What a message takes beside its content and its addresses, roughly and rather too much.
+const OVERHEAD: u64 = 512;
+/// Bytes of a message in which its header is looked for.
+pub(crate) const HEAD: usize = 64 << 10;
+const FULL: Refusal = Refusal::new(452, (4, 3, 1), "no space for this message");
+
+/// How much there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RetentionLimits {
+    /// Messages.
+    pub messages: usize,
+    /// Bytes held in memory: contents, addresses and an allowance for the rest.
+    pub bytes: u64,
+    /// What becomes of one more.
+    pub full: WhenFull,
+}
+
+/// What happens when the limit is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// The oldest messages go.
+    Oldest,
+    /// The new one is refused for now.
+    Refuse,
+}
+
+/// Envelope of a message, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct MessageSummary {
+    /// The reverse path.
+    pub from: String,
+    /// The forward paths.
+    pub recipients: Vec<String>,
+    /// What the client called itself.
+    pub client: Option<String>,
+    /// Where it came from.
+    pub peer: Option<SocketAddr>,
+    /// The authenticated user.
+    pub user: Option<String>,
+    /// Over which version of TLS.
+    pub tls: Option<&'static str>,
+}
+
+impl From<Envelope> for MessageSummary {
+    fn from(envelope: Envelope) -> Self {
+        let Envelope { peer, client, user, tls, from, recipients, .. } = envelope;
+        Self { from, recipients, client: Some(client), peer: Some(peer), user, tls }
+    }
+}
+
+impl MessageSummary {
+    fn bytes(&self) -> u64 {
+        let each = |text: &String| text.len() + size_of::<String>();
+        let recipients: usize = self.recipients.iter().map(each).sum();
+        let others = [self.client.as_ref(), self.user.as_ref(), Some(&self.from)];
+        (recipients + others.into_iter().flatten().map(each).sum::<usize>()) as u64
+    }
+}
+
+/// Where a content is.
+#[derive(Debug, Clone)]
+pub enum StoredContent {
+    /// Here.
+    Memory(Bytes),
+    /// In this file, behind so many bytes that the store put before it.
+    File(PathBuf, usize),
+}
+
+impl StoredContent {
+    /// The content. Reads a file, so not for a thread that serves others.
+    ///
+    /// Errors: the file is gone, or cannot be read
+    pub fn read(&self) -> std::io::Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.clone()),
+            Self::File(path, before) => {
+                let bytes = Bytes::from(std::fs::read(path)?);
+                Ok(bytes.slice((*before).min(bytes.len())..))
+            }
+        }
+    }
+
+    /// Its beginning, as long as a header usually is.
+    ///
+    /// Errors: as [`StoredContent::read`]
+    pub fn head(&self) -> std::io::Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.slice(..HEAD.min(bytes.len()))),
+            Self::File(path, before) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(*before as u64))?;
+                let mut head = Vec::new();
+                file.take(HEAD as u64).read_to_end(&mut head)?;
+                Ok(Bytes::from(head))
+            }
+        }
+    }
+
+    /// Takes it away for good.
+    ///
+    /// Errors: the file is gone, or cannot be removed
+    pub fn remove(&self) -> std::io::Result<()> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::File(path, _) => std::fs::remove_file(path),
+        }
+    }
+}
+
+/// A message that can be shown.
+#[derive(Debug)]
+pub struct RetainedMessage {
+    /// Its place in the order of arrival.
+    pub number: u64,
+    /// The name under which the store knows it.
+    pub id: Arc<str>,
+    /// When it was stored, in milliseconds since 1970.
+    pub received_at: i64,
+    /// Sender and recipients.
+    pub summary: MessageSummary,
+    /// Bytes of the content.
+    pub size: u64,
+    /// The content.
+    pub content: StoredContent,
+    /// The subject, decoded at the first request.
+    pub subject: OnceLock<String>,
+}
+
+/// A message that is about to be retained.
+#[derive(Debug)]
+pub struct NewMessage {
+    /// The name under which the store knows it; `None` to be named by its place.
+    pub id: Option<String>,
+    /// When it was stored, in milliseconds since 1970.
+    pub received_at: i64,
+    /// Sender and recipients.
+    pub summary: MessageSummary,
+    /// Bytes of the content.
+    pub size: u64,
+    /// The content.
+    pub content: StoredContent,
+}
+
+/// The retained messages; clones share them.
+#[derive(Debug, Clone)]
+pub struct RetainedMessages {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    bounds: RetentionLimits,
+    room: Mutex<RetainedState>,
+    /// The place of the newest message.
+    newest: watch::Sender<u64>,
+    kept: Gauge,
+    kept_bytes: Gauge,
+    dropped: Counter,
+}
+
+#[derive(Debug, Default)]
+struct RetainedState {
+    messages: VecDeque<(Arc<RetainedMessage>, u64)>,
+    places: HashMap<Arc<str>, u64>,
+    /// Messages that are being received.
+    drafts: usize,
+    /// Held and reserved.
+    bytes: u64,
+    last: u64,
+}
+
+impl RetainedMessages {
+    /// An empty one, which shows among a system's metrics.
+    pub fn new(bounds: RetentionLimits, metrics: &Registry) -> Self {
+        let shared = Shared {
+            bounds,
+            room: Mutex::default(),
+            newest: watch::Sender::new(0),
+            kept: metrics.gauge("mail_kept_messages", "Retained messages."),
+            kept_bytes: metrics.gauge("mail_kept_bytes", "Bytes of memory held for messages."),
+            dropped: metrics
+                .counter("mail_dropped_total", "Messages dropped to make space for newer ones."),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The bounds in force.
+    pub fn bounds(&self) -> RetentionLimits {
+        self.shared.bounds
+    }
+
+    /// A reservation for a message, still empty.
+    ///
+    /// Errors: 452 if there is no space
+    pub fn reserve(&self, summary: &MessageSummary) -> Result<ReservedBytes, Refusal> {
+        let mut room = self.room();
+        room.drafts += 1;
+        let mut reserved = ReservedBytes { retained: self.clone(), bytes: 0, is_open: true };
+        let held = room.messages.len() + room.drafts;
+        let is_full =
+            self.shared.bounds.full == WhenFull::Refuse && held > self.shared.bounds.messages;
+        drop(room);
+        if is_full {
+            Err(FULL)
+        } else {
+            reserved.more(OVERHEAD + summary.bytes()).map(|()| reserved)
+        }
+    }
+
+    /// Adds a message; gives its name.
+    pub fn put(&self, arriving: NewMessage, reserved: Option<ReservedBytes>) -> Arc<str> {
+        let mut room = self.room();
+        let bytes = reserved.map_or(0, |reserved| reserved.hand_over(&mut room));
+        room.last += 1;
+        let NewMessage { id, received_at, summary, size, content } = arriving;
+        let id: Arc<str> = id.unwrap_or_else(|| room.last.to_string()).into();
+        let shelved = RetainedMessage {
+            number: room.last,
+            id: Arc::clone(&id),
+            received_at,
+            summary,
+            size,
+            content,
+            subject: OnceLock::new(),
+        };
+        let number = room.last;
+        room.places.insert(Arc::clone(&id), number);
+        room.messages.push_back((Arc::new(shelved), bytes));
+        while room.messages.len() > self.shared.bounds.messages {
+            self.drop_oldest(&mut room);
+        }
+        self.tell(&room);
+        drop(room);
+        self.shared.newest.send_replace(number);
+        id
+    }
+
+    /// The message of this name.
+    pub fn get(&self, id: &str) -> Option<Arc<RetainedMessage>> {
+        let room = self.room();
+        let number = *room.places.get(id)?;
+        let at = room.messages.binary_search_by_key(&number, |(message, _)| message.number).ok()?;
+        Some(Arc::clone(&room.messages[at].0))
+    }
+
+    /// The messages that arrived after one place and before another, newest first, and at most so many.
+    pub fn between(&self, after: u64, before: u64, most: usize) -> Vec<Arc<RetainedMessage>> {
+        let room = self.room();
+        let end = room.messages.partition_point(|(message, _)| message.number < before);
+        let messages = room.messages.range(..end).rev().map(|(message, _)| message);
+        messages.take_while(|message| message.number > after).take(most).cloned().collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.room().messages.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes all of them away, and gives them.
+    pub fn clear(&self) -> Vec<Arc<RetainedMessage>> {
+        let mut room = self.room();
+        let messages = std::mem::take(&mut room.messages);
+        room.places.clear();
+        room.bytes -= messages.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        self.tell(&room);
+        messages.into_iter().map(|(message, _)| message).collect()
+    }
+
+    /// Notifies of each new message by its number.
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.shared.newest.subscribe()
+    }
+
+    fn room(&self) -> MutexGuard<'_, RetainedState> {
+        self.shared.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn drop_oldest(&self, room: &mut RetainedState) {
+        if let Some((message, bytes)) = room.messages.pop_front() {
+            room.places.remove(&message.id);
+            room.bytes -= bytes;
+            self.shared.dropped.one();
+        }
+    }
+
+    fn tell(&self, room: &RetainedState) {
+        self.shared.kept.set(i64::try_from(room.messages.len()).unwrap_or(i64::MAX));
+        self.shared.kept_bytes.set(i64::try_from(room.bytes).unwrap_or(i64::MAX));
+    }
+}
+
+/// Bytes that a message on its way may hold; given back when dropped.
+#[derive(Debug)]
+pub struct ReservedBytes {
+    retained: RetainedMessages,
+    bytes: u64,
+    is_open: bool,
+}
+
+impl ReservedBytes {
+    /// Reserves more bytes.
+    ///
+    /// Errors: 452 if there is no space
+    pub fn more(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let bounds = self.retained.shared.bounds;
+        let mut room = self.retained.room();
+        while bounds.full == WhenFull::Oldest
+            && room.bytes + bytes > bounds.bytes
+            && !room.messages.is_empty()
+        {
+            self.retained.drop_oldest(&mut room);
+        }
+        if room.bytes + bytes > bounds.bytes {
+            return Err(FULL);
+        }
+        room.bytes += bytes;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives so many bytes back.
+    pub fn less(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+        self.retained.room().bytes -= bytes;
+    }
+
+    /// Ends the reservation and leaves its bytes counted.
+    fn hand_over(mut self, room: &mut RetainedState) -> u64 {
+        self.is_open = false;
+        room.drafts -= 1;
+        self.bytes
+    }
+}
+
+impl Drop for ReservedBytes {
+    fn drop(&mut self) {
+        if self.is_open {
+            let mut room = self.retained.room();
+            room.drafts -= 1;
+            room.bytes -= self.bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

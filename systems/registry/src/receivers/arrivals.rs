@@ -1,0 +1,273 @@
+//! What arrived, counted where it arrived: each recipient of each message once.
+//!
+//! A delivery id that arrives again is dropped and counted as redelivered; a duplicate is a message
+//! that reaches its recipient under another id.
+//!
+//! A message is known by its schedule index and the instant of sending, since indexes begin anew
+//! after a warm-up; a recipient by namespace and name. Memory is one bit for each recipient of each
+//! message, up to [`MOST_WORDS`]; beyond it the oldest messages are forgotten and counted, and a
+//! duplicate of one of them counts as received.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use serving::nonce;
+use serving::observed::{DeliveryTimes, Observed};
+
+use crate::message::Header;
+
+/// Words of 64 recipients that are kept: 256 MiB.
+const MOST_WORDS: usize = 32 << 20;
+
+/// Ids of deliveries that are kept, the latest; only those that want an acknowledgement come again.
+const MOST_IDS: usize = 1 << 18;
+
+/// What receivers count beside what every observer does.
+pub const COUNTS: [&str; 6] =
+    ["deliveries", "redelivered", "recipients", "messages", "out_of_order", "forgotten_messages"];
+
+/// Place in the schedule and instant of sending.
+type SendStamp = (u64, u64);
+
+/// The account of one receiver process.
+#[derive(Debug)]
+pub struct Arrivals {
+    most_words: usize,
+    trial: Option<u32>,
+    recipients: HashMap<String, HashMap<String, usize>>,
+    known_recipients: usize,
+    messages: HashMap<SendStamp, Vec<u64>>,
+    order: VecDeque<SendStamp>,
+    words: usize,
+    ids: HashSet<Arc<str>>,
+    id_order: VecDeque<Arc<str>>,
+    counts: Counts,
+    times: DeliveryTimes,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    received: u64,
+    duplicates: u64,
+    unexpected: u64,
+    deliveries: u64,
+    redelivered: u64,
+    out_of_order: u64,
+    forgotten: u64,
+}
+
+/// What one connection saw last, to tell order.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct LastSeen {
+    sent_at: u64,
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self::bounded(MOST_WORDS)
+    }
+}
+
+impl Arrivals {
+    /// An empty account that keeps so many words of 64 recipients.
+    pub fn bounded(most_words: usize) -> Self {
+        Self {
+            most_words,
+            trial: None,
+            recipients: HashMap::new(),
+            known_recipients: 0,
+            messages: HashMap::new(),
+            order: VecDeque::new(),
+            words: 0,
+            ids: HashSet::new(),
+            id_order: VecDeque::new(),
+            counts: Counts::default(),
+            times: DeliveryTimes::default(),
+        }
+    }
+
+    /// Counts one delivery that arrived at an instant of CLOCK_MONOTONIC, in nanoseconds.
+    pub fn record(
+        &mut self,
+        last: &mut LastSeen,
+        header: &Header<'_>,
+        payload: &[u8],
+        now_ns: u64,
+    ) {
+        self.counts.deliveries += 1;
+        if header.ack.is_some() && !self.is_new(header.delivery) {
+            self.counts.redelivered += 1;
+            return;
+        }
+        let nonce = nonce::read(payload);
+        let trial = nonce.map(|nonce| *self.trial.get_or_insert(nonce.trial));
+        let Some(nonce) = nonce.filter(|nonce| trial == Some(nonce.trial)) else {
+            self.counts.unexpected += header.to.len() as u64;
+            return;
+        };
+        self.counts.out_of_order += u64::from(nonce.sent_at < last.sent_at);
+        last.sent_at = last.sent_at.max(nonce.sent_at);
+        let before = self.counts.received;
+        for name in &header.to {
+            let recipient = self.recipient(header.namespace, name);
+            self.mark((nonce.index, nonce.sent_at), recipient);
+        }
+        self.times.record_many(now_ns.saturating_sub(nonce.sent_at), self.counts.received - before);
+        self.forget();
+    }
+
+    /// What `GET /observed` answers.
+    pub fn observed(&self) -> Observed {
+        let Counts { received, duplicates, unexpected, deliveries, .. } = self.counts;
+        let Counts { redelivered, out_of_order, forgotten, .. } = self.counts;
+        let (recipients, messages) =
+            (self.known_recipients as u64, self.order.len() as u64 + forgotten);
+        let values = [deliveries, redelivered, recipients, messages, out_of_order, forgotten];
+        let details = COUNTS.iter().zip(values);
+        let detail: Map<String, Value> =
+            details.map(|(name, count)| ((*name).to_owned(), count.into())).collect();
+        let delivery_time = self.times.encode();
+        let counts = "messages at receivers";
+        Observed { counts, received, duplicates, unexpected, lost: 0, delivery_time, detail }
+    }
+
+    fn is_new(&mut self, id: &str) -> bool {
+        if self.ids.contains(id) {
+            return false;
+        }
+        let id: Arc<str> = id.into();
+        self.id_order.push_back(Arc::clone(&id));
+        self.ids.insert(id);
+        if self.ids.len() > MOST_IDS
+            && let Some(oldest) = self.id_order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+        true
+    }
+
+    fn recipient(&mut self, namespace: &str, name: &str) -> usize {
+        if !self.recipients.contains_key(namespace) {
+            self.recipients.insert(namespace.to_owned(), HashMap::new());
+        }
+        let names = self.recipients.get_mut(namespace).expect("it was put there");
+        if let Some(recipient) = names.get(name) {
+            return *recipient;
+        }
+        let recipient = self.known_recipients;
+        names.insert(name.to_owned(), recipient);
+        self.known_recipients += 1;
+        recipient
+    }
+
+    fn mark(&mut self, message: SendStamp, recipient: usize) {
+        let bits = self.messages.entry(message).or_insert_with(|| {
+            self.order.push_back(message);
+            Vec::new()
+        });
+        let (word, bit) = (recipient / 64, 1 << (recipient % 64));
+        if bits.len() <= word {
+            self.words += word + 1 - bits.len();
+            bits.resize(word + 1, 0_u64);
+        }
+        if bits[word] & bit == 0 {
+            bits[word] |= bit;
+            self.counts.received += 1;
+        } else {
+            self.counts.duplicates += 1;
+        }
+    }
+
+    fn forget(&mut self) {
+        while self.words > self.most_words
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.words -= self.messages.remove(&oldest).map_or(0, |bits| bits.len());
+            self.counts.forgotten += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header<'a>(namespace: &'a str, to: &[&'a str]) -> Header<'a> {
+        Header {
+            delivery: "d",
+            message: "m",
+            namespace,
+            to: to.iter().map(|name| (*name).into()).collect(),
+            content_type: "text/plain".into(),
+            sent_at: 0,
+            ack: None,
+        }
+    }
+
+    fn mark(trial: u32, index: u64, sent_at: u64) -> Vec<u8> {
+        format!("{trial:08x}{index:012x}{:012x}-{sent_at}", 0).into_bytes()
+    }
+
+    #[test]
+    fn each_recipient_of_each_message_counts_once() {
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
+        arrivals.record(&mut last, &header("n", &["a", "b"]), &mark(1, 0, 100), 1_100);
+        arrivals.record(&mut last, &header("n", &["b", "c"]), &mark(1, 0, 100), 2_100);
+        arrivals.record(&mut last, &header("other", &["a"]), &mark(1, 0, 100), 3_100);
+        arrivals.record(&mut last, &header("n", &["a"]), &mark(1, 5, 50), 4_050);
+        let observed = arrivals.observed();
+        assert_eq!((observed.received, observed.duplicates, observed.unexpected), (5, 1, 0));
+        assert_eq!(observed.detail["recipients"], 4);
+        assert_eq!(observed.detail["messages"], 2);
+        assert_eq!(observed.detail["out_of_order"], 1);
+    }
+
+    #[test]
+    fn a_delivery_that_comes_again_under_its_id_is_dropped_and_counted() {
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
+        let wanted = |delivery| Header { delivery, ack: Some(""), ..header("n", &["a", "b"]) };
+        for delivery in ["c-1", "c-1", "c-2"] {
+            arrivals.record(&mut last, &wanted(delivery), &mark(1, 0, 100), 1_100);
+        }
+        let observed = arrivals.observed();
+        assert_eq!((observed.received, observed.duplicates), (2, 2));
+        assert_eq!(
+            (&observed.detail["redelivered"], &observed.detail["deliveries"]),
+            (&1.into(), &3.into())
+        );
+    }
+
+    #[test]
+    fn a_place_in_the_schedule_that_is_sent_again_is_another_message() {
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
+        for sent_at in [100, 900, 900] {
+            arrivals.record(&mut last, &header("n", &["a"]), &mark(1, 0, sent_at), 1_100);
+        }
+        let observed = arrivals.observed();
+        assert_eq!((observed.received, observed.duplicates), (2, 1));
+        assert_eq!(observed.detail["messages"], 2);
+    }
+
+    #[test]
+    fn strangers_are_counted_apart() {
+        let (mut arrivals, mut last) = (Arrivals::default(), LastSeen::default());
+        arrivals.record(&mut last, &header("n", &["a", "b"]), b"hello", 5);
+        arrivals.record(&mut last, &header("n", &["a"]), &mark(3, 0, 1), 5);
+        arrivals.record(&mut last, &header("n", &["a"]), &mark(2, 0, 1), 5);
+        let observed = arrivals.observed();
+        assert_eq!((observed.received, observed.unexpected), (1, 3));
+    }
+
+    #[test]
+    fn the_oldest_messages_are_forgotten_and_that_is_told() {
+        let (mut arrivals, mut last) = (Arrivals::bounded(2), LastSeen::default());
+        for index in 0..3 {
+            arrivals.record(&mut last, &header("n", &["a"]), &mark(1, index, 1), 5);
+        }
+        let observed = arrivals.observed();
+        assert_eq!(observed.received, 3);
+        assert_eq!(observed.detail["messages"], 3);
+        assert_eq!(observed.detail["forgotten_messages"], 1);
+    }
+}
