@@ -2,6 +2,7 @@
 
 use crate::imports::figure::Figure;
 use crate::imports::foreign::{Row, Run};
+use judge::consistency::times::{self, Broken, Known, Times};
 use plan::number::{percent, percentile};
 
 use super::{Noticed, time};
@@ -11,91 +12,43 @@ fn rank_slack(row: &Row) -> f64 {
     row.count().map_or(0.0, |n| 1.0 / n.max(1) as f64) + row.rank_error
 }
 
+/// What a line says of its times, for the rules that our own summaries keep to as well.
+fn known(row: &Row) -> Times {
+    let of = |figure: Figure| Known { value: figure.value, step: figure.step };
+    Times {
+        min: row.min.map(of),
+        mean: row.mean.map(of),
+        stdev: row.stdev.map(of),
+        max: row.max.map(of),
+        quantiles: row.quantiles.iter().map(|(q, value)| (*q, of(*value))).collect(),
+        share_slack: rank_slack(row),
+    }
+}
+
+fn broken(rule: fn(&Times) -> Option<Broken>, row: &Row) -> Option<Noticed> {
+    let broken = rule(&known(row))?;
+    let noticed = Noticed::new(broken.claim);
+    Some(broken.evidence.into_iter().fold(noticed, |noticed, (name, ms)| noticed.with(name, ms)))
+}
+
 /// R01: the mean that the quantiles allow at most.
 pub fn mean_above(_: &Run, row: &Row) -> Option<Noticed> {
-    let (mean, max) = (row.mean?, row.max?);
-    let first = row.quantiles.first()?;
-    let (mut bound, mut step, mut before) = (0.0, 0.0, 0.0);
-    for (q, value) in row.quantiles.iter().copied().chain([(1.0, max)]) {
-        bound += (q - before) * value.value;
-        step += (q - before) * value.step;
-        before = q;
-    }
-    let least = row.min.map_or(0.0, |min| min.value).min(first.1.value);
-    let slack = rank_slack(row) * (max.high() - least) + step;
-    (mean.low() > bound + slack).then(|| {
-        let factor = mean.value / bound;
-        Noticed::new(format!(
-            "the mean {} cannot be: these percentiles and this maximum allow {} at most ({factor:.1} times less)",
-            time(mean.value),
-            time(bound)
-        ))
-        .with("mean_ms", mean.value * 1e3)
-        .with("bound_ms", bound * 1e3)
-    })
+    broken(times::mean_above, row)
 }
 
 /// R02: the mean that the quantiles allow at least.
 pub fn mean_below(_: &Run, row: &Row) -> Option<Noticed> {
-    let mean = row.mean?;
-    let last = row.quantiles.last()?.1;
-    let min = row.min.unwrap_or(Figure { value: 0.0, step: 0.0 });
-    let (mut bound, mut step) = (0.0, 0.0);
-    let begins = std::iter::once((0.0, min)).chain(row.quantiles.iter().copied());
-    let ends = row.quantiles.iter().map(|(q, _)| *q).chain([1.0]);
-    for ((q, value), end) in begins.zip(ends) {
-        bound += (end - q) * value.value;
-        step += (end - q) * value.step;
-    }
-    let slack = rank_slack(row) * (last.high() - min.value) + step;
-    (mean.high() < bound - slack).then(|| {
-        Noticed::new(format!(
-            "the mean {} cannot be: these percentiles allow {} at least",
-            time(mean.value),
-            time(bound)
-        ))
-        .with("mean_ms", mean.value * 1e3)
-        .with("bound_ms", bound * 1e3)
-    })
+    broken(times::mean_below, row)
 }
 
 /// R03: least, quantiles and greatest ascend; mean and median are where they can be.
 pub fn order(_: &Run, row: &Row) -> Option<Noticed> {
-    let quantiles = row.quantiles.iter().map(|(q, value)| (percentile(*q), *value));
-    let min = row.min.map(|min| ("minimum".to_owned(), min));
-    let max = row.max.map(|max| ("maximum".to_owned(), max));
-    let all: Vec<(String, Figure)> = min.into_iter().chain(quantiles).chain(max).collect();
-    for pair in all.windows(2) {
-        let ((lower, below), (upper, above)) = (&pair[0], &pair[1]);
-        if below.low() > above.high() {
-            return Some(
-                Noticed::new(format!(
-                    "{lower} {} is above {upper} {}",
-                    time(below.value),
-                    time(above.value)
-                ))
-                .with("lower_ms", below.value * 1e3)
-                .with("upper_ms", above.value * 1e3),
-            );
-        }
-    }
-    let mean = row.mean?;
-    let below = row.min.filter(|min| mean.high() < min.low()).map(|min| ("below the minimum", min));
-    let above = row.max.filter(|max| mean.low() > max.high()).map(|max| ("above the maximum", max));
-    if let Some((where_, end)) = below.or(above) {
-        let claim = format!("the mean {} is {where_} {}", time(mean.value), time(end.value));
-        return Some(Noticed::new(claim).with("mean_ms", mean.value * 1e3));
-    }
-    let (median, stdev) = (row.quantile(0.5)?, row.stdev?);
-    let far = (median.value - mean.value).abs() - median.step - mean.step;
-    (far > stdev.high() * (1.0 + 2.0 * rank_slack(row))).then(|| {
-        Noticed::new(format!(
-            "the median {} is further from the mean {} than the standard deviation {}",
-            time(median.value),
-            time(mean.value),
-            time(stdev.value)
-        ))
-    })
+    broken(times::order, row)
+}
+
+/// A6: Markov's and Cantelli's bounds.
+pub fn moments(_: &Run, row: &Row) -> Option<Noticed> {
+    broken(times::moments, row)
 }
 
 /// R04: more requests must be above a quantile than it says.
@@ -201,31 +154,6 @@ pub fn interpolated(_: &Run, row: &Row) -> Option<Noticed> {
         ))
         .with("borrowed_ms", part * max.value * 1e3),
     )
-}
-
-/// A6: Markov's and Cantelli's bounds.
-pub fn moments(_: &Run, row: &Row) -> Option<Noticed> {
-    let mean = row.mean?;
-    row.quantiles.iter().find_map(|(q, value)| {
-        let above = 1.0 - q - rank_slack(row);
-        if above <= 0.0 {
-            return None;
-        }
-        let markov = mean.high() / above;
-        let cantelli = row.stdev.map_or(f64::INFINITY, |stdev| {
-            mean.high() + stdev.high() * ((1.0 - above) / above).sqrt()
-        });
-        let bound = markov.min(cantelli);
-        (value.low() > bound * (1.0 + 1e-9)).then(|| {
-            Noticed::new(format!(
-                "{} {} is more than its mean and deviation allow ({})",
-                percentile(*q),
-                time(value.value),
-                time(bound)
-            ))
-            .with("bound_ms", bound * 1e3)
-        })
-    })
 }
 
 /// A7: a tail that piles up at one value.

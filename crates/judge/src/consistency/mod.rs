@@ -3,13 +3,14 @@
 //! Pure functions of a trial's summary. Not here: what follows from a contradiction (see
 //! [`crate::findings`]).
 //!
-//! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution),
-//! `flow` (rates, concurrency, parts, units). Reports of other tools, which say less and are rounded,
-//! have rules of their own (see `audit`).
+//! In reading order: `counts` (sums and shares), `shape` (order and bounds within a distribution), `flow` (rates,
+//! concurrency, parts, units); [`times`] is the arithmetic of one distribution, which reports of other tools are held
+//! to as well (rules R01 to R03 and A6 of `audit`; here A4, A5 and A6).
 
 mod counts;
 mod flow;
 mod shape;
+pub mod times;
 
 use record::summary::{Distribution, Operation, Trial};
 

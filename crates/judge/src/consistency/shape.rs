@@ -2,6 +2,7 @@
 
 use record::summary::{Distribution, Grade, Trial};
 
+use super::times::{self, Known, Times};
 use super::{Context, operations};
 
 /// Quantiles are upper edges of buckets, which are at most this part of the value wide.
@@ -16,61 +17,56 @@ fn ranked(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> + '_ 
     })
 }
 
-/// A4: minimum, quantiles, maximum ascend; mean and median are where they can be.
+/// What is known of the times: all to the nanosecond, quantiles to the width of a bucket.
+fn known(distribution: &Distribution, before: f64) -> Times {
+    let exact = |ns: u64| Some(Known { value: ns as f64 / 1e9, step: 1e-9 });
+    let count = distribution.count as f64;
+    let quantile = |(rank, ns): (f64, f64)| {
+        ((rank - before) / count, Known { value: ns / 1e9, step: ns / 1e9 * BUCKET + 1e-9 })
+    };
+    Times {
+        min: exact(distribution.min_ns),
+        mean: exact(distribution.mean_ns),
+        stdev: exact(distribution.stdev_ns),
+        max: exact(distribution.max_ns),
+        quantiles: ranked(distribution).map(quantile).collect(),
+        share_slack: 0.0,
+    }
+}
+
+/// A4: minimum, quantiles, maximum ascend, to the nanosecond as they are of one histogram; mean and median are where
+/// they can be.
 pub fn order(distribution: &Distribution) -> Option<String> {
-    let (min, max) = (distribution.min_ns as f64, distribution.max_ns as f64);
-    let mut before = min;
-    for (rank, value) in ranked(distribution).chain([(distribution.count as f64, max)]) {
+    let mut before = distribution.min_ns as f64;
+    let last = (distribution.count as f64, distribution.max_ns as f64);
+    for (rank, value) in ranked(distribution).chain([last]) {
         if value < before {
             return Some(format!("{value} ns at rank {rank} after {before} ns"));
         }
         before = value;
     }
-    let (mean, deviation) = (distribution.mean_ns as f64, distribution.stdev_ns as f64);
-    if mean < min - 1.0 || mean > max + 1.0 {
-        return Some(format!("the mean {mean} ns is not between {min} and {max} ns"));
-    }
-    let median = distribution.quantiles.iter().find(|entry| entry.q == 0.5)?.observed_ns? as f64;
-    let far = (median - mean).abs() > deviation + median * BUCKET + 2.0;
-    far.then(|| {
-        format!("the median {median} ns is further than {deviation} ns from the mean {mean} ns")
-    })
+    let mut times = known(distribution, 0.0);
+    // The median's rank is that of its quantile, whatever share of the count it is.
+    times.quantiles = median(distribution).into_iter().collect();
+    times::order(&times).map(|broken| broken.claim)
+}
+
+fn median(distribution: &Distribution) -> Option<(f64, Known)> {
+    let ns = distribution.quantiles.iter().find(|entry| entry.q == 0.5)?.observed_ns? as f64;
+    Some((0.5, Known { value: ns / 1e9, step: ns / 1e9 * BUCKET + 1e-9 }))
 }
 
 /// A5: the mean lies between the means that the quantiles allow.
 pub fn mean_band(distribution: &Distribution) -> Option<String> {
-    let count = distribution.count as f64;
-    let (mut low, mut high) = (0.0, 0.0);
-    let (mut rank_before, mut value_before) = (0.0, distribution.min_ns as f64);
-    let last = (count, distribution.max_ns as f64);
-    for (rank, value) in ranked(distribution).chain([last]) {
-        let share = (rank - rank_before) / count;
-        low += share * value_before;
-        high += share * value;
-        (rank_before, value_before) = (rank, value);
-    }
-    let mean = distribution.mean_ns as f64;
-    let outside = distribution.overflow == 0
-        && (mean < low * (1.0 - BUCKET) - 2.0 || mean > high * (1.0 + BUCKET) + 2.0);
-    outside
-        .then(|| format!("the mean {mean} ns cannot be: quantiles allow {low:.0} to {high:.0} ns"))
+    let times = Some(known(distribution, 0.0)).filter(|_| distribution.overflow == 0)?;
+    let broken = times::mean_above(&times).or_else(|| times::mean_below(&times))?;
+    Some(broken.claim)
 }
 
-/// A6: Markov's and Cantelli's bounds of a quantile.
+/// A6: Markov's and Cantelli's bounds of a quantile, which a rank reaches with all that are not below it.
 pub fn moment_bounds(distribution: &Distribution) -> Option<String> {
-    let (mean, deviation) = (distribution.mean_ns as f64, distribution.stdev_ns as f64);
-    let count = distribution.count as f64;
-    if distribution.overflow > 0 {
-        return None;
-    }
-    ranked(distribution).find_map(|(rank, value)| {
-        let at_least = (count - rank + 1.0) / count;
-        let markov = (mean + 1.0) / at_least;
-        let cantelli = mean + 1.0 + (deviation + 1.0) * ((1.0 - at_least) / at_least).sqrt();
-        let bound = markov.min(cantelli);
-        (value * (1.0 - BUCKET) > bound + 2.0)
-            .then(|| format!("{value} ns at rank {rank}: mean and deviation allow {bound:.0} ns"))
-    })
+    let times = Some(known(distribution, 1.0)).filter(|_| distribution.overflow == 0)?;
+    times::moments(&times).map(|broken| broken.claim)
 }
 
 /// A7: nothing is clipped: what overflowed has no quantile, and no tail piles up at the time-out.
