@@ -2,16 +2,16 @@
 
 use std::io::ErrorKind;
 
-use crate::house::{House, Raw, patiently, status, until};
+use crate::fixture::{Raw, TestProxy, patiently, status, until};
 use tokio::io::AsyncReadExt;
 
 /// Each byte arrives before the next one is sent: nothing waits to be more.
 #[tokio::test]
 async fn byte_by_byte_in_both_directions() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let mut client =
-        house.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n").await;
-    let mut upstream = house.hear().await;
+        proxy.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     for byte in "hello".chars() {
         client.say(format!("1\r\n{byte}\r\n")).await;
@@ -29,17 +29,17 @@ async fn byte_by_byte_in_both_directions() {
         upstream.say(byte).await;
         assert_eq!(client.until(byte).await, byte);
     }
-    assert_eq!(house.counts.bytes_up.get(), 5);
-    assert_eq!(house.counts.bytes_down.get(), 5);
+    assert_eq!(proxy.counts.bytes_up.get(), 5);
+    assert_eq!(proxy.counts.bytes_down.get(), 5);
 }
 
 /// An answer may begin before the request has ended, and both go on.
 #[tokio::test]
 async fn both_directions_at_a_time() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let mut client =
-        house.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n").await;
-    let mut upstream = house.hear().await;
+        proxy.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     upstream.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await;
     assert_eq!(status(&client.head().await), 200);
@@ -53,7 +53,7 @@ async fn both_directions_at_a_time() {
     upstream.until("0\r\n\r\n").await;
     upstream.say("0\r\n\r\n").await;
     client.until("0\r\n\r\n").await;
-    until(|| house.counts.completed.get() == 1).await;
+    until(|| proxy.counts.completed.get() == 1).await;
 }
 
 const LENGTH: usize = 100 << 20;
@@ -87,12 +87,12 @@ async fn read(from: &mut Raw, length: usize) {
 
 #[tokio::test]
 async fn a_large_body_each_way_is_never_held_whole() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let head = format!("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {LENGTH}\r\n\r\n");
-    let mut client = house.say(head).await;
+    let mut client = proxy.say(head).await;
     let (mut upstream, ()) = tokio::join!(
         async {
-            let mut upstream = house.hear().await;
+            let mut upstream = proxy.hear().await;
             upstream.head().await;
             read(&mut upstream, LENGTH).await;
             upstream
@@ -108,9 +108,9 @@ async fn a_large_body_each_way_is_never_held_whole() {
 /// Whoever does not read stops the other side: what is under way is bounded.
 #[tokio::test]
 async fn a_client_that_does_not_read_stops_the_upstream() {
-    let house = House::open().await;
-    let mut client = house.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n").await;
-    let mut upstream = house.hear().await;
+    let proxy = TestProxy::open().await;
+    let mut client = proxy.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n").await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     upstream.say(format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n")).await;
     client.head().await;
@@ -118,7 +118,7 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
     let mut sent = 0;
     // As long as the proxy moves anything, the upstream may write; then it may not, for good.
     loop {
-        let seen = house.counts.bytes_down.get();
+        let seen = proxy.counts.bytes_down.get();
         match upstream.0.try_write(&piece) {
             Ok(written) => sent += written,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -129,7 +129,7 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
                     std::time::Duration::from_millis(200),
                     upstream.0.writable(),
                 );
-                if can_write.await.is_err() && seen == house.counts.bytes_down.get() {
+                if can_write.await.is_err() && seen == proxy.counts.bytes_down.get() {
                     break;
                 }
             }
@@ -139,5 +139,5 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
     // The kernel's buffers on both sides are most of it.
     assert!(sent < LENGTH / 2, "{sent} bytes are under way");
     tokio::join!(write(&mut upstream, LENGTH - sent), read(&mut client, LENGTH));
-    assert_eq!(house.counts.bytes_down.get(), LENGTH as u64);
+    assert_eq!(proxy.counts.bytes_down.get(), LENGTH as u64);
 }

@@ -1,6 +1,6 @@
 //! Where messages end: lengths, chunks, answers without a body, expectations.
 
-use crate::house::{House, header};
+use crate::fixture::{TestProxy, header};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 
@@ -14,26 +14,26 @@ async fn answers_without_a_body_keep_what_they_say_of_it() {
         ("GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 1234\r\nETag: \"a\"\r\n\r\n", None),
         ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", Some("0")),
     ] {
-        let house = House::open().await;
+        let proxy = TestProxy::open().await;
         let request = GET.replace("GET", method);
-        let seen = house.seen(&request, answer).await.text();
+        let seen = proxy.seen(&request, answer).await.text();
         let (head, body) = seen.split_once("\r\n\r\n").unwrap();
         assert_eq!(body, "", "{method} {answer:?}");
         assert_eq!(head.lines().next(), answer.lines().next());
         assert_eq!(header(head, "content-length"), length, "{method} {answer:?}: {head}");
-        assert_eq!(house.counts.completed.get(), 1);
+        assert_eq!(proxy.counts.completed.get(), 1);
     }
 }
 
 #[tokio::test]
 async fn chunks_stay_chunks_and_lengths_stay_lengths() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\n\r\n";
-    let seen = house.seen(GET, chunked).await.text();
+    let seen = proxy.seen(GET, chunked).await.text();
     let (head, body) = seen.split_once("\r\n\r\n").unwrap();
     assert_eq!(header(head, "transfer-encoding"), Some("chunked"));
     assert_eq!(body, "2\r\nok\r\n0\r\n\r\n");
-    let seen = house.seen(GET, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await.text();
+    let seen = proxy.seen(GET, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await.text();
     let (head, body) = seen.split_once("\r\n\r\n").unwrap();
     assert_eq!(
         (header(head, "content-length"), header(head, "transfer-encoding")),
@@ -44,8 +44,8 @@ async fn chunks_stay_chunks_and_lengths_stay_lengths() {
 
 #[tokio::test]
 async fn an_answer_that_ends_with_its_connection_ends_well() {
-    let house = House::open().await;
-    let seen = house.seen(GET, "HTTP/1.0 200 OK\r\n\r\nall of it").await;
+    let proxy = TestProxy::open().await;
+    let seen = proxy.seen(GET, "HTTP/1.0 200 OK\r\n\r\nall of it").await;
     assert!(seen.is_clean);
     assert!(seen.text().ends_with("9\r\nall of it\r\n0\r\n\r\n"), "{}", seen.text());
     assert!(seen.text().contains("via: 1.0 middle\r\n"), "{}", seen.text());
@@ -53,9 +53,9 @@ async fn an_answer_that_ends_with_its_connection_ends_well() {
 
 #[tokio::test]
 async fn a_client_of_http_1_0_gets_no_chunks() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
-    let seen = house.seen("GET / HTTP/1.0\r\n\r\n", chunked).await;
+    let seen = proxy.seen("GET / HTTP/1.0\r\n\r\n", chunked).await;
     assert!(seen.is_clean);
     let text = seen.text();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -74,10 +74,10 @@ async fn request_bodies_keep_their_framing() {
         ),
     ] {
         for method in ["GET", "POST", "PUT", "DELETE"] {
-            let house = House::open().await;
+            let proxy = TestProxy::open().await;
             let request = format!("{method} / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n{body}");
-            let _client = house.say(&request).await;
-            let mut upstream = house.hear().await;
+            let _client = proxy.say(&request).await;
+            let mut upstream = proxy.hear().await;
             let head = upstream.head().await.to_lowercase();
             assert!(head.contains(&framing.to_lowercase()), "{method} {framing}: {head}");
             if !sent.is_empty() {
@@ -89,21 +89,21 @@ async fn request_bodies_keep_their_framing() {
 
 #[tokio::test]
 async fn trailers_are_dropped_and_counted() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n";
     let request = "GET / HTTP/1.1\r\nHost: h\r\nTE: trailers\r\nConnection: close\r\n\r\n";
-    let seen = house.seen(request, answer).await.text();
+    let seen = proxy.seen(request, answer).await.text();
     assert!(seen.ends_with("2\r\nok\r\n0\r\n\r\n"), "{seen}");
     assert_eq!(header(&seen, "trailer"), None);
-    assert_eq!(house.counts.trailers_dropped.get(), 1);
+    assert_eq!(proxy.counts.trailers_dropped.get(), 1);
 }
 
 #[tokio::test]
 async fn a_body_that_waits_for_its_expectation_is_asked_for_by_the_upstream() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let request = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
-    let mut client = house.say(request).await;
-    let mut upstream = house.hear().await;
+    let mut client = proxy.say(request).await;
+    let mut upstream = proxy.hear().await;
     let head = upstream.head().await;
     assert_eq!(header(&head, "expect"), Some("100-continue"));
     upstream.say("HTTP/1.1 100 Continue\r\n\r\n").await;
@@ -116,20 +116,20 @@ async fn a_body_that_waits_for_its_expectation_is_asked_for_by_the_upstream() {
 
 #[tokio::test]
 async fn an_expectation_that_fails_is_never_continued() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let request = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
     let answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
-    let seen = house.seen(request, answer).await;
+    let seen = proxy.seen(request, answer).await;
     assert_eq!(seen.status(), 413);
     assert!(!seen.text().contains("100 Continue"), "{}", seen.text());
 }
 
 #[tokio::test]
 async fn an_upstream_that_knows_no_expectation_gets_the_body_after_a_while() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let request = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
-    let mut client = house.say(request).await;
-    let mut upstream = house.hear().await;
+    let mut client = proxy.say(request).await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     assert_eq!(client.head().await, "HTTP/1.1 100 Continue\r\n\r\n");
     client.say("ok").await;

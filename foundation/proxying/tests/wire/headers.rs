@@ -1,6 +1,6 @@
 //! Which headers go on, which stay, and which are added.
 
-use crate::house::{House, Raw, bounds, header, proxy};
+use crate::fixture::{Raw, TestProxy, bounds, header, serve};
 use std::collections::BTreeSet;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -10,8 +10,8 @@ fn lines(head: &str) -> BTreeSet<&str> {
 
 #[tokio::test]
 async fn a_request_is_the_next_hops() {
-    let house = House::open().await;
-    let _client = house
+    let proxy = TestProxy::open().await;
+    let _client = proxy
         .say(
             "GET /a%2Fb?c=d HTTP/1.1\r\nHost: shop.example\r\nAccept: */*\r\nX-Mine: 1\r\nX-Kept: 2\r\n\
              Connection: close, X-Mine, Host, keep-alive\r\nKeep-Alive: timeout=5\r\nTE: trailers\r\n\
@@ -20,7 +20,7 @@ async fn a_request_is_the_next_hops() {
              Forwarded: for=6.6.6.6\r\nVia: 1.1 cdn\r\n\r\n",
         )
         .await;
-    let head = house.hear().await.head().await;
+    let head = proxy.hear().await.head().await;
     let expected = BTreeSet::from([
         "GET /a%2Fb?c=d HTTP/1.1",
         "host: shop.example",
@@ -39,7 +39,7 @@ async fn a_request_is_the_next_hops() {
 #[tokio::test]
 async fn a_trusted_client_is_added_to() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (address, _) = proxy(upstream.local_addr().unwrap(), bounds(), true).await;
+    let (address, _) = serve(upstream.local_addr().unwrap(), bounds(), true).await;
     let mut client = Raw(TcpStream::connect(address).await.unwrap());
     client
         .say(
@@ -60,9 +60,9 @@ async fn a_trusted_client_is_added_to() {
 
 #[tokio::test]
 async fn an_absolute_target_becomes_a_path_and_names_the_host() {
-    let house = House::open().await;
-    let _client = house.say("GET http://shop.example/a?b HTTP/1.1\r\nHost: other\r\n\r\n").await;
-    let head = house.hear().await.head().await;
+    let proxy = TestProxy::open().await;
+    let _client = proxy.say("GET http://shop.example/a?b HTTP/1.1\r\nHost: other\r\n\r\n").await;
+    let head = proxy.hear().await.head().await;
     assert!(head.starts_with("GET /a?b HTTP/1.1\r\n"), "{head}");
     assert_eq!(header(&head, "host"), Some("shop.example"));
     assert_eq!(header(&head, "x-forwarded-host"), Some("shop.example"));
@@ -76,11 +76,11 @@ async fn every_kind_of_target_goes_on() {
         ("GET http://Shop.Example?a", "GET /?a"),
         ("GET //double/a?b=http://c", "GET //double/a?b=http://c"),
     ] {
-        let house = House::open().await;
+        let proxy = TestProxy::open().await;
         let request =
             format!("{asked} HTTP/1.1\r\nHost: Shop.Example\r\nContent_Length: 1\r\n\r\n");
-        let _client = house.say(&request).await;
-        let head = house.hear().await.head().await;
+        let _client = proxy.say(&request).await;
+        let head = proxy.hear().await.head().await;
         assert!(head.starts_with(&format!("{sent} HTTP/1.1\r\n")), "{head}");
         for name in ["host", "x-forwarded-host"] {
             assert_eq!(header(&head, name), Some("shop.example"));
@@ -91,20 +91,20 @@ async fn every_kind_of_target_goes_on() {
 
 #[tokio::test]
 async fn a_client_of_http_1_0_is_told_as_one_and_needs_no_host() {
-    let house = House::open().await;
-    let _client = house.say("GET / HTTP/1.0\r\n\r\n").await;
-    let head = house.hear().await.head().await;
+    let proxy = TestProxy::open().await;
+    let _client = proxy.say("GET / HTTP/1.0\r\n\r\n").await;
+    let head = proxy.hear().await.head().await;
     assert!(head.starts_with("GET / HTTP/1.1\r\n"), "{head}");
     assert_eq!(header(&head, "via"), Some("1.0 middle"));
-    let upstream = house.upstream.local_addr().unwrap().to_string();
+    let upstream = proxy.upstream.local_addr().unwrap().to_string();
     assert_eq!(header(&head, "host"), Some(upstream.as_str()));
     assert_eq!(header(&head, "x-forwarded-host"), None);
 }
 
 #[tokio::test]
 async fn an_answer_is_the_next_hops() {
-    let house = House::open().await;
-    let seen = house
+    let proxy = TestProxy::open().await;
+    let seen = proxy
         .seen(
             "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
             "HTTP/1.1 200 Fine\r\nContent-Length: 2\r\nDate: today\r\nConnection: X-Mine\r\nX-Mine: 1\r\n\

@@ -1,6 +1,6 @@
 //! Interim answers of the upstream, and who gets them.
 
-use crate::house::{House, patiently, until};
+use crate::fixture::{TestProxy, patiently, until};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 const HINTS: &str =
@@ -10,16 +10,16 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 #[tokio::test]
 async fn a_client_has_hints_before_there_is_an_answer() {
-    let house = House::open().await;
-    let mut client = house.say(GET).await;
-    let mut upstream = house.hear().await;
+    let proxy = TestProxy::open().await;
+    let mut client = proxy.say(GET).await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     upstream.say(HINTS).await;
     assert_eq!(client.head().await, SEEN_HINTS);
     upstream.say(OK).await;
     assert!(client.head().await.starts_with("HTTP/1.1 200 OK\r\n"));
     assert_eq!(client.end().await.text(), "ok");
-    assert_eq!(house.counts.interims.get(), 1);
+    assert_eq!(proxy.counts.interims.get(), 1);
 }
 
 /// Every one of them, in turn, however they come; `100 Continue` as well where nobody was waiting for it.
@@ -29,7 +29,7 @@ async fn all_interim_answers_come_before_the_answer() {
     let unknown = "HTTP/1.1 199 Whatever\r\n\r\n";
     let proceed = "HTTP/1.1 100 Continue\r\n\r\n";
     let answers = [processing, HINTS, unknown, proceed, OK].concat();
-    let text = House::open().await.seen(GET, &answers).await.text();
+    let text = TestProxy::open().await.seen(GET, &answers).await.text();
     let heads: Vec<&str> = text.split_inclusive("\r\n\r\n").collect();
     let via = "via: 1.1 middle\r\n\r\n";
     assert_eq!(heads[0], format!("HTTP/1.1 102 Processing\r\n{via}"));
@@ -42,19 +42,19 @@ async fn all_interim_answers_come_before_the_answer() {
 
 #[tokio::test]
 async fn a_client_of_http_1_0_gets_none() {
-    let house = House::open().await;
-    let seen = house.seen("GET / HTTP/1.0\r\n\r\n", &[HINTS, OK].concat()).await;
+    let proxy = TestProxy::open().await;
+    let seen = proxy.seen("GET / HTTP/1.0\r\n\r\n", &[HINTS, OK].concat()).await;
     assert!(seen.text().starts_with("HTTP/1.0 200 OK\r\n"), "{}", seen.text());
-    assert_eq!(house.counts.interims.get(), 0);
+    assert_eq!(proxy.counts.interims.get(), 0);
 }
 
 /// The answer before it may still be on its way when the next request is taken up.
 #[tokio::test]
 async fn interim_answers_stay_between_the_messages() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let requests = ["GET /1 HTTP/1.1\r\nHost: h\r\n\r\n", GET].concat();
-    let mut client = house.say(requests).await;
-    let mut upstream = house.hear().await;
+    let mut client = proxy.say(requests).await;
+    let mut upstream = proxy.hear().await;
     // More than fits into the buffers of the kernel.
     let long = "x".repeat(16 << 20);
     let whole = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{long}", long.len());
@@ -78,11 +78,11 @@ async fn interim_answers_stay_between_the_messages() {
 
 #[tokio::test]
 async fn hints_come_while_a_body_is_passed_on() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let length = "Content-Length: 100000";
-    let mut client = house.say(format!("POST / HTTP/1.1\r\nHost: h\r\n{length}\r\n\r\n")).await;
+    let mut client = proxy.say(format!("POST / HTTP/1.1\r\nHost: h\r\n{length}\r\n\r\n")).await;
     client.say("x".repeat(50_000)).await;
-    let mut upstream = house.hear().await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     upstream.say(HINTS).await;
     assert_eq!(client.head().await, SEEN_HINTS);
@@ -95,10 +95,10 @@ async fn hints_come_while_a_body_is_passed_on() {
 /// That which the client waits for is said once, by whoever reads its body; others are passed on.
 #[tokio::test]
 async fn an_expectation_is_met_once() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let request = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
-    let mut client = house.say(request).await;
-    let mut upstream = house.hear().await;
+    let mut client = proxy.say(request).await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     upstream.say(HINTS).await;
     assert_eq!(client.head().await, SEEN_HINTS);
@@ -115,11 +115,11 @@ async fn an_expectation_is_met_once() {
 async fn a_flood_of_interim_answers_has_an_end() {
     let bounds = proxying::Bounds {
         first_byte: std::time::Duration::from_millis(300),
-        ..crate::house::bounds()
+        ..crate::fixture::bounds()
     };
-    let house = House::with(bounds).await;
-    let mut client = house.say(GET).await;
-    let mut upstream = house.hear().await;
+    let proxy = TestProxy::with(bounds).await;
+    let mut client = proxy.say(GET).await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     let flood = async {
         use tokio::io::AsyncWriteExt;
@@ -129,5 +129,5 @@ async fn a_flood_of_interim_answers_has_an_end() {
     let text = seen.text();
     assert!(text.starts_with(SEEN_HINTS));
     assert!(text.contains("\r\n\r\nHTTP/1.1 504 "), "{}", &text[text.len() - 300..]);
-    until(|| house.counts.open.get() == 0).await;
+    until(|| proxy.counts.open.get() == 0).await;
 }

@@ -4,9 +4,9 @@
 
 mod bodies;
 mod endings;
+mod fixture;
 mod framing;
 mod headers;
-mod house;
 mod interims;
 mod pooling;
 mod smuggling;

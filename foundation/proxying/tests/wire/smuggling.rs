@@ -1,12 +1,12 @@
 //! Requests and answers that can be understood in two ways.
 
-use crate::house::{Ending, House};
+use crate::fixture::{Ending, TestProxy};
 
 /// The status that a client gets for a request that must not reach the upstream.
 async fn refused(request: &str) -> u16 {
-    let house = House::open().await;
-    let seen: Ending = house.say(request).await.end().await;
-    assert_eq!(house.counts.connected.get(), 0, "{request:?} reached the upstream");
+    let proxy = TestProxy::open().await;
+    let seen: Ending = proxy.say(request).await.end().await;
+    assert_eq!(proxy.counts.connected.get(), 0, "{request:?} reached the upstream");
     // Nothing behind it is taken for a second request.
     assert_eq!(seen.text().matches("HTTP/1.").count(), 1, "{}", seen.text());
     seen.status()
@@ -86,15 +86,15 @@ async fn requests_that_are_not_valid_are_refused_and_not_mended() {
 #[tokio::test]
 async fn a_broken_chunk_breaks_the_request() {
     for chunk in ["-1\r\n", "fffffffffffffffff\r\n", "5\nhello\r\n", "5\r\nhelloX\r\n0\r\n\r\n"] {
-        let house = House::open().await;
+        let proxy = TestProxy::open().await;
         let request =
             format!("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
-        let mut client = house.say(&request).await;
-        let mut upstream = house.hear().await;
+        let mut client = proxy.say(&request).await;
+        let mut upstream = proxy.hear().await;
         let sent = upstream.end().await.text();
         assert!(!sent.ends_with("0\r\n\r\n"), "{chunk:?} ended well: {sent:?}");
         assert_eq!(client.end().await.status(), 400, "{chunk:?}");
-        assert_eq!(house.counts.body_broken.get(), 1);
+        assert_eq!(proxy.counts.body_broken.get(), 1);
     }
 }
 
@@ -114,27 +114,27 @@ async fn answers_that_are_none_are_not_passed_on() {
         "\0\0\0\0\0\0\0\0",
         "",
     ] {
-        let house = House::open().await;
+        let proxy = TestProxy::open().await;
         let request = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-        let seen = house.seen(request, answer).await;
+        let seen = proxy.seen(request, answer).await;
         assert_eq!(seen.status(), 502, "{answer:?}: {}", seen.text());
-        assert_eq!(house.counts.upstream_broken.get(), 1, "{answer:?}");
-        assert_eq!(house.counts.retried.get(), 0, "{answer:?}");
+        assert_eq!(proxy.counts.upstream_broken.get(), 1, "{answer:?}");
+        assert_eq!(proxy.counts.retried.get(), 0, "{answer:?}");
     }
 }
 
 /// What is refused may come after what is not, on the same connection and in the same segment.
 #[tokio::test]
 async fn the_second_of_two_requests_is_refused_as_well() {
-    let house = House::open().await;
+    let proxy = TestProxy::open().await;
     let first =
         "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
     let second = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-    let mut client = house.say(format!("{first}{second}")).await;
-    let mut upstream = house.hear().await;
+    let mut client = proxy.say(format!("{first}{second}")).await;
+    let mut upstream = proxy.hear().await;
     upstream.until("ok\r\n0\r\n\r\n").await;
     upstream.say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     assert!(client.head().await.starts_with("HTTP/1.1 200 "));
     assert!(client.head().await.starts_with("HTTP/1.1 400 "));
-    assert_eq!(house.counts.requests.get(), 1);
+    assert_eq!(proxy.counts.requests.get(), 1);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::house::{House, Raw, bounds, proxy, status, until};
+use crate::fixture::{Raw, TestProxy, bounds, serve, status, until};
 use proxying::Bounds;
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpStream;
@@ -15,8 +15,8 @@ const ENOUGH: Duration = Duration::from_millis(1500);
 
 #[tokio::test]
 async fn an_upstream_that_does_not_listen_is_a_bad_gateway() {
-    let house = House::open().await;
-    let House { address, counts, upstream } = house;
+    let proxy = TestProxy::open().await;
+    let TestProxy { address, counts, upstream } = proxy;
     drop(upstream);
     let mut client = Raw(TcpStream::connect(address).await.unwrap());
     client.say(GET).await;
@@ -37,7 +37,7 @@ async fn an_upstream_that_does_not_accept_is_too_late() {
     }
     let never = Duration::from_secs(3600);
     for (connect, whole) in [(SHORT, never), (never, SHORT)] {
-        let (address, counts) = proxy(address, Bounds { connect, whole, ..bounds() }, false).await;
+        let (address, counts) = serve(address, Bounds { connect, whole, ..bounds() }, false).await;
         let mut client = Raw(TcpStream::connect(address).await.unwrap());
         client.say(GET).await;
         assert_eq!(status(&client.head().await), 504);
@@ -48,35 +48,35 @@ async fn an_upstream_that_does_not_accept_is_too_late() {
 #[tokio::test]
 async fn an_upstream_that_says_nothing_is_too_late() {
     for said in ["", "HTTP/1.1 200 OK\r\nContent-Le"] {
-        let house = House::with(Bounds { first_byte: SHORT, ..bounds() }).await;
-        let mut client = house.say(GET).await;
-        let mut upstream = house.hear().await;
+        let proxy = TestProxy::with(Bounds { first_byte: SHORT, ..bounds() }).await;
+        let mut client = proxy.say(GET).await;
+        let mut upstream = proxy.hear().await;
         upstream.head().await;
         upstream.say(said).await;
         assert_eq!(status(&client.head().await), 504, "{said:?}");
-        assert_eq!(house.counts.first_byte_slow.get(), 1);
+        assert_eq!(proxy.counts.first_byte_slow.get(), 1);
         upstream.end().await;
-        until(|| house.counts.open.get() == 0).await;
+        until(|| proxy.counts.open.get() == 0).await;
     }
 }
 
 #[tokio::test]
 async fn the_whole_has_its_time_before_the_head() {
-    let house = House::with(Bounds { whole: ENOUGH, ..bounds() }).await;
-    let mut client = house.say(GET).await;
-    let mut upstream = house.hear().await;
+    let proxy = TestProxy::with(Bounds { whole: ENOUGH, ..bounds() }).await;
+    let mut client = proxy.say(GET).await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     assert_eq!(status(&client.head().await), 504);
-    assert_eq!(house.counts.whole_slow.get(), 1);
+    assert_eq!(proxy.counts.whole_slow.get(), 1);
     upstream.end().await;
 }
 
 #[tokio::test]
 async fn the_whole_has_its_time_after_the_head() {
     for reads in [true, false] {
-        let house = House::with(Bounds { whole: ENOUGH, ..bounds() }).await;
-        let mut client = house.say(GET).await;
-        let mut upstream = house.hear().await;
+        let proxy = TestProxy::with(Bounds { whole: ENOUGH, ..bounds() }).await;
+        let mut client = proxy.say(GET).await;
+        let mut upstream = proxy.hear().await;
         upstream.head().await;
         upstream.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n").await;
         if reads {
@@ -90,9 +90,9 @@ async fn the_whole_has_its_time_after_the_head() {
                 .is_ok()
             {}
         }
-        until(|| house.counts.open.get() == 0).await;
-        until(|| reads == (house.counts.broken_off.get() == 1)).await;
-        assert_eq!(house.counts.completed.get(), 0);
+        until(|| proxy.counts.open.get() == 0).await;
+        until(|| reads == (proxy.counts.broken_off.get() == 1)).await;
+        assert_eq!(proxy.counts.completed.get(), 0);
     }
 }
 
@@ -103,21 +103,21 @@ async fn a_client_that_does_not_send_its_body_is_too_late() {
         ("Content-Length: 100000", "hello"),
         ("Transfer-Encoding: chunked", ""),
     ] {
-        let house = House::with(Bounds { first_byte: SHORT, ..bounds() }).await;
+        let proxy = TestProxy::with(Bounds { first_byte: SHORT, ..bounds() }).await;
         let mut client =
-            house.say(format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n{part}")).await;
+            proxy.say(format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n{part}")).await;
         assert_eq!(status(&client.head().await), 408, "{framing}");
-        assert_eq!(house.counts.body_slow.get(), 1, "{framing}");
+        assert_eq!(proxy.counts.body_slow.get(), 1, "{framing}");
     }
 }
 
 /// Time counts from the last movement of the body, so that a long upload is no late answer.
 #[tokio::test]
 async fn an_upload_that_moves_is_not_too_late() {
-    let house = House::with(Bounds { first_byte: ENOUGH, ..bounds() }).await;
+    let proxy = TestProxy::with(Bounds { first_byte: ENOUGH, ..bounds() }).await;
     let mut client =
-        house.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n").await;
-    let mut upstream = house.hear().await;
+        proxy.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    let mut upstream = proxy.hear().await;
     upstream.head().await;
     let begun = std::time::Instant::now();
     while begun.elapsed() < 2 * ENOUGH {

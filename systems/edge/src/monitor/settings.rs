@@ -54,7 +54,7 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         limits: Limits::read(&settings),
     };
     if configuration.nats.is_none() && settings.has("subject") {
-        settings.idle("subject", "casts come over NATS only with `nats`");
+        settings.idle("subject", "needs `nats`");
     }
     settings.finish("the monitor")?;
     Ok(configuration)

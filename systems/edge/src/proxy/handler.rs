@@ -168,7 +168,8 @@ impl Handler {
 
     async fn serve(&self, exchange: &mut Exchange<'_>, request: Request<Incoming>) -> Served {
         if self.proxy.has_seen(request.headers()) {
-            let text = "the request was here before: the upstream leads back to this proxy\n";
+            let text =
+                "loop: the request has passed this proxy before; check where the upstream leads\n";
             return Served::own(text_answer(StatusCode::LOOP_DETECTED, text));
         }
         // A malformed request never reaches the cache; `forward` refuses and counts it.
@@ -207,7 +208,8 @@ impl Handler {
                 return self.stored(&asked, stored, how);
             }
             if asked.only_if_cached {
-                let text = "it is not in the cache, and nothing else was wanted\n";
+                let text =
+                    "not in the cache, and the request accepts nothing else (only-if-cached)\n";
                 return Served::own(text_answer(StatusCode::GATEWAY_TIMEOUT, text));
             }
             if self.caching.collapse.is_zero() || asked.is_alone(found.as_deref()) {
@@ -435,7 +437,7 @@ impl Handler {
                 answer.headers_mut().insert(CONTENT_TYPE, media_type);
                 answer
             }
-            _ => text_answer(StatusCode::NOT_FOUND, "no such path of the proxy\n"),
+            _ => text_answer(StatusCode::NOT_FOUND, "the proxy has no such path\n"),
         };
         answer.map(|body| Outgoing::new(body, None))
     }

@@ -49,7 +49,7 @@ impl Refusal {
         match self {
             Self::Failure(failure) => failure.answer(),
             Self::Breaker(wait) => {
-                let text = "the upstream failed too often, and is left alone for a while\n";
+                let text = "the upstream failed too often; the proxy does not ask it until its breaker closes\n";
                 let mut answer = text_answer(StatusCode::SERVICE_UNAVAILABLE, text);
                 // Whole seconds, and none of them too early.
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);

@@ -143,7 +143,7 @@ fn caching(settings: &Settings<'_>) -> Caching {
     let most = settings.size("cache", 256 << 20);
     let object = settings.size("cache_object", most.min(8 << 20));
     if object > most {
-        settings.wrong("cache_object", "one answer is no larger than the whole cache");
+        settings.wrong("cache_object", "must not be larger than `cache`");
     }
     let bust = match settings.choice("cache_bust", &BUSTS, 0) {
         0 => Bust::Off,
@@ -152,7 +152,7 @@ fn caching(settings: &Settings<'_>) -> Caching {
     };
     let stores_busted = settings.flag("cache_bust_stored", false);
     if stores_busted && bust == Bust::Off {
-        settings.idle("cache_bust_stored", "goes with cache_bust = header or always");
+        settings.idle("cache_bust_stored", "needs cache_bust = header or always");
     }
     Caching {
         most,
@@ -189,7 +189,7 @@ fn messages(settings: &Settings<'_>) -> Option<messages::Plan> {
     if casts.peers.is_empty() {
         for key in ["cast_messages", "cast_bytes", "cast_blocking", "cast_room"] {
             if settings.has(key) {
-                settings.idle(key, "goes with cast_to");
+                settings.idle(key, "needs cast_to");
             }
         }
         return None;

@@ -105,7 +105,7 @@ fn what_is_wrong_is_refused_with_its_place_and_the_old_recipe_goes_on() {
             "$[1].stages[0].latency",
             "Invalid timing, please define time in s or ms",
         ),
-        (r#"{"stages": []}"#, "$", "one of origin, body and random_content is needed"),
+        (r#"{"stages": []}"#, "$", "needs one of origin, body and random_content"),
     ] {
         let reply = house.ask("POST", "/_admin/add_recipe", text);
         let told = reply.json();

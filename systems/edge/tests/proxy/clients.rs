@@ -92,7 +92,7 @@ fn a_handshake_that_does_not_come_holds_nobody_up() {
     let certificate = Certificate::new("proxy-silent");
     let [cert, key] = certificate.settings();
     let upstream = Upstream::always("200|=one");
-    let proxy = TestProxy::with(upstream.address, &[cert, key, ("read", "300ms")]);
+    let proxy = TestProxy::with(upstream.address, &[cert, key, ("read", "2s")]);
     let silent: Vec<_> = (0..20).map(|_| connect(proxy.address)).collect();
     let mut plain = connect(proxy.address);
     plain.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();

@@ -111,7 +111,7 @@ const FRESH: &[Row] = &[
             (
                 "GET /b|cache-control: only-if-cached",
                 "",
-                "504 none it is not in the cache, and nothing else was wanted",
+                "504 none not in the cache, and the request accepts nothing else (only-if-cached)",
             ),
         ],
     ),

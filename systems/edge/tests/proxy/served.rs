@@ -113,12 +113,12 @@ fn bad_settings_are_told_all_at_once() {
     );
     for part in [
         "upstream: expected where requests go",
-        "cache_object: one answer is no larger",
+        "cache_object: must not be larger than `cache`",
         "cache_bust: expected one of off, header, always",
-        "cache_bust_stored: goes with cache_bust",
+        "cache_bust_stored: needs cache_bust",
         "routes: expected prefixes",
         "collapse: expected a time such as 1ms",
-        "cast_messages: goes with cast_to",
+        "cast_messages: needs cast_to",
         "streams: expected a whole number from 1 to 65536",
         "key: without `cert` it proves nothing",
         "colour: no setting of proxy",

@@ -31,7 +31,7 @@ pub(super) fn read(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -
     });
     let keys = ["origin", "body", "random_content"];
     if keys.iter().all(|key| given(fields, key).is_none()) {
-        reader.wrong(at, "one of origin, body and random_content is needed");
+        reader.wrong(at, "needs one of origin, body and random_content");
     }
     // One that is given and wrong has been told already.
     origin.or(body).or(random).flatten()
@@ -141,11 +141,11 @@ fn header(
     let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
     let read = HeaderName::from_bytes(name.as_bytes()).ok().filter(|_| is_lower);
     if read.is_none() {
-        reader.wrong(at, "a header's name has no capitals, spaces or other signs");
+        reader.wrong(at, "must be a valid header name in lower case");
         return None;
     }
     if FRAMING.contains(&name) {
-        reader.wrong(at, "the server says where an answer ends");
+        reader.wrong(at, "the server sets this header itself; leave it out");
         return None;
     }
     let text = value.as_str().filter(|text| text.len() <= LONGEST_VALUE);
@@ -169,7 +169,7 @@ pub(super) fn route(reader: &mut Reader, at: &str, fields: &Map<String, Value>) 
         let what = "a path such as /news, or with /news* all that begins so";
         reader.expected(format!("{at}.route"), what, &route.into());
     } else if route == "/_admin" || route.starts_with("/_admin/") {
-        reader.wrong(format!("{at}.route"), "what begins with /_admin is never simulated");
+        reader.wrong(format!("{at}.route"), "paths under /_admin cannot be simulated");
         return None;
     }
     is_path.then(|| route.to_owned())

@@ -42,7 +42,7 @@ pub(super) fn read(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -
             reader.wrong(format!("{at}.at"), "the loop ends before this stage begins");
         }
         if interpolate && stage.delay.ends().is_none() {
-            let reason = "there is no straight line between distributions of this kind";
+            let reason = "distributions of this kind cannot be interpolated";
             reader.wrong(format!("{at}.latency"), reason);
         }
         stages.push(stage);
@@ -66,12 +66,12 @@ fn outcomes(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -> Optio
         return Some([outcome(reader, at, fields, 1.0)?].into());
     };
     for key in OF_OUTCOME.iter().filter(|key| given(fields, key).is_some()) {
-        reader.wrong(format!("{at}.{key}"), "it stands in each of the outcomes, not beside them");
+        reader.wrong(format!("{at}.{key}"), "belongs into each outcome, not beside `outcomes`");
     }
     let at = format!("{at}.outcomes");
     let values = reader.array(&at, Some(value), MOST_OUTCOMES)?;
     if values.is_empty() {
-        reader.wrong(at, "at least one outcome is needed");
+        reader.wrong(at, "needs at least one outcome");
         return None;
     }
     let mut read = Vec::with_capacity(values.len());
@@ -126,7 +126,7 @@ fn fault(reader: &mut Reader, at: &str, fields: &Map<String, Value>) -> Option<F
     });
     let Some(value) = given(fields, "fault") else {
         if given(fields, "after").is_some() {
-            reader.wrong(format!("{at}.after"), "it says when the fault comes, and there is none");
+            reader.wrong(format!("{at}.after"), "needs a `fault` beside it");
         }
         return None;
     };
@@ -164,7 +164,7 @@ fn delay(reader: &mut Reader, at: &str, value: Option<&Value>) -> Option<Delay> 
 fn distribution(reader: &mut Reader, at: &str, named: &Map<String, Value>) -> Option<Delay> {
     let one = named.iter().next().filter(|_| named.len() == 1);
     let Some((name, value)) = one else {
-        reader.wrong(at, "a distribution is an object with its name as the one key");
+        reader.wrong(at, "a distribution is an object with one key, its name");
         return None;
     };
     let at = format!("{at}.{name}");
@@ -172,7 +172,7 @@ fn distribution(reader: &mut Reader, at: &str, named: &Map<String, Value>) -> Op
         "uniform" => {
             let [from, to] = times(reader, &at, value, ["from", "to"])?;
             if from > to {
-                reader.wrong(at, "it goes from the shorter time to the longer one");
+                reader.wrong(at, "the first time must not be longer than the second");
                 return None;
             }
             Some(Delay::Uniform(from, to))
@@ -181,14 +181,14 @@ fn distribution(reader: &mut Reader, at: &str, named: &Map<String, Value>) -> Op
         "log_normal" => {
             let shape = shape(reader, &at, value)?;
             if shape.mean_ns == 0.0 {
-                reader.wrong(format!("{at}.mean"), "a log-normal has a mean above zero");
+                reader.wrong(format!("{at}.mean"), "must be above zero");
                 return None;
             }
             Some(Delay::LogNormal(shape))
         }
         "empirical" => empirical(reader, &at, value),
         _ => {
-            reader.wrong(at, "it is none of uniform, normal, log_normal, empirical");
+            reader.wrong(at, "unknown distribution; use uniform, normal, log_normal or empirical");
             None
         }
     }
@@ -213,7 +213,7 @@ fn empirical(reader: &mut Reader, at: &str, value: &Value) -> Option<Delay> {
         .map(|(place, value)| time(reader, &format!("{at}[{place}]"), Some(value)))
         .collect();
     if values.is_empty() {
-        reader.wrong(at, "at least one time is needed");
+        reader.wrong(at, "needs at least one time");
         return None;
     }
     let read: Option<Arc<[u64]>> = read.into_iter().collect();

@@ -175,7 +175,7 @@ fn text_that_is_no_recipe_is_told_with_its_place() {
         problems("[{\"body\": \"x\"}, []]"),
         ["$[1]: expected a recipe, which is an object, got []"]
     );
-    assert_eq!(problems("{}"), ["$: one of origin, body and random_content is needed"]);
+    assert_eq!(problems("{}"), ["$: needs one of origin, body and random_content"]);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn all_problems_of_all_recipes_are_told_at_once() {
             "$[0].stages[0].at: Invalid timing, please define time in s or ms",
             "$[0].stages[0].latency: Invalid timing, please define time in s or ms",
             "$[1].stages: expected an array, got {}",
-            "$[1].headers.X-One: a header's name has no capitals, spaces or other signs",
+            "$[1].headers.X-One: must be a valid header name in lower case",
             "$[1].route: expected a path such as /news, or with /news* all that begins so, \
              got \"news\"",
         ]
@@ -225,13 +225,13 @@ fn each_key_refuses_what_it_cannot_be() {
         (json!({"loop": 5}), "$.loop: Invalid timing"),
         (json!({"loop": "99999999s"}), "$.loop: a time has a year at most"),
         (json!({"headers": []}), "$.headers: expected headers"),
-        (json!({"headers": {"a b": "1"}}), "$.headers.a b: a header's name"),
+        (json!({"headers": {"a b": "1"}}), "$.headers.a b: must be a valid header name"),
         (json!({"headers": {"a": 1}}), "$.headers.a: expected a string that a header can hold"),
         (json!({"headers": {"a": "b\r\nc: d"}}), "$.headers.a: expected a string"),
-        (json!({"headers": {"content-length": "1"}}), "$.headers.content-length: the server says"),
+        (json!({"headers": {"content-length": "1"}}), "$.headers.content-length: the server sets"),
         (json!({"route": 5}), "$.route: expected a string"),
         (json!({"route": "/a?b"}), "$.route: expected a path"),
-        (json!({"route": "/_admin/status"}), "$.route: what begins with /_admin"),
+        (json!({"route": "/_admin/status"}), "$.route: paths under /_admin"),
     ] {
         let all = wrong(keys);
         assert!(all.len() == 1 && all[0].starts_with(told), "{all:?}");
@@ -252,14 +252,14 @@ fn each_key_of_a_stage_refuses_what_it_cannot_be() {
         (json!({"at": "99999999s"}), ".at: a time has a year at most"),
         (
             json!({"latency": {"uniform": {"from": "2s", "to": "1s"}}}),
-            ".latency.uniform: it goes from the shorter time",
+            ".latency.uniform: the first time must not be longer",
         ),
         (
             json!({"latency": {"empirical": ["99999999s"]}}),
             ".latency.empirical[0]: an answer waits an hour",
         ),
         (json!({"latency": {}}), ".latency: a distribution is an object"),
-        (json!({"latency": {"pareto": {}}}), ".latency.pareto: it is none of uniform"),
+        (json!({"latency": {"pareto": {}}}), ".latency.pareto: unknown distribution; use uniform"),
         (json!({"latency": {"normal": 5}}), ".latency.normal: expected a distribution"),
         (
             json!({"latency": {"normal": {"mean": "1s", "sd": 1}}}),
@@ -267,9 +267,9 @@ fn each_key_of_a_stage_refuses_what_it_cannot_be() {
         ),
         (
             json!({"latency": {"log_normal": {"mean": 0, "sd": "1ms"}}}),
-            ".latency.log_normal.mean: a log-normal",
+            ".latency.log_normal.mean: must be above zero",
         ),
-        (json!({"latency": {"empirical": []}}), ".latency.empirical: at least one"),
+        (json!({"latency": {"empirical": []}}), ".latency.empirical: needs at least one time"),
         (json!({"latency": {"empirical": ["1x"]}}), ".latency.empirical[0]: Invalid timing"),
         (json!({"status": null}), ".status: expected a status from 200 to 999, got null"),
         (json!({"status": "200"}), ".status: expected a status"),
@@ -278,11 +278,11 @@ fn each_key_of_a_stage_refuses_what_it_cannot_be() {
         (json!({"fault": "melt"}), ".fault: expected one of reset, close, hang"),
         (json!({"fault": "reset", "after": 5}), ".after: Invalid size"),
         (json!({"fault": "reset", "after": "99999999999999mb"}), ".after: there is no size"),
-        (json!({"after": "5b"}), ".after: it says when the fault comes"),
+        (json!({"after": "5b"}), ".after: needs a `fault`"),
         (json!({"bandwidth": "100kb"}), ".bandwidth: expected a size a second"),
         (json!({"bandwidth": "0b/s"}), ".bandwidth: expected a size a second"),
-        (json!({"outcomes": [{"status": 200}]}), ".status: it stands in each"),
-        (json!({"status": null, "outcomes": []}), ".outcomes: at least one"),
+        (json!({"outcomes": [{"status": 200}]}), ".status: belongs into each"),
+        (json!({"status": null, "outcomes": []}), ".outcomes: needs at least one outcome"),
         (
             json!({"status": null, "outcomes": [{"status": 200, "weight": 0}]}),
             ".outcomes[0].weight: expected a number above zero",
@@ -303,7 +303,7 @@ fn stages_and_what_is_beside_them_must_agree() {
     );
     assert_eq!(
         wrong(json!({"interpolate": true, "stages": [stage("5s", normal)]})),
-        ["$.stages[0].latency: there is no straight line between distributions of this kind"]
+        ["$.stages[0].latency: distributions of this kind cannot be interpolated"]
     );
 }
 

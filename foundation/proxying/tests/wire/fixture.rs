@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A proxy that listens, before an upstream that the test plays.
-pub struct House {
+pub struct TestProxy {
     pub address: SocketAddr,
     pub counts: Arc<Counts>,
     pub upstream: TcpListener,
@@ -28,14 +28,14 @@ pub fn bounds() -> Bounds {
     Bounds { first_byte: PATIENCE, whole: PATIENCE, queue_wait: PATIENCE, ..Bounds::default() }
 }
 
-impl House {
+impl TestProxy {
     pub async fn open() -> Self {
         Self::with(bounds()).await
     }
 
     pub async fn with(bounds: Bounds) -> Self {
         let upstream = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let (address, counts) = proxy(upstream.local_addr().unwrap(), bounds, false).await;
+        let (address, counts) = serve(upstream.local_addr().unwrap(), bounds, false).await;
         Self { address, counts, upstream }
     }
 
@@ -63,7 +63,7 @@ impl House {
 }
 
 /// Serves a proxy on this runtime; where it listens, and what it counts.
-pub async fn proxy(
+pub async fn serve(
     upstream: SocketAddr,
     bounds: Bounds,
     trusts_clients: bool,
