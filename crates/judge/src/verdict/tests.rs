@@ -99,7 +99,7 @@ fn an_expectation_of_an_observer_that_does_not_hold_fails_the_run() {
     let mut summary = example::record().summary;
     observed(true)(&mut summary);
     summary.criteria.clear();
-    let verdict = super::of(&summary);
+    let verdict = of(&summary);
     assert_eq!(verdict.result, Judgement::Measured);
     assert_eq!(verdict.reasons[0], "no criterion was set; what is expected of observers holds");
 }
