@@ -289,7 +289,7 @@ fn a_criterion_that_only_failures_meet_asks_for_them() {
         "failed > 0",
         "failed >= 1",
         "failed == 3",
-        "refused > 10",
+        "reset > 10",
         "failed / planned >= 50%",
         "succeeded == 0",
         "succeeded / planned < 10%",
