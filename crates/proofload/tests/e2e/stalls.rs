@@ -118,10 +118,14 @@ fn a_stopped_nginx_shows_the_same() {
         let lasted = stop_for(pid(&nginx.child), 1_000);
         let ran = generator.finish();
         let summary = lab.summary("run").expect("a summary");
+        // Other work on the machine slows nginx down as well, for a part of the run.
+        if only_trial(&summary).validity == Validity::NoSteadyState {
+            return false;
+        }
         assert_measured(&ran, &summary);
         shows_the_freeze(&summary, lasted - 1_000.0)
     });
-    assert!(shown, "too long in each of {ATTEMPTS} runs");
+    assert!(shown, "too long, or disturbed, in each of {ATTEMPTS} runs");
 }
 
 #[test]
