@@ -5,7 +5,7 @@ use crate::Error;
 /// Version of the layout that this crate speaks, and no other.
 pub const VERSION: u32 = 1;
 /// Size of a page: regions and rooms begin at one.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 /// Size of an entry of a ring.
 const ENTRY: u64 = 64;
 /// Where the ring begins in either region; the page before it has the client's word in `requests`.

@@ -12,12 +12,13 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 use rustix::thread::futex;
 
 use crate::Error;
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::error::while_doing;
+use crate::layout::PAGE;
 use crate::ring::Entry;
 use crate::sleep::Park;
 
@@ -131,6 +132,24 @@ impl Mapping {
             eight.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
         }
         into.truncate(length as usize);
+    }
+
+    /// Takes whole pages of a place out of this process's memory; what is in them stays, and a look brings it back.
+    pub(crate) fn unload(&self, at: u64, length: u64) {
+        let (from, to) = (at.next_multiple_of(PAGE), (at + length) / PAGE * PAGE);
+        if from < to {
+            let place = self.place(from, to - from);
+            // SAFETY: within the mapping, which is of a file and shared: nothing is lost, and addresses stay.
+            let told = unsafe {
+                rustix::mm::madvise(
+                    place.as_ptr().cast(),
+                    (to - from) as usize,
+                    Advice::LinuxDontNeed,
+                )
+            };
+            // Advice that is not taken changes nothing but where memory is counted.
+            let _ = told;
+        }
     }
 
     /// Writes bytes.

@@ -55,6 +55,22 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// Whether the body is longer than what one of these reads, and what to say then.
+    pub fn too_long(&self, rules: &[Rule], paths: &[Path]) -> Option<String> {
+        let rule = rules.iter().find(|rule| self.is_beyond(rule.reads()));
+        let path = || paths.iter().find(|path| self.is_beyond(path.reads()));
+        let text = |path: &Path| (format!("item {}", path.text()), path.reads());
+        let (what, reads) = match rule {
+            Some(rule) => (format!("`{rule}`"), rule.reads()),
+            None => path().map(text)?,
+        };
+        Some(format!("{what} reads {reads} bytes at most, and the body has {}", self.body.len()))
+    }
+
+    fn is_beyond(&self, reads: usize) -> bool {
+        self.body.len() > reads
+    }
+
     /// What is wrong by these rules.
     pub fn violations(&self, rules: &[Rule]) -> Option<String> {
         let broken = |rule: &Rule| {
@@ -67,6 +83,10 @@ impl<'a> Evidence<'a> {
 
     /// Each rule and each path, with what was seen.
     pub fn checks(&self, rules: &[Rule], paths: &[Path]) -> Vec<Check> {
+        if let Some(seen) = self.too_long(rules, paths) {
+            let text = "the body is short enough to be read".to_owned();
+            return vec![Check { text, holds: false, seen }];
+        }
         let rules = rules.iter().map(|rule| {
             let seen = rule.check(self);
             let holds = seen.is_ok();

@@ -3,12 +3,16 @@
 use serde_json::Value;
 use serde_json_path::{JsonPath, NodeList};
 
+use crate::http1::answer::BODY_LIMIT;
+
 /// Bytes of the longest path.
 const LONGEST: usize = 1_024;
 /// How deep brackets and parentheses may nest: the parser recurses, and tries some of what it reads several times.
 const DEEPEST: usize = 8;
-/// How often a path may search everything below a place (`..`): each may find as much as the body holds.
-const MOST_DESCENTS: usize = 2;
+/// How often a path may search everything below a place (`..`): each search may find as much as the body holds.
+const MOST_SEARCHES: usize = 2;
+/// Bytes of the longest body that a path with so many searches is looked for in: about half a second in the worst case.
+const READS: [usize; MOST_SEARCHES + 1] = [BODY_LIMIT, 4 << 20, 64 << 10];
 
 /// A path of RFC 9535, with `.length()` at its end if the length of what stands there is meant.
 #[derive(Debug, Clone)]
@@ -16,6 +20,7 @@ pub struct Path {
     text: String,
     path: JsonPath,
     of_length: bool,
+    reads: usize,
 }
 
 impl Path {
@@ -29,12 +34,17 @@ impl Path {
         };
         bound(inner)?;
         let path = JsonPath::parse(inner).map_err(|error| error.to_string())?;
-        Ok(Self { text: text.to_owned(), path, of_length })
+        Ok(Self { text: text.to_owned(), path, of_length, reads: reads(inner) })
     }
 
     /// As written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Bytes of the longest body that it is looked for in.
+    pub fn reads(&self) -> usize {
+        self.reads
     }
 
     /// The one value at the path.
@@ -65,7 +75,41 @@ fn bound(path: &str) -> Result<(), String> {
     if path.len() > LONGEST {
         return Err(format!("{} bytes are more than {LONGEST}", path.len()));
     }
-    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    let path = unquoted(path);
+    let mut depth = 0_usize;
+    for letter in path.chars() {
+        match letter {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(format!("it nests deeper than {DEEPEST} brackets"));
+        }
+    }
+    let searches = path.matches("..").count();
+    if searches > MOST_SEARCHES {
+        return Err(format!(
+            "`..` stands in it {searches} times, and {MOST_SEARCHES} are the most"
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes of the longest body that this path is looked for in.
+fn reads(path: &str) -> usize {
+    let path = unquoted(path);
+    // One that begins at the root within a filter is looked for once for each element.
+    let within = path.match_indices('$').nth(1).map_or("", |(at, _)| &path[at..]);
+    let every = within.contains(['*', '?', ':', ',']) || within.contains("..");
+    let searches = if every { MOST_SEARCHES } else { path.matches("..").count() };
+    READS[searches.min(MOST_SEARCHES)]
+}
+
+/// The path without what stands between quotes.
+fn unquoted(path: &str) -> String {
+    let (mut quote, mut escaped) = (None, false);
+    let mut outside = String::with_capacity(path.len());
     for letter in path.chars() {
         match (quote, letter) {
             (Some(_), _) if escaped => escaped = false,
@@ -73,21 +117,10 @@ fn bound(path: &str) -> Result<(), String> {
             (Some(open), _) if letter == open => quote = None,
             (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(letter),
-            (None, '[' | '(') => depth += 1,
-            (None, ']' | ')') => depth = depth.saturating_sub(1),
-            (None, _) => {}
-        }
-        if depth > DEEPEST {
-            return Err(format!("it nests deeper than {DEEPEST} brackets"));
+            (None, _) => outside.push(letter),
         }
     }
-    let descents = path.matches("..").count();
-    if descents > MOST_DESCENTS {
-        return Err(format!(
-            "`..` stands in it {descents} times, at most {MOST_DESCENTS} are searched"
-        ));
-    }
-    Ok(())
+    outside
 }
 
 fn length(value: &Value) -> Result<Value, String> {

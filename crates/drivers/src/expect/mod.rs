@@ -4,6 +4,7 @@
 
 pub mod evidence;
 pub mod json;
+pub mod pattern;
 pub mod rule;
 
 #[cfg(test)]

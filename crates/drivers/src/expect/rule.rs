@@ -5,11 +5,12 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use plan::template::Template;
-use regex_lite::Regex;
 use serde_json::Value;
 
 use super::evidence::Evidence;
 use super::json::{self, Path};
+use super::pattern::Pattern;
+use crate::http1::answer::BODY_LIMIT;
 
 /// Characters of a value shown in a message, at most.
 const SHOWN_LIMIT: usize = 80;
@@ -26,7 +27,7 @@ pub enum Rule {
     /// The body has this in it; the text is as written.
     Contains(String, Template),
     /// The body matches.
-    Matches(Regex),
+    Matches(Pattern),
     /// The JSON value at the path is this.
     Json(Path, Value),
     /// What stands at the path reads like this; the text is as written.
@@ -44,6 +45,15 @@ impl Rule {
         matches!(self, Self::Contains(..) | Self::Matches(_) | Self::Json(..) | Self::JsonReads(..))
     }
 
+    /// Bytes of the longest body that it is held against.
+    pub fn reads(&self) -> usize {
+        match self {
+            Self::Matches(pattern) => pattern.reads(),
+            Self::Json(path, _) | Self::JsonReads(path, ..) => path.reads(),
+            _ => BODY_LIMIT,
+        }
+    }
+
     /// Holds the answer against the rule.
     ///
     /// Shape:  → what was seen, as `Err` if the rule is broken
@@ -59,9 +69,9 @@ impl Rule {
                 verdict(range.contains(&evidence.size), format!("{} bytes", evidence.size))
             }
             Self::Contains(_, template) => contains(evidence, template),
-            Self::Matches(regex) => {
+            Self::Matches(pattern) => {
                 let text = String::from_utf8_lossy(evidence.body);
-                verdict(regex.is_match(&text), shown(&text))
+                verdict(pattern.is_match(&text), shown(&text))
             }
             Self::Json(path, wanted) => {
                 let value = evidence.json().and_then(|body| path.value(body))?;
@@ -92,7 +102,7 @@ impl fmt::Display for Rule {
                 write!(formatter, "body of {} to {} bytes", range.start(), range.end())
             }
             Self::Contains(text, _) => write!(formatter, "body contains {text:?}"),
-            Self::Matches(regex) => write!(formatter, "body matches {:?}", regex.as_str()),
+            Self::Matches(pattern) => write!(formatter, "body matches {pattern}"),
             Self::Json(path, wanted) => write!(formatter, "{} is {wanted}", path.text()),
             Self::JsonReads(path, text, _) => write!(formatter, "{} is {text:?}", path.text()),
         }

@@ -5,11 +5,11 @@ use std::io::Write;
 use engine::driver::Call;
 use plan::diagnostic::Span;
 use plan::template::Template;
-use regex_lite::Regex;
 use serde_json::json;
 
 use super::evidence::{Evidence, Undecodable, decode};
 use super::json::{Path, same};
+use super::pattern::Pattern;
 use super::rule::Rule;
 use crate::http1::answer::BODY_LIMIT;
 use crate::http1::codec::fault::Fault;
@@ -65,11 +65,11 @@ fn texts_are_found_templates_included() {
     check(&contains("x{{sequence}}"), "body contains \"x{{sequence}}\"", Ok(&shown));
     check(&contains("x8"), "body contains \"x8\"", Err(&shown));
     check(
-        &Rule::Matches(Regex::new("\"id\": [0-9]").unwrap()),
+        &Rule::Matches(Pattern::compile("\"id\": [0-9]").unwrap()),
         "body matches \"\\\"id\\\": [0-9]\"",
         Ok(&shown),
     );
-    check(&Rule::Matches(Regex::new("^x").unwrap()), "body matches \"^x\"", Err(&shown));
+    check(&Rule::Matches(Pattern::compile("^x").unwrap()), "body matches \"^x\"", Err(&shown));
 }
 
 #[test]
@@ -124,8 +124,37 @@ fn a_path_without_end_is_refused_before_it_is_parsed() {
         let _ = Path::compile(&deep(open, close, 7));
     }
     assert_eq!(refused(&format!("$.{}", "a".repeat(1_023))), "1025 bytes are more than 1024");
-    assert_eq!(refused("$..a..b..c"), "`..` stands in it 3 times, at most 2 are searched");
+    assert_eq!(refused("$..a..b..c"), "`..` stands in it 3 times, and 2 are the most");
     assert!(Path::compile("$['[[[[[[[[[['][\"((((((((((\"]").is_ok(), "quoted ones are names");
+}
+
+#[test]
+fn what_searches_much_reads_less() {
+    let reads = |path: &str| Path::compile(path).expect("a path").reads();
+    for (path, most) in [
+        ("$.results[*].id", BODY_LIMIT),
+        ("$['..']['$..']", BODY_LIMIT),
+        ("$.items[?@.id == $.wanted].x", BODY_LIMIT),
+        ("$..id", 4 << 20),
+        ("$..[?@..id]", 64 << 10),
+        ("$.items[?$.all[*]]", 64 << 10),
+        ("$[?$..a]", 64 << 10),
+    ] {
+        assert_eq!(reads(path), most, "{path}");
+    }
+    let call = Call { index: 0, operation: 0, sequence: 7, row: 0, trial: 1, seed: 1, now: 0 };
+    let body = vec![b' '; (64 << 10) + 1];
+    let context = Context { call: &call, rows: None, authority: "" };
+    let evidence = Evidence::new(&[], 0, &body, context);
+    let rule = json_rule("$..[?@..id]", json!(1));
+    let says = "`$..[?@..id] is 1` reads 65536 bytes at most, and the body has 65537";
+    assert_eq!(evidence.too_long(std::slice::from_ref(&rule), &[]).as_deref(), Some(says));
+    assert_eq!(evidence.too_long(&[json_rule("$..id", json!(1))], &[]), None);
+    let path = Path::compile("$..[?@..id]").expect("a path");
+    let says = "item $..[?@..id] reads 65536 bytes at most, and the body has 65537";
+    assert_eq!(evidence.too_long(&[], std::slice::from_ref(&path)).as_deref(), Some(says));
+    let checks = evidence.checks(&[rule], &[path]);
+    assert!(checks.len() == 1 && !checks[0].holds, "{checks:?}");
 }
 
 #[test]

@@ -109,6 +109,9 @@ impl Judge {
             Err(error) => return Some((undecodable(&error), error.to_string())),
         };
         let evidence = self.evidence(seen, decoded.as_deref().unwrap_or(seen.body));
+        if let Some(detail) = evidence.too_long(&self.rules, &self.items) {
+            return Some((FailureKind::TooLarge, detail));
+        }
         evidence.read(&self.items, items);
         evidence.violations(&self.rules).map(|what| (FailureKind::WrongContent, what))
     }

@@ -38,13 +38,16 @@ pub struct Channel {
     pub(super) call: Call,
     /// What it made of that.
     pub(super) request: Vec<u8>,
+    /// The answer in memory of our own, where an expectation reads it.
+    pub(super) answer: Vec<u8>,
 }
 
 impl Channel {
     /// One more stream of a connection.
     pub(super) fn open(link: &Rc<Link>) -> Self {
         let call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1, seed: 0, now: 0 };
-        Self { link: Rc::clone(link), desk: link.take_desk(), call, request: Vec::new() }
+        let (request, answer) = Default::default();
+        Self { link: Rc::clone(link), desk: link.take_desk(), call, request, answer }
     }
 
     /// Sends what was encoded, waits for its answer and stamps both.

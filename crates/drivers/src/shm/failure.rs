@@ -28,6 +28,11 @@ impl Failure {
         Self { in_step: true, ..Self::new(FailureKind::WrongContent, detail) }
     }
 
+    /// A complete answer that is longer than what is read of one.
+    pub fn too_large(detail: String) -> Self {
+        Self { in_step: true, ..Self::new(FailureKind::TooLarge, detail) }
+    }
+
     /// The request could not be sent.
     pub fn unsent(error: Error) -> Self {
         match error {

@@ -16,6 +16,7 @@ use super::{BACK, PRODUCER, READ, THERE};
 use crate::expect::evidence::Evidence;
 use crate::expect::json::Path;
 use crate::expect::rule::Rule;
+use crate::http1::answer::BODY_LIMIT;
 use crate::http1::request::Context;
 use crate::probe::Check;
 
@@ -45,6 +46,8 @@ impl Operation {
     pub fn encode(&self, channel: &mut Channel, call: &Call) {
         channel.call = *call;
         channel.request.clear();
+        channel.answer.clear();
+        channel.answer.shrink_to(IDLE_LIMIT);
         self.body.render(call, self.rows.as_deref(), &mut channel.request);
     }
 
@@ -62,7 +65,7 @@ impl Operation {
     pub fn judge<C: Clock>(
         &self,
         asked: Result<Answer, Failure>,
-        channel: &Channel,
+        channel: &mut Channel,
         exchange: &mut Exchange<C>,
     ) -> Outcome {
         let failure = match asked {
@@ -115,9 +118,12 @@ impl Operation {
     fn failure<C: Clock>(
         &self,
         answer: &Answer,
-        channel: &Channel,
+        channel: &mut Channel,
         exchange: &mut Exchange<C>,
     ) -> Option<Failure> {
+        if let Err(failure) = self.bound(answer) {
+            return Some(failure);
+        }
         if self.checksum {
             let seen_at = exchange.read_at;
             let checked = checksum(answer);
@@ -127,13 +133,44 @@ impl Operation {
                 return Some(Failure::of_content(format!("expected {WHOLE}, got {seen}")));
             }
         }
-        let evidence = self.evidence(answer, channel);
-        evidence.read(&self.items, &mut exchange.items);
-        evidence.violations(&self.rules).map(Failure::of_content)
+        if !self.rules.is_empty() || !self.items.is_empty() {
+            let evidence = self.evidence(answer, channel);
+            if let Some(detail) = evidence.too_long(&self.rules, &self.items) {
+                return Some(Failure::too_large(detail));
+            }
+            evidence.read(&self.items, &mut exchange.items);
+            return evidence.violations(&self.rules).map(Failure::of_content);
+        }
+        None
+    }
+
+    /// Refuses to read an answer that is longer than what is read of one.
+    fn bound(&self, answer: &Answer) -> Result<(), Failure> {
+        let length = answer.len();
+        let too_large = |what: &str, most: usize| {
+            let detail = format!("{what} reads {most} bytes at most, and the answer has {length}");
+            Err(Failure::too_large(detail))
+        };
+        if self.checksum && length > CHECKSUM_LIMIT {
+            return too_large("the checksum", CHECKSUM_LIMIT);
+        }
+        if self.needs_body() && length > BODY_LIMIT {
+            return too_large("an expectation", BODY_LIMIT);
+        }
+        Ok(())
+    }
+
+    /// Whether anything but the checksum reads the answer.
+    fn needs_body(&self) -> bool {
+        !self.items.is_empty() || self.rules.iter().any(Rule::needs_body)
     }
 
     /// Every expectation with what was seen.
-    pub fn checks(&self, answer: &Answer, channel: &Channel) -> Vec<Check> {
+    pub fn checks(&self, answer: &Answer, channel: &mut Channel) -> Vec<Check> {
+        if let Err(failure) = self.bound(answer) {
+            let text = "the answer is short enough to be read".to_owned();
+            return vec![Check { text, holds: false, seen: failure.detail }];
+        }
         let whole = self.checksum.then(|| {
             let seen = checksum(answer);
             let holds = seen.is_ok();
@@ -143,18 +180,31 @@ impl Operation {
         whole.into_iter().chain(rest).collect()
     }
 
-    fn evidence<'a>(&'a self, answer: &'a Answer, channel: &'a Channel) -> Evidence<'a> {
+    /// The answer as it is now: what a producer writes to it later, against the layout, changes nothing in the midst of
+    /// a look at text.
+    fn evidence<'a>(&'a self, answer: &Answer, channel: &'a mut Channel) -> Evidence<'a> {
+        if self.needs_body() {
+            answer.copy_to(&mut channel.answer);
+        }
         let context = Context { call: &channel.call, rows: self.rows.as_deref(), authority: "" };
-        Evidence::new(&[], answer.len() as u64, answer, context)
+        Evidence::new(&[], answer.len() as u64, &channel.answer, context)
     }
 }
+
+/// Bytes of the longest answer whose checksum is computed: some 50 ms of a worker.
+const CHECKSUM_LIMIT: usize = 256 << 20;
+/// Room that a stream without an operation keeps for the next answer.
+const IDLE_LIMIT: usize = 1 << 20;
 
 /// What is wanted where the checksum is.
 const WHOLE: &str = "the checksum to be the answer's CRC-32";
 
-/// Reads all of the answer. What was seen, as `Err` where it is not whole.
+/// Reads all of the answer, where it lies. What was seen, as `Err` where it is not whole.
 fn checksum(answer: &Answer) -> Result<String, String> {
     let ours = crc32fast::hash(answer);
+    if answer.len() > BODY_LIMIT {
+        answer.unload();
+    }
     match answer.checksum() {
         Some(Checksum { kind: CRC32, value }) if value == u64::from(ours) => {
             Ok(format!("{ours:08x}"))

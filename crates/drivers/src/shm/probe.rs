@@ -21,8 +21,10 @@ pub async fn probe<C: Clock>(
     let asked = channel.ask(operation.wish, exchange).await;
     let (body, is_truncated, checks) = match &asked {
         Ok(answer) => {
-            let shown = &answer[..answer.len().min(BODY_LIMIT)];
-            (shown.to_vec(), shown.len() < answer.len(), operation.checks(answer, channel))
+            let checks = operation.checks(answer, channel);
+            let shown = answer[..answer.len().min(BODY_LIMIT)].to_vec();
+            let is_truncated = shown.len() < answer.len();
+            (shown, is_truncated, checks)
         }
         Err(_) => (Vec::new(), false, Vec::new()),
     };

@@ -5,8 +5,10 @@
 #[path = "../planned/mod.rs"]
 mod planned;
 
+mod attacks;
 mod exchanges;
 mod failures;
+mod peer;
 mod stand;
 mod streams;
 mod times;

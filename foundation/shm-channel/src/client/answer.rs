@@ -20,7 +20,8 @@ pub(super) struct Held {
 ///
 /// It may outlive its [`Client`](crate::Client), be sent to another thread, and be read after the
 /// producer's end. The bytes stand still as long as the producer keeps to the layout, which lends
-/// a slot to one exchange at a time; of a process of the same user that does not, nothing is safe.
+/// a slot to one exchange at a time. Of a process that does not, nothing that is read twice can be
+/// relied on, such as text, which is checked before it is used: [copy](Answer::copy_to) it first.
 pub struct Answer {
     held: Arc<Held>,
     slot: u32,
@@ -51,6 +52,17 @@ impl Answer {
         // A producer that does not know the wish leaves zeros.
         let times = (ready_at != 0).then_some(Times { taken_at, ready_at });
         Self { held, slot, slots, at: shape.answer_at(slot), length, checksum, times }
+    }
+
+    /// Its bytes in memory of our own, which nobody else changes. What a producer writes meanwhile, against the layout,
+    /// is there as it was seen, in any mixture.
+    pub fn copy_to(&self, into: &mut Vec<u8>) {
+        self.held.answers.copy_out(self.at, self.length, into);
+    }
+
+    /// Takes its memory out of this process, as far as pages belong to it alone; the next look brings it back.
+    pub fn unload(&self) {
+        self.held.answers.unload(self.at, self.length);
     }
 
     /// The checksum that the handler sent along.

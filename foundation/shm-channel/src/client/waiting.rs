@@ -1,9 +1,13 @@
 //! How a client waits: looking, then on a futex; or on an eventfd, for whoever has no thread to
 //! spare.
 
+use std::io::IoSliceMut;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::Client;
 use crate::layout::CLIENT_SLEEPS;
@@ -79,8 +83,7 @@ impl Client {
     /// The end of waiting on the eventfd, which is readable no more.
     pub fn disarm(&mut self) {
         sleep::retract(self.requests.word(CLIENT_SLEEPS));
-        // Fails where nothing had been signalled.
-        let _ = rustix::io::read(&self.eventfd, &mut [0; 8]);
+        drain(&self.eventfd);
     }
 
     fn spin(&self, until: Option<Instant>) -> bool {
@@ -117,5 +120,22 @@ impl Client {
     /// Whether a look would find something.
     fn is_due(&self) -> bool {
         !matches!(ring::look(self.completions(), self.due), Look::NotYet(_))
+    }
+}
+
+/// Takes back what the eventfd signalled, if it did.
+///
+/// The producer made it, and may have made one whose reader waits; nobody waits here all the same.
+fn drain(eventfd: &OwnedFd) {
+    let mut count = [0; 8];
+    let mut into = [IoSliceMut::new(&mut count)];
+    let read = rustix::io::preadv2(eventfd, &mut into, u64::MAX, ReadWriteFlags::NOWAIT);
+    if read == Err(Errno::OPNOTSUPP) {
+        // A kernel that cannot promise it: look first.
+        let mut watched = [PollFd::new(eventfd, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if matches!(rustix::event::poll(&mut watched, Some(&now)), Ok(1..)) {
+            let _ = rustix::io::read(eventfd, &mut count);
+        }
     }
 }

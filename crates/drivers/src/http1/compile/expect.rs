@@ -7,10 +7,10 @@ use plan::document::{Entry, Node, Reader, Value};
 use plan::operation::Operation;
 use plan::rows::Rows;
 use plan::units::parse_size;
-use regex_lite::Regex;
 
 use super::fields;
 use crate::expect::json::Path;
+use crate::expect::pattern::Pattern;
 use crate::expect::rule::Rule;
 use crate::statuses::Statuses;
 use crate::table::{one_or_more, statuses, template};
@@ -65,8 +65,8 @@ pub fn of_body(reader: &mut Reader<'_>, rows: Option<&Rows>) -> Vec<Rule> {
         rules.extend(template.map(|template| Rule::Contains(text.to_owned(), template)));
     }
     for (text, span) in texts(reader, "matches") {
-        match Regex::new(text) {
-            Ok(regex) => rules.push(Rule::Matches(regex)),
+        match Pattern::compile(text) {
+            Ok(pattern) => rules.push(Rule::Matches(pattern)),
             Err(error) => {
                 let what = format!("regular expression {text:?}: {error}");
                 reader.problem(Diagnostic::new(span, what, "expected a regular expression"));
