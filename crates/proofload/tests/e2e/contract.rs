@@ -1,7 +1,7 @@
 //! Programs for systems that are not of this repository: the example of the contract's page, and programs that break it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::lab::process::pid;
@@ -9,7 +9,7 @@ use crate::lab::server::{Served, ready_line};
 use crate::lab::{Lab, Ran, assert_accounting, assert_measured, only_trial, repository};
 
 /// The binary with this folder first on PATH.
-fn with_path(lab: &Lab, folder: &PathBuf, arguments: &[&str]) -> Command {
+fn with_path(lab: &Lab, folder: &Path, arguments: &[&str]) -> Command {
     let path = std::env::var("PATH").expect("a PATH");
     let mut command = lab.command(arguments);
     command.env("PATH", format!("{}:{path}", folder.display()));
