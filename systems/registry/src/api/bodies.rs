@@ -251,7 +251,7 @@ impl<'a> RegisterAnswer<'a> {
 /// The answer of `enumerate`: of a page as many as `most` bytes of JSON hold, one at least, and the
 /// cursor behind the last of them.
 ///
-/// Errors: those of [`Page::cut`]
+/// Errors: those of [`Page::truncate`]
 pub(super) fn listed(
     mut page: Page,
     asked: &ParsedEnumerate,
