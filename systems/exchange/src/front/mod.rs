@@ -10,7 +10,7 @@
 //! and encoded anew as the original front did, and says in `Server-Timing` how long each part of that took.
 //! Failures are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code.
 //!
-//! Not here: the producer ([`crate::producer`]), and what a way does ([`crate::way`]).
+//! Not here: the producer ([`crate::producer`]), and what a transport does ([`crate::transport`]).
 //!
 //! In reading order: errors (`api_error`); parsing (`request`); times (`times`); one request
 //! (`handler`); the producer's process (`producer_process`); settings (`settings`); the whole
