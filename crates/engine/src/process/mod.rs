@@ -2,7 +2,7 @@
 //!
 //! [`Launcher::start`] starts those of an arm in order, waits for each to be ready, and gives
 //! [`Processes`], which measures them, notices their death, and stops them in reverse, always: also
-//! on panic, and by the kernel if this process is killed. [`answer`] runs a program for what it
+//! on panic, and by the kernel if this process is killed. [`answer()`] runs a program for what it
 //! prints. Here, and nowhere else, are processes started. Not here: what the figures mean, and
 //! what an observer's answer proves (see `judge`).
 
