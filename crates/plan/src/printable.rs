@@ -15,6 +15,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).collect())
 }
 
+/// The same of a text of several lines, which stay lines.
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
+
 /// Ends of lines and of paragraphs, and marks that turn or hide what follows.
 fn steers(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -22,12 +27,13 @@ fn steers(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{printable, printable_lines};
 
     #[test]
     fn nothing_that_steers_is_left() {
         assert_eq!(printable("größer als 3 µs"), "größer als 3 µs");
         assert_eq!(printable("a\u{1b}[2Jb\r\nc\td"), "a\u{fffd}[2Jb  c d");
         assert_eq!(printable("evil\u{202e}gpj.exe\u{2028}x"), "evil\u{fffd}gpj.exe x");
+        assert_eq!(printable_lines("a\u{1b}[2J\n  b\rc\n"), "a\u{fffd}[2J\n  b c\n");
     }
 }

@@ -1,16 +1,22 @@
 //! Values that came from the environment: used in the run, never written anywhere.
 //!
 //! Redaction works on what is about to be written, by value: so it also covers what a value was
-//! made part of, and what a target echoes. In its place stands what the file says,
-//! `{{env.NAME}}`.
+//! made part of, and what a target echoes, encoded or cut off. In its place stands what the file
+//! says, `{{env.NAME}}`.
+
+mod forms;
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
 /// Shorter values are redacted only where they are the whole text, since they may be part of
 /// anything.
 const SHORTEST: usize = 4;
+/// Where a text was cut off.
+const CUT: &str = "…";
 
 /// Header fields whose value lets somebody in.
 const AUTHORISING: [&str; 5] =
@@ -42,13 +48,34 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Notes a variable; also as messages and files write it, with escapes.
+    /// Notes a variable, in every form in which it may come back.
     pub(crate) fn add_value(&mut self, name: &str, value: &str) {
         let written = format!("{{{{env.{name}}}}}");
-        add(&mut self.values, value, written.clone());
-        add(&mut self.values, &value.escape_debug().to_string(), written.clone());
-        let quoted = Json::from(value).to_string();
-        add(&mut self.values, &quoted[1..quoted.len() - 1], written);
+        for form in forms::of(value) {
+            add(&mut self.values, &form, written.clone());
+        }
+    }
+
+    /// Notes the value of a header that authorises, and what of it may come back alone: the credentials without their
+    /// scheme, a user's password, the value of a cookie.
+    pub(crate) fn add_header(&mut self, name: &str, value: &str) {
+        let variable = variable(name);
+        self.add_value(&variable, value);
+        if name.eq_ignore_ascii_case("cookie") {
+            let cookies = value.split(';').filter_map(|cookie| cookie.split_once('='));
+            cookies.for_each(|(_, value)| self.add_value(&variable, value.trim()));
+            return;
+        }
+        let Some((scheme, credentials)) = value.split_once(' ') else { return };
+        self.add_value(&variable, credentials.trim());
+        if scheme.eq_ignore_ascii_case("basic")
+            && let Ok(bytes) = STANDARD.decode(credentials.trim())
+            && let Ok(pair) = String::from_utf8(bytes)
+        {
+            let password = pair.split_once(':').map(|(_, password)| password);
+            password.iter().for_each(|password| self.add_value(&variable, password));
+            self.add_value(&variable, &pair);
+        }
     }
 
     /// Notes a text that was made of variables, or of the place of the file, and how it is written there.
@@ -75,7 +102,27 @@ impl Secrets {
                 text = text.replace(secret.as_str(), written);
             }
         }
-        text
+        self.without_beginnings(text)
+    }
+
+    /// The text without beginnings of secrets that stand where it was cut off.
+    fn without_beginnings(&self, text: String) -> String {
+        if self.values.is_empty() || !text.contains(CUT) {
+            return text;
+        }
+        let mut pieces: Vec<String> = text.split(CUT).map(str::to_owned).collect();
+        let last = pieces.len() - 1;
+        for piece in &mut pieces[..last] {
+            let shown = piece.trim_end().len();
+            let found = self
+                .values
+                .iter()
+                .find_map(|(secret, written)| Some((beginning(secret, &piece[..shown])?, written)));
+            if let Some((length, written)) = found {
+                piece.replace_range(shown - length..shown, written);
+            }
+        }
+        pieces.join(CUT)
     }
 
     /// The value with every text in it redacted; keys stay.
@@ -89,6 +136,12 @@ impl Secrets {
             other => other,
         }
     }
+}
+
+/// How much of the beginning of this secret the text ends with, if that is enough to tell.
+fn beginning(secret: &str, text: &str) -> Option<usize> {
+    let ends = secret.char_indices().map(|(at, _)| at).rev();
+    ends.take_while(|&at| at >= SHORTEST).find(|&at| text.ends_with(&secret[..at]))
 }
 
 /// Adds once, keeping the longest first: a secret may hold another.
@@ -118,5 +171,31 @@ mod tests {
         let redacted = serde_json::json!({"a": ["x {{env.TOKEN}}"], "n": 7});
         assert_eq!(secrets.redact_json(json), redacted);
         assert!(!format!("{secrets:?}").contains("s3cr3t"));
+    }
+
+    #[test]
+    fn a_secret_that_was_cut_off_is_hidden_too() {
+        let mut secrets = Secrets::default();
+        secrets.add_value("TOKEN", "s3cr3t-0f-ours");
+        assert_eq!(secrets.redact("got s3cr3t-0f… (90 bytes)"), "got {{env.TOKEN}}… (90 bytes)");
+        assert_eq!(secrets.redact("535 no s3cr …"), "535 no {{env.TOKEN}} …");
+        assert_eq!(secrets.redact("s3c… and s3cr3t go on"), "s3c… and s3cr3t go on");
+        assert_eq!(secrets.redact("a…b…"), "a…b…");
+    }
+
+    #[test]
+    fn what_a_header_holds_is_hidden_by_itself() {
+        let mut secrets = Secrets::default();
+        secrets.add_header("authorization", "Basic YWRhOnBhNTUtdzByZA==");
+        for (text, hidden) in [
+            ("Basic YWRhOnBhNTUtdzByZA==", "{{env.AUTHORIZATION}}"),
+            ("no YWRhOnBhNTUtdzByZA==", "no {{env.AUTHORIZATION}}"),
+            ("ada may not: pa55-w0rd", "ada may not: {{env.AUTHORIZATION}}"),
+        ] {
+            assert_eq!(secrets.redact(text), hidden);
+        }
+        let mut secrets = Secrets::default();
+        secrets.add_header("Cookie", "theme=dark; sid=0123456789");
+        assert_eq!(secrets.redact("unknown 0123456789"), "unknown {{env.COOKIE}}");
     }
 }

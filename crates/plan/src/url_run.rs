@@ -175,7 +175,7 @@ impl UrlRun {
         for (name, value) in self.headers.iter().filter_map(|header| split_header(header)) {
             if authorises(name, value) {
                 let variable = variable(name);
-                plan.secrets.add_value(&variable, value);
+                plan.secrets.add_header(name, value);
                 plan.secrets.add_text(value, &format!("{{{{env.{variable}}}}}"));
             }
         }

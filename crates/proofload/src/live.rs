@@ -7,6 +7,7 @@ use std::time::Duration;
 use pages::progress::Line;
 use plan::load::{Model, Stop};
 use plan::plan::Plan;
+use plan::printable::printable_lines;
 use record::event::{Event, EventKind, Phase, Progress};
 use record::{EndReason, summary};
 
@@ -129,7 +130,8 @@ impl Live {
     pub fn say(&mut self, text: &str) {
         self.clear();
         if self.style != Style::Silent {
-            self.write(&format!("{text}\n"));
+            // It may quote a target, or what a process printed.
+            self.write(&format!("{}\n", printable_lines(text)));
         }
     }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use engine::transport::TransportError;
+use plan::printable::printable_lines;
 
 use crate::exit::Exit;
 
@@ -76,15 +77,17 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It may quote a file, a target, or what a process printed.
+        let what = printable_lines(&self.what);
         if self.rendered {
-            return write!(out, "{}", self.what.trim_end());
+            return out.write_str(what.trim_end());
         }
-        write!(out, "error: {}", self.what)?;
+        write!(out, "error: {what}")?;
         if let Some(place) = &self.place {
-            write!(out, "\n  while: {place}")?;
+            write!(out, "\n  while: {}", printable_lines(place))?;
         }
         if let Some(hint) = &self.hint {
-            write!(out, "\n  hint: {hint}")?;
+            write!(out, "\n  hint: {}", printable_lines(hint))?;
         }
         Ok(())
     }

@@ -215,6 +215,8 @@ fn quote_lines(text: &mut String, mark: char, bytes: &[u8], is_truncated: bool) 
         text.push('\n');
     }
     if shown.len() < bytes.len() || is_truncated {
+        // Here, and not only on the next line: a secret that was cut is known by what follows it.
+        text.insert(text.trim_end().len(), '…');
         let _ = writeln!(text, "  {mark} … {} bytes in all", bytes.len());
     }
 }

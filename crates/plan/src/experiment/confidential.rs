@@ -14,7 +14,9 @@ pub(super) fn headers(root: &Table, secrets: &mut Secrets) {
         .flat_map(|header| &header.entries);
     for field in fields.filter(|field| is_authorising(&field.key)) {
         let Some(value) = field.node.as_str() else { continue };
-        note(&field.key, value, secrets);
+        if is_new(value, secrets) {
+            secrets.add_header(&field.key, value);
+        }
     }
 }
 
@@ -24,15 +26,15 @@ pub(super) fn passwords(root: &Table, secrets: &mut Secrets) {
     let auths = settings.filter_map(|entry| as_table(&entry.node.value)?.get("auth"));
     let words = auths.filter_map(|auth| as_table(&auth.node.value)?.get("password")?.node.as_str());
     for word in words {
-        note("password", word, secrets);
+        if is_new(word, secrets) {
+            secrets.add_value(&variable("password"), word);
+        }
     }
 }
 
 /// A template is no value yet, and a variable of the environment is hidden already.
-fn note(name: &str, value: &str, secrets: &mut Secrets) {
-    if !value.contains("{{") && secrets.redact(value) == value {
-        secrets.add_value(&variable(name), value);
-    }
+fn is_new(value: &str, secrets: &Secrets) -> bool {
+    !value.contains("{{") && secrets.redact(value) == value
 }
 
 /// Refuses names made of the environment: they stand in every output and in names of files.

@@ -3,6 +3,7 @@
 use std::io::{Write, stderr};
 
 use plan::diagnostic::Colour;
+use plan::printable::printable_lines;
 
 use crate::cli::CheckArgs;
 use crate::exit::Exit;
@@ -31,7 +32,8 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Problem> {
             .map_err(|problem| redaction::of_problem(problem, &plan.secrets))?;
         all_succeeded &= tried.all_succeeded;
         let (name, text) = (plan.secrets.redact(&arm.name), plan.secrets.redact(&tried.text));
-        output::print(&format!("\narm {name}\n\n{text}"))?;
+        // What was seen is the target's.
+        output::print(&printable_lines(&format!("\narm {name}\n\n{text}")))?;
     }
     Ok(if all_succeeded { Exit::Passed } else { Exit::Failed })
 }

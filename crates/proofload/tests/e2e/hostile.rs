@@ -1,5 +1,6 @@
 //! Hostile input and surroundings: a clear end under the right code, and nothing that leaks.
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use rustix::fs::{FileType, Mode};
@@ -62,6 +63,70 @@ fn a_file_without_an_end_is_refused() {
             assert!(ran.stderr.contains(&says), "{arguments:?}: {}", ran.stderr);
         }
     }
+}
+
+/// What clears the screen, changes its title, and turns the direction of writing.
+const STEERING: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}";
+
+fn assert_steers_nothing(ran: &Ran) {
+    for text in [&ran.stdout, &ran.stderr] {
+        for steering in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\r'] {
+            assert!(!text.contains(steering), "{steering:?} in {text:?}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_steers_a_terminal_is_shown_without_that() {
+    let lab = Lab::new();
+    let operation = "http = { path = \"/\" }\nexpect = { contains = \"never there\" }";
+    lab.write("steering.toml", &experiment(&steering_server(), operation));
+    for arguments in [
+        &["check", "steering.toml", "--try"][..],
+        &["run", "steering.toml", "--out", "run"],
+        &["report", "run"],
+        &["report", "run", "--format", "markdown"],
+    ] {
+        let ran = lab.proofload(arguments);
+        assert_steers_nothing(&ran);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains("owned"), "it is shown: {said}");
+    }
+}
+
+/// A server whose answers steer a terminal; it ends with the test process.
+fn steering_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while stream.read(&mut request).is_ok_and(|read| read > 0) {
+                    let length = STEERING.len();
+                    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+                    if stream.write_all((head + STEERING).as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_process_that_steers_a_terminal_is_quoted_without_that() {
+    let lab = Lab::new();
+    let words = "printf '\\033[2Jlast\\007 words\\n' >&2; exit 3";
+    lab.write("dies.sh", words);
+    let system = "[system]\ncommand = \"sh dies.sh\"\nready = \"line\"\n[load]\nrate = \"5/s\"\n\
+                  duration = \"1s\"\n[[operation]]\nhttp = { path = \"/\" }\n";
+    lab.write("dies.toml", system);
+    let ran = lab.proofload(&["run", "dies.toml", "--out", "run"]);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("last") && ran.stderr.contains("words"), "{}", ran.stderr);
+    assert_steers_nothing(&ran);
 }
 
 #[test]

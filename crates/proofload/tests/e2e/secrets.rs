@@ -1,5 +1,12 @@
 //! Values from the environment arrive at the target and are written nowhere.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::lab::process::files_below;
 use crate::lab::server::echo;
 use crate::lab::{Lab, Ran};
@@ -71,4 +78,110 @@ fn a_header_of_the_command_line_is_written_nowhere() {
     assert_silent(&ran);
     assert!(received.recv().expect("a request").contains(&format!("Bearer {TOKEN}")));
     assert_absent(&lab, "run");
+}
+
+/// A mail server that refuses every login and says what it was told, encoded and decoded; it ends with the test process.
+fn telltale() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let _ = refuse_logins(&stream);
+            });
+        }
+    });
+    format!("smtp://{address}")
+}
+
+fn refuse_logins(mut stream: &TcpStream) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    stream.write_all(b"220 telltale\r\n")?;
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 0 {
+        let told = line.trim().strip_prefix("AUTH PLAIN ").unwrap_or(line.trim());
+        let decoded = STANDARD.decode(told).unwrap_or_default();
+        let decoded = String::from_utf8_lossy(&decoded).replace('\0', " ");
+        let reply = match line.trim() {
+            "AUTH LOGIN" => "334 VXNlcm5hbWU6\r\n".to_owned(),
+            // Base64 of the name.
+            "bG9hZA==" => "334 UGFzc3dvcmQ6\r\n".to_owned(),
+            hello if hello.starts_with("EHLO") => "250-telltale\r\n250 AUTH PLAIN LOGIN\r\n".into(),
+            _ => format!("535 5.7.8 no: {told} is {decoded}\r\n"),
+        };
+        stream.write_all(reply.as_bytes())?;
+        line.clear();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_password_that_a_mail_server_repeats_is_written_nowhere() {
+    for (mechanism, password) in [
+        ("plain", "{{env.PROOFLOAD_TEST_TOKEN}}"),
+        ("login", "{{env.PROOFLOAD_TEST_TOKEN}}"),
+        ("plain", TOKEN),
+    ] {
+        let lab = Lab::new();
+        let auth = format!(
+            "auth = {{ user = \"load\", password = \"{password}\", mechanism = \"{mechanism}\" }}"
+        );
+        let experiment = format!(
+            "title = \"telltale\"\n[target]\nurl = \"{}\"\n[load]\nconnections = 1\noperations = 3\n\
+             warm_up = \"0s\"\n[[operation]]\nname = \"mail\"\n\
+             smtp = {{ to = \"a@b.example\", size = \"1KiB\", {auth} }}\n",
+            telltale()
+        );
+        lab.write("mail.toml", &experiment);
+        let tried = with_token(&lab, &["check", "mail.toml", "--try"]);
+        let ran = with_token(&lab, &["run", "mail.toml", "--out", "run"]);
+        for ran in [&tried, &ran] {
+            assert_silent(ran);
+            assert!(format!("{}{}", ran.stdout, ran.stderr).contains("535 5.7.8 no: "), "{ran:?}");
+            for told in encodings() {
+                let seen = ran.stdout.contains(&told) || ran.stderr.contains(&told);
+                assert!(!seen, "{mechanism}: {told} in {ran:?}");
+            }
+        }
+        assert_absent(&lab, "run");
+        for file in files_below(&lab.path("run")) {
+            let bytes = std::fs::read(&file).expect("readable");
+            let text = String::from_utf8_lossy(&bytes);
+            let told = encodings().into_iter().find(|told| text.contains(told.as_str()));
+            assert_eq!(told, None, "{mechanism}: in {}", file.display());
+        }
+    }
+}
+
+/// What a login with the token looks like on the wire, without the letters that the name is part of.
+fn encodings() -> [String; 2] {
+    let whole = STANDARD.encode(format!("\0load\0{TOKEN}"));
+    [STANDARD.encode(TOKEN), whole["\0load\0".len() * 4 / 3..].to_owned()]
+}
+
+/// The target answers with the request, and what it was told stands in what was seen in place of what was expected.
+#[test]
+fn credentials_that_a_server_repeats_are_hidden_in_part_too() {
+    let lab = Lab::new();
+    let (url, _received) = echo();
+    let header = format!("authorization: Basic {}", STANDARD.encode(format!("load:{TOKEN}")));
+    let flags = ["--requests", "3", "--connections", "1", "--warm-up", "0s", "--out", "run"];
+    let file = format!(
+        "title = \"basic\"\n[target]\nurl = \"{url}\"\n[load]\nconnections = 1\noperations = 3\n\
+         warm_up = \"0s\"\n[[operation]]\nhttp = {{ path = \"/{TOKEN}\", \
+         header = {{ authorization = \"Basic {}\" }} }}\nexpect = {{ contains = \"never there\" }}\n",
+        STANDARD.encode(format!("load:{TOKEN}"))
+    );
+    lab.write("basic.toml", &file);
+    for arguments in [
+        &[&["run", url.as_str(), "--header", &header], &flags[..]].concat()[..],
+        &["check", "basic.toml", "--try"],
+        &["run", "basic.toml", "--out", "second"],
+    ] {
+        let ran = lab.proofload(arguments);
+        assert_silent(&ran);
+        assert!(!ran.stdout.contains(&header[21..]) && !ran.stderr.contains(&header[21..]));
+    }
+    assert_absent(&lab, "run");
+    assert_absent(&lab, "second");
 }
