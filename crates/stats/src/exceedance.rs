@@ -96,12 +96,17 @@ impl Exceedances {
     /// below" from "missed". Values can: what the φ at the bound shows to be below is below, if the tail gets below it
     /// as well from a level that is known well.
     pub fn judge(&self, limit: f64, confidence: f64) -> Side {
-        match self.decide(1.0, limit, confidence) {
+        match self.side(limit, confidence) {
             Some(side) => side,
             None => Side::Undecided {
                 factor: deciding_factor(|factor| self.decide(factor, limit, confidence).is_some()),
             },
         }
+    }
+
+    /// The same without the length that would decide, which takes longer to find than the side.
+    pub fn side(&self, limit: f64, confidence: f64) -> Option<Side> {
+        self.decide(1.0, limit, confidence)
     }
 
     fn decide(&self, factor: f64, limit: f64, confidence: f64) -> Option<Side> {

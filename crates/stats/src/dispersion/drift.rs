@@ -222,15 +222,15 @@ fn widest(windows: &[WindowCount], shares: &[f64], none: Left, parameters: f64) 
             break;
         }
         let (phi, freedom) = (blocks.phi(parameters), blocks.freedom(parameters));
+        let many = blocks.count >= Dispersion::BLOCKS_NEEDED as f64;
+        let counts = phi > 1.0 && if many { phi > by_chance(freedom) } else { length == 1 };
         // No blocks vary more than those of which each is all above or all below.
         let most = total / (blocks.count - 1.0);
-        let unsure = (phi * unsure(blocks.known().min(freedom))).min(most);
-        let many = blocks.count >= Dispersion::BLOCKS_NEEDED as f64;
-        let counts = if many { phi > by_chance(freedom) } else { length == 1 };
-        let wider = counts && unsure > widest.dispersion.phi;
-        if wider || length == 1 {
-            let phi = if wider { unsure } else { 1.0 };
-            let dispersion = Dispersion { phi, blocks: freedom as usize + 1, ..none.dispersion };
+        let sure = blocks.known().min(freedom);
+        let unsure = if counts { (phi * unsure(sure)).min(most) } else { 1.0 };
+        if unsure > widest.dispersion.phi || length == 1 {
+            let dispersion =
+                Dispersion { phi: unsure, blocks: freedom as usize + 1, ..none.dispersion };
             widest = Left { dispersion, share: blocks.shares / blocks.variance };
         }
         length *= 2;

@@ -58,22 +58,21 @@ impl Tally {
         let truth = case.system.truth(case.q, case.seconds, 2 * runs());
         let mut tally = Self::default();
         for seed in 1..=runs() {
-            let draws = case.system.run(seed, case.seconds);
-            let median = running_median(case, &draws);
+            let run = Run::new(case, &case.system.run(seed, case.seconds));
             let bound = |multiple: f64| (truth as f64 * multiple) as u64;
-            tally.add(BOUNDS.map(|multiple| judged(case, &draws, &median, bound(multiple))));
+            tally.add(BOUNDS.map(|multiple| run.judge(case, bound(multiple))));
         }
         tally
     }
 
-    fn add(&mut self, sides: [Side; BOUNDS.len()]) {
+    fn add(&mut self, sides: [Option<Side>; BOUNDS.len()]) {
         let weight = 1.0 / runs() as f64;
         let add = |share: &mut f64, is: bool| *share += if is { weight } else { 0.0 };
-        add(&mut self.wrong_pass, sides[0] == Side::Below);
-        add(&mut self.wrong_fail, sides[0] == Side::Above);
+        add(&mut self.wrong_pass, sides[0] == Some(Side::Below));
+        add(&mut self.wrong_fail, sides[0] == Some(Side::Above));
         for ((share, side), multiple) in self.right.iter_mut().zip(&sides[1..]).zip(&BOUNDS[1..]) {
             let right = if *multiple > 1.0 { Side::Below } else { Side::Above };
-            add(share, *side == right);
+            add(share, *side == Some(right));
         }
     }
 
@@ -91,45 +90,61 @@ impl Tally {
     }
 }
 
-fn running_median(case: &Case, draws: &[Draw]) -> RunningMedian {
-    let windows = case.seconds as usize;
-    if !case.drifts {
-        return RunningMedian::steady(median(draws.iter()).expect("a run has operations"));
-    }
-    let segment = |number| {
-        let of = |draw: &&Draw| RunningMedian::segment(draw.second, windows) == number;
-        median(draws.iter().filter(of))
-    };
-    RunningMedian::drifting(std::array::from_fn::<_, SEGMENTS, _>(segment), windows)
+/// One run as a criterion sees it.
+struct Run {
+    /// Times by window, ascending.
+    windows: Vec<Vec<u64>>,
+    medians: RunningMedian,
 }
 
-fn median<'a>(draws: impl Iterator<Item = &'a Draw>) -> Option<u64> {
-    let mut times: Vec<u64> = draws.map(|draw| draw.time).collect();
+impl Run {
+    fn new(case: &Case, draws: &[Draw]) -> Self {
+        let mut windows = vec![Vec::new(); case.seconds as usize];
+        draws.iter().for_each(|draw| windows[draw.second].push(draw.time));
+        let medians = if case.drifts {
+            let segment = |number| {
+                let of = |window: &usize| RunningMedian::segment(*window, windows.len()) == number;
+                median((0..windows.len()).filter(of).flat_map(|window| &windows[window]))
+            };
+            let medians = std::array::from_fn::<_, SEGMENTS, _>(segment);
+            RunningMedian::drifting(medians, windows.len())
+        } else {
+            RunningMedian::steady(median(windows.iter().flatten()).expect("a run has operations"))
+        };
+        windows.iter_mut().for_each(|window| window.sort_unstable());
+        Self { windows, medians }
+    }
+
+    fn count(&self, thresholds: &[u64]) -> Vec<WindowCount> {
+        let windows = self.windows.iter().zip(thresholds);
+        let windows = windows.map(|(times, threshold)| {
+            let below = times.partition_point(|time| time <= threshold);
+            WindowCount { total: times.len() as u32, above: (times.len() - below) as u32 }
+        });
+        windows.collect()
+    }
+
+    fn judge(&self, case: &Case, value: u64) -> Option<Side> {
+        let length = self.windows.len();
+        let levels: [_; LEVELS.len()] = std::array::from_fn(|level| {
+            let threshold = |window| self.medians.threshold(level, window, value);
+            let thresholds: Vec<u64> = (0..length).map(threshold).collect();
+            let windows = self.count(&thresholds);
+            (thresholds, windows)
+        });
+        let levels = levels.each_ref().map(|(thresholds, windows)| Level { thresholds, windows });
+        let windows = self.count(&vec![value; length]);
+        let above = windows.iter().map(|window| u64::from(window.above)).sum();
+        let total = self.windows.iter().map(|window| window.len() as u64).sum();
+        let (limit, lengths) = (1.0 - case.q, [length]);
+        let around = if case.drifts { Around::Drift(&lengths) } else { Around::Mean };
+        let bound = Bound { value, windows: &windows };
+        Exceedances::new((above, total), &levels, bound, limit, around).side(limit, CONFIDENCE)
+    }
+}
+
+fn median<'a>(times: impl Iterator<Item = &'a u64>) -> Option<u64> {
+    let mut times: Vec<u64> = times.copied().collect();
     let place = times.len().checked_sub(1)? / 2;
     Some(*times.select_nth_unstable(place).1)
-}
-
-/// A run with this bound, judged as a criterion is.
-fn judged(case: &Case, draws: &[Draw], medians: &RunningMedian, bound: u64) -> Side {
-    let count = |thresholds: &[u64]| {
-        let mut windows = vec![WindowCount::default(); case.seconds as usize];
-        for draw in draws {
-            windows[draw.second].add(1, u64::from(draw.time > thresholds[draw.second]));
-        }
-        windows
-    };
-    let seconds = case.seconds as usize;
-    let levels: Vec<(Vec<u64>, Vec<WindowCount>)> = (0..LEVELS.len())
-        .map(|level| (0..seconds).map(|second| medians.threshold(level, second, bound)).collect())
-        .map(|thresholds: Vec<u64>| (thresholds.clone(), count(&thresholds)))
-        .collect();
-    let levels: Vec<Level<'_>> =
-        levels.iter().map(|(thresholds, windows)| Level { thresholds, windows }).collect();
-    let windows = count(&vec![bound; seconds]);
-    let above = windows.iter().map(|window| u64::from(window.above)).sum();
-    let (limit, lengths) = (1.0 - case.q, [seconds]);
-    let around = if case.drifts { Around::Drift(&lengths) } else { Around::Mean };
-    let bound = Bound { value: bound, windows: &windows };
-    Exceedances::new((above, draws.len() as u64), &levels, bound, limit, around)
-        .judge(limit, CONFIDENCE)
 }

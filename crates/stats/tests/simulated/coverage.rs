@@ -11,6 +11,7 @@ use stats::dispersion::{Dispersion, WindowCount};
 use stats::quantile::{CONFIDENCE, Estimate, Grade, Ranks, independent_ranks, rank};
 use stats::{COARSE, FINE, Histogram};
 
+use crate::answers::is_proof;
 use crate::systems::{Draw, System};
 
 /// Those of every summary.
@@ -72,19 +73,45 @@ const INDEPENDENT: Case = Case {
     quantiles: &[(0.5, Claim::Both), (0.95, Claim::Both), (0.99, Claim::Both)],
 };
 
-/// Seeds 1 to this.
-fn runs(short: u64) -> u64 {
-    if std::env::var_os("PROOFLOAD_PROOF").is_some() { 2_000 } else { short }
+const MIDDLE_AND_TAIL: &[Wanted] =
+    &[(0.5, Claim::Shown), (0.95, Claim::Shown), (0.99, Claim::Shown)];
+
+const fn short(rate: f64, load: f64, seconds: u32) -> Case {
+    let system = System::Queue { service_rate: rate / load, load };
+    Case { system, seconds, quantiles: MIDDLE_AND_TAIL }
 }
 
-fn proof() -> bool {
-    runs(0) > 0
+const fn few(count: u32, seconds: u32) -> Case {
+    let system = System::Independent { count };
+    Case { system, seconds, quantiles: MIDDLE_AND_TAIL }
+}
+
+/// Runs of 1,000 to 3,000 operations.
+const SHORT: [Case; 9] = [
+    few(1_000, 30),
+    few(3_000, 60),
+    short(34.0, 0.5, 30),
+    short(50.0, 0.5, 60),
+    short(100.0, 0.5, 30),
+    short(34.0, 0.8, 30),
+    short(50.0, 0.8, 60),
+    short(100.0, 0.8, 30),
+    Case {
+        system: System::Pauses { rate: 50.0, up: 4.9, down: 0.1 },
+        seconds: 60,
+        quantiles: MIDDLE_AND_TAIL,
+    },
+];
+
+/// Seeds 1 to this.
+fn runs(short: u64) -> u64 {
+    if is_proof() { 2_000 } else { short }
 }
 
 /// How far so few runs may lie from a share by chance, in the short form: three standard deviations, which a fair
 /// interval exceeds on a side in one of 700. Nothing in the long form, whose bounds are bounds.
 fn slack(share: f64, runs: u64) -> f64 {
-    if proof() { 0.0 } else { 3.0 * (share * (1.0 - share) / runs as f64).sqrt() }
+    if is_proof() { 0.0 } else { 3.0 * (share * (1.0 - share) / runs as f64).sqrt() }
 }
 
 /// Counts over runs.
@@ -240,8 +267,15 @@ fn runs_that_missed_the_bursts_do_not_support_a_thin_tail() {
 #[test]
 fn harder_systems_are_refused_rather_than_missed() {
     heading();
-    let cases = if proof() { &HARDER[..] } else { &HARDER[..1] };
+    let cases = if is_proof() { &HARDER[..] } else { &HARDER[..1] };
     cases.iter().for_each(|case| check(case, runs(40)));
+}
+
+#[test]
+fn intervals_of_short_runs_cover_the_truth() {
+    heading();
+    let cases = if is_proof() { &SHORT[..] } else { &SHORT[3..4] };
+    cases.iter().for_each(|case| check(case, runs(200)));
 }
 
 #[test]

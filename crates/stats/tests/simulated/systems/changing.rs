@@ -20,6 +20,8 @@ pub enum Changing {
     Planned { work: f64, turn: u32 },
     /// Work of 1 ms with a tenth of it as noise, and three times as much for this last share of the run.
     Late { share: f64 },
+    /// The same from an instant on that is as likely to be in the last sixth of the run as just after it.
+    Breakdown,
     /// Work of 1 ms that swings by 2 % in seven seconds, with noise of 2 µs.
     Swing,
 }
@@ -44,6 +46,10 @@ impl Changing {
                     let factor = if bursts.left(at, chance) > 0.0 { 3.0 } else { 1.0 };
                     factor * chance.exponential(1_000.0)
                 })
+            }
+            Self::Breakdown => {
+                let share = (randomness.uniform() - 0.5).max(0.0) / 3.0;
+                return Self::Late { share }.run(randomness, rate, seconds);
             }
             Self::Growth { .. } | Self::Late { .. } | Self::Swing => {
                 poisson(randomness, rate, seconds, |at, chance| {
@@ -168,6 +174,7 @@ impl fmt::Display for Changing {
             Self::Late { share } => {
                 write!(out, "three times as slow for the last {} %", 100.0 * share)
             }
+            Self::Breakdown => write!(out, "three times as slow from late in half of the runs"),
             Self::Swing => write!(out, "1 ms that swings by 2 % in 7 s"),
         }
     }
