@@ -29,6 +29,7 @@ pub fn of(summary: &Summary) -> Verdict {
     let mut verdict = decided(summary);
     verdict.reasons.extend(spared(summary));
     verdict.reasons.extend(crowd(summary));
+    verdict.reasons.extend(system_crowd(summary));
     verdict
 }
 
@@ -157,6 +158,19 @@ fn crowd(summary: &Summary) -> Option<String> {
         format!(
             "in {held_up} of {all} trials the generator of a closed load waited for its processor: their throughput and \
              times are those of a crowded machine"
+        )
+    })
+}
+
+/// In how many trials the system waited for its processors, whatever came of the run.
+fn system_crowd(summary: &Summary) -> Option<String> {
+    let crowded = findings::trials_with(&summary.findings, findings::SYSTEM_CROWDED);
+    let held_up = summary.counted().filter(|trial| crowded.contains(&trial.index)).count();
+    let all = summary.counted().count();
+    (held_up > 0).then(|| {
+        format!(
+            "in {held_up} of {all} trials the system waited for its processors, which other programs used: alone it would \
+             answer sooner"
         )
     })
 }

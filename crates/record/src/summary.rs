@@ -418,6 +418,10 @@ pub struct Generator {
     pub tail_share: TailShare,
     /// Response time of a precomputed answer in the same process, if it was measured.
     pub floor: Option<Distribution>,
+    /// CPU time of programs that are no part of the run, over wall time: 1.5 is that of one and a half processors; none
+    /// where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cores: Option<f64>,
     /// Time the hypervisor took away, over all processors.
     pub steal_ratio: f64,
     /// Time the control group was throttled.

@@ -184,6 +184,10 @@ pub struct GeneratorFacts {
     pub process_cpu_ns: u64,
     /// Greatest resident memory of the generator.
     pub rss_peak_bytes: u64,
+    /// CPU time of all programs of the machine in the measure phase, this one among them and without interrupts; none
+    /// where it could not be read, and in records of older versions.
+    #[serde(default)]
+    pub programs_cpu_ns: Option<u64>,
     /// Steal over all processors, as a ratio.
     pub steal_ratio: f64,
     /// Time the control group was throttled.

@@ -13,7 +13,7 @@ use super::parts::Parts;
 use super::places::{Place, Places};
 use super::ready::ReadyLine;
 use super::scratch::Scratch;
-use super::usage::{self, Identity, Usage, Used};
+use super::usage::{self, Identity, Usage};
 
 /// Everything that was started for a trial. Dropping it stops all of it, in reverse order.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(super) struct Running {
     begin: BTreeMap<u32, Usage>,
     end: BTreeMap<u32, Usage>,
     /// What those used in the measure phase that were killed in it.
-    past: Vec<Used>,
+    past: Vec<Process>,
     /// Whether nobody need be told of its end.
     pub mourned: bool,
     _scratch: Option<Scratch>,
@@ -123,15 +123,16 @@ impl Running {
     fn facts(&self) -> System {
         let used = usage::used(&self.begin, &self.end);
         let mut processes: Vec<Process> = Vec::new();
-        for Used { pid, name, cpu_ns, rss_peak_bytes } in self.past.iter().chain(&used).cloned() {
+        for used in self.past.iter().cloned().chain(used) {
+            let is_same = |one: &&mut Process| (one.pid, &one.name) == (used.pid, &used.name);
             // One that was asked to end and did not.
-            let known = processes.iter_mut().find(|one| (one.pid, &one.name) == (pid, &name));
-            match known {
+            match processes.iter_mut().find(is_same) {
                 Some(known) => {
-                    known.cpu_ns += cpu_ns;
-                    known.rss_peak_bytes = known.rss_peak_bytes.max(rss_peak_bytes);
+                    known.cpu_ns += used.cpu_ns;
+                    known.run_queue_ns += used.run_queue_ns;
+                    known.rss_peak_bytes = known.rss_peak_bytes.max(used.rss_peak_bytes);
                 }
-                None => processes.push(Process { name, pid, cpu_ns, rss_peak_bytes }),
+                None => processes.push(used),
             }
         }
         System {

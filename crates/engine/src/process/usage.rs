@@ -1,8 +1,9 @@
-//! CPU time and memory of processes, their descendants included, from `/proc`.
+//! CPU time, waiting for a processor, and memory of processes, their descendants included, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use record::summary::Process;
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -23,6 +24,8 @@ pub(super) struct Usage {
     pub ticks: u64,
     /// CPU time of its children that have ended and were waited for, in kernel ticks.
     pub waited_ticks: u64,
+    /// Time in which its living threads were ready to run and had no processor.
+    pub run_queue_ns: u64,
     pub rss_peak_bytes: u64,
 }
 
@@ -38,15 +41,6 @@ impl Usage {
     pub fn identity(&self) -> Identity {
         Identity { pid: self.pid, started: self.started }
     }
-}
-
-/// A process and what it used between two instants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Used {
-    pub pid: u32,
-    pub name: String,
-    pub cpu_ns: u64,
-    pub rss_peak_bytes: u64,
 }
 
 /// CPU time of this process so far, user and system, in nanoseconds.
@@ -72,8 +66,17 @@ pub(super) fn family(leader: u32, others: &[Identity]) -> BTreeMap<u32, Usage> {
         let status = fs::read_to_string(format!("/proc/{}/status", usage.pid));
         usage.rss_peak_bytes =
             status.ok().and_then(|text| status_field(&text, "VmHWM")).unwrap_or(0) * 1024;
+        usage.run_queue_ns = run_queue_ns(usage.pid);
     }
     members
+}
+
+/// Over all threads that the process has now: the kernel keeps this figure for each thread alone.
+fn run_queue_ns(pid: u32) -> u64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
+    let schedstats =
+        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("schedstat")).ok());
+    schedstats.filter_map(|text| text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()).sum()
 }
 
 /// What `/proc` says of this process; `None` if it is gone.
@@ -93,7 +96,7 @@ pub(super) fn below(members: &BTreeMap<u32, Usage>, first: u32) -> Vec<Identity>
 ///
 /// A child that ended in between is charged to its parent, which waited for it: of the parent's
 /// growth that is the child's whole CPU time, and so what it had used before `begin` is taken off.
-pub(super) fn used(begin: &BTreeMap<u32, Usage>, end: &BTreeMap<u32, Usage>) -> Vec<Used> {
+pub(super) fn used(begin: &BTreeMap<u32, Usage>, end: &BTreeMap<u32, Usage>) -> Vec<Process> {
     let tick_ns = 1_000_000_000 / clock_ticks_per_second().max(1);
     let total = |usage: &Usage| usage.ticks + usage.waited_ticks;
     end.values()
@@ -103,11 +106,14 @@ pub(super) fn used(begin: &BTreeMap<u32, Usage>, end: &BTreeMap<u32, Usage>) -> 
                 .filter(|other| other.parent == usage.pid && !end.contains_key(&other.pid))
                 .map(total)
                 .sum();
-            let before = begin.get(&usage.pid).map_or(0, total);
-            Used {
+            let before = begin.get(&usage.pid);
+            let spent = before.map_or(0, total) + vanished;
+            let waited = before.map_or(0, |before| before.run_queue_ns);
+            Process {
                 pid: usage.pid,
                 name: usage.name.clone(),
-                cpu_ns: total(usage).saturating_sub(before + vanished) * tick_ns,
+                cpu_ns: total(usage).saturating_sub(spent) * tick_ns,
+                run_queue_ns: usage.run_queue_ns.saturating_sub(waited),
                 rss_peak_bytes: usage.rss_peak_bytes,
             }
         })
@@ -153,12 +159,17 @@ fn parse(stat: &str) -> Option<Usage> {
         ended: matches!(*fields.first()?, "Z" | "X"),
         ticks: number(11)? + number(12)?,
         waited_ticks: number(13)? + number(14)?,
+        run_queue_ns: 0,
         rss_peak_bytes: 0,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hint::spin_loop;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use super::*;
 
     fn usage(pid: u32, parent: u32, group: u32, ticks: u64, waited_ticks: u64) -> Usage {
@@ -225,6 +236,30 @@ mod tests {
         let tick = 1_000_000_000 / clock_ticks_per_second();
         let spent: Vec<_> = used(&begin, &end).iter().map(|one| (one.pid, one.cpu_ns)).collect();
         assert_eq!(spent, [(10, 70 * tick), (12, 7 * tick)]);
+    }
+
+    /// A thread for each processor and one more: one of them waits at any time.
+    #[test]
+    fn threads_that_find_no_processor_are_seen_to_wait() {
+        let stop = AtomicBool::new(false);
+        let own = std::process::id();
+        let begin = family(own, &[]);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..=processors {
+                scope.spawn(|| {
+                    while !stop.load(Relaxed) {
+                        spin_loop()
+                    }
+                });
+            }
+            let waited = || {
+                let now = used(&begin, &family(own, &[]));
+                now.iter().find(|one| one.pid == own).map_or(0, |one| one.run_queue_ns)
+            };
+            while waited() < 1_000_000 {}
+            stop.store(true, Relaxed);
+        });
     }
 
     #[test]

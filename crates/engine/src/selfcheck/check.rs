@@ -127,6 +127,8 @@ impl SelfCheck {
                 .collect(),
             process_cpu_ns: end.process_cpu_ns.saturating_sub(self.begin.process_cpu_ns),
             rss_peak_bytes: status_field(&status, "VmHWM").unwrap_or(0) * 1024,
+            programs_cpu_ns: both(self.begin.processors, end.processors)
+                .map(|(begin, end)| end.programs_ns_since(begin)),
             steal_ratio: both(self.begin.processors, end.processors)
                 .map_or(0.0, |(begin, end)| end.steal_ratio_since(begin)),
             throttled_ns: both(self.begin.throttled_ns, end.throttled_ns)

@@ -1,10 +1,15 @@
-//! The processors of the machine: time that the hypervisor took away, and pressure.
+//! The processors of the machine: who used them, time that the hypervisor took away, and pressure.
 
 use std::fs;
+
+use rustix::param::clock_ticks_per_second;
 
 /// Time of all processors so far, in kernel ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ProcessorTime {
+    /// In programs and for them in the kernel. Interrupts belong to no program, and network traffic over loopback makes
+    /// many of them.
+    pub programs: u64,
     pub steal: u64,
     pub total: u64,
 }
@@ -21,7 +26,14 @@ impl ProcessorTime {
         let numbers: Option<Vec<u64>> =
             line.split_ascii_whitespace().take(8).map(|number| number.parse().ok()).collect();
         let numbers = numbers.filter(|numbers| numbers.len() == 8)?;
-        Some(Self { steal: numbers[7], total: numbers.iter().sum() })
+        let programs = numbers[..3].iter().sum();
+        Some(Self { programs, steal: numbers[7], total: numbers.iter().sum() })
+    }
+
+    /// Time of programs since an earlier reading.
+    pub fn programs_ns_since(self, earlier: Self) -> u64 {
+        let tick_ns = 1_000_000_000 / clock_ticks_per_second().max(1);
+        self.programs.saturating_sub(earlier.programs) * tick_ns
     }
 
     /// Share of the time since an earlier reading that was stolen.
@@ -49,9 +61,11 @@ mod tests {
     #[test]
     fn steal_is_a_share_of_all_processor_time() {
         let earlier = ProcessorTime::parse("cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 1\n").unwrap();
-        assert_eq!(earlier, ProcessorTime { steal: 10, total: 100 });
+        assert_eq!(earlier, ProcessorTime { programs: 20, steal: 10, total: 100 });
         let later = ProcessorTime::parse("cpu  20 0 20 130 0 0 0 30 9 0\n").unwrap();
         assert!((later.steal_ratio_since(earlier) - 0.2).abs() < 1e-12);
+        let ticks = later.programs_ns_since(earlier) * clock_ticks_per_second() / 1_000_000_000;
+        assert_eq!(ticks, 20);
         assert_eq!(later.steal_ratio_since(later).to_bits(), 0.0_f64.to_bits());
         assert_eq!(ProcessorTime::parse("cpu  1 2 3\n"), None);
         assert_eq!(ProcessorTime::parse("intr 1\n"), None);

@@ -25,6 +25,8 @@ pub struct Course {
     pub(super) reached: bool,
     /// Its closed load waited for its processor.
     pub(super) crowded: bool,
+    /// The system under test waited for its processors.
+    pub(super) held_up: bool,
     /// What this trial by itself says of the criterion.
     pub(super) alone: Judgement,
 }
@@ -48,6 +50,7 @@ impl Course {
             cut_short: early.is_some(),
             reached: accounting.started as f64 >= REACHED * accounting.planned as f64,
             crowded: validity::crowding(trial, facts).is_some(),
+            held_up: validity::system_crowding(trial, facts).is_some(),
             alone: Judgement::Inconclusive,
         }
     }
@@ -60,6 +63,12 @@ impl Course {
     /// Whether its times and rates are those of a crowded machine, and the criterion asks for some. Counts are not.
     pub(super) fn is_of_the_crowd(&self, criterion: &Criterion) -> bool {
         self.crowded && criterion.asks_for_a_steady_state()
+    }
+
+    /// Whether a failure may be the work of other programs: what waits for a processor takes longer and does less. Whatever
+    /// passes so would pass alone.
+    pub(super) fn excuses(&self, criterion: &Criterion) -> bool {
+        self.held_up && criterion.asks_for_a_steady_state()
     }
 
     /// Whether the run gave up because this criterion could no longer be met.

@@ -11,7 +11,7 @@
 //!
 //! All usable trials of an arm are judged together; one that fails by itself is named. Counts and ratios ask for no
 //! steady state: what failed in a trial without one has failed. Nor does a crowd move them: times and rates of a closed
-//! load that waited for its processor are judged by nothing.
+//! load that waited for its processor are judged by nothing, and none fails where the system waited for its own.
 //! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
 //!
 //! In reading order: `gather` counts; `levels` counts below the bound; `stretches` counts windows; `answer` is what the sample says; here the
@@ -264,7 +264,10 @@ impl Evidence {
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
         let unsteady = unsteady || self.courses.is_empty();
-        let crowded = self.courses.iter().any(|one| one.is_of_the_crowd(&self.criterion));
+        let failed = result == Judgement::Fail || self.is_given_up();
+        let crowded = self.courses.iter().any(|one| {
+            one.is_of_the_crowd(&self.criterion) || (failed && one.excuses(&self.criterion))
+        });
         if any(Validity::Invalid) {
             Judgement::Invalid
         } else if any(Validity::Overload) || (self.is_given_up() && !crowded) {

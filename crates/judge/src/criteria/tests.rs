@@ -139,6 +139,7 @@ fn judged_of(criterion: &str, change: impl FnOnce(&mut Course)) -> Judged {
         cut_short: false,
         reached: true,
         crowded: false,
+        held_up: false,
         alone: Inconclusive,
     };
     change(&mut course);

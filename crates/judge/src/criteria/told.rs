@@ -13,6 +13,10 @@ use plan::number;
 const CROWD: &str = "in which the generator waited for its processor: stop what else runs on this machine, or offer a \
                      rate";
 
+/// What stands against a failure.
+const HELD_UP: &str =
+    "in which the system waited for its processors: stop what else runs on its machine";
+
 impl Evidence {
     pub(super) fn told(&self, answer: &Answer, rehearsal: bool) -> Vec<Finding> {
         let undecided = answer.result == Judgement::Inconclusive && !rehearsal;
@@ -44,10 +48,12 @@ impl Evidence {
         let short = of(&|one| !one.reached);
         let see = |trials: String, why: &str| format!("see {trials}, {why}");
         let crowded = of(&|one| one.is_of_the_crowd(&self.criterion));
+        let held_up = of(&|one| one.excuses(&self.criterion));
         unsteady
             .map(|trials| see(trials, "without a steady state: nothing is concluded from it"))
             .or_else(|| short.map(|trials| see(trials, "which did not begin all that was planned")))
             .or_else(|| crowded.map(|trials| see(trials, CROWD)))
+            .or_else(|| held_up.map(|trials| see(trials, HELD_UP)))
     }
 
     fn advice_of_sample(&self, open: Open) -> String {

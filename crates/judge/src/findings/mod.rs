@@ -80,6 +80,8 @@ pub const AUDIT_CONTRADICTION: &str = "audit-contradiction";
 
 /// Code of the finding that a closed load waited for its processor.
 pub(crate) const CROWDED: &str = "closed-load-crowded";
+/// Code of the finding that the system under test waited for its processors.
+pub(crate) const SYSTEM_CROWDED: &str = "system-crowded";
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
@@ -135,6 +137,7 @@ pub const TABLE: &[Row] = &[
     steady::LEVEL_SHIFT,
     steady::UNEVEN,
     generator::CROWDED_ROW,
+    under_test::CROWDED_ROW,
     generator::CPU,
     generator::RUN_QUEUE,
     generator::ASLEEP,
@@ -199,7 +202,12 @@ pub const TABLE: &[Row] = &[
 
 /// The trials of closed loads that waited for their processor, by number.
 pub(crate) fn crowded(findings: &[Finding]) -> BTreeSet<u32> {
-    findings.iter().filter(|one| one.code == CROWDED).filter_map(|one| one.trial).collect()
+    trials_with(findings, CROWDED)
+}
+
+/// The trials with a finding of this code, by number.
+pub(crate) fn trials_with(findings: &[Finding], code: &str) -> BTreeSet<u32> {
+    findings.iter().filter(|one| one.code == code).filter_map(|one| one.trial).collect()
 }
 
 /// The row with this code.

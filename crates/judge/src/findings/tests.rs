@@ -6,6 +6,7 @@ use crate::simulated::{One, Simulated, file, simulate};
 mod alike;
 mod causes;
 mod course;
+mod held_up;
 mod level_adds;
 mod level_in_part;
 mod parts;

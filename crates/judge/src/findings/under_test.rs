@@ -6,7 +6,8 @@ use plan::units;
 use record::summary::{Process, Severity};
 use serde_json::Value;
 
-use super::{Case, Check, Noticed, Row};
+use super::{Case, Check, Noticed, Row, SYSTEM_CROWDED};
+use crate::summarize::validity;
 use plan::number::{duration, percent, significant};
 
 /// A process had no processor time left.
@@ -60,6 +61,32 @@ pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
     let most = processes.map(|process| process.cpu_ns).max().unwrap_or(0);
     most as f64 / (case.trial.total.succeeded + case.trial.total.failed).max(1) as f64
 }
+
+/// Waiting of a system, which shows in its times and is none of its doing.
+pub const CROWDED_ROW: Row = Row {
+    code: SYSTEM_CROWDED,
+    severity: Severity::Warning,
+    clearest: Some("waited_ratio"),
+    title: "the system under test waited for its processors",
+    explain: "Processes that the run started were ready to run and had no processor during more than 5 % of the time in \
+              which they had work, and programs that are no part of the run used more than 5 % of the system's \
+              processors; or the hypervisor took more than 5 % of processor time away. Times are then longer, and rates \
+              lower, than those of the system alone. A criterion that passes all the same has passed. A criterion on \
+              times or rates that fails is undecided, and a rate that was not reached makes the trial invalid: the \
+              other programs may be the cause. The generator may be in time beside all this, because its workers have \
+              real-time priority and the system has not. Stop what else runs on the machine, give the system processors of \
+              its own (`taskset`, cgroups), or repeat the run when it is quiet.",
+    check: Check::Trial(|case| {
+        let claim = validity::system_crowding(case.trial, case.facts)?;
+        let advice = "stop what else runs on the system's machine, and repeat the run";
+        Some(
+            Noticed::new(claim, advice)
+                .with("waited_ratio", validity::waited_ratio(case.trial))
+                .with("others_cores", case.trial.generator.others_cores)
+                .with("steal_ratio", case.trial.generator.steal_ratio),
+        )
+    }),
+};
 
 /// What the experiment did to its own processes.
 pub const PLANNED_FAULTS: Row = Row {

@@ -247,6 +247,11 @@ fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) 
         ),
         tail_share: p99.map_or_else(Default::default, |p99| facts.totals.tail.share_from(p99)),
         floor: None,
+        others_cores: seen.programs_cpu_ns.map(|programs| {
+            let processes = facts.systems.iter().flat_map(|system| &system.processes);
+            let own = seen.process_cpu_ns + processes.map(|one| one.cpu_ns).sum::<u64>();
+            programs.saturating_sub(own) as f64 / watched
+        }),
         steal_ratio: seen.steal_ratio,
         throttled_ns: seen.throttled_ns,
         run_queue_ratio: busiest(&seen.worker_run_queue_ns),

@@ -14,8 +14,8 @@ const TAIL_SHARE_LIMIT: f64 = 0.1;
 const LAG_LIMIT_NS: u64 = 1_000_000;
 /// Share of late operations that moves a result.
 const LATE_LIMIT: f64 = 0.01;
-/// Share of the measure phase that a closed loop may wait for its processor: the margin within which rates count as
-/// equal.
+/// Share of the measure phase that a closed loop may wait for its processor, and of the time in which it has work that a
+/// system may: the margin within which rates count as equal.
 const CROWDED_FROM: f64 = 0.05;
 /// Lag at p99 that is worth a note: a good pacer keeps 40 to 150 µs.
 const LAG_NOTED_NS: u64 = 250_000;
@@ -24,10 +24,12 @@ const LAG_NOTED_NS: u64 = 250_000;
 pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validity, Vec<String>) {
     let invalid = facts.died.iter().map(|why| format!("it ended before its time: {why}"));
     let mut reasons: Vec<String> = invalid.chain(lateness(trial, facts)).collect();
-    let invalid = !reasons.is_empty();
     let overload = overload(trial, facts);
+    let crowding = system_crowding(trial, facts);
+    // Somebody else's work may be what the target could not hold the rate for.
+    let invalid = !reasons.is_empty() || (overload.is_some() && crowding.is_some());
     let overloaded = overload.is_some();
-    reasons.extend(overload);
+    reasons.extend(crowding.into_iter().chain(overload));
     let departures = departures(trial, facts);
     let required = steady_state == SteadyState::Required;
     let unsteady = required && !departures.is_empty();
@@ -103,6 +105,38 @@ pub fn crowding(trial: &Trial, facts: &Facts) -> Option<String> {
          the measure phase{taken}",
         percent(waited)
     ))
+}
+
+/// By what the system under test was held up, if it was: other programs used its machine, or the hypervisor did, and it
+/// waited. Times are then longer than its own, and rates lower. Threads that wait for each other's processor are the
+/// system's own affair.
+pub fn system_crowding(trial: &Trial, facts: &Facts) -> Option<String> {
+    let others = trial.generator.others_cores.unwrap_or(0.0);
+    let waited = waited_ratio(trial)?;
+    let stolen = trial.generator.steal_ratio;
+    let by_others = waited > CROWDED_FROM && others > CROWDED_FROM * facts.system_cores as f64;
+    let by_others = by_others.then(|| {
+        format!(
+            "its processes were ready and did not run during {} of the time in which they had work, while other \
+             programs used {} of a processor",
+            percent(waited),
+            percent(others)
+        )
+    });
+    let by_host = (stolen > CROWDED_FROM)
+        .then(|| format!("the hypervisor took {} of processor time away", percent(stolen)));
+    let causes: Vec<String> = by_others.into_iter().chain(by_host).collect();
+    (!causes.is_empty())
+        .then(|| format!("the system waited for its processors: {}", causes.join(", and ")))
+}
+
+/// Of the time in which processes of the trial had work, the share in which they waited for a processor; none where
+/// there are no such processes.
+pub fn waited_ratio(trial: &Trial) -> Option<f64> {
+    let processes = || trial.systems.iter().flat_map(|system| &system.processes);
+    let waited: u64 = processes().map(|process| process.run_queue_ns).sum();
+    let ran: u64 = processes().map(|process| process.cpu_ns).sum();
+    processes().next().map(|_| waited as f64 / (waited + ran).max(1) as f64)
 }
 
 /// An overflown p99 is as late as can be.

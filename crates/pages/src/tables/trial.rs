@@ -359,6 +359,9 @@ fn generator(trial: &Trial) -> Table {
         line("polled with nothing to do", number::percent(ratio));
     }
     line("waited for a processor", number::percent(generator.run_queue_ratio));
+    if let Some(cores) = generator.others_cores {
+        line("other programs used", format!("{} processors", number::significant(cores)));
+    }
     line("taken by the hypervisor", number::percent(generator.steal_ratio));
     line("throttled", number::duration(generator.throttled_ns));
     if let Some(floor) = &generator.floor {
@@ -404,7 +407,8 @@ fn cpu(generator: &Generator, total: &Operation) -> String {
 }
 
 fn systems(trial: &Trial) -> Option<Table> {
-    let columns = ["system", "version", "process", "#cpu", "#cpu an operation", "#peak memory"];
+    let columns =
+        ["system", "version", "process", "#cpu", "#cpu an operation", "#waited", "#peak memory"];
     let mut table = Table::new("systems", "Systems", &columns);
     let finished = (trial.total.succeeded + trial.total.failed).max(1);
     for system in &trial.systems {
@@ -415,6 +419,7 @@ fn systems(trial: &Trial) -> Option<Table> {
                 process.name.clone(),
                 number::duration(process.cpu_ns),
                 number::duration(process.cpu_ns / finished),
+                number::duration(process.run_queue_ns),
                 number::bytes(process.rss_peak_bytes),
             ]);
         }

@@ -29,6 +29,10 @@ pub struct Process {
     pub pid: u32,
     /// CPU time in the measure phase.
     pub cpu_ns: u64,
+    /// Time in the measure phase in which its threads were ready to run and had no processor, over those threads that
+    /// lived at its end; 0 in records of older versions.
+    #[serde(default)]
+    pub run_queue_ns: u64,
     /// Greatest resident memory.
     pub rss_peak_bytes: u64,
 }

@@ -209,6 +209,7 @@ fn steps_of_the_targets_own_work_are_no_timers() {
             name: "burner".into(),
             pid: 7,
             cpu_ns: count * cpu_each_ns,
+            run_queue_ns: 0,
             rss_peak_bytes: 1,
         };
         made.trial.systems = vec![System { processes: vec![process], ..System::default() }];
@@ -246,8 +247,13 @@ fn a_reset_says_how_the_connection_was_closed() {
 }
 
 fn process(name: &str, cpu_ms: u64) -> System {
-    let process =
-        Process { name: name.into(), pid: 7, cpu_ns: cpu_ms * MS, rss_peak_bytes: 1 << 20 };
+    let process = Process {
+        name: name.into(),
+        pid: 7,
+        cpu_ns: cpu_ms * MS,
+        run_queue_ns: 0,
+        rss_peak_bytes: 1 << 20,
+    };
     System { name: "shop".into(), processes: vec![process], ..System::default() }
 }
 

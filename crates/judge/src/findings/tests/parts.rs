@@ -99,8 +99,13 @@ fn a_part_that_few_answers_carried_is_no_ground_for_a_claim() {
 fn the_part_that_takes_most_by_itself_is_named_with_the_process_that_has_no_time_left() {
     let parts = [("front", 20_500 * US), ("gateway", 400 * US), ("embed", 12 * US)];
     let mut made = behind_a_front(|_| 20_700 * US, &parts);
-    let process =
-        |name: &str, pid, cpu_ns| Process { name: name.into(), pid, cpu_ns, rss_peak_bytes: 1 };
+    let process = |name: &str, pid, cpu_ns| Process {
+        name: name.into(),
+        pid,
+        cpu_ns,
+        run_queue_ns: 0,
+        rss_peak_bytes: 1,
+    };
     made.trial.systems = vec![System {
         name: "search".into(),
         // The gateway uses more, on several threads.

@@ -1,0 +1,109 @@
+//! A system that waited for its processors while other programs had them.
+
+use record::Outcome;
+use record::summary::{Judgement, Process, System};
+
+use super::*;
+
+const SECOND: u64 = 1_000 * MS;
+
+/// Ten seconds on two processors: what the system used and waited for, and what all programs used.
+struct Used {
+    ran_ms: u64,
+    waited_ms: u64,
+    programs_ms: u64,
+}
+
+const CROWDED: Used = Used { ran_ms: 4_000, waited_ms: 6_000, programs_ms: 19_500 };
+
+/// A rate at which answers take 30 ms, and this is asked of them.
+fn made(criterion: &str, used: &Used, change: impl FnOnce(&mut Simulated)) -> Summary {
+    let mut made = begun(10_000, criterion, used);
+    change(&mut made);
+    made.summary()
+}
+
+/// The same, of which so many operations of 10,000 were begun.
+fn begun(begun: u64, criterion: &str, used: &Used) -> Simulated {
+    let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"\nsteady_state = \"reported\"";
+    let mut made = simulate(&file(load, &[criterion]), 1_000, 10_000, |index| One {
+        outcome: (index < begun).then_some(Outcome::Succeeded),
+        ..One::answered(30 * MS)
+    });
+    let process = Process {
+        cpu_ns: used.ran_ms * MS,
+        run_queue_ns: used.waited_ms * MS,
+        ..Process::default()
+    };
+    made.trial.systems = vec![System { processes: vec![process], ..System::default() }];
+    made.trial.generator.placement = Placement { workers: vec![1], systems: vec![0, 1] };
+    made.trial.generator.process_cpu_ns = SECOND / 2;
+    made.trial.generator.programs_cpu_ns = Some(used.programs_ms * MS);
+    made
+}
+
+fn result(criterion: &str, used: &Used) -> Judgement {
+    made(criterion, used, |_| ()).criteria[0].result
+}
+
+#[test]
+fn a_failure_that_others_may_have_caused_is_undecided_and_names_them() {
+    let summary = made("p99 < 20ms", &CROWDED, |_| ());
+    assert_eq!(summary.criteria[0].result, Judgement::Inconclusive);
+    assert_eq!(summary.verdict.result, Judgement::Inconclusive);
+    let found = summary.findings.iter().find(|one| one.code == "system-crowded").unwrap();
+    assert_eq!(
+        found.claim,
+        "the system waited for its processors: its processes were ready and did not run during 60.0 % of the time in \
+         which they had work, while other programs used 150 % of a processor"
+    );
+    let undecided = summary.findings.iter().find(|one| one.code == "undecided-criterion").unwrap();
+    assert!(undecided.advice.contains("waited for its processors"), "{}", undecided.advice);
+    let reasons = summary.verdict.reasons.join("; ");
+    assert!(reasons.contains("in 1 of 1 trials the system waited"), "{reasons}");
+    assert_eq!(summary.arms[0].trials[0].validity, Validity::Noted);
+}
+
+#[test]
+fn what_passes_beside_others_has_passed_and_counts_are_judged() {
+    assert_eq!(result("p99 < 40ms", &CROWDED), Judgement::Pass);
+    assert_eq!(result("goodput > 900/s", &CROWDED), Judgement::Pass);
+    assert_eq!(result("goodput > 1100/s", &CROWDED), Judgement::Inconclusive);
+    assert_eq!(result("succeeded > 20000", &CROWDED), Judgement::Fail);
+}
+
+#[test]
+fn a_system_that_crowds_itself_or_never_waits_fails_as_ever() {
+    let alone = Used { programs_ms: 4_600, ..CROWDED };
+    let served = Used { waited_ms: 200, ..CROWDED };
+    for used in [alone, served] {
+        let summary = made("p99 < 20ms", &used, |_| ());
+        assert_eq!(summary.criteria[0].result, Judgement::Fail);
+        assert!(!has(&summary, "system-crowded"));
+    }
+    let unknown = made("p99 < 20ms", &CROWDED, |made| made.trial.generator.programs_cpu_ns = None);
+    assert_eq!(unknown.criteria[0].result, Judgement::Fail, "a record of an older version");
+}
+
+#[test]
+fn the_hypervisor_is_one_of_the_others() {
+    let served = Used { ran_ms: 4_000, waited_ms: 0, programs_ms: 4_600 };
+    let stolen = made("p99 < 20ms", &served, |made| made.trial.generator.steal_ratio = 0.2);
+    assert_eq!(stolen.criteria[0].result, Judgement::Inconclusive);
+    let found = stolen.findings.iter().find(|one| one.code == "system-crowded").unwrap();
+    assert_eq!(
+        found.claim,
+        "the system waited for its processors: the hypervisor took 20.0 % of processor time away"
+    );
+}
+
+#[test]
+fn a_rate_that_was_not_held_beside_others_is_no_overload() {
+    let missed = |used: &Used| {
+        let summary = begun(9_000, "p99 < 40ms", used).summary();
+        (summary.arms[0].trials[0].validity, summary.verdict.result)
+    };
+    assert_eq!(missed(&CROWDED), (Validity::Invalid, Judgement::Invalid));
+    let alone = Used { programs_ms: 4_600, ..CROWDED };
+    assert_eq!(missed(&alone), (Validity::Overload, Judgement::Fail));
+}
