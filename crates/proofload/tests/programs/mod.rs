@@ -10,12 +10,15 @@ use std::sync::Once;
 /// The packages; each has the program `proofload-PACKAGE`.
 const PACKAGES: [&str; 6] = ["edge", "exchange", "mail", "registry", "search", "truth"];
 
+/// Where the crates are that systems share.
+const SHARED: [&str; 2] = ["foundation", "service-kit"];
+
 /// Sees to it that all of them are there.
 pub fn ready() {
     static READY: Once = Once::new();
     READY.call_once(|| {
         let folder = folder();
-        if !PACKAGES.iter().all(|package| is_fresh(&folder.join(format!("proofload-{package}")))) {
+        if !PACKAGES.iter().all(|package| is_fresh(&folder, package)) {
             build(&folder);
         }
     });
@@ -27,16 +30,24 @@ fn folder() -> PathBuf {
     own.parent().expect("a program lies in a folder").to_owned()
 }
 
-/// Whether it is no older than any source that cargo lists beside it.
-fn is_fresh(program: &Path) -> bool {
+/// Whether the program of this package is no older than any source that goes into it. Cargo's own list of them is missing
+/// where `cargo test` built the program, as a part of the package's tests.
+fn is_fresh(folder: &Path, package: &str) -> bool {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
-    let Ok(list) = std::fs::read_to_string(program.with_extension("d")) else { return false };
-    let Some((_, sources)) = list.split_once(": ") else { return false };
-    // A space within a path is written with a backslash before it.
-    let sources = sources.trim_end().replace("\\ ", "\0");
-    let mut sources = sources.split(' ').map(|path| PathBuf::from(path.replace('\0', " ")));
-    let built = changed(program);
-    built.is_some() && sources.all(|source| changed(&source) <= built)
+    let Some(built) = changed(&folder.join(format!("proofload-{package}"))) else { return false };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let own = root.join("systems").join(package).join("src");
+    let shared = SHARED.iter().flat_map(|place| below(&root.join(place)));
+    below(&own).chain(shared).all(|source| changed(&source) <= Some(built))
+}
+
+/// The files in this folder and in those below it.
+fn below(folder: &Path) -> Box<dyn Iterator<Item = PathBuf>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Box::new(std::iter::empty()) };
+    Box::new(entries.flatten().map(|entry| entry.path()).flat_map(|path| match path.is_dir() {
+        true => below(&path),
+        false => Box::new(std::iter::once(path)),
+    }))
 }
 
 fn build(folder: &Path) {
