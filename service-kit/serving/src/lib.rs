@@ -8,7 +8,7 @@
 //! [`program`], which writes the ready line and says why a start failed. There is no global state;
 //! metrics are a value that is handed around.
 //!
-//! In reading order: settings ([`options`], [`settings`], [`quantity`], [`error`]); limits and
+//! In reading order: settings ([`options`], [`settings`], [`error`]); limits and
 //! stopping ([`limits`], [`listener`], [`stop`]); the start ([`start`]) in a [`program`]; parts as
 //! child processes ([`child`]), kept alive ([`keeper`]), and their leftovers ([`orphans`]); reports
 //! ([`ready`], [`metrics`], [`observed`] with the [`nonce`] of what arrived); times ([`watch`],
@@ -27,7 +27,6 @@ pub mod options;
 pub mod orphans;
 pub mod percent;
 pub mod program;
-pub mod quantity;
 pub mod ready;
 pub mod settings;
 pub mod start;

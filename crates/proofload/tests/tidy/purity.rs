@@ -11,6 +11,7 @@ const PURE: &[&str] = &[
     "crates/judge/",
     "crates/pages/",
     "crates/audit/",
+    "foundation/quantities/",
 ];
 
 /// Paths that no pure crate names, and what to do instead.
