@@ -11,8 +11,8 @@
 //! In reading order: settings ([`options`], [`settings`], [`error`]); limits and
 //! stopping ([`limits`], [`listener`], [`stop`]); the start ([`start`]) in a [`program`]; parts as
 //! child processes ([`child`]), kept alive ([`keeper`]), and their leftovers ([`orphans`]); reports
-//! ([`ready`], [`metrics`], [`observed`] with the [`nonce`] of what arrived); times ([`watch`],
-//! [`timing`], [`timer`]); an HTTP/1.1 server ([`http`]) with [`percent`] decoding and [`tls`].
+//! ([`ready`], [`metrics`], [`observed`]); times ([`watch`],
+//! [`timing`]); an HTTP/1.1 server ([`http`]) with [`percent`] decoding and [`tls`].
 
 pub mod child;
 pub mod error;
@@ -21,7 +21,6 @@ pub mod keeper;
 pub mod limits;
 pub mod listener;
 pub mod metrics;
-pub mod nonce;
 pub mod observed;
 pub mod options;
 pub mod orphans;
@@ -31,7 +30,6 @@ pub mod ready;
 pub mod settings;
 pub mod start;
 pub mod stop;
-pub mod timer;
 pub mod timing;
 pub mod tls;
 pub mod watch;

@@ -11,6 +11,7 @@ const PURE: &[&str] = &[
     "crates/judge/",
     "crates/pages/",
     "crates/audit/",
+    "foundation/nonce/",
     "foundation/quantities/",
 ];
 
