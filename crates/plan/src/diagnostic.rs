@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 
+pub use quantities::near_miss;
+
 /// A stretch of the source, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
@@ -100,15 +102,6 @@ impl Diagnostic {
             _ => problem,
         }
     }
-}
-
-/// The known word that is most likely meant by `text`, if one is close: something of the text must be in it.
-pub fn near_miss<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
-    let length = text.chars().count();
-    let limit = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
-    let near = |word: &&&str| strsim::osa_distance(text, word) <= limit;
-    let closeness = |word: &&&str| (strsim::jaro_winkler(text, word) * 1e6) as u64;
-    known.iter().filter(near).max_by_key(closeness).copied()
 }
 
 /// The texts that spans refer to: the experiment file, then each flag that adds to it. Their
@@ -274,19 +267,5 @@ mod tests {
         let warning = Diagnostic::new(Span::new(0, 5), "odd", "hardly meant so");
         let text = Sources::new("home.toml", "title = 1").warn(&[warning], Colour::Off);
         assert!(text.starts_with("warning: odd\n --> home.toml:1:1\n"), "{text}");
-    }
-
-    #[test]
-    fn a_near_miss_is_near() {
-        assert_eq!(near_miss("pth", &["path", "method"]), Some("path"));
-        assert_eq!(near_miss("arrvals", &["arrivals", "rate"]), Some("arrivals"));
-        assert_eq!(near_miss("zebra", &["path", "method"]), None);
-        let units = ["ns", "us", "ms", "s", "m", "h"];
-        assert_eq!(
-            [near_miss("", &units), near_miss("x", &units)],
-            [None, None],
-            "nothing in common"
-        );
-        assert_eq!(near_miss("mss", &units), Some("ms"));
     }
 }

@@ -13,8 +13,10 @@
 //! | `{{trial}}` | number of the trial |
 //! | `{{{{` | `{{` itself |
 
+use ::nonce::{decimal, hexadecimal};
+
 use crate::diagnostic::{Diagnostic, Span};
-use crate::nonce::{Nonce, decimal, hexadecimal};
+use crate::nonce;
 use crate::randomness::{Stream, below, draw, spread};
 use crate::rows::Rows;
 use crate::units;
@@ -114,8 +116,7 @@ impl Template {
                 Part::Sequence => decimal(call.sequence, out),
                 Part::Trial => decimal(u64::from(call.trial), out),
                 Part::Nonce => {
-                    let nonce = Nonce { trial: call.trial, index: call.index, sent_at: call.now };
-                    nonce.render(call.seed, out);
+                    nonce::of_arrival(call.seed, call.trial, call.index, call.now).render(out);
                 }
                 Part::Uuid => uuid(call, out),
                 Part::Token => hexadecimal(token(call), 16, out),

@@ -8,11 +8,12 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use nonce::Nonce;
 use serde_json::{Value, json};
 use serving::error::ServeError;
-use serving::nonce;
 use serving::options::Options;
 use serving::stop::{Stop, Stopper};
+use timer::monotonic;
 
 /// SHA-256 of `abc` and CR LF, as `sha256sum` says.
 const DIGEST: &str = "552bab6864c7a7b69a502ed1854b9245c0e1a30f008aaa0b281da62585fdb025";
@@ -88,7 +89,9 @@ fn send(server: &Server, content: &str) {
 }
 
 fn marked(index: u64, body: &str) -> String {
-    let nonce = format!("{:08x}{index:012x}{:012x}-{}", 1, 0, nonce::now_ns());
+    let mut nonce = Vec::new();
+    Nonce { trial: 1, index, check: 0, sent_at: monotonic() }.render(&mut nonce);
+    let nonce = String::from_utf8(nonce).unwrap();
     format!("X-Proofload-Nonce: {nonce}\r\nX-Proofload-Digest: sha256={DIGEST}\r\n\r\n{body}\r\n")
 }
 

@@ -11,7 +11,7 @@ use registry::store::view::View;
 use serde_json::{Map, Value};
 
 const PAGES: &str = concat!(
-    include_str!("../../../foundation/filtering/FILTERS.md"),
+    include_str!("../../../service-kit/filtering/FILTERS.md"),
     include_str!("../SCHEMAS.md")
 );
 

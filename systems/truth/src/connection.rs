@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
-use serving::nonce::now_ns;
+use timer::monotonic;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -54,7 +54,7 @@ enum Next {
 
 /// Serves one connection until either side ends it.
 ///
-/// Errors: the connection broke, which is the peer's affair; or the timer failed
+/// Errors: the connection broke, which is the peer's affair
 pub(crate) async fn serve_connection(
     mut stream: TcpStream,
     state: Rc<TargetState>,
@@ -94,8 +94,8 @@ impl Connection<'_> {
         let answer = self.state.pick_answer();
         self.skip_body(&request).await?;
         self.status.until_ns.set(u64::MAX);
-        self.state.timer.sleep_until(planned.due_ns).await?;
-        let lateness_ns = now_ns().saturating_sub(planned.due_ns);
+        self.state.timer.sleep_until(planned.due_ns).await;
+        let lateness_ns = monotonic().saturating_sub(planned.due_ns);
         self.state.stamps.borrow_mut().answered(lateness_ns);
         let answer = answer.answer(self.last(&request));
         self.send(answer, planned.due_ns, request.head_only).await
@@ -108,7 +108,7 @@ impl Connection<'_> {
 
     /// Sets the deadline for the peer's next bytes, from now on.
     fn set_deadline(&self, time_ns: u64) {
-        self.status.until_ns.set(now_ns().saturating_add(time_ns));
+        self.status.until_ns.set(monotonic().saturating_add(time_ns));
     }
 
     /// Reads up to the end of a head; `None` if the peer has left or was rejected.
@@ -201,7 +201,7 @@ impl Connection<'_> {
                 for index in 0..pieces {
                     let share = u128::from(over_ns) * u128::from(index + 1) / u128::from(pieces);
                     self.status.until_ns.set(u64::MAX);
-                    self.state.timer.sleep_until(due_ns.saturating_add(share as u64)).await?;
+                    self.state.timer.sleep_until(due_ns.saturating_add(share as u64)).await;
                     self.write_filler(piece(bytes, pieces, index)).await?;
                 }
                 Ok(())
@@ -314,7 +314,7 @@ impl ReadBuffer {
             self.bytes.resize(self.bytes.len() * 2, 0);
         }
         let count = stream.read(&mut self.bytes[self.end..]).await?;
-        self.read_at_ns = now_ns();
+        self.read_at_ns = monotonic();
         self.end += count;
         Ok(count)
     }

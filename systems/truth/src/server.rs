@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use serving::error::ServeError;
 use serving::limits;
 use serving::listener;
-use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
+use timer::monotonic;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
@@ -82,10 +82,8 @@ impl Truth {
             connections: JoinSet::new(),
             open: HashMap::new(),
         };
-        let driver = tokio::task::spawn_local(server.state.timer.clone().drive());
-        server.accept_until(&mut stop).await?;
-        server.drain().await?;
-        driver.abort();
+        server.accept_until(&mut stop).await;
+        server.drain().await;
         Ok(())
     }
 }
@@ -141,25 +139,24 @@ struct Server {
 }
 
 impl Server {
-    async fn accept_until(&mut self, stop: &mut Stop) -> Result<(), ServeError> {
+    async fn accept_until(&mut self, stop: &mut Stop) {
         let timer = self.state.timer.clone();
-        let mut sweep = timer.sleep_until(now_ns() + SWEEP_NS);
+        let mut sweep = timer.sleep_until(monotonic() + SWEEP_NS);
         loop {
             tokio::select! {
-                () = stop.pulled() => return Ok(()),
+                () = stop.pulled() => return,
                 accepted = accept(self.http.as_ref()) => match accepted {
                     Ok(stream) => self.accept_load(stream),
-                    Err(_) => self.pause().await?,
+                    Err(_) => self.pause().await,
                 },
                 accepted = accept(Some(&self.control)) => match accepted {
                     Ok(stream) => self.accept_connection(stream),
-                    Err(_) => self.pause().await?,
+                    Err(_) => self.pause().await,
                 },
                 Some(ended) = self.connections.join_next_with_id() => self.forget(ended),
-                slept = &mut sweep => {
-                    slept.map_err(ServeError::while_doing("wait"))?;
+                () = &mut sweep => {
                     self.sweep();
-                    sweep = timer.sleep_until(now_ns() + SWEEP_NS);
+                    sweep = timer.sleep_until(monotonic() + SWEEP_NS);
                 }
             }
         }
@@ -207,7 +204,7 @@ impl Server {
     }
 
     fn sweep(&mut self) {
-        let now_ns = now_ns();
+        let now_ns = monotonic();
         for (status, handle) in self.open.values() {
             if status.until_ns.get() < now_ns && !handle.is_finished() {
                 self.state.counts.swept.one();
@@ -217,13 +214,12 @@ impl Server {
     }
 
     /// Closes what is idle, lets the rest finish, and cuts off what has not by the bound.
-    async fn drain(&mut self) -> Result<(), ServeError> {
-        let waiting = ServeError::while_doing("wait");
+    async fn drain(&mut self) {
         self.http = None;
         self.state.stopping.set(true);
         let timer = self.state.timer.clone();
-        let now_ns = now_ns();
-        timer.sleep_until(now_ns + LAST_LOOK_NS).await.map_err(waiting)?;
+        let now_ns = monotonic();
+        timer.sleep_until(now_ns + LAST_LOOK_NS).await;
         for (status, handle) in self.open.values() {
             if status.idle.get() {
                 handle.abort();
@@ -235,19 +231,15 @@ impl Server {
             tokio::select! {
                 ended = self.connections.join_next_with_id() => match ended {
                     Some(ended) => self.forget(ended),
-                    None => return Ok(()),
+                    None => return,
                 },
-                slept = &mut bound => {
-                    self.connections.abort_all();
-                    return slept.map_err(ServeError::while_doing("wait"));
-                }
+                () = &mut bound => return self.connections.abort_all(),
             }
         }
     }
 
-    async fn pause(&self) -> Result<(), ServeError> {
-        let until_ns = now_ns() + ACCEPT_PAUSE_NS;
-        self.state.timer.sleep_until(until_ns).await.map_err(ServeError::while_doing("wait"))
+    async fn pause(&self) {
+        self.state.timer.sleep_until(monotonic() + ACCEPT_PAUSE_NS).await;
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 
 use serving::metrics::{Counter, Gauge, Registry};
-use serving::timer::Timer;
+use timer::Timer;
 
 use crate::answer::{self, Last, PreparedAnswer};
 use crate::configuration::{Behaviour, Configuration};
@@ -60,7 +60,7 @@ impl TargetState {
     pub(crate) fn new(configuration: Configuration) -> io::Result<Self> {
         let registry = Registry::default();
         let state = Self {
-            timer: Timer::new()?,
+            timer: Timer::start()?,
             counts: Counts::new(&registry),
             registry,
             stamps: RefCell::new(Stamps::new(configuration.max_stamps as usize)),

@@ -3,12 +3,12 @@
 //! Everything from pacing to report runs on both. Instants are nanoseconds; on the real clock they
 //! are CLOCK_MONOTONIC, which all processes of the machine share.
 
-mod real;
-mod sleep;
-mod timers;
 mod virtual_time;
 
-pub use real::{Real, monotonic};
+use timer::Sleep;
+/// The real clock of one worker; clones share its timer.
+pub use timer::Timer as Real;
+pub use timer::monotonic;
 pub use virtual_time::Virtual;
 
 /// Reads time and waits for it.
@@ -19,6 +19,16 @@ pub trait Clock: Clone + std::fmt::Debug + 'static {
 
     /// Resolves at the instant `at`, at once if it is past. Cancel-safe.
     async fn sleep_until(&self, at: u64);
+}
+
+impl Clock for Real {
+    fn now(&self) -> u64 {
+        monotonic()
+    }
+
+    async fn sleep_until(&self, at: u64) {
+        Sleep::new(self, at).await;
+    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::task::Waker;
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
+use timer::{Key, Queue, Sleep, Waits};
+
 use super::Clock;
-use super::sleep::{Sleep, Waits};
-use super::timers::{Key, Timers};
 
 /// A clock for the tasks of one thread, advanced by that thread's runtime.
 ///
@@ -23,7 +23,7 @@ pub struct Virtual {
 #[derive(Debug, Default)]
 struct State {
     now: u64,
-    timers: Timers,
+    waits: Queue,
 }
 
 impl Virtual {
@@ -49,7 +49,7 @@ impl Virtual {
     fn advance(&self) {
         let now = {
             let mut state = self.state();
-            let Some(at) = state.timers.earliest() else {
+            let Some(at) = state.waits.earliest() else {
                 panic!("virtual time stands still: every task waits, and none for an instant");
             };
             state.now = state.now.max(at);
@@ -62,7 +62,7 @@ impl Virtual {
 
     /// The lock is released before the task is woken: waking may drop a task, and with it a wait.
     fn pop_due(&self, now: u64) -> Option<Waker> {
-        self.state().timers.pop_due(now)
+        self.state().waits.pop_due(now)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,15 +86,15 @@ impl Waits for Virtual {
     }
 
     fn register(&self, at: u64, waker: Waker) -> Key {
-        self.state().timers.insert(at, waker)
+        self.state().waits.insert(at, waker)
     }
 
     fn update(&self, key: Key, waker: &Waker) -> bool {
-        self.state().timers.update(key, waker)
+        self.state().waits.update(key, waker)
     }
 
     fn cancel(&self, key: Key) {
-        let waker = self.state().timers.cancel(key);
+        let waker = self.state().waits.cancel(key);
         drop(waker);
     }
 }

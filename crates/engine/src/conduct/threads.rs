@@ -16,7 +16,7 @@ use tokio::task::spawn_local;
 
 use super::polling::poll_on;
 use super::scheduling::{Wish, ask, keep_within};
-use crate::clock::{Clock, Real, monotonic};
+use crate::clock::{Real, monotonic};
 use crate::driver::Driver;
 use crate::placement;
 use crate::selfcheck::{Polled, Timing, WorkerThread, current_task};

@@ -351,7 +351,7 @@ impl<'a> Parser<'a> {
     fn duration(&mut self, bound: Word<'a>) -> Option<Duration> {
         let number = bound.text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = bound.text[number.len()..].trim();
-        let known: Vec<&str> = units::time_units().collect();
+        let known: Vec<&str> = quantities::time_units().collect();
         let label = match near_miss(unit, &known).filter(|near| !number.is_empty() && *near != unit)
         {
             Some(near) => format!("did you mean `{number}{near}`?"),

@@ -29,7 +29,7 @@ fn plain_placeholders() {
 
 #[test]
 fn a_nonce_verifies() {
-    let nonce = crate::nonce::verify(&text("{{nonce}}", 9), 42).unwrap();
+    let nonce = nonce::verify(&text("{{nonce}}", 9), 42).unwrap();
     assert_eq!((nonce.trial, nonce.index, nonce.sent_at), (3, 9, 777));
 }
 

@@ -147,7 +147,7 @@ mod tests {
 
     const DRAWN: &str = "# A\n\n```edges\nengine -> plan, record\nplan -> stats\nrecord -> stats\n\
                          report -> plan, record\nproofload -> engine, report, systems/*\n\
-                         systems/* -> foundation/*\n```\n";
+                         systems/* -> service-kit/*\n```\n";
 
     fn house(extra: &[(&str, &str)]) -> Tree {
         let mut files = vec![("ARCHITECTURE.md", DRAWN)];
@@ -161,7 +161,7 @@ mod tests {
         files
             .push(("crates/engine/Cargo.toml", manifest("engine", "stats = { workspace = true }")));
         files.push(("crates/report/Cargo.toml", manifest("report", "plan = { workspace = true }")));
-        files.push(("foundation/serving/Cargo.toml", manifest("serving", "")));
+        files.push(("service-kit/serving/Cargo.toml", manifest("serving", "")));
         files.push(("systems/truth/Cargo.toml", manifest("truth", "serving.workspace = true")));
         files.push(("systems/mail/Cargo.toml", manifest("mail", "serving.workspace = true")));
         files.push((

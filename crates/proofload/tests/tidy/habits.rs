@@ -132,7 +132,7 @@ mod tests {
     fn only_the_binary_prints() {
         let text = "fn f() { println!(\"x\"); }";
         assert_eq!(count(ENGINE, text), 1);
-        assert_eq!(count("foundation/serving/src/lib.rs", "fn f() { std::process::exit(1) }"), 1);
+        assert_eq!(count("service-kit/serving/src/lib.rs", "fn f() { std::process::exit(1) }"), 1);
         assert_eq!(count("crates/proofload/src/main.rs", text), 0);
         assert_eq!(count(ENGINE, "fn f(out: &mut W) { writeln!(out, \"println!\"); }"), 0);
     }

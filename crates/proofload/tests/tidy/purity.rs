@@ -11,6 +11,8 @@ const PURE: &[&str] = &[
     "crates/judge/",
     "crates/pages/",
     "crates/audit/",
+    "foundation/nonce/",
+    "foundation/quantities/",
 ];
 
 /// Paths that no pure crate names, and what to do instead.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use serving::nonce;
+use timer::monotonic;
 use tokio::task::JoinSet;
 
 use super::account::Account;
@@ -65,13 +65,13 @@ impl Caster {
 
     /// Casts to every peer; what has no room there is dropped and counted.
     pub fn cast(&self, payload: &[u8]) {
-        let (lane, now) = (lane(), nonce::now_ns());
+        let (lane, now) = (lane(), monotonic());
         self.peers.iter().for_each(|(_, peer)| peer.cast(lane, now, payload));
     }
 
     /// Casts to one peer after the other, waits for room wherever a connection stands, and says how long it waited.
     pub async fn cast_waiting(&self, payload: &[u8]) -> Duration {
-        let (lane, now) = (lane(), nonce::now_ns());
+        let (lane, now) = (lane(), monotonic());
         let mut waited = Duration::ZERO;
         for (_, peer) in &self.peers {
             waited += peer.cast_waiting(lane, now, payload).await;

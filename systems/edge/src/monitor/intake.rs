@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serving::nonce;
 use serving::stop::Stop;
+use timer::monotonic;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -185,7 +185,7 @@ impl Connection {
 
     /// Counts every frame that is whole. What came of the next one goes to the front.
     fn count(&mut self) -> Result<(), End> {
-        let now_ns = nonce::now_ns();
+        let now_ns = monotonic();
         let ledger = self.ledger.clone();
         let mut ledger = ledger.lock();
         let mut used = 0;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_nats::{Client, Subscriber};
 use futures_util::{FutureExt, StreamExt};
-use serving::nonce;
 use serving::stop::Stop;
+use timer::monotonic;
 use tokio::time::sleep;
 
 use super::intake::Shared;
@@ -66,7 +66,7 @@ impl Bus {
 
     /// Counts a message and those that are there already.
     fn count(&mut self, first: async_nats::Message, ledger: &Shared) {
-        let now_ns = nonce::now_ns();
+        let now_ns = monotonic();
         let mut ledger = ledger.lock();
         ledger.take_loose(&first.payload, now_ns);
         for _ in 1..BATCH {

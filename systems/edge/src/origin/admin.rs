@@ -8,7 +8,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderValue;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Map, Value, json};
-use serving::nonce::now_ns;
+use timer::monotonic;
 
 use super::recipe::{self, Problem};
 use super::simulation::{Answer, NOT_SET, json_answer, text_answer};
@@ -69,7 +69,7 @@ fn get(state: &WorkerState, path: &str) -> Option<Answer> {
             all => json(&all.into()),
         },
         "/routes" => {
-            let told = view.table.present(now_ns());
+            let told = view.table.present(monotonic());
             let names: Vec<&str> = told.into_iter().map(|(name, _)| name).collect();
             plain(state, names.join("\n"))
         }
@@ -78,7 +78,8 @@ fn get(state: &WorkerState, path: &str) -> Option<Answer> {
                 let told = moment.map_or_else(|| "406 0".to_owned(), |moment| moment.describe());
                 format!("{name} {told}")
             };
-            let lines: Vec<String> = view.table.present(now_ns()).into_iter().map(line).collect();
+            let lines: Vec<String> =
+                view.table.present(monotonic()).into_iter().map(line).collect();
             plain(state, lines.join("\n"))
         }
         "/current_count" => json(&tally::to_json(&tally::together(&rows()))),
@@ -137,13 +138,13 @@ async fn add(state: &WorkerState, text: Bytes) -> Result<(), Vec<Problem>> {
     let reading = tokio::task::spawn_blocking(move || recipe::read(&text, most_payload));
     let recipes = reading.await.expect("reading a recipe does not panic")?;
     let loaded = shared.loader.load(recipes).await?;
-    let added = shared.routes.add(loaded, now_ns(), shared.bounds);
+    let added = shared.routes.add(loaded, monotonic(), shared.bounds);
     added.map_err(|why| vec![Problem::of("$", why)])
 }
 
 async fn restart(state: &WorkerState) -> Result<(), String> {
     let shared = &state.shared;
-    shared.routes.restart(shared.beginning.clone(), now_ns(), shared.bounds)?;
+    shared.routes.restart(shared.beginning.clone(), monotonic(), shared.bounds)?;
     shared.tallies.iter().for_each(Tally::clear);
     tokio::time::sleep(RESTART_PAUSE).await;
     Ok(())

@@ -32,11 +32,11 @@ use std::thread;
 use serving::error::ServeError;
 use serving::listener;
 use serving::metrics::Registry;
-use serving::nonce::now_ns;
 use serving::options::Options;
 use serving::ready::Ready;
 use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
+use timer::monotonic;
 use tokio::sync::mpsc;
 
 use self::routes::SharedRoutes;
@@ -108,7 +108,7 @@ async fn share(configuration: Configuration) -> Result<Shared, ServeError> {
         stopped(told.join("; "))
     })?;
     let routes = SharedRoutes::default();
-    routes.add(loaded.clone(), now_ns(), bounds).map_err(stopped)?;
+    routes.add(loaded.clone(), monotonic(), bounds).map_err(stopped)?;
     let registry = Registry::default();
     let open = registry.gauge("http_connections", "Open connections.");
     let tallies = (0..threads).map(|_| Tally::default()).collect();

@@ -7,8 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use serving::nonce::now_ns;
-use serving::timer::{Sleep, Timer};
+use timer::{Sleep, Timer, monotonic};
 
 use super::timeline::End;
 
@@ -67,7 +66,7 @@ struct Pace {
     bytes_per_second: u64,
     begun_ns: u64,
     sent: u64,
-    sleep: Sleep,
+    sleep: Sleep<Timer>,
 }
 
 impl Served {
@@ -83,7 +82,7 @@ impl Served {
 
     /// The same at so many bytes a second.
     pub fn held_back(self, bytes_per_second: u64, timer: &Timer) -> Self {
-        let begun_ns = now_ns();
+        let begun_ns = monotonic();
         let first = piece(bytes_per_second, self.left.len());
         let sleep = timer.sleep_until(due_ns(begun_ns, bytes_per_second, first as u64));
         Self { pace: Some(Pace { bytes_per_second, begun_ns, sent: 0, sleep }), ..self }
@@ -133,8 +132,7 @@ impl Body for Served {
         let Some(pace) = &mut body.pace else {
             return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut body.left)))));
         };
-        // A timer that failed has ended its worker: the bytes need not wait for it.
-        let _ = ready!(Pin::new(&mut pace.sleep).poll(context));
+        ready!(Pin::new(&mut pace.sleep).poll(context));
         let now = body.left.split_to(piece(pace.bytes_per_second, body.left.len()));
         pace.sent += now.len() as u64;
         let next = piece(pace.bytes_per_second, body.left.len()) as u64;

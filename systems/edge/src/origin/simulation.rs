@@ -4,7 +4,7 @@ use std::future::pending;
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Response, StatusCode};
-use serving::nonce::now_ns;
+use timer::monotonic;
 
 use super::recipe::EVERYWHERE;
 use super::served::{Fate, Served};
@@ -17,7 +17,7 @@ pub type Answer = Response<Served>;
 
 /// Answers a request for a path that came at an instant.
 ///
-/// Errors: the timer failed, or a stream ends in the place of an answer
+/// Errors: a stream ends in the place of an answer
 pub async fn simulate(
     state: &WorkerState,
     path: &str,
@@ -26,7 +26,7 @@ pub async fn simulate(
 ) -> std::io::Result<Answer> {
     let view = state.view();
     let Some(outlet) = view.table.find(path).map(|place| &view.outlets[place]) else {
-        state.tally().count(&state.nowhere, Came::Status(406), now_ns() - arrived_ns, 0);
+        state.tally().count(&state.nowhere, Came::Status(406), monotonic() - arrived_ns, 0);
         return Ok(answer(406, not_set(path), ordinary(view.table.generation, HTML)));
     };
     let (outcome, due_ns) = match outlet.route.at(arrived_ns) {
@@ -38,14 +38,14 @@ pub async fn simulate(
         }
     };
     if due_ns > arrived_ns {
-        state.timer.sleep_until(due_ns).await?;
+        state.timer.sleep_until(due_ns).await;
     }
     let given = given(state, outlet, path, outcome.as_ref(), fate);
     let came = match &given {
         Ok(answer) => Came::Status(answer.status().as_u16()),
         Err(fault) => Came::To(fault.end),
     };
-    let now_ns = now_ns();
+    let now_ns = monotonic();
     state.tally().count(
         &outlet.route.name,
         came,

@@ -18,9 +18,9 @@ use hyper_util::server::conn::auto;
 use serving::error::ServeError;
 use serving::limits::Limits;
 use serving::metrics;
-use serving::nonce::now_ns;
 use serving::stop::Stop;
 use socket2::SockRef;
+use timer::monotonic;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::JoinSet;
@@ -41,7 +41,7 @@ const PROMETHEUS: HeaderValue = HeaderValue::from_static(metrics::CONTENT_TYPE);
 
 /// Serves on the calling thread until stopped and drained.
 ///
-/// Errors: no runtime or timer to be had, or the timer failed
+/// Errors: no runtime or timer to be had
 pub fn run(
     listener: StdListener,
     shared: Arc<Shared>,
@@ -60,12 +60,10 @@ pub fn run(
 }
 
 async fn serve(listener: TcpListener, state: Rc<WorkerState>, mut stop: Stop) -> io::Result<()> {
-    let mut driver = tokio::task::spawn_local(state.timer.clone().drive());
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = stop.pulled() => break,
-            driven = &mut driver => return driven.unwrap_or_else(|error| Err(error.into())),
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -81,7 +79,6 @@ async fn serve(listener: TcpListener, state: Rc<WorkerState>, mut stop: Stop) ->
     let drained = async { while connections.join_next().await.is_some() {} };
     // What is still under way after the bound is cut off as the set is dropped.
     let _ = tokio::time::timeout(state.shared.limits.drain(), drained).await;
-    driver.abort();
     Ok(())
 }
 
@@ -215,7 +212,7 @@ async fn reply(state: &WorkerState, request: Request<Incoming>, fate: &Fate) -> 
         let generation = state.shared.routes.generation();
         return Ok(text_answer(status, reason.to_owned(), HTML, generation));
     }
-    simulate(state, head.uri.path(), now_ns(), fate).await
+    simulate(state, head.uri.path(), monotonic(), fate).await
 }
 
 /// What the origin says of itself at this path, if anything.

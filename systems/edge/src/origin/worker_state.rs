@@ -12,7 +12,7 @@ use hyper::header::{
 };
 use serving::limits::Limits;
 use serving::metrics::{Gauge, Registry};
-use serving::timer::Timer;
+use timer::Timer;
 
 use super::draws::Draws;
 use super::fetch::Loader;
@@ -97,7 +97,7 @@ impl WorkerState {
     pub fn new(shared: Arc<Shared>, worker: usize) -> std::io::Result<Self> {
         let view = RefCell::new(Rc::new(View { table: Arc::default(), outlets: Vec::new() }));
         let nowhere = NOWHERE.into();
-        Ok(Self { shared, worker, timer: Timer::new()?, nowhere, view })
+        Ok(Self { shared, worker, timer: Timer::start()?, nowhere, view })
     }
 
     /// This worker's tally.

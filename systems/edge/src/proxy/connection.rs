@@ -16,9 +16,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use proxying::Socket;
 use serving::limits::Limits;
-use serving::nonce::now_ns;
 use serving::stop::Stop;
 use socket2::SockRef;
+use timer::monotonic;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
@@ -157,7 +157,7 @@ impl ConnectionState {
             handler,
             peer,
             under_way: AtomicU64::new(0),
-            rests_since_ns: AtomicU64::new(now_ns()),
+            rests_since_ns: AtomicU64::new(monotonic()),
             is_http1: AtomicBool::new(false),
         }
     }
@@ -167,7 +167,7 @@ impl ConnectionState {
         if self.is_http1.load(Ordering::Relaxed) || self.under_way.load(Ordering::Relaxed) > 0 {
             return idle;
         }
-        let rested_ns = now_ns().saturating_sub(self.rests_since_ns.load(Ordering::Relaxed));
+        let rested_ns = monotonic().saturating_sub(self.rests_since_ns.load(Ordering::Relaxed));
         idle.saturating_sub(Duration::from_nanos(rested_ns))
     }
 }
@@ -187,7 +187,7 @@ impl ActiveRequest {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        self.0.rests_since_ns.store(now_ns(), Ordering::Relaxed);
+        self.0.rests_since_ns.store(monotonic(), Ordering::Relaxed);
         self.0.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use quantities::parse_size;
 use serving::percent;
-use serving::quantity::parse_size;
 
 use super::api_error::ApiError;
 use crate::request::{DataRequest, SIZES, USERS, Wanted, read_nonce};

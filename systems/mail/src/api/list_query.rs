@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use serving::{percent, quantity};
+use quantities::{parse_duration, zero_or};
+use serving::percent;
 
 use super::ApiError;
 
@@ -72,7 +73,7 @@ impl ListQuery {
                 self.cursor = value.parse().map_err(|_| bad(what))?;
             }
             "wait" => {
-                let wait = quantity::parse_time(&value).map(Duration::from_nanos);
+                let wait = zero_or(&value, parse_duration);
                 let wait = wait.filter(|wait| *wait <= LONGEST_WAIT);
                 self.wait = wait.ok_or_else(|| bad("a time up to 60s such as 2s"))?;
             }

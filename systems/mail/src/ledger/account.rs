@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use nonce::Nonce;
 use serde_json::{Map, Value, json};
-use serving::nonce::Nonce;
 use serving::observed::{DeliveryTimes, Observed};
 
 use super::integrity::Body;
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn nonce(trial: u32, index: u64) -> Option<Nonce> {
-        Some(Nonce { trial, index, sent_at: 1_000 })
+        Some(Nonce { trial, index, check: 0, sent_at: 1_000 })
     }
 
     fn take(account: &mut Account, nonce: Option<Nonce>, body: Body) {

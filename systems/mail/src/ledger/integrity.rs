@@ -3,7 +3,7 @@
 //! Memory is one line of [`LONGEST`] bytes. Lines end with LF or CRLF; the body is everything after
 //! the first empty line.
 
-use serving::nonce::{self, Nonce};
+use nonce::Nonce;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a header line that are looked at; both fields are shorter.
@@ -89,7 +89,7 @@ fn field(line: &[u8], nonce: &mut Option<Nonce>, digest: &mut Option<Comparison>
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
     if nonce.is_none() && name.eq_ignore_ascii_case(NONCE) {
-        *nonce = nonce::read(value);
+        *nonce = Nonce::parse(value);
     } else if digest.is_none() && name.eq_ignore_ascii_case(DIGEST) {
         *digest = Some((hexadecimal(value), Sha256::new()));
     }

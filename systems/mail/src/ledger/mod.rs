@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 use serving::metrics::{Counter, Histogram, Registry};
-use serving::nonce;
 use serving::observed::Observed;
+use timer::monotonic;
 
 use crate::envelope::Envelope;
 use crate::refusal::Refusal;
@@ -136,7 +136,7 @@ impl<D: Draft> Draft for CountedDraft<D> {
         let (nonce, body) = marks.end();
         let from = Instant::now();
         let name = draft.commit().await.map_err(|refusal| ledger.refused(refusal))?;
-        let at_ns = nonce::now_ns();
+        let at_ns = monotonic();
         ledger.metrics.commit_seconds.record(from.elapsed().as_secs_f64());
         ledger.metrics.messages.one();
         ledger.metrics.bytes.add(bytes);

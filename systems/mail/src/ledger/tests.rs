@@ -17,7 +17,7 @@ fn message(sent_at: u64, body: &str) -> Vec<u8> {
 async fn what_is_stored_is_counted_and_its_body_checked() {
     let ledger = Ledger::new(&Registry::default());
     let store = CountedStore::new(Discard::default(), ledger.clone());
-    let sent_at = nonce::now_ns();
+    let sent_at = monotonic();
     for content in [message(sent_at, "abc"), message(sent_at + 1, "abd"), message(sent_at, "abc")] {
         send_to(&store, &["b@y", "c@z"], &content).await.unwrap();
     }

@@ -11,8 +11,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use nonce::Nonce;
 use serde_json::{Map, Value};
-use serving::nonce;
 use serving::observed::{DeliveryTimes, Observed};
 
 use crate::message::Header;
@@ -100,7 +100,7 @@ impl Arrivals {
             self.counts.redelivered += 1;
             return;
         }
-        let nonce = nonce::read(payload);
+        let nonce = Nonce::parse(payload);
         let trial = nonce.map(|nonce| *self.trial.get_or_insert(nonce.trial));
         let Some(nonce) = nonce.filter(|nonce| trial == Some(nonce.trial)) else {
             self.counts.unexpected += header.to.len() as u64;

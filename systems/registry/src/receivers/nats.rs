@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::{FutureExt, StreamExt};
 use hyper::body::Bytes;
-use serving::nonce;
 use serving::stop::Stop;
+use timer::monotonic;
 
 use super::arrivals::LastSeen;
 use super::server::SubscriptionTask;
@@ -133,7 +133,7 @@ fn count(
     recipient: &SubscriptionTask,
     last: &mut LastSeen,
 ) -> Option<(String, String)> {
-    let now = nonce::now_ns();
+    let now = monotonic();
     let (header, content) = decode(&message.payload)?;
     let mut arrivals = recipient.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
     arrivals.record(last, &header, content, now);

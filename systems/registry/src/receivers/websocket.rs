@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use hyper::header::{AUTHORIZATION, HeaderValue};
-use serving::nonce;
 use serving::stop::Stop;
+use timer::monotonic;
 use tokio::net::TcpStream;
 use tokio_websockets::{ClientBuilder, MaybeTlsStream, Message as Frame, WebSocketStream};
 
@@ -101,7 +101,7 @@ async fn listen(mut socket: Socket, recipient: &SubscriptionTask) {
 
 /// Counts a frame; gives the delivery's id if it is to be acknowledged.
 fn count(frame: &Frame, recipient: &SubscriptionTask, last: &mut LastSeen) -> Option<String> {
-    let now = nonce::now_ns();
+    let now = monotonic();
     let payload = frame.as_payload();
     let (header, content) = decode(payload)?;
     let mut arrivals = recipient.arrivals.lock().unwrap_or_else(PoisonError::into_inner);

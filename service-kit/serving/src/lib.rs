@@ -8,11 +8,11 @@
 //! [`program`], which writes the ready line and says why a start failed. There is no global state;
 //! metrics are a value that is handed around.
 //!
-//! In reading order: settings ([`options`], [`settings`], [`quantity`], [`error`]); limits and
+//! In reading order: settings ([`options`], [`settings`], [`error`]); limits and
 //! stopping ([`limits`], [`listener`], [`stop`]); the start ([`start`]) in a [`program`]; parts as
 //! child processes ([`child`]), kept alive ([`keeper`]), and their leftovers ([`orphans`]); reports
-//! ([`ready`], [`metrics`], [`observed`] with the [`nonce`] of what arrived); times ([`watch`],
-//! [`timing`], [`timer`]); an HTTP/1.1 server ([`http`]) with [`percent`] decoding and [`tls`].
+//! ([`ready`], [`metrics`], [`observed`]); times ([`watch`],
+//! [`timing`]); an HTTP/1.1 server ([`http`]) with [`percent`] decoding and [`tls`].
 
 pub mod child;
 pub mod error;
@@ -21,18 +21,15 @@ pub mod keeper;
 pub mod limits;
 pub mod listener;
 pub mod metrics;
-pub mod nonce;
 pub mod observed;
 pub mod options;
 pub mod orphans;
 pub mod percent;
 pub mod program;
-pub mod quantity;
 pub mod ready;
 pub mod settings;
 pub mod start;
 pub mod stop;
-pub mod timer;
 pub mod timing;
 pub mod tls;
 pub mod watch;

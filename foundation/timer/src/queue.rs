@@ -1,4 +1,4 @@
-//! The heap of instants that tasks wait for, shared by both clocks.
+//! The heap of instants that tasks wait for.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ const SWEEP_ABOVE: usize = 64;
 /// A cancelled entry stays in the heap until it is met or swept: that keeps cancelling cheap, and
 /// nothing is allocated once the vectors have grown to the number of waiting tasks.
 #[derive(Debug, Default)]
-pub(super) struct Timers {
+pub struct Queue {
     heap: BinaryHeap<Reverse<Entry>>,
     places: Vec<Place>,
     free: Vec<usize>,
@@ -34,14 +34,14 @@ struct Place {
 
 /// A registered wait.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key {
+pub struct Key {
     number: u64,
     place: usize,
 }
 
-impl Timers {
+impl Queue {
     /// Registers a task for an instant.
-    pub(super) fn insert(&mut self, at: u64, waker: Waker) -> Key {
+    pub fn insert(&mut self, at: u64, waker: Waker) -> Key {
         let number = self.registered;
         self.registered += 1;
         let place = self.free.pop().unwrap_or_else(|| {
@@ -54,7 +54,7 @@ impl Timers {
     }
 
     /// Wakes this task instead, if the wait is still registered.
-    pub(super) fn update(&mut self, key: Key, waker: &Waker) -> bool {
+    pub fn update(&mut self, key: Key, waker: &Waker) -> bool {
         match self.waker_of(key.place, key.number) {
             Some(current) => {
                 current.clone_from(waker);
@@ -65,7 +65,7 @@ impl Timers {
     }
 
     /// Forgets a wait; nothing happens if it is over.
-    pub(super) fn cancel(&mut self, key: Key) -> Option<Waker> {
+    pub fn cancel(&mut self, key: Key) -> Option<Waker> {
         let waker = self.take(key.place, key.number);
         if waker.is_some() && self.heap.len() > 2 * self.waiting() + SWEEP_ABOVE {
             let places = &self.places;
@@ -74,8 +74,8 @@ impl Timers {
         waker
     }
 
-    /// The earliest instant that somebody waits for.
-    pub(super) fn earliest(&mut self) -> Option<u64> {
+    /// The earliest instant that a task waits for.
+    pub fn earliest(&mut self) -> Option<u64> {
         while let Some(&Reverse(entry)) = self.heap.peek() {
             if self.places[entry.place].holds(entry.number) {
                 return Some(entry.at);
@@ -86,7 +86,7 @@ impl Timers {
     }
 
     /// Takes the next task whose instant has come.
-    pub(super) fn pop_due(&mut self, now: u64) -> Option<Waker> {
+    pub fn pop_due(&mut self, now: u64) -> Option<Waker> {
         if self.earliest()? > now {
             return None;
         }

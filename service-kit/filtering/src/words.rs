@@ -1,5 +1,7 @@
-//! A request's places and words as messages tell them: JSON pointers (RFC 6901), quotes of bounded
+//! A request's places and words as messages show them: JSON pointers (RFC 6901), quotes of bounded
 //! length, near misses.
+
+use quantities::near_miss;
 
 /// Longest piece of a request that a message quotes, in characters.
 const LONGEST_QUOTE: usize = 60;
@@ -28,14 +30,9 @@ pub fn clip(text: &str) -> String {
 /// The error for an unknown word, with the known word that was probably meant.
 pub fn unknown<K: AsRef<str>>(what: &str, word: &str, known: &[K]) -> String {
     let word = clip(word);
-    let names = known.iter().map(K::as_ref);
-    let distance = |name: &&str| strsim::osa_distance(name, &word.to_lowercase());
-    let limit = (word.chars().count() / 3).clamp(1, 3);
-    let near = names.clone().min_by_key(distance).filter(|name| distance(name) <= limit);
-    match near {
+    let names: Vec<&str> = known.iter().map(K::as_ref).collect();
+    match near_miss(&word.to_lowercase(), &names) {
         Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`?"),
-        None => {
-            format!("unknown {what} `{word}`; there are {}", names.collect::<Vec<_>>().join(", "))
-        }
+        None => format!("unknown {what} `{word}`; there are {}", names.join(", ")),
     }
 }

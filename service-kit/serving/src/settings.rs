@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use quantities::{near_miss, parse_duration, parse_rate, parse_ratio, parse_size, zero_or};
 use serde_json::Value;
 
 use crate::error::{BadOption, BadOptions, Kind, Setting};
-use crate::quantity;
 
 /// Reads settings by name and type, and remembers what was asked for and what was wrong.
 ///
@@ -30,33 +30,36 @@ impl<'a> Settings<'a> {
 
     /// A length of time in nanoseconds, such as `1ms`.
     pub fn time(&self, key: &'static str, default_ns: u64) -> u64 {
-        self.quantity(key, "a time such as 1ms", quantity::parse_time).unwrap_or(default_ns)
+        self.quantity(key, "a time such as 1ms", nanoseconds).unwrap_or(default_ns)
     }
 
     /// A length of time above zero, in nanoseconds.
     pub fn positive_time(&self, key: &'static str, default_ns: u64) -> u64 {
-        let parse = |text: &str| quantity::parse_time(text).filter(|ns| *ns > 0);
+        let parse = |text: &str| nanoseconds(text).filter(|ns| *ns > 0);
         self.quantity(key, "a time above zero such as 1ms", parse).unwrap_or(default_ns)
     }
 
     /// A size in bytes, such as `64KiB`.
     pub fn size(&self, key: &'static str, default_bytes: u64) -> u64 {
-        self.quantity(key, "a size such as 64KiB", quantity::parse_size).unwrap_or(default_bytes)
+        self.quantity(key, "a size such as 64KiB", |text| zero_or(text, parse_size))
+            .unwrap_or(default_bytes)
     }
 
     /// A rate per second, such as `1000/s`.
     pub fn rate(&self, key: &'static str, default: f64) -> f64 {
-        self.quantity(key, "a rate such as 1000/s", quantity::parse_rate).unwrap_or(default)
+        self.optional_rate(key).unwrap_or(default)
     }
 
     /// A rate, if the setting is given.
     pub fn optional_rate(&self, key: &'static str) -> Option<f64> {
-        self.quantity(key, "a rate such as 1000/s", quantity::parse_rate)
+        self.quantity(key, "a rate such as 1000/s", |text| {
+            parse_rate(text).filter(|rate| *rate > 0.0)
+        })
     }
 
     /// A share in [0, 1], such as `25%` or `0.25`.
     pub fn ratio(&self, key: &'static str, default: f64) -> f64 {
-        self.quantity(key, "a share such as 25% or 0.25", quantity::parse_ratio).unwrap_or(default)
+        self.quantity(key, "a share such as 25% or 0.25", parse_ratio).unwrap_or(default)
     }
 
     /// A whole number within a range.
@@ -175,13 +178,9 @@ fn unique_suffix(text: &str, known: &[&'static str]) -> Option<&'static str> {
     ending.next().filter(|_| !text.is_empty() && ending.next().is_none()).copied()
 }
 
-/// The known word that is most likely meant, if one is close: something of the text must be in it.
-fn near_miss(text: &str, known: &[&'static str]) -> Option<&'static str> {
-    let length = text.chars().count();
-    let limit = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
-    let distance = |word: &&'static str| (strsim::osa_distance(text, word), *word);
-    let (distance, near) = known.iter().map(distance).min()?;
-    (distance <= limit).then_some(near)
+fn nanoseconds(text: &str) -> Option<u64> {
+    let time = zero_or(text, parse_duration)?;
+    u64::try_from(time.as_nanos()).ok()
 }
 
 #[cfg(test)]
@@ -266,17 +265,5 @@ mod tests {
         settings.size("producer_answer_room", 0);
         let told = settings.finish("exchange").unwrap_err().to_string();
         assert!(told.ends_with("; did you mean producer_answer_room?"), "{told}");
-    }
-
-    #[test]
-    fn a_near_miss_is_near() {
-        assert_eq!(near_miss("servise", &["service", "pieces"]), Some("service"));
-        let units = ["ns", "us", "ms", "s", "m", "h"];
-        assert_eq!(
-            [near_miss("", &units), near_miss("x", &units)],
-            [None, None],
-            "nothing in common"
-        );
-        assert_eq!(near_miss("mss", &units), Some("ms"));
     }
 }
