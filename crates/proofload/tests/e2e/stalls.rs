@@ -1,8 +1,8 @@
 //! Stalls of the target and of the generator: who is blamed, and with which numbers.
 //!
 //! A busy machine can only lengthen what is measured, so the lower bound of a known answer holds in
-//! every run, and the upper one in at least one of three; it is wider while others have the
-//! processors.
+//! every run, and the upper one in at least one of five; it is wider while others have the
+//! processors. A run in which they disturb the rest of it is made again.
 
 use record::summary::{Grade, Operation, Quantile, Summary, Trial, Validity};
 
@@ -11,7 +11,7 @@ use crate::lab::process::{pid, stop_for};
 use crate::lab::server::Truth;
 use crate::lab::{Lab, Ran, assert_accounting, assert_measured, finding, only_trial};
 
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
 const MILLISECOND: f64 = 1e6;
 /// A tenth of 10,000 operations is due in a freeze of 1 s and waits uniformly 0 – 1 s: quantile,
 /// milliseconds, tolerance.
@@ -22,9 +22,11 @@ const LOAD: [&str; 8] =
     ["--rate", "1000/s", "--arrivals", "constant", "--duration", "10s", "--warm-up", "0s"];
 
 /// Whether others had the processors, as the kernel tells: then answers come late after a stall
-/// without any fault of the generator.
+/// without any fault of the generator. The target itself uses a tenth of a processor.
 fn is_crowded(trial: &Trial) -> bool {
-    trial.generator.run_queue_ratio > 0.01 || trial.generator.steal_ratio > 0.01
+    let generator = &trial.generator;
+    let others = generator.others_cores.unwrap_or(0.0);
+    others > 0.5 || generator.run_queue_ratio > 0.01 || generator.steal_ratio > 0.01
 }
 
 fn quantile(operation: &Operation, q: f64) -> &Quantile {
@@ -63,6 +65,9 @@ fn a_freeze_of_one_second_shows_in_every_form_of_the_report() {
         let truth = Truth::start(&["mode=freeze", "at=4s", "length=1s", "service=50us"]);
         let url = format!("http://{}/", truth.http);
         let (ran, summary) = lab.run(&[&[url.as_str()], &LOAD[..]].concat());
+        if only_trial(&summary).validity == Validity::NoSteadyState {
+            return false;
+        }
         assert_measured(&ran, &summary);
         assert_every_form_says_the_same(&lab, &ran, &summary);
         shows_the_freeze(&summary, truth.own_lateness_ns() / MILLISECOND)
