@@ -8,10 +8,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use exchange::checksum;
+use exchange::failure::Failure;
 use exchange::prepared::{NONCE_AT, Prepared, patch};
 use exchange::records::Records;
 use exchange::request::DataRequest;
-use exchange::transport::{Failure, Transport};
+use exchange::transport::Transport;
 use exchange::transports::{Http, Shm, Unix};
 use serving::options::Options;
 use shm_channel::{AnswerBuffer, CRC32, Checksum, Producer, Reply, Settings};
