@@ -29,7 +29,7 @@ mod socket;
 pub use client::{Answer, Client, Completed, Greeting, Times};
 pub use error::Error;
 pub use layout::Geometry;
-pub use producer::{Counts, Producer, Reply, Room, Settings, Worker};
+pub use producer::{AnswerBuffer, Counts, Producer, Reply, Settings, Worker};
 pub use socket::{SocketFile, listen};
 
 /// A checksum of a payload as it is carried beside it; the channel neither computes nor checks it.

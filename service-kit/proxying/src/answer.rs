@@ -7,15 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, sleep_until};
 
 use crate::counts::Counts;
+use crate::failure::Failure;
 use crate::pool::Lease;
 
-/// An answer's body: one of the proxy's or its caller's own words, or the upstream's as it comes.
+/// An answer's body: bytes of the proxy or its caller, or the upstream's body as it comes.
 ///
-/// An error means that the upstream's broke off: the connection to the client is to be broken, too, and hyper does so.
+/// An error means that the upstream's body broke off; hyper then breaks the connection to the client, too.
 pub struct Answer<B: Send + 'static = Incoming>(Kind<B>);
 
 enum Kind<B: Send + 'static> {
@@ -36,9 +39,21 @@ pub(crate) struct Relay<B: Send + 'static> {
 }
 
 impl<B: Send + 'static> Answer<B> {
-    /// A body that is there.
+    /// A body whose bytes are known.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Whole(Some(bytes.into()).filter(|bytes| !bytes.is_empty())))
+    }
+
+    /// The answer for a failure, as text; `Retry-After: 1` where another try makes sense.
+    pub fn of_failure(failure: &Failure) -> Response<Self> {
+        let mut answer = Response::new(Self::whole(format!("{failure}\n")));
+        *answer.status_mut() = failure.status();
+        let text = HeaderValue::from_static("text/plain; charset=utf-8");
+        answer.headers_mut().insert(CONTENT_TYPE, text);
+        if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
+            answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        answer
     }
 
     pub(crate) fn relay(
@@ -90,7 +105,7 @@ impl<B: Send + 'static> Relay<B> {
                 }
                 // What was cut short looks like an end to hyper.
                 Poll::Ready(None) if self.watch.as_ref().is_some_and(Watch::has_cut) => {
-                    return self.break_off("the whole took too long");
+                    return self.break_off("the exchange took too long");
                 }
                 Poll::Ready(None) => {
                     self.end();

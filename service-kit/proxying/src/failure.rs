@@ -1,14 +1,12 @@
-//! Why a request was not forwarded, or its answer not had; each reason has its status.
+//! Why a request was not forwarded, or got no answer; each reason has its status.
 
 use std::io;
 
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
-use crate::answer::Answer;
 use crate::counts::{Count, Counts};
 
-/// What stood in the way, before any byte of an answer was sent on.
+/// Why there is no answer; none of its bytes was sent on.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The request's head cannot be forwarded.
@@ -20,7 +18,7 @@ pub enum Failure {
     /// The request's body does not come.
     #[error("the body of the request did not come in time")]
     BodySlow,
-    /// As many wait for a connection as may.
+    /// The queue for connections is full.
     #[error("too many requests are waiting")]
     QueueFull,
     /// No connection became free in time.
@@ -32,17 +30,17 @@ pub enum Failure {
     /// It cannot be connected to in time.
     #[error("the upstream was not reached in time")]
     ConnectSlow,
-    /// It went away, or what it said is no answer.
+    /// It closed the connection, or did not send a valid answer.
     #[error("the upstream did not answer: {0}")]
     Upstream(hyper::Error),
     /// Its answer has a head that must not be passed on.
-    #[error("the upstream's answer is not one: {0}")]
+    #[error("the upstream's answer is not valid: {0}")]
     Head(&'static str),
     /// No head of an answer within [`first_byte`](crate::Bounds::first_byte).
     #[error("the upstream did not begin to answer in time")]
     FirstByteSlow,
     /// No head of an answer within [`whole`](crate::Bounds::whole).
-    #[error("the whole took too long")]
+    #[error("the exchange took too long")]
     WholeSlow,
 }
 
@@ -59,18 +57,6 @@ impl Failure {
                 StatusCode::GATEWAY_TIMEOUT
             }
         }
-    }
-
-    /// The answer that says so, as text; `Retry-After: 1` where another try makes sense.
-    pub fn answer<B: Send + 'static>(&self) -> Response<Answer<B>> {
-        let mut answer = Response::new(Answer::whole(format!("{self}\n")));
-        *answer.status_mut() = self.status();
-        let text = HeaderValue::from_static("text/plain; charset=utf-8");
-        answer.headers_mut().insert(CONTENT_TYPE, text);
-        if self.status() == StatusCode::SERVICE_UNAVAILABLE {
-            answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        answer
     }
 
     /// Where it is counted.

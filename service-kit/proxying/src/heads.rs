@@ -1,4 +1,4 @@
-//! What whoever stands in the middle does to heads (RFC 9110 7.6, RFC 9112, RFC 7239), and which heads stop there.
+//! What an intermediary does to heads (RFC 9110 7.6, RFC 9112, RFC 7239), and which heads it refuses.
 
 use hyper::body::{Body, Bytes};
 use hyper::header::{
@@ -39,7 +39,7 @@ pub struct UntilClose;
 
 /// What stays the same for every head.
 #[derive(Debug, Clone)]
-pub(crate) struct Middle {
+pub(crate) struct Intermediary {
     /// The upstream's name, for `Host` where a client names none.
     pub host: HeaderValue,
     /// `Via`, for what came in HTTP/1.1.
@@ -48,11 +48,11 @@ pub(crate) struct Middle {
     pub via_old: HeaderValue,
     /// `Via`, for what came by HTTP/2.
     pub via_multiplexed: HeaderValue,
-    /// Whether what a client says of others before it is passed on.
+    /// Whether a client's `Forwarded` fields are passed on.
     pub trusts_clients: bool,
 }
 
-impl Middle {
+impl Intermediary {
     /// `Via`, for what came so.
     fn via(&self, version: Version) -> &HeaderValue {
         match version {
@@ -97,7 +97,7 @@ pub fn check<B: Body>(client: &Client, request: &Request<B>) -> Result<(), Failu
     }
 }
 
-/// Refuses a `Host` that is none, or that is not there where it is `needed` (RFC 9112 3.2).
+/// Refuses an invalid `Host`, and a missing one where it is `needed` (RFC 9112 3.2).
 fn host(headers: &HeaderMap, needed: bool) -> Result<(), &'static str> {
     let mut hosts = headers.get_all(HOST).iter();
     let is_host = |host: &HeaderValue| host.to_str().ok().and_then(authority::split).is_some();
@@ -126,7 +126,7 @@ fn target(client: &Client, method: &Method, uri: &Uri) -> Result<(), &'static st
     }
 }
 
-/// Refuses a message that says in two ways where it ends.
+/// Refuses a message whose head gives its length in two ways.
 fn framing(headers: &HeaderMap) -> Result<(), &'static str> {
     let one = |name| headers.get_all(name).iter().nth(1).is_none();
     if !one(CONTENT_LENGTH) || !one(TRANSFER_ENCODING) {
@@ -147,7 +147,7 @@ pub fn settle(parts: &mut request::Parts) {
     let headers = &mut parts.headers;
     let is_chunked = headers.contains_key(TRANSFER_ENCODING);
     drop_hop_by_hop(headers);
-    // Said anew even where hyper would not expect a body: a GET may have one.
+    // LengthFields anew even where hyper would not expect a body: a GET may have one.
     if is_chunked {
         headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
@@ -194,9 +194,13 @@ pub fn drop_fields(headers: &mut HeaderMap, is_meant: impl Fn(&HeaderName) -> bo
 }
 
 /// Makes a request's head that of the next hop; whether its body waits for `100 Continue`.
-pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Middle) -> bool {
+pub(crate) fn outgoing(
+    parts: &mut request::Parts,
+    client: &Client,
+    intermediary: &Intermediary,
+) -> bool {
     settle(parts);
-    let via = middle.via(parts.version);
+    let via = intermediary.via(parts.version);
     let expects = parts.headers.contains_key(EXPECT) && parts.version == Version::HTTP_11;
     let headers = &mut parts.headers;
     if !expects {
@@ -204,19 +208,19 @@ pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Mid
     }
     let host = headers.get(HOST).cloned();
     if host.is_none() {
-        headers.insert(HOST, middle.host.clone());
+        headers.insert(HOST, intermediary.host.clone());
     }
-    if middle.trusts_clients {
+    if intermediary.trusts_clients {
         append(headers, FORWARDED_FOR, &client.address);
         append(headers, FORWARDED, &client.forwarded);
     } else {
         headers.insert(FORWARDED_FOR, client.address.clone());
         headers.insert(FORWARDED, client.forwarded.clone());
     }
-    if !middle.trusts_clients || !headers.contains_key(FORWARDED_PROTO) {
+    if !intermediary.trusts_clients || !headers.contains_key(FORWARDED_PROTO) {
         headers.insert(FORWARDED_PROTO, client.protocol.clone());
     }
-    if !middle.trusts_clients || !headers.contains_key(FORWARDED_HOST) {
+    if !intermediary.trusts_clients || !headers.contains_key(FORWARDED_HOST) {
         match host {
             Some(host) => headers.insert(FORWARDED_HOST, host),
             None => headers.remove(FORWARDED_HOST),
@@ -227,11 +231,11 @@ pub(crate) fn outgoing(parts: &mut request::Parts, client: &Client, middle: &Mid
     expects
 }
 
-/// Whether one of those through whom a message came calls itself as this middle does.
-pub(crate) fn has_passed(headers: &HeaderMap, middle: &Middle) -> bool {
-    let own = middle.via.to_str().ok().and_then(received_by);
-    let said = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
-    own.is_some() && said.flat_map(|value| value.split(',')).any(|hop| received_by(hop) == own)
+/// Whether an intermediary with this one's name already passed the message on: a loop.
+pub(crate) fn has_passed(headers: &HeaderMap, intermediary: &Intermediary) -> bool {
+    let own = intermediary.via.to_str().ok().and_then(received_by);
+    let passed = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+    own.is_some() && passed.flat_map(|value| value.split(',')).any(|hop| received_by(hop) == own)
 }
 
 /// The name in one of the entries of `Via`, behind the protocol.
@@ -242,9 +246,12 @@ fn received_by(hop: &str) -> Option<&str> {
 /// Makes an answer's head that of the next hop.
 ///
 /// Errors: a head that must not be passed on, and why
-pub(crate) fn incoming(parts: &mut response::Parts, middle: &Middle) -> Result<(), &'static str> {
+pub(crate) fn incoming(
+    parts: &mut response::Parts,
+    intermediary: &Intermediary,
+) -> Result<(), &'static str> {
     if parts.status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err("it changes the protocol, and nobody asked");
+        return Err("it switches the protocol, which no request asked for");
     }
     framing(&parts.headers)?;
     if let Some(coding) = parts.headers.get(TRANSFER_ENCODING)
@@ -257,16 +264,20 @@ pub(crate) fn incoming(parts: &mut response::Parts, middle: &Middle) -> Result<(
         parts.extensions.insert(UntilClose);
     }
     drop_hop_by_hop(&mut parts.headers);
-    append(&mut parts.headers, VIA, middle.via(parts.version));
+    append(&mut parts.headers, VIA, intermediary.via(parts.version));
     parts.version = Version::HTTP_11;
     Ok(())
 }
 
-/// An interim answer as the next hop gets it. It has no body, so nothing of it is said.
-pub(crate) fn interim(status: StatusCode, mut headers: HeaderMap, middle: &Middle) -> Bytes {
+/// An interim answer as the next hop gets it. It has no body, so no field describes one.
+pub(crate) fn interim(
+    status: StatusCode,
+    mut headers: HeaderMap,
+    intermediary: &Intermediary,
+) -> Bytes {
     drop_hop_by_hop(&mut headers);
     headers.remove(CONTENT_LENGTH);
-    append(&mut headers, VIA, &middle.via);
+    append(&mut headers, VIA, &intermediary.via);
     let reason = status.canonical_reason().unwrap_or_default();
     let mut head = format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).into_bytes();
     for (name, value) in &headers {

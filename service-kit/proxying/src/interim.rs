@@ -1,28 +1,24 @@
 //! Interim answers of the upstream (1xx) on their way to the client (RFC 9110 15.2).
 //!
-//! hyper tells of those that it reads from the upstream, but its server writes none of its own accord except `100
-//! Continue`. So they are written by the client's [`Socket`](crate::Socket), between two messages.
+//! hyper reports those that it reads from the upstream, but its server writes none except `100 Continue`. So they are written by the client's [`Socket`](crate::Socket), between two messages.
 //!
 //! Not here: `101 Switching Protocols`, which is a final answer to hyper and refused, and clients over HTTP/2, whose
 //! server in h2 cannot send them.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use hyper::{Request, StatusCode};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::counts::Counts;
-use crate::heads::{self, Middle};
+use crate::heads::{self, Intermediary};
 use crate::socket::Handle;
-use crate::upload::Gate;
+use crate::upload::ContinueWait;
 
 /// An upstream that says neither `100 Continue` nor its answer gets the body after this long.
 const EXPECTATION: Duration = Duration::from_secs(1);
@@ -53,13 +49,15 @@ impl Interims {
         })
     }
 
-    /// Hears what is said before the answer to this request.
+    /// Collects the interim answers to this request.
     pub fn listen<B>(self: &Arc<Self>, request: &mut Request<B>) {
         let own = Arc::clone(self);
-        hyper::ext::on_informational(request, move |said| own.hear(said.status(), said.headers()));
+        hyper::ext::on_informational(request, move |interim| {
+            own.collect(interim.status(), interim.headers())
+        });
     }
 
-    fn hear(&self, status: StatusCode, headers: &HeaderMap) {
+    fn collect(&self, status: StatusCode, headers: &HeaderMap) {
         if status == StatusCode::CONTINUE && self.expects.swap(false, Ordering::Relaxed) {
             self.continued.notify_one();
         } else if self.client.is_some() {
@@ -73,8 +71,8 @@ impl Interims {
         }
     }
 
-    /// Opens when the upstream says `100 Continue`, or has been silent for long enough.
-    pub fn gate(self: &Arc<Self>) -> Gate {
+    /// Resolves when the upstream says `100 Continue`, or has been silent for long enough.
+    pub fn wait_for_continue(self: &Arc<Self>) -> ContinueWait {
         let own = Arc::clone(self);
         Box::pin(async move {
             let _ = timeout(EXPECTATION, own.continued.notified()).await;
@@ -82,10 +80,10 @@ impl Interims {
     }
 
     /// Gives the client those that came, and waits until it has them.
-    pub async fn pass_on(&self, middle: &Middle) {
+    pub async fn pass_on(&self, intermediary: &Intermediary) {
         let Some(client) = &self.client else { return };
         while let Some((status, headers)) = self.next() {
-            client.outbox().send(heads::interim(status, headers, middle)).await;
+            client.outbox().send(heads::interim(status, headers, intermediary)).await;
             self.counts.interims.one();
         }
     }
@@ -99,75 +97,8 @@ impl Interims {
     }
 }
 
-/// Waits for the next one; none comes where nobody listens. Cancel-safe.
+/// Waits for the next one; none comes where there is no client for them. Cancel-safe.
 pub(crate) async fn come(interims: Option<&Arc<Interims>>) -> Option<()> {
     interims?.came.notified().await;
     Some(())
-}
-
-/// Where a head waits until a [`Socket`](crate::Socket) has written it.
-#[derive(Debug, Default)]
-pub(crate) struct Outbox {
-    /// Whether there is one, for those who must not wait to see that there is none.
-    is_filled: AtomicBool,
-    slot: Mutex<Slot>,
-}
-
-#[derive(Debug, Default)]
-struct Slot {
-    head: Option<Bytes>,
-    is_being_written: bool,
-    sender: Option<Waker>,
-}
-
-impl Outbox {
-    /// Resolves once it was written. Dropped before it was begun, it is not written.
-    async fn send(&self, head: Bytes) {
-        let sending = Sending(self);
-        self.slot().head = Some(head);
-        self.is_filled.store(true, Ordering::Release);
-        poll_fn(|context| {
-            let mut slot = self.slot();
-            if slot.head.is_none() && !slot.is_being_written {
-                return Poll::Ready(());
-            }
-            slot.sender = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
-        drop(sending);
-    }
-
-    /// What is to be written now.
-    pub fn take(&self) -> Option<Bytes> {
-        if !self.is_filled.load(Ordering::Acquire) {
-            return None;
-        }
-        let mut slot = self.slot();
-        self.is_filled.store(false, Ordering::Relaxed);
-        slot.is_being_written = slot.head.is_some();
-        slot.head.take()
-    }
-
-    /// It was written.
-    pub fn sent(&self) {
-        let mut slot = self.slot();
-        slot.is_being_written = false;
-        if let Some(sender) = slot.sender.take() {
-            sender.wake();
-        }
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Takes back what was not begun.
-struct Sending<'a>(&'a Outbox);
-
-impl Drop for Sending<'_> {
-    fn drop(&mut self) {
-        self.0.slot().head = None;
-    }
 }

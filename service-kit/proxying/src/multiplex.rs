@@ -21,8 +21,8 @@ pub(crate) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
         return Err("a value neither begins nor ends with a blank");
     }
     let is_other = |authority: &str| {
-        let said = headers.get(HOST).map(HeaderValue::as_bytes);
-        said.is_some_and(|host| !host.eq_ignore_ascii_case(authority.as_bytes()))
+        let named = headers.get(HOST).map(HeaderValue::as_bytes);
+        named.is_some_and(|host| !host.eq_ignore_ascii_case(authority.as_bytes()))
     };
     match uri.authority() {
         Some(authority) if is_other(authority.as_str()) => {

@@ -17,7 +17,7 @@ use crate::bounds::Bounds;
 use crate::counts::{Count, Counts};
 use crate::failure::Failure;
 use crate::upload::Upload;
-use crate::wire::{Ear, Wire};
+use crate::wire::{ReadFlag, Wire};
 
 /// After an answer, a connection that takes longer to be ready for the next request is closed.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ const SMALLEST_BUFFER: usize = 8 << 10;
 /// An open connection; dropping it closes it, whatever is under way.
 pub(crate) struct Connection<B> {
     pub sender: SendRequest<Upload<B>>,
-    pub ear: Ear,
+    pub read_flag: ReadFlag,
     task: JoinHandle<()>,
 }
 
@@ -170,8 +170,8 @@ where
         let stream = stream.map_err(|_| Failure::ConnectSlow)?.map_err(Failure::Connect)?;
         // Without it a small request may wait for a delayed acknowledgement; no reason to fail.
         let _ = stream.set_nodelay(true);
-        let ear = Ear::default();
-        let wire = Wire { stream, ear: ear.clone() };
+        let read_flag = ReadFlag::default();
+        let wire = Wire { stream, read_flag: read_flag.clone() };
         let (sender, conversation) = http1::Builder::new()
             .max_buf_size(self.bounds.buffer.max(SMALLEST_BUFFER))
             .handshake(TokioIo::new(wire))
@@ -185,7 +185,7 @@ where
             drop(open);
         });
         self.sweep_from_now_on();
-        Ok(Connection { sender, ear, task })
+        Ok(Connection { sender, read_flag, task })
     }
 
     pub fn lease(

@@ -14,7 +14,7 @@ use crate::bounds::Bounds;
 use crate::client::Client;
 use crate::counts::Counts;
 use crate::failure::Failure;
-use crate::heads::{self, Middle};
+use crate::heads::{self, Intermediary};
 use crate::interim::{self, Interims};
 use crate::pool::{Connection, Pool};
 use crate::upload::{self, Progress, Stream, Upload};
@@ -23,7 +23,7 @@ use crate::upstream::Upstream;
 /// A proxy before one upstream. Clones share their connections; use it on one runtime.
 pub struct Proxy<B: Send + 'static = Incoming> {
     pool: Arc<Pool<B>>,
-    middle: Middle,
+    intermediary: Intermediary,
     bounds: Bounds,
     counts: Arc<Counts>,
 }
@@ -32,7 +32,7 @@ impl<B: Send + 'static> Clone for Proxy<B> {
     fn clone(&self) -> Self {
         Self {
             pool: Arc::clone(&self.pool),
-            middle: self.middle.clone(),
+            intermediary: self.intermediary.clone(),
             bounds: self.bounds,
             counts: Arc::clone(&self.counts),
         }
@@ -46,12 +46,12 @@ where
     /// A proxy that opens its first connection with its first request, and its `counts`: its alone.
     pub fn new(upstream: &Upstream, bounds: Bounds, counts: Arc<Counts>) -> Self {
         let pool = Pool::new(upstream.host.clone(), upstream.port, bounds, Arc::clone(&counts));
-        Self { pool: Arc::new(pool), middle: upstream.middle.clone(), bounds, counts }
+        Self { pool: Arc::new(pool), intermediary: upstream.intermediary.clone(), bounds, counts }
     }
 
     /// Whether a request came through a proxy of this one's name before, as its `Via` says.
     pub fn has_seen(&self, headers: &HeaderMap) -> bool {
-        heads::has_passed(headers, &self.middle)
+        heads::has_passed(headers, &self.intermediary)
     }
 
     /// Sends a request on and gives its answer, whose body comes as it is asked for.
@@ -96,7 +96,7 @@ where
             match self.ask(&mut connection, request, interims.as_ref(), deadline).await {
                 Ok(answer) => {
                     let (mut parts, body) = answer.into_parts();
-                    heads::incoming(&mut parts, &self.middle).map_err(Failure::Head)?;
+                    heads::incoming(&mut parts, &self.intermediary).map_err(Failure::Head)?;
                     if was_kept {
                         self.counts.reused.one();
                     }
@@ -106,7 +106,7 @@ where
                 }
                 Err(Unanswered::Failed(failure)) => return Err(failure),
                 Err(Unanswered::Lost(error, unsent)) => {
-                    let spare = spare.filter(|_| !connection.ear.heard());
+                    let spare = spare.filter(|_| !connection.read_flag.is_set());
                     let again = unsent.map(|unsent| *unsent).or(spare);
                     match again.filter(|_| was_kept) {
                         Some(again) => request = again,
@@ -127,7 +127,7 @@ where
     ) -> Result<(Request<Upload<B>>, Option<Arc<Interims>>), Failure> {
         let (mut parts, mut body) = request.into_parts();
         let socket = client.socket.clone().filter(|_| parts.version == Version::HTTP_11);
-        let expects = heads::outgoing(&mut parts, client, &self.middle);
+        let expects = heads::outgoing(&mut parts, client, &self.intermediary);
         parts.extensions.clear();
         let may_come = expects || socket.is_some();
         let interims = may_come.then(|| Interims::new(socket, expects, &self.counts));
@@ -148,14 +148,14 @@ where
                 parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
             }
             let place = self.pool.upload(begun + self.bounds.whole).await?;
-            let gate = interims.as_ref().filter(|_| expects).map(Interims::gate);
+            let wait = interims.as_ref().filter(|_| expects).map(Interims::wait_for_continue);
             // What stood still meanwhile did so because of us.
             let progress = Arc::new(Progress::new(Instant::now()));
             let counts = Arc::clone(&self.counts);
             Upload::Stream(Box::new(Stream {
                 begun: taken,
                 body,
-                gate,
+                wait,
                 progress,
                 counts,
                 _place: place,
@@ -164,7 +164,7 @@ where
         Ok((Request::from_parts(parts, upload), interims))
     }
 
-    /// Sends a request, passes on what is said before its answer, and waits for the head of that, within the deadlines.
+    /// Sends a request, passes interim answers on, and waits for the head of that, within the deadlines.
     async fn ask(
         &self,
         connection: &mut Connection<B>,
@@ -176,7 +176,7 @@ where
             interims.listen(&mut request);
         }
         let progress = request.body().progress();
-        connection.ear.listen();
+        connection.read_flag.reset();
         let mut answer = pin!(connection.sender.try_send_request(request));
         let first = Instant::now() + self.bounds.first_byte;
         let mut alarm = pin!(sleep_until(first.min(deadline)));
@@ -199,7 +199,7 @@ where
 
     async fn pass_on(&self, interims: Option<&Arc<Interims>>) {
         if let Some(interims) = interims {
-            interims.pass_on(&self.middle).await;
+            interims.pass_on(&self.intermediary).await;
         }
     }
 

@@ -20,8 +20,8 @@ pub(crate) struct Scan {
     at: At,
     /// The line so far, cut at [`LOOK`].
     line: Vec<u8>,
-    /// What the head said of its body.
-    said: Said,
+    /// The fields of the head that give its body's length.
+    fields: LengthFields,
     /// Bytes of [`PREFACE`] so far.
     greeted: usize,
     /// Whether the stream began with anything else.
@@ -31,7 +31,7 @@ pub(crate) struct Scan {
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Said {
+struct LengthFields {
     has_request_line: bool,
     lengths: u32,
     codings: u32,
@@ -103,7 +103,10 @@ impl Scan {
 
     /// Whether the last byte was the end of a whole request.
     pub fn is_after_request(&self) -> bool {
-        self.has_head && self.at == At::Head && self.line.is_empty() && !self.said.has_request_line
+        self.has_head
+            && self.at == At::Head
+            && self.line.is_empty()
+            && !self.fields.has_request_line
     }
 
     /// Looks whether the stream begins with the preface; the lines of which it consists are harmless.
@@ -123,7 +126,7 @@ impl Scan {
     /// Whether the line so far is the name of a field that says where the message ends, and not the first such field.
     fn is_said_again(&self) -> bool {
         self.at == At::Head
-            && self.said.lengths + self.said.codings > 0
+            && self.fields.lengths + self.fields.codings > 0
             && (self.line.eq_ignore_ascii_case(LENGTH) || self.line.eq_ignore_ascii_case(CODING))
     }
 
@@ -132,8 +135,8 @@ impl Scan {
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
         match self.at {
             At::Head if text.is_empty() => self.end_head(),
-            At::Head if self.said.has_request_line => self.said.field(text),
-            At::Head => self.said.has_request_line = true,
+            At::Head if self.fields.has_request_line => self.fields.field(text),
+            At::Head => self.fields.has_request_line = true,
             At::ChunkSize => self.at = chunk(text),
             At::Trailers if text.is_empty() => self.at = At::Head,
             At::Trailers | At::Bytes(..) | At::Spoilt | At::Frames => {}
@@ -144,20 +147,20 @@ impl Scan {
     }
 
     fn end_head(&mut self) {
-        let said = std::mem::take(&mut self.said);
-        self.has_head |= said.has_request_line;
-        self.at = match (said.lengths, said.codings) {
+        let fields = std::mem::take(&mut self.fields);
+        self.has_head |= fields.has_request_line;
+        self.at = match (fields.lengths, fields.codings) {
             // Empty lines before a request are passed over.
             (0, 0) => At::Head,
-            (1, 0) if said.length == 0 => At::Head,
-            (1, 0) => At::Bytes(said.length, After::Head),
+            (1, 0) if fields.length == 0 => At::Head,
+            (1, 0) => At::Bytes(fields.length, After::Head),
             (0, 1) => At::ChunkSize,
             _ => At::Spoilt,
         };
     }
 }
 
-impl Said {
+impl LengthFields {
     fn field(&mut self, line: &[u8]) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());

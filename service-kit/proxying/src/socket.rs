@@ -1,4 +1,4 @@
-//! A client's stream, as whoever stands in the middle needs it.
+//! A client's stream, as an intermediary needs it.
 //!
 //! - It can be broken instead of closed. hyper leaves an answer that broke off unfinished and closes the stream. Where
 //!   the framing has a length or chunks, the client sees that something is missing; where the end of the stream is the
@@ -28,7 +28,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-use crate::interim::Outbox;
+use crate::outbox::Outbox;
 use crate::scan::Scan;
 
 /// How long what comes after the last word is taken in.
@@ -202,7 +202,7 @@ impl<S: OverTcp> AsyncWrite for Socket<S> {
             match Pin::new(&mut *stream).poll_read(context, &mut buffer) {
                 Poll::Pending => return end.as_mut().poll(context).map(Ok),
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
-                // The client has said its last word, too, or is gone.
+                // The client has ended its side, too, or is gone.
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
             }
         }

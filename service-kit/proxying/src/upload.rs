@@ -17,7 +17,7 @@ use crate::failure::Failure;
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 
 /// Resolves when the body may be begun.
-pub(crate) type Gate = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+pub(crate) type ContinueWait = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 /// A body that is there, if it is not empty, or one that comes piece by piece.
 pub(crate) enum Upload<B> {
@@ -30,7 +30,7 @@ pub(crate) struct Stream<B> {
     /// What was taken of it already.
     pub begun: Option<Bytes>,
     pub body: B,
-    pub gate: Option<Gate>,
+    pub wait: Option<ContinueWait>,
     pub progress: Arc<Progress>,
     pub counts: Arc<Counts>,
     /// Among those that may come at a time.
@@ -168,9 +168,9 @@ where
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        if let Some(gate) = &mut self.gate {
-            ready!(gate.as_mut().poll(context));
-            self.gate = None;
+        if let Some(wait) = &mut self.wait {
+            ready!(wait.as_mut().poll(context));
+            self.wait = None;
             self.progress.moved();
         }
         if let Some(begun) = self.begun.take() {

@@ -5,14 +5,14 @@
 use hyper::header::HeaderValue;
 
 use crate::authority::split;
-use crate::heads::Middle;
+use crate::heads::Intermediary;
 
 /// Where requests go, and how whoever sends them there is called.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     pub(crate) host: String,
     pub(crate) port: u16,
-    pub(crate) middle: Middle,
+    pub(crate) intermediary: Intermediary,
 }
 
 impl Upstream {
@@ -30,25 +30,25 @@ impl Upstream {
     /// Errors: `None` where one of the names cannot stand in a header
     pub fn new(host: &str, port: u16, via: &str) -> Option<Self> {
         let value = |text: String| HeaderValue::try_from(text).ok();
-        let middle = Middle {
+        let intermediary = Intermediary {
             host: value(authority(host, port))?,
             via: value(format!("1.1 {via}"))?,
             via_old: value(format!("1.0 {via}"))?,
             via_multiplexed: value(format!("2.0 {via}"))?,
             trusts_clients: false,
         };
-        Some(Self { host: host.to_owned(), port, middle })
+        Some(Self { host: host.to_owned(), port, intermediary })
     }
 
     /// Whether `Forwarded` and its kin are believed and added to, or replaced, as at first.
     pub fn trusting(mut self, trusts_clients: bool) -> Self {
-        self.middle.trusts_clients = trusts_clients;
+        self.intermediary.trusts_clients = trusts_clients;
         self
     }
 
     /// Whether it is so.
     pub fn trusts_clients(&self) -> bool {
-        self.middle.trusts_clients
+        self.intermediary.trusts_clients
     }
 
     /// Host and port as in a URL.

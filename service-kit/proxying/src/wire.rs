@@ -1,4 +1,4 @@
-//! A connection's stream, which remembers whether anything was heard.
+//! A connection's stream, which remembers whether bytes were read.
 
 use std::io;
 use std::pin::Pin;
@@ -9,26 +9,26 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Whether a byte came since it was last asked to listen. Clones hear together.
+/// Whether a byte was read since the last reset. Clones share the flag.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ear(Arc<AtomicBool>);
+pub(crate) struct ReadFlag(Arc<AtomicBool>);
 
-impl Ear {
-    /// Nothing was heard so far.
-    pub fn listen(&self) {
+impl ReadFlag {
+    /// From now on nothing was read.
+    pub fn reset(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
-    pub fn heard(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A stream with an ear.
+/// A stream that sets its flag when bytes are read.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub stream: TcpStream,
-    pub ear: Ear,
+    pub read_flag: ReadFlag,
 }
 
 impl AsyncRead for Wire {
@@ -40,7 +40,7 @@ impl AsyncRead for Wire {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         if buffer.filled().len() > before {
-            self.ear.0.store(true, Ordering::Relaxed);
+            self.read_flag.0.store(true, Ordering::Relaxed);
         }
         Poll::Ready(Ok(()))
     }

@@ -245,7 +245,7 @@ async fn answer<H: Handler>(
 }
 
 fn refuse(refused: Refused, handler: &impl Handler) -> Answer {
-    let (status, reason) = refused.told();
+    let (status, reason) = refused.answer();
     let mut answer = handler.refuse(status, reason);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

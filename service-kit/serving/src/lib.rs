@@ -10,14 +10,15 @@
 //!
 //! In reading order: settings ([`options`], [`settings`], [`error`]); limits and
 //! stopping ([`limits`], [`listener`], [`stop`]); the start ([`start`]) in a [`program`]; parts as
-//! child processes ([`child`]), kept alive ([`keeper`]), and their leftovers ([`orphans`]); reports
+//! child processes ([`child`]), restarted when they die ([`supervisor`]), and their leftovers ([`orphans`]); reports
 //! ([`ready`], [`metrics`], [`observed`]); times ([`watch`],
-//! [`timing`]); an HTTP/1.1 server ([`http`]) with [`percent`] decoding and [`tls`].
+//! [`timing`]); an HTTP/1.1 server ([`http`]) with its
+//! errors ([`api_error`]), [`percent`] decoding and [`tls`].
 
+pub mod api_error;
 pub mod child;
 pub mod error;
 pub mod http;
-pub mod keeper;
 pub mod limits;
 pub mod listener;
 pub mod metrics;
@@ -30,6 +31,7 @@ pub mod ready;
 pub mod settings;
 pub mod start;
 pub mod stop;
+pub mod supervisor;
 pub mod timing;
 pub mod tls;
 pub mod watch;

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use quantities::{near_miss, parse_duration, parse_rate, parse_ratio, parse_size, zero_or};
 use serde_json::Value;
@@ -37,6 +38,16 @@ impl<'a> Settings<'a> {
     pub fn positive_time(&self, key: &'static str, default_ns: u64) -> u64 {
         let parse = |text: &str| nanoseconds(text).filter(|ns| *ns > 0);
         self.quantity(key, "a time above zero such as 1ms", parse).unwrap_or(default_ns)
+    }
+
+    /// The same as a [`Duration`].
+    pub fn duration(&self, key: &'static str, default: Duration) -> Duration {
+        Duration::from_nanos(self.time(key, in_nanoseconds(default)))
+    }
+
+    /// A length of time above zero.
+    pub fn positive_duration(&self, key: &'static str, default: Duration) -> Duration {
+        Duration::from_nanos(self.positive_time(key, in_nanoseconds(default)))
     }
 
     /// A size in bytes, such as `64KiB`.
@@ -179,8 +190,12 @@ fn unique_suffix(text: &str, known: &[&'static str]) -> Option<&'static str> {
 }
 
 fn nanoseconds(text: &str) -> Option<u64> {
-    let time = zero_or(text, parse_duration)?;
-    u64::try_from(time.as_nanos()).ok()
+    zero_or(text, parse_duration).map(in_nanoseconds)
+}
+
+/// Whole nanoseconds, as settings and ready lines have them.
+pub fn in_nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The header `Server-Timing`, by which a system says how long the parts of an answer took (W3C Server Timing).
+//! The header `Server-Timing`, in which a system reports how long the parts of an answer took (W3C Server Timing).
 //!
 //! Not here: measuring them (see [`crate::watch`]), and which parts there are, which is each system's own.
 
@@ -13,11 +13,11 @@ pub const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// Its value for these parts, each in milliseconds to the nanosecond.
 ///
 /// Panics: a name is not a token
-pub fn told<const N: usize>(parts: [(&str, Duration); N]) -> HeaderValue {
+pub fn header<const N: usize>(parts: [(&str, Duration); N]) -> HeaderValue {
     let mut text = String::with_capacity(28 * N);
     for (name, time) in parts {
         let separator = if text.is_empty() { "" } else { ", " };
-        // In words of the machine: this is done for every answer.
+        // In integers: this is done for every answer.
         let (of_second, rest) = (time.subsec_millis(), time.subsec_nanos() % 1_000_000);
         let whole = time.as_secs() * 1_000 + u64::from(of_second);
         // Writing to a string cannot fail.
@@ -31,10 +31,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_told_in_their_order_and_to_the_nanosecond() {
+    fn parts_keep_their_order_and_to_the_nanosecond() {
         let parts = [("one", Duration::from_nanos(1_000_007)), ("other", Duration::from_secs(61))];
-        assert_eq!(told(parts), "one;dur=1.000007, other;dur=61000.000000");
-        assert_eq!(told([("none", Duration::ZERO)]), "none;dur=0.000000");
-        assert_eq!(told([]), "");
+        assert_eq!(header(parts), "one;dur=1.000007, other;dur=61000.000000");
+        assert_eq!(header([("none", Duration::ZERO)]), "none;dur=0.000000");
+        assert_eq!(header([]), "");
     }
 }

@@ -7,13 +7,15 @@
 //! Not here: the instrument, and how the channel works (`foundation/shm-channel`).
 //!
 //! In reading order: what is asked ([`request`], [`refusal`]) and answered ([`records`], [`prepared`],
-//! [`checksum`]); the [`producer`]; [`transport`] is what all ways promise, [`transports`] the three of them,
+//! [`checksum`]); the [`producer`]; [`transport`] is what all of them promise, a [`payload`] or a [`failure`]; [`transports`] the three of them,
 //! [`frame`] what goes over the Unix socket; a [`front`] that asks by any of them; and `race`, what was once taken for shared
 //! memory.
 
 pub mod checksum;
+pub mod failure;
 pub mod frame;
 pub mod front;
+pub mod payload;
 pub mod prepared;
 pub mod producer;
 mod race;

@@ -1,6 +1,6 @@
 //! Why a producer does not answer, as a number that is the same over every way.
 
-use crate::transport::Failure;
+use crate::failure::Failure;
 
 /// Why a producer does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

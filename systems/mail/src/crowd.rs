@@ -50,7 +50,7 @@ pub const SYSTEM: System = System {
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (read(options)?, listener::bind(options.listen)?)));
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        hold(configuration, (listener, stop), announce).await
+        hold(configuration, listener, stop, announce).await
     })
 }
 
@@ -73,7 +73,8 @@ fn read(options: &Options) -> Result<Configuration, BadOptions> {
 
 async fn hold(
     configuration: Configuration,
-    (listener, stop): (std::net::TcpListener, Stop),
+    listener: std::net::TcpListener,
+    stop: Stop,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let address = listener::address(&listener)?;

@@ -1,64 +1,30 @@
-//! The whole server, as it is started: what it tells of itself, what it counts, and how it stops.
+//! The whole server, as it is started: what it reports, what it counts, and how it stops.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, where a panic is the message")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use nonce::Nonce;
 use serde_json::{Value, json};
-use serving::error::ServeError;
 use serving::options::Options;
-use serving::stop::{Stop, Stopper};
+use serving::stop::Stop;
+use testing::{TestSystem, client};
 use timer::monotonic;
 
 /// SHA-256 of `abc` and CR LF, as `sha256sum` says.
 const DIGEST: &str = "552bab6864c7a7b69a502ed1854b9245c0e1a30f008aaa0b281da62585fdb025";
 
-/// A server of a test's own.
-struct Server {
-    ready: Value,
-    stopper: Stopper,
-    thread: JoinHandle<Result<(), ServeError>>,
+fn start(options: Options) -> TestSystem {
+    TestSystem::start(&mail::SYSTEM, options)
 }
 
-impl Server {
-    fn start(options: Options) -> Self {
-        let (stopper, stop) = Stop::pair();
-        let (tell, told) = mpsc::channel();
-        let thread = thread::spawn(move || {
-            mail::SYSTEM.serve_until(&options, stop, |ready| tell.send(ready.line()).unwrap())
-        });
-        let ready = serde_json::from_str(&told.recv().unwrap()).unwrap();
-        Self { ready, stopper, thread }
-    }
-
-    fn address(&self, name: &str) -> String {
-        self.ready["listening"][name].as_str().unwrap().to_owned()
-    }
-
-    fn get(&self, path: &str) -> Value {
-        let mut stream = connect(&self.address("http"));
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str(body).unwrap_or_else(|_| body.into())
-    }
-
-    fn stop(self) {
-        self.stopper.stop();
-        self.thread.join().unwrap().unwrap();
-    }
-}
-
-fn connect(address: &str) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream
+/// The body of an answer of the API.
+fn get(server: &TestSystem, path: &str) -> Value {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n");
+    let answer = client::ask(server.address("http"), &request);
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|_| body.into())
 }
 
 /// Says each of these and reads a reply to each, the greeting first; gives the codes.
@@ -79,8 +45,8 @@ fn converse(stream: &TcpStream, said: &[&str]) -> Vec<String> {
     codes
 }
 
-fn send(server: &Server, content: &str) {
-    let stream = connect(&server.address("smtp"));
+fn send(server: &TestSystem, content: &str) {
+    let stream = client::connect(server.address("smtp"));
     let content = format!("{content}.\r\n");
     let said =
         ["EHLO c.example\r\n", "MAIL FROM:<a@x>\r\n", "RCPT TO:<b@y>\r\n", "RCPT TO:<c@z>\r\n"];
@@ -98,23 +64,23 @@ fn marked(index: u64, body: &str) -> String {
 #[test]
 fn what_a_load_sends_is_observed() {
     for store in ["memory", "discard"] {
-        let server = Server::start(Options::default().with("store", store));
+        let server = start(Options::default().with("store", store));
         send(&server, &marked(0, "abc"));
         send(&server, &marked(1, "abd"));
         send(&server, "Subject: a stranger\r\n\r\n");
-        let observed = server.get("/observed");
+        let observed = get(&server, "/observed");
         let count = |name: &str| observed[name].as_u64().unwrap();
         assert_eq!((count("received"), count("duplicates"), count("unexpected")), (2, 0, 1));
         let detail = &observed["detail"];
         assert_eq!((&detail["intact"], &detail["damaged"]), (&json!(1), &json!(1)), "{store}");
         assert_eq!((&detail["messages"], &detail["recipients"]), (&json!(3), &json!(6)));
         assert!(observed["delivery_time"].is_string());
-        let metrics = server.get("/metrics");
+        let metrics = get(&server, "/metrics");
         let metrics = metrics.as_str().unwrap();
         for line in ["mail_messages_total 3", "mail_messages_accepted_total 3"] {
             assert!(metrics.contains(&format!("\n{line}\n")), "{metrics}");
         }
-        server.stop();
+        server.stopped();
     }
 }
 
@@ -153,7 +119,7 @@ fn settings_are_told_under_their_names_as_they_were_set() {
     let given = set.iter().cloned();
     let given = given.chain(with_units.map(|(name, value, ..)| (name, json!(value))));
     let options = given.fold(options, |options, (name, value)| options.with(name, value));
-    let server = Server::start(options);
+    let server = start(options);
     let effective = &server.ready["effective"];
     for (name, value) in &set {
         assert_eq!(&effective[*name], value, "{name}");
@@ -166,19 +132,19 @@ fn settings_are_told_under_their_names_as_they_were_set() {
     for name in ["smtp", "smtps", "http"] {
         TcpStream::connect(server.address(name)).unwrap();
     }
-    server.stop();
+    server.stopped();
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn a_waiting_api_request_does_not_delay_the_stop() {
-    let server = Server::start(Options::default());
-    let mut waiting = connect(&server.address("http"));
+    let server = start(Options::default());
+    let mut waiting = client::connect(server.address("http"));
     write!(waiting, "GET /messages?wait=60s HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")
         .unwrap();
     // Answered on another connection: by then the first one is being read.
-    assert_eq!(server.get("/counts")["messages"], 0);
-    server.stop();
+    assert_eq!(get(&server, "/counts")["messages"], 0);
+    server.stopped();
     let mut answer = String::new();
     waiting.read_to_string(&mut answer).unwrap();
     assert!(answer.is_empty() || answer.contains("{\"messages\":[]}"), "{answer}");

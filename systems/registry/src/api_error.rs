@@ -1,6 +1,5 @@
-//! Errors of requests as clients get them: a code, a sentence, and the place.
+//! The codes of the registry's errors.
 
-use std::fmt;
 use std::time::Duration;
 
 use filtering::FilterError;
@@ -42,9 +41,12 @@ pub enum Code {
     Unavailable,
 }
 
-impl Code {
-    /// The HTTP status that goes with it.
-    pub fn status(self) -> u16 {
+impl serving::api_error::Code for Code {
+    const INVALID: Self = Self::InvalidRequest;
+    const TOO_LARGE: Self = Self::TooLarge;
+    const UNAVAILABLE: Self = Self::Unavailable;
+
+    fn status(self) -> u16 {
         match self {
             Self::InvalidRequest
             | Self::InvalidIdentity
@@ -63,53 +65,14 @@ impl Code {
 }
 
 /// One thing that is wrong.
-///
-/// As JSON: `{"code":"INVALID_FILTER","message":"…","at":"/filter/$or/1"}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ApiError {
-    /// Which kind of thing.
-    pub code: Code,
-    /// What is wrong and what was expected, in a sentence.
-    pub message: String,
-    /// Where in the request, as a JSON pointer (RFC 6901); absent where no place can be named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    /// When to retry; sent in the header `retry-after`.
-    #[serde(skip)]
-    pub retry_after: Option<Duration>,
+pub type ApiError = serving::api_error::ApiError<Code>;
+
+/// A part behind the registry does not answer: 503, worth another try after a second.
+pub fn unavailable(message: impl Into<String>) -> ApiError {
+    ApiError::unavailable(message, Duration::from_secs(1))
 }
 
-impl ApiError {
-    /// An error without a place.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), at: None, retry_after: None }
-    }
-
-    /// The same at a place in the request, as a JSON pointer.
-    pub fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.at = Some(pointer.into());
-        self
-    }
-
-    /// A part behind the registry is away: 503, worth another try after a second.
-    pub fn unavailable(message: impl Into<String>) -> Self {
-        Self { retry_after: Some(Duration::from_secs(1)), ..Self::new(Code::Unavailable, message) }
-    }
+/// A filter that cannot be used.
+pub fn invalid_filter(error: FilterError) -> ApiError {
+    ApiError::new(Code::InvalidFilter, error.message).at(error.at)
 }
-
-impl From<FilterError> for ApiError {
-    fn from(refusal: FilterError) -> Self {
-        Self::new(Code::InvalidFilter, refusal.message).at(refusal.at)
-    }
-}
-
-impl fmt::Display for ApiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.at {
-            Some(at) => write!(f, "{at}: {}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-impl std::error::Error for ApiError {}

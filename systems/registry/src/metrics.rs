@@ -2,8 +2,7 @@
 
 use serving::metrics::{Counter, Gauge, Histogram, Registry};
 
-use crate::bus::Status;
-use crate::service::MulticastResult;
+use crate::bus::{Outcome, Status};
 use crate::store::Figure;
 
 /// Buckets of enumeration times in seconds; the alert's threshold is 20 ms.
@@ -94,12 +93,13 @@ impl Metrics {
         }
     }
 
-    /// Counts a multicast.
-    pub fn count(&self, result: &MulticastResult) {
+    /// Counts the outcomes of a multicast.
+    pub fn count(&self, outcomes: &[Outcome]) {
+        let count = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
         for (status, counter) in &self.statuses {
-            counter.add(result.count(*status) as u64);
+            counter.add(count(*status) as u64);
         }
-        self.delivered.record(result.count(Status::Delivered) as f64);
+        self.delivered.record(count(Status::Delivered) as f64);
     }
 }
 

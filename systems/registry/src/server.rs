@@ -91,13 +91,14 @@ async fn with_bus(
                 }
                 None => Ok(Embedded::new(&coordinator, settings, counts, stop)),
             };
-            endpoint.serve(configuration, (store, bus.map_err(reach)?, coordinator), announce).await
+            let backends = Backends { store, bus: bus.map_err(reach)?, coordinator };
+            endpoint.serve(configuration, backends, announce).await
         }
         Backend::Server(url) => {
             let settings = bus::nats::Settings { servers: url.clone(), ..Default::default() };
             let bus = Nats::connect(&coordinator, settings, counts).await;
             let bus = bus.map_err(failed).map_err(reach)?;
-            endpoint.serve(configuration, (store, bus, coordinator), announce).await
+            endpoint.serve(configuration, Backends { store, bus, coordinator }, announce).await
         }
     }
 }
@@ -110,6 +111,13 @@ fn failed(error: ApiError) -> std::io::Error {
 /// A name that no other coordinator on the same store and bus has.
 fn coordinator() -> String {
     format!("{:x}-{:x}", identity::now(), std::process::id())
+}
+
+/// What was opened for a coordinator, and its name.
+struct Backends<S, B> {
+    store: S,
+    bus: B,
+    coordinator: String,
 }
 
 /// The listener and what belongs to it.
@@ -129,10 +137,11 @@ impl HttpEndpoint {
     async fn serve<S: Store, B: Bus + HttpSubscriptions>(
         self,
         configuration: Configuration,
-        (store, bus, coordinator): (S, B, String),
+        backends: Backends<S, B>,
         announce: impl FnOnce(&Ready),
     ) -> Result<(), ServeError> {
         let Configuration { access, quotas, limits, threads, .. } = configuration;
+        let Backends { store, bus, coordinator } = backends;
         let effective = json!({
             "parts": { "store": store.effective(), "bus": bus.effective() },
             "namespaces": if access.is_open() { "open" } else { "tokens" },

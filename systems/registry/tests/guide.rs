@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use filtering::{Bounds, Filter};
-use registry::api_error::{ApiError, Code};
+use registry::api_error::{ApiError, Code, invalid_filter};
 use registry::identity::Identity;
 use registry::schema::Schema;
 use registry::store::view::View;
@@ -79,26 +79,26 @@ fn filters_find_whom_the_page_says() {
 }
 
 /// Holds a fault against its row: the place, and the message without the page's backticks.
-fn assert_told(error: &ApiError, code: Code, row: &[String]) {
+fn assert_refused(error: &ApiError, code: Code, row: &[String]) {
     assert_eq!(error.code, code);
     assert_eq!(error.at.as_deref(), Some(row[1].trim_matches('`')), "{}", row[0]);
     assert!(error.message.contains(&row[2]), "{}: {error}", row[0]);
 }
 
 #[test]
-fn faults_are_those_of_the_page() {
+fn errors_are_those_of_the_page() {
     let filters = rows("| filter | refused at | because |");
     assert!(filters.len() >= 4);
     for row in filters {
         let refusal = Filter::parse(&json(&row[0]), Bounds::default()).expect_err(&row[0]);
-        assert_told(&refusal.into(), Code::InvalidFilter, &row);
+        assert_refused(&invalid_filter(refusal), Code::InvalidFilter, &row);
     }
     let schema = Schema::parse(&block("schema")).unwrap();
     let metadata = rows("| metadata | refused at | because |");
     assert!(metadata.len() >= 4);
     for row in metadata {
         let error = schema.apply(object(json(&row[0])), NOW).expect_err(&row[0]);
-        assert_told(&error, Code::InvalidMetadata, &row);
+        assert_refused(&error, Code::InvalidMetadata, &row);
     }
 }
 

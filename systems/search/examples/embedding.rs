@@ -6,11 +6,11 @@ use std::hint::black_box;
 use std::io::{self, Write, stdout};
 use std::time::Instant;
 
+use search::corpus::{SEED, free, queries, rows};
 use search::embed::Embed;
 use search::embed::cache::Cached;
 use search::embed::hashed::{DIMENSION, Hashed};
 use search::row::Row;
-use search::staffing::{SEED, free, queries, rows};
 
 const TEXTS: u64 = 20_000;
 

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io::stdout;
 
-use search::staffing::{SEED, queries};
+use search::corpus::{SEED, queries};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let given = std::env::args().skip(1).map(|given| given.parse::<u64>());

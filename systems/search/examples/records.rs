@@ -9,8 +9,8 @@ use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use search::corpus::{SEED, row, rows};
 use search::metadata::{Changes, Metadata};
-use search::staffing::{SEED, row, rows};
 
 const ROWS: u64 = 100_000;
 const READS: u64 = 20_000;

@@ -1,6 +1,4 @@
-//! Errors of requests as clients get them: a code, a sentence, and the place.
-
-use std::time::Duration;
+//! The codes of the search service's errors.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +26,12 @@ pub enum Code {
     Unavailable,
 }
 
-impl Code {
-    /// The HTTP status that goes with it.
-    pub fn status(self) -> u16 {
+impl serving::api_error::Code for Code {
+    const INVALID: Self = Self::InvalidRequest;
+    const TOO_LARGE: Self = Self::TooLarge;
+    const UNAVAILABLE: Self = Self::Unavailable;
+
+    fn status(self) -> u16 {
         match self {
             Self::InvalidRequest
             | Self::InvalidQuery
@@ -45,37 +46,4 @@ impl Code {
 }
 
 /// One thing that is wrong.
-///
-/// As JSON: `{"code":"INVALID_VECTOR","message":"…","at":"/vector/3"}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{message}")]
-pub struct ApiError {
-    /// Which kind of thing.
-    pub code: Code,
-    /// What is wrong and what was expected, in a sentence.
-    pub message: String,
-    /// Where in the request, as a JSON pointer (RFC 6901); absent where no place can be named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    /// When to retry; sent in the header `retry-after`.
-    #[serde(skip)]
-    pub retry_after: Option<Duration>,
-}
-
-impl ApiError {
-    /// An error without a place.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), at: None, retry_after: None }
-    }
-
-    /// The same at a place in the request, as a JSON pointer.
-    pub fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.at = Some(pointer.into());
-        self
-    }
-
-    /// A part that does not answer, and after how long another try makes sense.
-    pub fn unavailable(message: impl Into<String>, retry_after: Duration) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::new(Code::Unavailable, message) }
-    }
-}
+pub type ApiError = serving::api_error::ApiError<Code>;

@@ -6,9 +6,10 @@
 //! In reading order: errors ([`api_error`]); rows ([`row`]); text to vector ([`embed`]); vector to
 //! rows ([`index`]); [`metadata`]; boosts learned from queries ([`playbook`]); the public HTTP API
 //! ([`gateway`]); embedder and index as separate processes ([`parts`]); a reverse proxy before the
-//! service ([`front`]); [`recall_observer`]; rows and queries made from a seed ([`staffing`]).
+//! service ([`front`]); [`recall_observer`]; rows and queries made from a seed ([`corpus`]).
 
 pub mod api_error;
+pub mod corpus;
 pub mod embed;
 pub mod front;
 pub mod gateway;
@@ -21,5 +22,4 @@ pub mod recall_observer;
 pub mod row;
 pub mod server;
 mod settings;
-pub mod staffing;
 mod watched;

@@ -85,20 +85,18 @@ fn start_embedder(
         Ok((part.threads, (part, listener::bind(options.listen)?)))
     };
     start::run(stop, prepare, async |(part, listener), stop| {
-        let room = HttpEndpoint::new(listener, stop)?;
+        let endpoint = HttpEndpoint::new(listener, stop)?;
         let embed = embedder(part.model.as_deref(), part.dimension, part.seed)?;
         let identity = embed::identity(&embed).await;
         let identity = identity.map_err(stopped("embed a text", "give another `model`"))?;
         let embed = Cached::new(embed, part.cache);
-        let effective =
-            room.effective(json!({ "embedder": embed.effective() }), &part.limits, part.threads);
-        room.serve(
-            (EMBEDDER.name, effective),
-            EmbedderServer::new(embed, identity),
-            part.limits,
-            announce,
-        )
-        .await
+        let effective = endpoint.effective(
+            json!({ "embedder": embed.effective() }),
+            &part.limits,
+            part.threads,
+        );
+        let ready = Ready::new(EMBEDDER.name, effective);
+        endpoint.serve(ready, EmbedderServer::new(embed, identity), part.limits, announce).await
     })
 }
 
@@ -112,13 +110,13 @@ fn start_index(
         Ok((part.threads, (part, listener::bind(options.listen)?)))
     };
     start::run(stop, prepare, async |(part, listener), stop| {
-        let room = HttpEndpoint::new(listener, stop)?;
+        let endpoint = HttpEndpoint::new(listener, stop)?;
         let dimension = part.index.dimension;
         let index = local(part.index)?;
         let effective =
-            room.effective(json!({ "index": index.effective() }), &part.limits, part.threads);
+            endpoint.effective(json!({ "index": index.effective() }), &part.limits, part.threads);
         let served = IndexServer::new(Arc::new(index), dimension);
-        room.serve((INDEX.name, effective), served, part.limits, announce).await
+        endpoint.serve(Ready::new(INDEX.name, effective), served, part.limits, announce).await
     })
 }
 
@@ -165,12 +163,12 @@ impl HttpEndpoint {
 
     async fn serve(
         self,
-        (system, effective): (&str, Value),
+        ready: Ready,
         handler: impl http::Handler,
         limits: Limits,
         announce: impl FnOnce(&Ready),
     ) -> Result<(), ServeError> {
-        announce(&Ready::new(system, effective).listening("http", self.address));
+        announce(&ready.listening("http", self.address));
         let served = http::serve(self.listener, handler, limits, self.metrics, self.stop).await;
         served.map_err(ServeError::while_doing("serve"))
     }
@@ -218,20 +216,20 @@ fn local(settings: local::Settings) -> Result<Local, ServeError> {
 async fn open(
     configuration: Configuration,
     listen: SocketAddr,
-    room: HttpEndpoint,
+    endpoint: HttpEndpoint,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let within = configuration.part_timeout;
     match configuration.embedder.clone() {
         settings::Embedder::Local { model, dimension, seed } => {
             let embed = embedder(model.as_deref(), dimension, seed)?;
-            with_embedder(configuration, embed, (listen, room), announce).await
+            with_embedder(configuration, embed, listen, endpoint, announce).await
         }
         settings::Embedder::Remote(url) => {
             let hint = "start it before the service: `proofload serve search-embedder`";
             let embed = embed::remote::Remote::connect(&url, within).await;
             let embed = embed.map_err(stopped("reach the embedder", hint))?;
-            with_embedder(configuration, embed, (listen, room), announce).await
+            with_embedder(configuration, embed, listen, endpoint, announce).await
         }
     }
 }
@@ -239,7 +237,8 @@ async fn open(
 async fn with_embedder<E: Embed>(
     configuration: Configuration,
     embed: E,
-    (listen, room): (SocketAddr, HttpEndpoint),
+    listen: SocketAddr,
+    endpoint: HttpEndpoint,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     if let Some(folder) = &configuration.folder {
@@ -257,7 +256,7 @@ async fn with_embedder<E: Embed>(
             let dimension = embed.dimension();
             let index = local(local::Settings { dimension, ..settings })?;
             let parts = Parts { embed, index, metadata, playbook };
-            with_parts(configuration, parts, (listen, room), announce).await
+            with_parts(configuration, parts, listen, endpoint, announce).await
         }
         settings::Index::Remote(url) => {
             let hint =
@@ -266,7 +265,7 @@ async fn with_embedder<E: Embed>(
             let index = index.and_then(|index| fitting(index, embed.dimension()));
             let index = index.map_err(stopped("reach the index", hint))?;
             let parts = Parts { embed, index, metadata, playbook };
-            with_parts(configuration, parts, (listen, room), announce).await
+            with_parts(configuration, parts, listen, endpoint, announce).await
         }
     }
 }
@@ -286,7 +285,8 @@ fn fitting(
 async fn with_parts<E: Embed, I: Index>(
     configuration: Configuration,
     parts: Parts<E, I>,
-    (listen, room): (SocketAddr, HttpEndpoint),
+    listen: SocketAddr,
+    endpoint: HttpEndpoint,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let Configuration { tuning, limits, threads, workers, seed, front, .. } = configuration;
@@ -297,13 +297,13 @@ async fn with_parts<E: Embed, I: Index>(
         "sample_every": tuning.sample_every,
         "front": front.name(),
     });
-    let mut effective = room.effective(effective, &limits, threads);
-    let gateway = Gateway::new(parts, tuning, &room.metrics);
-    let filled = filling::fill(&gateway, (workers, seed), threads).await;
+    let mut effective = endpoint.effective(effective, &limits, threads);
+    let gateway = Gateway::new(parts, tuning, &endpoint.metrics);
+    let filled = filling::fill(&gateway, workers, seed, threads).await;
     let filled = filled.map_err(stopped("fill the index", filling::HINT))?;
     effective["rows"] = json!(filled.rows);
     effective["rows_forgotten"] = json!(filled.forgotten);
-    let HttpEndpoint { listener, address, stop, metrics } = room;
+    let HttpEndpoint { listener, address, stop, metrics } = endpoint;
     // Behind a front it stops after the front, which may still have to answer.
     let (stopper, behind) = Stop::pair();
     let serving = tokio::spawn(http::serve(listener, gateway, limits, metrics, behind));

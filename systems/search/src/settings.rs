@@ -8,11 +8,11 @@ use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
 
+use crate::corpus;
 use crate::embed::hashed::DIMENSIONS;
 use crate::front::child::Front;
 use crate::gateway::Tuning;
 use crate::index::local;
-use crate::staffing;
 
 /// Default length of vectors.
 const DIMENSION: usize = 256;
@@ -102,10 +102,10 @@ pub(crate) fn service(options: &Options) -> Result<Configuration, BadOptions> {
         Some(url) => Index::Remote(url),
         None => {
             let below = folder.as_ref().map(|folder| folder.join("index"));
-            Index::Local(local(&settings, DIMENSION, (threads, below)))
+            Index::Local(local(&settings, DIMENSION, threads, below))
         }
     };
-    let workers = settings.count("workers", 0, 0..=staffing::MOST);
+    let workers = settings.count("workers", 0, 0..=corpus::MOST);
     if let Index::Local(local::Settings { max_rows, .. }) = index
         && max_rows < workers
     {
@@ -160,7 +160,7 @@ pub(crate) fn index(options: &Options) -> Result<IndexPart, BadOptions> {
         limits.max_body_bytes = 512 << 20;
         limits.max_bodies_bytes = limits.max_bodies_bytes.map(|most| most.max(1 << 30));
     }
-    let part = IndexPart { index: local(&settings, dimension, (threads, folder)), threads, limits };
+    let part = IndexPart { index: local(&settings, dimension, threads, folder), threads, limits };
     settings.finish("the index")?;
     Ok(part)
 }
@@ -168,7 +168,8 @@ pub(crate) fn index(options: &Options) -> Result<IndexPart, BadOptions> {
 fn local(
     settings: &Settings<'_>,
     dimension: usize,
-    (threads, folder): (usize, Option<PathBuf>),
+    threads: usize,
+    folder: Option<PathBuf>,
 ) -> local::Settings {
     let default = local::Settings::new(dimension);
     let count = |key, default: usize, least, most| {
@@ -232,7 +233,7 @@ fn dimension(settings: &Settings<'_>) -> usize {
 }
 
 fn seed(settings: &Settings<'_>) -> u64 {
-    settings.count("seed", staffing::SEED, 0..=u64::MAX)
+    settings.count("seed", corpus::SEED, 0..=u64::MAX)
 }
 
 fn cache(settings: &Settings<'_>) -> usize {

@@ -7,7 +7,7 @@ use drivers::AnyDriver;
 use drivers::probe::Check;
 use engine::driver::{Call, Compile, Driver, Exchange};
 use record::Outcome;
-use shm_channel::{CRC32, Checksum, Reply, Room};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Reply};
 use tokio::task::{spawn_local, yield_now};
 
 use crate::stand::{FIRST, Line, Running, Ticks, connect, crc32, run};
@@ -17,7 +17,7 @@ const ECHO: &str = "shm = { body = \"{\\\"n\\\": {{sequence}}}\", spin = \"SPIN\
                     items = { n = \"$.n\" }";
 
 /// Answers with the request and its checksum.
-fn echo(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn echo(request: &[u8], room: &mut AnswerBuffer<'_>) -> Reply {
     room.set_checksum(Checksum { kind: CRC32, value: crc32(request) });
     room.put(request)
 }
@@ -54,7 +54,7 @@ fn an_answer_is_that_of_its_request_by_looking_and_by_the_eventfd() {
 
 #[test]
 fn nothing_is_read_that_nobody_asked_for() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"whatever"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"whatever"));
     run(async {
         let text = "shm = { body = \"x\" }";
         let mut line = Line::connect(&running.folder.socket(), text).await.unwrap();
@@ -111,7 +111,7 @@ fn after_each_exchange_others_have_their_turn() {
 
 #[test]
 fn room_is_lent_as_asked() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| {
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| {
         let whole = room.len();
         room.fill(b'x');
         Reply::Answer(whole)

@@ -15,7 +15,7 @@ use record::FailureKind::{
     WrongContent,
 };
 use record::{FailureKind, Outcome};
-use shm_channel::{CRC32, Checksum, Reply, Room, XXH3};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Reply, XXH3};
 use tokio::task::{spawn_local, yield_now};
 
 use crate::stand::{Folder, Line, Running, Ticks, connect, operation, producer, run};
@@ -26,7 +26,7 @@ const PLAIN: &str = "shm = { body = \"{{sequence}}\" }";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Answers with the request.
-fn echo(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn echo(request: &[u8], room: &mut AnswerBuffer<'_>) -> Reply {
     room.put(request)
 }
 
@@ -48,7 +48,7 @@ fn failures<const N: usize>(
 
 #[test]
 fn a_refusal_is_its_number_and_the_line_goes_on() {
-    let running = Running::start(|request: &[u8], room: &mut Room<'_>| {
+    let running = Running::start(|request: &[u8], room: &mut AnswerBuffer<'_>| {
         let number = std::str::from_utf8(request).unwrap().parse().unwrap();
         if number == 0 { room.put(b"fine") } else { Reply::Refused(number) }
     });
@@ -67,7 +67,7 @@ fn a_refusal_is_its_number_and_the_line_goes_on() {
 
 #[test]
 fn an_answer_beyond_its_room_says_how_much_it_needs() {
-    let running = Running::start(|_: &[u8], _: &mut Room<'_>| Reply::TooLarge(300));
+    let running = Running::start(|_: &[u8], _: &mut AnswerBuffer<'_>| Reply::TooLarge(300));
     let told = "300 bytes are needed where there is room for 256: `room` lends more";
     assert_eq!(failures(&running, PLAIN, [0, 1]), [0, 1].map(|_| (TooLarge, told.into(), true)));
     let told = "300 bytes are needed where there is room for 512: `room` lends more";
@@ -77,7 +77,7 @@ fn an_answer_beyond_its_room_says_how_much_it_needs() {
 
 #[test]
 fn what_no_channel_can_carry_is_not_sent() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"x"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"x"));
     for (text, needed, most) in [
         ("shm = { body = \"{{bytes 300B}}\" }", 300, 256),
         ("shm = { body = \"x\", room = \"1MiB\" }", 1_048_576, 1024),
@@ -94,7 +94,7 @@ fn what_no_channel_can_carry_is_not_sent() {
 
 #[test]
 fn a_checksum_that_is_not_the_answers_is_wrong_content() {
-    let running = Running::start(|request: &[u8], room: &mut Room<'_>| {
+    let running = Running::start(|request: &[u8], room: &mut AnswerBuffer<'_>| {
         let told = match request {
             b"0" => Some(Checksum { kind: CRC32, value: 0xcbf4_3927 }),
             b"1" => Some(Checksum { kind: CRC32, value: 0x1_cbf4_3926 }),
@@ -125,7 +125,7 @@ fn a_checksum_that_is_not_the_answers_is_wrong_content() {
 
 #[test]
 fn an_answer_to_something_else_is_wrong_content() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"7"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"7"));
     let text =
         format!("{PLAIN}\nexpect = {{ contains = \"{{{{sequence}}}}\", body_size = \"2B\" }}");
     let told =
@@ -201,7 +201,7 @@ fn an_exchange_given_up_leaves_nothing_behind() {
 
 #[test]
 fn a_producer_that_is_full_says_so_for_now() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"x"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"x"));
     run(async {
         let mut lines = Vec::new();
         for _ in 0..9 {

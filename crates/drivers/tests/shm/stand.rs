@@ -14,7 +14,7 @@ use engine::driver::{Call, Compile, Driver, Exchange};
 use engine::transport::{Endpoint, Kernel, Network};
 use plan::target::Target;
 use record::{FailureKind, Outcome};
-use shm_channel::{Producer, Reply, Room, Settings, Worker};
+use shm_channel::{AnswerBuffer, Producer, Reply, Settings, Worker};
 
 /// A clock that advances by one nanosecond each time it is read.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +67,9 @@ pub struct Running {
 
 impl Running {
     /// One of four slots with room for 64 bytes of a request and 256 of an answer.
-    pub fn start(handler: impl FnMut(&[u8], &mut Room<'_>) -> Reply + Send + 'static) -> Self {
+    pub fn start(
+        handler: impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply + Send + 'static,
+    ) -> Self {
         let (folder, producer, worker) = producer();
         let worker = Some(std::thread::spawn(move || worker.run(handler)));
         Self { producer: Some(producer), worker, folder }

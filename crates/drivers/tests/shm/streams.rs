@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use drivers::shm::driver::Shm;
 use engine::driver::{Driver, Exchange};
 use record::{FailureKind, Outcome};
-use shm_channel::{Reply, Room};
+use shm_channel::{AnswerBuffer, Reply};
 use tokio::task::{JoinHandle, spawn_local, yield_now};
 
 use crate::stand::{Line, Running, Ticks, connection, operation, producer, run};
@@ -20,7 +20,7 @@ const ECHO: &str =
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Answers with the request.
-fn echo(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn echo(request: &[u8], room: &mut AnswerBuffer<'_>) -> Reply {
     room.put(request)
 }
 

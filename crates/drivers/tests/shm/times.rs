@@ -4,7 +4,7 @@ use drivers::shm::driver::Shm;
 use engine::clock::Real;
 use engine::driver::{Call, Driver, Exchange};
 use record::Outcome;
-use shm_channel::Room;
+use shm_channel::AnswerBuffer;
 
 use crate::stand::{Line, Running, connect, operation, run};
 
@@ -14,7 +14,7 @@ const CALL: Call = Call { index: 0, operation: 0, sequence: 0, row: 0, trial: 1,
 
 #[test]
 fn there_producer_and_back_are_all_that_was_written_and_waited() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"y"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"y"));
     for spin in ["0us", "1ms"] {
         run(async {
             let operation = operation(&TIMED.replace("SPIN", spin));
@@ -42,7 +42,7 @@ fn there_producer_and_back_are_all_that_was_written_and_waited() {
 
 #[test]
 fn times_that_nobody_asked_for_are_not_stamped() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"y"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"y"));
     run(async {
         let text = "shm = { body = \"x\" }";
         let mut line = Line::connect(&running.folder.socket(), text).await.unwrap();
@@ -55,7 +55,7 @@ fn times_that_nobody_asked_for_are_not_stamped() {
 /// The clock of the test counts its readings, and so is not that of the producer.
 #[test]
 fn times_of_another_clock_are_counted_and_not_stamped() {
-    let running = Running::start(|_: &[u8], room: &mut Room<'_>| room.put(b"y"));
+    let running = Running::start(|_: &[u8], room: &mut AnswerBuffer<'_>| room.put(b"y"));
     run(async {
         let text = TIMED.replace("SPIN", "0us");
         let mut line = Line::connect(&running.folder.socket(), &text).await.unwrap();

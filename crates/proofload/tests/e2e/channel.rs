@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
-use shm_channel::{CRC32, Checksum, Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Producer, Reply, Settings};
 
 use crate::lab::{Lab, assert_accounting, assert_measured, only_trial};
 
@@ -18,7 +18,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 /// Answers `users COUNT NONCE` with the nonce, the count, and ten letters for each user; none is a refusal.
-fn answer(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn answer(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
     let text = std::str::from_utf8(request).expect("a request is text");
     let words: Vec<&str> = text.split(' ').collect();
     let ["users", count, nonce] = words[..] else { return Reply::Refused(400) };
@@ -26,14 +26,14 @@ fn answer(request: &[u8], room: &mut Room<'_>) -> Reply {
     let users = "0123456789".repeat(users);
     let answer = format!("{{\"nonce\":\"{nonce}\",\"count\":{count},\"users\":\"{users}\"}}");
     let value = u64::from(crc32(answer.as_bytes()));
-    room.set_checksum(Checksum { kind: CRC32, value });
-    room.put(answer.as_bytes())
+    buffer.set_checksum(Checksum { kind: CRC32, value });
+    buffer.put(answer.as_bytes())
 }
 
 /// A producer of eight slots with a kibibyte for an answer, and the thread that answers.
 fn serve(
     socket: &Path,
-    handler: impl FnMut(&[u8], &mut Room<'_>) -> Reply + Send + 'static,
+    handler: impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply + Send + 'static,
 ) -> (Producer, JoinHandle<()>) {
     let settings = Settings { slots: 8, answer_room: 1024, ..Settings::default() };
     let (producer, mut workers) = Producer::bind(socket, settings).expect("a producer");
@@ -155,13 +155,13 @@ fn a_producer_that_dies_and_comes_back_costs_what_it_had() {
     let lab = Lab::new();
     let (dying, died) = channel();
     let mut answered = 0;
-    let (producer, thread) = serve(&lab.path("channel"), move |request, room| {
+    let (producer, thread) = serve(&lab.path("channel"), move |request, buffer| {
         answered += 1;
         if answered > 200 {
             dying.send(()).expect("the test waits for it");
             resume_unwind(Box::new("the end of the producer"));
         }
-        answer(request, room)
+        answer(request, buffer)
     });
     let load = "rate = \"500/s\"\narrivals = \"constant\"\nduration = \"2s\"\nconnections = 4";
     lab.write("channel.toml", &experiment(load, SMALL));

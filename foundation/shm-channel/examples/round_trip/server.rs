@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use shm_channel::{Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, Producer, Reply, Settings};
 
 use super::{REQUEST, SPIN, pin};
 
@@ -74,12 +74,12 @@ pub fn run(words: &[&str]) {
     let settings = Settings { answer_room, slots, spin, ..Settings::default() };
     let (_producer, mut workers) = Producer::bind(Path::new(socket), settings).unwrap();
     ready();
-    workers.pop().unwrap().run(|request: &[u8], room: &mut Room<'_>| {
-        if room.kept() != Some(size as u64) {
-            room[..size].fill(b'x');
+    workers.pop().unwrap().run(|request: &[u8], buffer: &mut AnswerBuffer<'_>| {
+        if buffer.tag() != Some(size as u64) {
+            buffer[..size].fill(b'x');
         }
-        patch(&mut room[..size], request);
-        room.keep_as(size as u64);
+        patch(&mut buffer[..size], request);
+        buffer.set_tag(size as u64);
         Reply::Answer(size)
     });
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::greeting::{Terms, Welcome};
 use crate::layout::{BELL_LENGTH, RING};
-use crate::producer::{link, worker};
+use crate::producer::{connection, worker};
 use crate::region::{self, Mapping};
 use crate::ring::{self, Entry, Look, Message};
 use crate::slots::Slots;
@@ -170,7 +170,7 @@ impl Client {
         let ticket = self.latest;
         self.flights[slot as usize] = Some(Flight { ticket, slots, is_abandoned: false });
         let length = request.len() as u64;
-        let times = [if self.is_timed { link::TIMED } else { 0 }, 0];
+        let times = [if self.is_timed { connection::TIMED } else { 0 }, 0];
         let code = slots;
         let message = Message { slot, sequence: ticket, length, code, times, ..Message::default() };
         ring::put(self.submissions(), self.next, &message);
@@ -250,12 +250,12 @@ impl Client {
         let (ticket, slots) = (flight.ticket, flight.slots);
         let room = self.terms.geometry.answer_room() * u64::from(slots);
         let outcome = match message.code {
-            link::ANSWERED if message.length > room => {
+            connection::ANSWERED if message.length > room => {
                 return Err("the length of a completion");
             }
-            link::ANSWERED => Ok(()),
-            link::TOO_LARGE => Err(Error::TooLarge { needed: message.length, most: room }),
-            link::REFUSED => Err(Error::Refused(message.length)),
+            connection::ANSWERED => Ok(()),
+            connection::TOO_LARGE => Err(Error::TooLarge { needed: message.length, most: room }),
+            connection::REFUSED => Err(Error::Refused(message.length)),
             _ => return Err("the outcome of a completion"),
         };
         let is_abandoned = flight.is_abandoned;

@@ -1,13 +1,13 @@
 //! The producer: lets clients in, and answers them on the caller's threads.
 //!
-//! `gate` is the one thread of the crate's own: it greets clients and learns of their end. Each
-//! client belongs to one [`Worker`], which alone touches that client's memory (`link`), so that
+//! `acceptor` is the one thread of the crate's own: it greets clients and learns of their end. Each
+//! client belongs to one [`Worker`], which alone touches that client's memory (`connection`), so that
 //! nothing is locked and a client's memory goes the moment its worker hears that it is gone.
-//! [`Room`] is where a handler puts its answer.
+//! [`AnswerBuffer`] is where a handler puts its answer.
 
-mod gate;
-pub(crate) mod link;
-mod room;
+mod acceptor;
+mod answer_buffer;
+pub(crate) mod connection;
 pub(crate) mod worker;
 
 use std::os::fd::OwnedFd;
@@ -23,7 +23,7 @@ use crate::error::while_doing;
 use crate::socket::{self, SocketFile};
 use crate::{Error, Geometry, region};
 
-pub use room::{Reply, Room};
+pub use answer_buffer::{AnswerBuffer, Reply};
 pub use worker::Worker;
 
 /// The shape of a producer.
@@ -64,7 +64,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How many clients there may be at once: `clients`, or as many as `memory` has room for.
+    /// How many clients there may be at once: `clients`, or as many as fit in `memory`.
     ///
     /// Errors: [`Error::Settings`] where there can be none
     pub fn limit(&self) -> Result<u32, Error> {
@@ -95,7 +95,7 @@ pub struct Counts {
 
 /// Counts as the threads share them.
 #[derive(Debug, Default)]
-struct Tally {
+struct SharedCounts {
     living: AtomicU64,
     admitted: AtomicU64,
     refused: AtomicU64,
@@ -112,8 +112,8 @@ fn count(one: &AtomicU64) {
 pub struct Producer {
     file: Option<SocketFile>,
     stop: Arc<OwnedFd>,
-    gate: Option<JoinHandle<()>>,
-    tally: Arc<Tally>,
+    acceptor: Option<JoinHandle<()>>,
+    counts: Arc<SharedCounts>,
 }
 
 impl Producer {
@@ -129,27 +129,28 @@ impl Producer {
             return Err(Error::Settings("workers: one at least".to_owned()));
         }
         let (listener, file) = socket::listen(path.as_ref())?;
-        let tally = Arc::new(Tally::default());
+        let counts = Arc::new(SharedCounts::default());
         let stop = Arc::new(eventfd()?);
-        let made = (0..settings.workers).map(|_| Worker::new(&settings, tally.clone()));
-        let (workers, desks) = made.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
-        let terms = gate::Terms { geometry, generation: generation(), limit };
-        let gate = gate::Gate::new(listener, stop.clone(), desks, terms, tally.clone())?;
-        let gate = std::thread::Builder::new()
-            .name("shm-gate".to_owned())
-            .spawn(move || gate.run())
+        let made = (0..settings.workers).map(|_| Worker::new(&settings, counts.clone()));
+        let (workers, handles) = made.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
+        let terms = acceptor::Terms { geometry, generation: generation(), limit };
+        let acceptor =
+            acceptor::Acceptor::new(listener, stop.clone(), handles, terms, counts.clone())?;
+        let acceptor = std::thread::Builder::new()
+            .name("shm-acceptor".to_owned())
+            .spawn(move || acceptor.run())
             .map_err(while_doing("starting a thread"))?;
-        Ok((Self { file: Some(file), stop, gate: Some(gate), tally }, workers))
+        Ok((Self { file: Some(file), stop, acceptor: Some(acceptor), counts }, workers))
     }
 
     /// What happened so far.
     pub fn counts(&self) -> Counts {
         let read = |one: &AtomicU64| one.load(Ordering::Relaxed);
         Counts {
-            living: read(&self.tally.living),
-            admitted: read(&self.tally.admitted),
-            refused: read(&self.tally.refused),
-            damaged: read(&self.tally.damaged),
+            living: read(&self.counts.living),
+            admitted: read(&self.counts.admitted),
+            refused: read(&self.counts.refused),
+            damaged: read(&self.counts.damaged),
         }
     }
 }
@@ -159,9 +160,9 @@ impl Drop for Producer {
         // Before all else, so that the path is free for another.
         self.file = None;
         signal(&self.stop);
-        if let Some(gate) = self.gate.take() {
-            // A gate that panicked has ended, too.
-            let _ = gate.join();
+        if let Some(acceptor) = self.acceptor.take() {
+            // One that panicked has ended, too.
+            let _ = acceptor.join();
         }
     }
 }

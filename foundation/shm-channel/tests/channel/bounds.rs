@@ -4,7 +4,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use shm_channel::{Client, Error, Geometry, Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, Client, Error, Geometry, Producer, Reply, Settings};
 
 use super::raw::Peer;
 use super::{Folder, PATIENCE, Running, echo, eventually, small};
@@ -39,13 +39,16 @@ fn a_client_that_never_releases_starves_itself_alone() {
 fn a_deadline_leaves_the_slot_with_its_request() {
     let (release, wait) = channel::<()>();
     let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
-    let running =
-        Running::start("deadline", small(), move |request: &[u8], room: &mut Room<'_>| {
+    let running = Running::start(
+        "deadline",
+        small(),
+        move |request: &[u8], buffer: &mut AnswerBuffer<'_>| {
             if request == b"slow" {
                 wait.lock().unwrap().recv().unwrap();
             }
-            room.put(request)
-        });
+            buffer.put(request)
+        },
+    );
     let mut client = running.client();
     let late = client.call(b"slow", 0, Duration::from_millis(30));
     assert!(matches!(late, Err(Error::Deadline)));
@@ -222,9 +225,9 @@ fn settings_are_checked() {
 #[test]
 fn a_handler_that_panics_is_a_producer_that_is_gone() {
     let settings = Settings { workers: 2, ..small() };
-    let handler = |request: &[u8], room: &mut Room<'_>| -> Reply {
+    let handler = |request: &[u8], buffer: &mut AnswerBuffer<'_>| -> Reply {
         assert_ne!(request, b"panic", "as it was asked to");
-        room.put(request)
+        buffer.put(request)
     };
     let running = Running::start("panic", settings, handler);
     let (mut one, mut other) = (running.client(), running.client());

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use shm_channel::{CRC32, Checksum, Client, Error, Producer, Reply, Room, Settings, Times};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Client, Error, Producer, Reply, Settings, Times};
 
 use super::{Folder, PATIENCE, Running, counter, echo, small};
 
@@ -26,10 +26,11 @@ fn an_answer_is_that_of_its_request() {
 
 #[test]
 fn a_run_of_slots_carries_what_one_does_not() {
-    let running = Running::start("runs", small(), |request: &[u8], room: &mut Room<'_>| {
-        let answer = [request, request].concat();
-        room.put(&answer)
-    });
+    let running =
+        Running::start("runs", small(), |request: &[u8], buffer: &mut AnswerBuffer<'_>| {
+            let answer = [request, request].concat();
+            buffer.put(&answer)
+        });
     let mut client = running.client();
     let request: Vec<u8> = (0..512u32).map(|at| (at * 7) as u8).collect();
     let twice = [&request[..], &request[..]].concat();
@@ -46,8 +47,9 @@ fn a_run_of_slots_carries_what_one_does_not() {
 
 #[test]
 fn an_answer_beyond_its_room_is_told_and_asked_for_again() {
-    let running =
-        Running::start("room", small(), |_: &[u8], room: &mut Room<'_>| room.put(&[5; 300]));
+    let running = Running::start("room", small(), |_: &[u8], buffer: &mut AnswerBuffer<'_>| {
+        buffer.put(&[5; 300])
+    });
     let mut client = running.client();
     let Err(Error::TooLarge { needed: 300, most: 256 }) = client.call(b"x", 0, PATIENCE) else {
         panic!("300 bytes do not fit into 256");
@@ -58,17 +60,19 @@ fn an_answer_beyond_its_room_is_told_and_asked_for_again() {
 
 #[test]
 fn a_reply_longer_than_its_room_is_no_answer() {
-    let running = Running::start("liar", small(), |_: &[u8], _: &mut Room<'_>| Reply::Answer(257));
+    let running =
+        Running::start("liar", small(), |_: &[u8], _: &mut AnswerBuffer<'_>| Reply::Answer(257));
     let refused = running.client().call(b"x", 0, PATIENCE);
     assert!(matches!(refused, Err(Error::TooLarge { needed: 257, most: 256 })));
 }
 
 #[test]
 fn a_refusal_has_its_number_and_a_checksum_comes_along() {
-    let running = Running::start("refusal", small(), |request: &[u8], room: &mut Room<'_>| {
-        room.set_checksum(Checksum { kind: CRC32, value: 0xcbf4_3926 });
-        if request == b"no" { Reply::Refused(42) } else { room.put(b"123456789") }
-    });
+    let running =
+        Running::start("refusal", small(), |request: &[u8], buffer: &mut AnswerBuffer<'_>| {
+            buffer.set_checksum(Checksum { kind: CRC32, value: 0xcbf4_3926 });
+            if request == b"no" { Reply::Refused(42) } else { buffer.put(b"123456789") }
+        });
     let mut client = running.client();
     assert!(matches!(client.call(b"no", 0, PATIENCE), Err(Error::Refused(42))));
     let answer = client.call(b"yes", 0, PATIENCE).unwrap();
@@ -99,16 +103,17 @@ fn times_are_told_where_they_are_asked_for_and_lie_between_ours() {
 #[test]
 fn a_room_says_what_it_still_holds() {
     let (copies, copied) = counter();
-    let running = Running::start("kept", small(), move |request: &[u8], room: &mut Room<'_>| {
-        let tag = u64::from(request[0]);
-        if room.kept() != Some(tag) {
-            copies.fetch_add(1, Ordering::SeqCst);
-            room[..200].fill(request[0]);
-        }
-        room[..8].copy_from_slice(&request[1..9]);
-        room.keep_as(tag);
-        Reply::Answer(200)
-    });
+    let running =
+        Running::start("kept", small(), move |request: &[u8], buffer: &mut AnswerBuffer<'_>| {
+            let tag = u64::from(request[0]);
+            if buffer.tag() != Some(tag) {
+                copies.fetch_add(1, Ordering::SeqCst);
+                buffer[..200].fill(request[0]);
+            }
+            buffer[..8].copy_from_slice(&request[1..9]);
+            buffer.set_tag(tag);
+            Reply::Answer(200)
+        });
     let mut client = running.client();
     let ask = |client: &mut Client, kind: u8, nonce: u64, room: usize| {
         let request = [&[kind][..], &nonce.to_le_bytes()].concat();
@@ -235,11 +240,11 @@ fn who_goes_on_asking_does_not_keep_the_producer() {
     client.submit(b"first", 0).unwrap();
     drop(producer);
     let mut answered = 0;
-    workers.remove(0).run(|request, room| {
+    workers.remove(0).run(|request, buffer| {
         answered += 1;
         let ticket = client.submit(b"another", 0).unwrap();
         client.abandon(ticket);
-        room.put(request)
+        buffer.put(request)
     });
     assert_eq!(answered, 4, "as many as it has slots");
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use shm_channel::{Client, Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, Client, Producer, Reply, Settings};
 
 /// Longer than anything here takes; what is over it is a hang.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ impl Running {
     fn start(
         name: &str,
         settings: Settings,
-        handler: impl FnMut(&[u8], &mut Room<'_>) -> Reply + Clone + Send + 'static,
+        handler: impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply + Clone + Send + 'static,
     ) -> Self {
         let folder = Folder::new(name);
         let (producer, workers) = Producer::bind(folder.socket(), settings).unwrap();
@@ -105,8 +105,8 @@ fn small() -> Settings {
 }
 
 /// Answers with the request.
-fn echo(request: &[u8], room: &mut Room<'_>) -> Reply {
-    room.put(request)
+fn echo(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
+    buffer.put(request)
 }
 
 /// Waits until something holds that another thread brings about.

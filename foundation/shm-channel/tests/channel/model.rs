@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use shm_channel::{Answer, Client, Error, Producer, Reply, Room, Worker};
+use shm_channel::{Answer, AnswerBuffer, Client, Error, Producer, Reply, Worker};
 
 use super::{Folder, small};
 
@@ -180,8 +180,8 @@ impl Pair {
     }
 }
 
-fn thrice(request: &[u8], room: &mut Room<'_>) -> Reply {
-    room.put(&request.repeat(3))
+fn thrice(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
+    buffer.put(&request.repeat(3))
 }
 
 /// Short form: 200 sequences; `PROOFLOAD_PROOF=1`: 5,000.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use shm_channel::{Client, Error, Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, Client, Error, Producer, Reply, Settings};
 
 use super::{Folder, PATIENCE, Running, eventually};
 
@@ -110,9 +110,9 @@ fn expected(nonce: u64, length: usize) -> Vec<u8> {
 }
 
 /// Answers (nonce, length).
-fn fill(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn fill(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
     let word = |at: usize| u64::from_le_bytes(request[at..at + 8].try_into().unwrap());
-    room.put(&expected(word(0), word(8) as usize))
+    buffer.put(&expected(word(0), word(8) as usize))
 }
 
 /// One exchange, every byte checked.

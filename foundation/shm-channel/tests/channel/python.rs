@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use shm_channel::{CRC32, Checksum, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Reply, Settings};
 
 use super::{Running, echo, small};
 
@@ -16,13 +16,13 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 /// The rest of the request, as many times as its first byte says; never is a refusal.
-fn repeat(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn repeat(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
     let answer = request[1..].repeat(usize::from(request[0]));
     if answer.is_empty() {
         return Reply::Refused(7);
     }
-    room.set_checksum(Checksum { kind: CRC32, value: u64::from(crc32(&answer)) });
-    room.put(&answer)
+    buffer.set_checksum(Checksum { kind: CRC32, value: u64::from(crc32(&answer)) });
+    buffer.put(&answer)
 }
 
 #[test]

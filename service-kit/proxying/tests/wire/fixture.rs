@@ -9,7 +9,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use proxying::{Bounds, Client, Counts, Proxy, Socket, Upstream};
+use proxying::{Answer, Bounds, Client, Counts, Proxy, Socket, Upstream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -87,7 +87,7 @@ async fn converse(stream: TcpStream, client: SocketAddr, proxy: Proxy) {
     let client = Client::new(client.ip(), false).with_interims(&handle);
     let service = service_fn(async |request| {
         let answer = proxy.forward(&client, request).await;
-        Ok::<_, Infallible>(answer.unwrap_or_else(|failure| failure.answer()))
+        Ok::<_, Infallible>(answer.unwrap_or_else(|failure| Answer::of_failure(&failure)))
     });
     let mut connection = pin!(
         http1::Builder::new()

@@ -20,7 +20,7 @@ pub(super) struct Intake {
     refused: Counter,
 }
 
-/// Why a body cannot be had.
+/// Why a body cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     Large,
@@ -31,8 +31,8 @@ pub(super) enum Refused {
 }
 
 impl Refused {
-    /// The status and the sentence for it.
-    pub(super) fn told(self) -> (StatusCode, &'static str) {
+    /// Its status and message.
+    pub(super) fn answer(self) -> (StatusCode, &'static str) {
         match self {
             Self::Large => (StatusCode::PAYLOAD_TOO_LARGE, "body too large"),
             Self::Broken => (StatusCode::BAD_REQUEST, "body broken off"),

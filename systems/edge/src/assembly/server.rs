@@ -5,11 +5,11 @@ use std::io;
 
 use serde_json::{Value, json};
 use serving::error::ServeError;
-use serving::keeper::{Keeper, Recipe};
 use serving::options::Options;
 use serving::ready::{Process, Ready};
 use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
+use serving::supervisor::{ChildSpec, Supervisor};
 
 use super::settings::{self, CASTS, Configuration};
 use crate::{monitor, origin, proxy};
@@ -51,7 +51,7 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     };
     start::run(stop, prepare, async |(configuration, bound), stop| {
         let parts = Parts::start(&configuration, &bound).await?;
-        let served = converse(&configuration, &parts, (bound, stop), announce).await;
+        let served = converse(&configuration, &parts, bound, stop, announce).await;
         // After the proxy, whose last answers and casts they still take.
         parts.stop().await;
         served
@@ -60,19 +60,19 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
 
 /// The parts that were started.
 struct Parts {
-    origin: Option<Keeper>,
-    monitor: Option<Keeper>,
+    origin: Option<Supervisor>,
+    monitor: Option<Supervisor>,
 }
 
 impl Parts {
-    /// Starts those that there are to be. One that was started goes where the other cannot be.
+    /// Starts the configured parts. If the monitor cannot start, the origin is stopped again.
     async fn start(
         configuration: &Configuration,
         bound: &proxy::Bound,
     ) -> Result<Self, ServeError> {
-        let origin = kept(configuration.origin.as_ref(), bound, nothing).await;
+        let origin = started(configuration.origin.as_ref(), bound, nothing).await;
         let origin = origin.map_err(ServeError::while_doing("start the origin"))?;
-        let monitor = kept(configuration.monitor.as_ref(), bound, place).await;
+        let monitor = started(configuration.monitor.as_ref(), bound, place).await;
         match monitor.map_err(ServeError::while_doing("start the monitor")) {
             Ok(monitor) => Ok(Self { origin, monitor }),
             Err(error) => {
@@ -82,21 +82,24 @@ impl Parts {
         }
     }
 
-    /// Where something of a part listens; `None` if the part runs elsewhere.
-    fn listening<'a>(part: Option<&'a Keeper>, kind: &str) -> Result<Option<&'a str>, ServeError> {
+    /// One of a part's addresses; `None` if the part runs elsewhere.
+    fn listening<'a>(
+        part: Option<&'a Supervisor>,
+        kind: &str,
+    ) -> Result<Option<&'a str>, ServeError> {
         let place = part.map(|part| part.listening(kind)).transpose();
         place.map_err(ServeError::while_doing("find a part"))
     }
 
     /// Each that there is, by its name.
-    fn list(&self) -> impl Iterator<Item = (&'static str, &Keeper)> {
+    fn list(&self) -> impl Iterator<Item = (&'static str, &Supervisor)> {
         let named = [(origin::SYSTEM.name, &self.origin), (monitor::SYSTEM.name, &self.monitor)];
         named.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)))
     }
 
-    /// Both at a time: whoever started this process gives it a few seconds for all of its end.
+    /// Stops both at a time: the parent of this process allows a few seconds for all of it.
     async fn stop(self) {
-        let end = async |part: Option<Keeper>| {
+        let end = async |part: Option<Supervisor>| {
             if let Some(part) = part {
                 part.stop().await;
             }
@@ -106,20 +109,20 @@ impl Parts {
 }
 
 /// Starts a part, if it is to be one of ours.
-async fn kept(
-    part: Option<&Recipe>,
+async fn started(
+    part: Option<&ChildSpec>,
     bound: &proxy::Bound,
     lasting: fn(&Value) -> io::Result<Lasting>,
-) -> io::Result<Option<Keeper>> {
-    let Some(recipe) = part else { return Ok(None) };
-    let restarts = bound.restarts(recipe.system);
-    Keeper::start(recipe.clone(), restarts, lasting).await.map(Some)
+) -> io::Result<Option<Supervisor>> {
+    let Some(spec) = part else { return Ok(None) };
+    let restarts = bound.restarts(spec.system);
+    Supervisor::start(spec.clone(), restarts, lasting).await.map(Some)
 }
 
-/// Settings of whoever comes in the place of a part.
+/// Settings of a restarted part.
 type Lasting = BTreeMap<String, Value>;
 
-/// An origin comes back with the settings that it had, and with nothing that was added since.
+/// A restarted origin has the settings that it had, and no recipe that was added since.
 fn nothing(_: &Value) -> io::Result<Lasting> {
     Ok(Lasting::new())
 }
@@ -132,7 +135,8 @@ fn place(ready: &Value) -> io::Result<Lasting> {
 async fn converse(
     configuration: &Configuration,
     parts: &Parts,
-    (bound, stop): (proxy::Bound, Stop),
+    bound: proxy::Bound,
+    stop: Stop,
     announce: Announce<'_>,
 ) -> Result<(), ServeError> {
     let origin = Parts::listening(parts.origin.as_ref(), "http")?;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serving::error::BadOptions;
-use serving::keeper::Recipe;
 use serving::options::Options;
 use serving::settings::Settings;
+use serving::supervisor::ChildSpec;
 
 use crate::{monitor, origin, proxy};
 
@@ -64,9 +64,9 @@ pub(super) struct Configuration {
     /// The proxy's, with addresses that stand in for those of the parts.
     pub proxy: proxy::Configuration,
     /// None where requests go elsewhere.
-    pub origin: Option<Recipe>,
+    pub origin: Option<ChildSpec>,
     /// None where somebody else is told, or nobody.
-    pub monitor: Option<Recipe>,
+    pub monitor: Option<ChildSpec>,
     given: BTreeMap<String, Value>,
 }
 
@@ -77,12 +77,12 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
     // Of the parts nothing is known yet but that they will be somewhere.
     let given = with(&options.settings, "127.0.0.1:1", Some("127.0.0.1:1"));
     let settings = Settings::new(&given);
-    let origin = Recipe::read(&settings, ORIGIN, OF_ORIGIN, &origin::SYSTEM);
+    let origin = ChildSpec::read(&settings, ORIGIN, OF_ORIGIN, &origin::SYSTEM);
     let [has_origin, has_monitor] = starts(&options.settings);
     if !has_origin {
         unused(&settings, OF_ORIGIN, "an origin is started only without `upstream`");
     }
-    let monitor = Recipe::read(&settings, MONITOR, OF_MONITOR, &monitor::SYSTEM);
+    let monitor = ChildSpec::read(&settings, MONITOR, OF_MONITOR, &monitor::SYSTEM);
     if !has_monitor {
         unused(&settings, OF_MONITOR, "a monitor is started only without `cast_to`");
     }

@@ -67,7 +67,7 @@ impl Peer {
     /// Casts, or drops and counts.
     pub fn cast(&self, lane: usize, sent_at: u64, payload: &[u8]) {
         let full = if self.is_connected() { Why::Full } else { Why::Disconnected };
-        self.offer(lane, (sent_at, payload), Some(full));
+        self.offer(lane, sent_at, payload, Some(full));
     }
 
     /// Casts; where a connection stands, waits for room, and says how long it waited.
@@ -79,7 +79,7 @@ impl Peer {
             room.as_mut().enable();
             // Whoever is not there might be waited for without end.
             let full = (!self.is_connected()).then_some(Why::Disconnected);
-            if self.offer(lane, (sent_at, payload), full) != Offer::NoRoom {
+            if self.offer(lane, sent_at, payload, full) != Offer::NoRoom {
                 return since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
             }
             // The clock is read by those alone who wait.
@@ -88,7 +88,7 @@ impl Peer {
         }
     }
 
-    fn offer(&self, lane: usize, (sent_at, payload): (u64, &[u8]), full: Option<Why>) -> Offer {
+    fn offer(&self, lane: usize, sent_at: u64, payload: &[u8], full: Option<Why>) -> Offer {
         let lane = lane % self.lanes.len();
         let cast = Cast { lane: lane as u8, caster: self.caster, sequence: 0, sent_at, payload };
         let offer = self.lanes[lane].offer(cast, &self.bounds, full);

@@ -194,7 +194,7 @@ impl Connection {
             let frame = Frame::read(body)?;
             used += LENGTH + body.len();
             self.taken = match (self.caster, frame) {
-                (Some(caster), frame) => ledger.take((self.number, caster), frame, now_ns)?,
+                (Some(caster), frame) => ledger.take(self.number, caster, frame, now_ns)?,
                 (None, Frame::Hello(hello)) => {
                     let welcome = ledger.open(&hello, self.number)?;
                     self.caster = Some(hello.caster);

@@ -181,7 +181,8 @@ impl Ledger {
     /// Errors: it is not that caster's, or another connection brings it by now
     pub(super) fn take(
         &mut self,
-        (connection, caster): (u64, u64),
+        connection: u64,
+        caster: u64,
         frame: Frame<'_>,
         now_ns: u64,
     ) -> Result<u64, End> {

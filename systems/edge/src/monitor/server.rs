@@ -41,13 +41,14 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         Ok((configuration.threads, (configuration, http, casts)))
     };
     start::run(stop, prepare, async |(configuration, http, casts), stop| {
-        monitor(configuration, (http, casts), stop, announce).await
+        monitor(configuration, http, casts, stop, announce).await
     })
 }
 
 async fn monitor(
     configuration: Configuration,
-    (http, casts): (TcpListener, TcpListener),
+    http: TcpListener,
+    casts: TcpListener,
     stop: Stop,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {

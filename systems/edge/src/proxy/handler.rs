@@ -349,7 +349,7 @@ impl Handler {
         let head =
             Head { key: asked.key.clone(), status: parts.status, headers, freshness, selection };
         let length = body.size_hint().exact();
-        let fill = Fill::begin(head, length, self.caching.object, (&self.store, &self.tally));
+        let fill = Fill::begin(head, length, self.caching.object, &self.store, &self.tally);
         if fill.is_none() {
             self.tally.given_up.one();
         }

@@ -103,7 +103,8 @@ impl Fill {
         head: Head,
         length: Option<u64>,
         most: usize,
-        (store, tally): (&Arc<Store>, &Arc<Tally>),
+        store: &Arc<Store>,
+        tally: &Arc<Tally>,
     ) -> Option<Box<Self>> {
         let mut reservation = store.reserve();
         let length = usize::try_from(length.unwrap_or(0)).ok().filter(|length| *length <= most)?;

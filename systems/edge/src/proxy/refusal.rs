@@ -47,7 +47,7 @@ impl Refusal {
     /// The answer that says so.
     pub fn answer(&self) -> Response<Answer<Sent>> {
         match self {
-            Self::Failure(failure) => failure.answer(),
+            Self::Failure(failure) => Answer::of_failure(failure),
             Self::Breaker(wait) => {
                 let text = "the upstream failed too often; the proxy does not ask it until its breaker closes\n";
                 let mut answer = text_answer(StatusCode::SERVICE_UNAVAILABLE, text);

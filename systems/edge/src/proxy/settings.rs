@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use serving::error::BadOptions;
 use serving::limits::{self, Limits};
 use serving::options::Options;
-use serving::settings::Settings;
+use serving::settings::{Settings, in_nanoseconds};
 
 use super::breaker;
 use super::log::Target;
@@ -121,22 +121,7 @@ fn limits(settings: &Settings<'_>) -> Limits {
 }
 
 fn bounds(settings: &Settings<'_>, limits: &Limits) -> Bounds {
-    let default = Bounds::default();
-    let positive =
-        |key, default| Duration::from_nanos(settings.positive_time(key, nanoseconds(default)));
-    let count =
-        |key, default: usize, least| settings.count(key, default as u64, least..=1 << 20) as usize;
-    Bounds {
-        connections: count("connections", default.connections, 1),
-        queue: count("queue", default.queue, 0),
-        queue_wait: positive("queue_wait", default.queue_wait),
-        idle: positive("upstream_idle", default.idle),
-        connect: positive("connect", default.connect),
-        first_byte: positive("first_byte", default.first_byte),
-        whole: positive("whole", default.whole),
-        buffer: limits.max_head_bytes as usize,
-        ..default
-    }
+    Bounds { buffer: limits.max_head_bytes as usize, ..proxying::settings::bounds(settings) }
 }
 
 fn caching(settings: &Settings<'_>) -> Caching {
@@ -159,9 +144,9 @@ fn caching(settings: &Settings<'_>) -> Caching {
         object: usize::try_from(object).unwrap_or(usize::MAX),
         rules: policy::Rules {
             heuristic: settings.ratio("heuristic", 0.0),
-            stale_if_error: time(settings, "stale_if_error", Duration::from_secs(3600)),
+            stale_if_error: settings.duration("stale_if_error", Duration::from_secs(3600)),
         },
-        collapse: time(settings, "collapse", Duration::from_secs(1)),
+        collapse: settings.duration("collapse", Duration::from_secs(1)),
         bust,
         stores_busted,
     }
@@ -169,9 +154,8 @@ fn caching(settings: &Settings<'_>) -> Caching {
 
 fn breaker(settings: &Settings<'_>) -> Option<breaker::Rules> {
     let errors = settings.count("breaker_errors", 100, 0..=u64::MAX);
-    let positive = |key, default_s: u64| {
-        Duration::from_nanos(settings.positive_time(key, default_s * 1_000_000_000))
-    };
+    let positive =
+        |key, default_s: u64| settings.positive_duration(key, Duration::from_secs(default_s));
     let rules = breaker::Rules {
         errors,
         window: positive("breaker_window", 60),
@@ -222,25 +206,10 @@ fn routes(settings: &Settings<'_>) -> Vec<String> {
     routes
 }
 
-/// `http://HOST:PORT`, with nothing behind it.
 fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
-    let text = settings.text("upstream", "");
-    // Random, so that whoever stands before another one of these is not taken for it.
+    // A random name, so that another proxy of this kind behind this one is not taken for a loop.
     let number = RandomState::new().hash_one(()) as u32;
-    let upstream = Upstream::at(&text, &format!("{NAME}-{number:08x}"));
-    if upstream.is_none() {
-        let expected = "expected where requests go, such as http://127.0.0.1:8080";
-        settings.wrong("upstream", format!("{expected}, got \"{text}\""));
-    }
-    upstream
-}
-
-fn time(settings: &Settings<'_>, key: &'static str, default: Duration) -> Duration {
-    Duration::from_nanos(settings.time(key, nanoseconds(default)))
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+    proxying::settings::upstream(settings, &format!("{NAME}-{number:08x}"))
 }
 
 impl Configuration {
@@ -259,13 +228,13 @@ impl Configuration {
             "cache_bytes": caching.most,
             "cache_object_bytes": caching.object,
             "heuristic": caching.rules.heuristic,
-            "stale_if_error_ns": nanoseconds(caching.rules.stale_if_error),
-            "collapse_ns": nanoseconds(caching.collapse),
+            "stale_if_error_ns": in_nanoseconds(caching.rules.stale_if_error),
+            "collapse_ns": in_nanoseconds(caching.collapse),
             "cache_bust": BUSTS[caching.bust as usize],
             "cache_bust_stored": caching.stores_busted,
             "breaker_errors": breaker.map_or(0, |rules| rules.errors),
-            "breaker_window_ns": breaker.map(|rules| nanoseconds(rules.window)),
-            "breaker_pause_ns": breaker.map(|rules| nanoseconds(rules.pause)),
+            "breaker_window_ns": breaker.map(|rules| in_nanoseconds(rules.window)),
+            "breaker_pause_ns": breaker.map(|rules| in_nanoseconds(rules.pause)),
             "breaker_probes": breaker.map(|rules| rules.probes),
             "routes": self.routes,
             "access_log": log,
@@ -275,11 +244,11 @@ impl Configuration {
             "cast_blocking": messages.as_ref().is_some_and(|plan| plan.casts.blocking),
             "connections": bounds.connections,
             "queue": bounds.queue,
-            "queue_wait_ns": nanoseconds(bounds.queue_wait),
-            "upstream_idle_ns": nanoseconds(bounds.idle),
-            "connect_ns": nanoseconds(bounds.connect),
-            "first_byte_ns": nanoseconds(bounds.first_byte),
-            "whole_ns": nanoseconds(bounds.whole),
+            "queue_wait_ns": in_nanoseconds(bounds.queue_wait),
+            "upstream_idle_ns": in_nanoseconds(bounds.idle),
+            "connect_ns": in_nanoseconds(bounds.connect),
+            "first_byte_ns": in_nanoseconds(bounds.first_byte),
+            "whole_ns": in_nanoseconds(bounds.whole),
             "max_connections": limits.max_connections,
             "max_head_bytes": limits.max_head_bytes,
             "streams": self.streams,

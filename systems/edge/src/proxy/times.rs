@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use hyper::header::HeaderMap;
-use serving::timing::{SERVER_TIMING, told};
+use serving::timing::{self, SERVER_TIMING};
 
 /// The parts, as `Server-Timing` names them; the first holds the others.
 pub const PARTS: [&str; 3] = ["proxy", "upstream", "cast"];
@@ -30,6 +30,6 @@ impl Times {
     pub fn write_to(&self, headers: &mut HeaderMap) {
         let [proxy, upstream, cast] = PARTS;
         let parts = [(proxy, self.begun.elapsed()), (upstream, self.upstream), (cast, self.cast)];
-        headers.append(SERVER_TIMING, told(parts));
+        headers.append(SERVER_TIMING, timing::header(parts));
     }
 }

@@ -6,10 +6,10 @@ use serde_json::json;
 use serving::options::Options;
 
 use super::peers::{Certificate, curl, h2load};
-use super::{House, recipe, stage};
+use super::{TestOrigin, recipe, stage};
 
 /// One that serves a short text, and another one where it is waited for.
-fn house(settings: &[(&str, &str)]) -> House {
+fn origin(settings: &[(&str, &str)]) -> TestOrigin {
     let recipes = json!([
         recipe("/*", "whole", 200),
         {"route": "/large", "random_content": "300kb", "stages": [stage(200, "1ms")]},
@@ -18,13 +18,13 @@ fn house(settings: &[(&str, &str)]) -> House {
     for (key, value) in settings {
         options = options.with(key, *value);
     }
-    House::start(options)
+    TestOrigin::start(options)
 }
 
 #[test]
 fn curl_is_served_over_either_protocol_in_the_clear_and_over_tls() {
     let certificate = Certificate::new("origin-curl");
-    let (clear, covered) = (house(&[]), house(&certificate.settings()));
+    let (clear, covered) = (origin(&[]), origin(&certificate.settings()));
     let clear = format!("http://{}", clear.address());
     let covered_url = format!("https://{}", covered.address());
     let cases = [
@@ -52,7 +52,7 @@ fn curl_is_served_over_either_protocol_in_the_clear_and_over_tls() {
 #[test]
 fn h2load_is_served_in_the_clear_and_over_tls() {
     let certificate = Certificate::new("origin-h2load");
-    let (clear, covered) = (house(&[]), house(&certificate.settings()));
+    let (clear, covered) = (origin(&[]), origin(&certificate.settings()));
     for path in ["/", "/large"] {
         h2load(&format!("http://{}{path}", clear.address()));
         h2load(&format!("https://{}{path}", covered.address()));
@@ -69,8 +69,8 @@ fn what_is_cut_short_over_tls_is_not_whole() {
     cut["stages"][0]["after"] = "5b".into();
     let [cert, key] = certificate.settings();
     let options = Options::default().with("recipe", cut.to_string());
-    let house = House::start(options.with(cert.0, cert.1).with(key.0, key.1));
-    let url = format!("https://{}/cut", house.address());
+    let origin = TestOrigin::start(options.with(cert.0, cert.1).with(key.0, key.1));
+    let url = format!("https://{}/cut", origin.address());
     for way in ["--http1.1", "--http2"] {
         let output = std::process::Command::new("curl")
             .args(["-sS", "--cacert", &certificate.cert, way, &url])
@@ -84,11 +84,11 @@ fn what_is_cut_short_over_tls_is_not_whole() {
 fn a_handshake_that_does_not_come_holds_nobody_up() {
     let certificate = Certificate::new("origin-silent");
     let [cert, key] = certificate.settings();
-    let house = house(&[cert, key, ("read", "300ms")]);
-    let silent: Vec<_> = (0..20).map(|_| house.connect()).collect();
-    let mut plain = house.connect();
+    let origin = origin(&[cert, key, ("read", "300ms")]);
+    let silent: Vec<_> = (0..20).map(|_| origin.connect()).collect();
+    let mut plain = origin.connect();
     plain.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
-    let url = format!("https://{}/", house.address());
+    let url = format!("https://{}/", origin.address());
     assert_eq!(curl(&["--cacert", &certificate.cert, &url]), b"whole");
     for mut stream in silent {
         assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{House, Reply};
+use super::{Reply, TestOrigin};
 
-fn house(keys: Value) -> House {
+fn origin(keys: Value) -> TestOrigin {
     let mut stage = json!({"at": 0, "status": 200, "latency": 0});
     for (key, value) in keys.as_object().unwrap() {
         stage[key] = value.clone();
     }
-    House::with(json!({"random_content": "100kb", "stages": [stage]}))
+    TestOrigin::with(json!({"random_content": "100kb", "stages": [stage]}))
 }
 
 /// All bytes until the end, and how it ended.
@@ -39,34 +39,34 @@ fn body(bytes: &[u8]) -> usize {
 
 #[test]
 fn a_reset_is_a_reset_and_not_a_byte_comes_before() {
-    let house = house(json!({"fault": "reset"}));
-    let (bytes, end) = all(house.sent("GET", "/", ""));
+    let origin = origin(json!({"fault": "reset"}));
+    let (bytes, end) = all(origin.sent("GET", "/", ""));
     assert_eq!((bytes.len(), end), (0, Err(ErrorKind::ConnectionReset)));
-    assert_eq!(house.admin("current_count"), r#"{"reset":1,"total_requests":1}"#);
+    assert_eq!(origin.admin("current_count"), r#"{"reset":1,"total_requests":1}"#);
 }
 
 #[test]
 fn a_close_is_an_end_without_an_answer() {
-    let house = house(json!({"fault": "close"}));
-    assert_eq!(all(house.sent("GET", "/", "")), (Vec::new(), Ok(())));
-    assert_eq!(all(house.sent("POST", "/", "with a body")), (Vec::new(), Ok(())));
-    assert_eq!(house.admin("current_count"), r#"{"close":2,"total_requests":2}"#);
+    let origin = origin(json!({"fault": "close"}));
+    assert_eq!(all(origin.sent("GET", "/", "")), (Vec::new(), Ok(())));
+    assert_eq!(all(origin.sent("POST", "/", "with a body")), (Vec::new(), Ok(())));
+    assert_eq!(origin.admin("current_count"), r#"{"close":2,"total_requests":2}"#);
 }
 
 #[test]
 fn a_close_in_the_body_comes_after_just_so_many_bytes() {
     for (after, sent) in [("0b", 0), ("1b", 1), ("40kb", 40_960), ("5mb", 102_399)] {
-        let house = house(json!({"fault": "close", "after": after}));
-        let (bytes, end) = all(house.sent("GET", "/", ""));
+        let origin = origin(json!({"fault": "close", "after": after}));
+        let (bytes, end) = all(origin.sent("GET", "/", ""));
         assert_eq!((body(&bytes), end), (sent, Ok(())), "{after}");
-        assert_eq!(house.admin("current_count"), r#"{"200":1,"total_requests":1}"#);
+        assert_eq!(origin.admin("current_count"), r#"{"200":1,"total_requests":1}"#);
     }
 }
 
 #[test]
 fn a_reset_in_the_body_comes_after_its_head() {
-    let house = house(json!({"fault": "reset", "after": "1kb"}));
-    let mut stream = house.sent("GET", "/", "");
+    let origin = origin(json!({"fault": "reset", "after": "1kb"}));
+    let mut stream = origin.sent("GET", "/", "");
     let mut first = [0; 12];
     stream.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200");
@@ -75,24 +75,24 @@ fn a_reset_in_the_body_comes_after_its_head() {
 
 #[test]
 fn a_hang_sends_nothing_and_ends_when_the_client_does() {
-    let house = house(json!({"fault": "hang"}));
-    let mut stream = house.sent("GET", "/", "");
-    eventually(&house, r#"{"hang":1,"total_requests":1}"#);
+    let origin = origin(json!({"fault": "hang"}));
+    let mut stream = origin.sent("GET", "/", "");
+    eventually(&origin, r#"{"hang":1,"total_requests":1}"#);
     stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let kind = stream.read(&mut [0]).unwrap_err().kind();
     assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut), "{kind}");
     drop(stream);
     // Of this question alone a connection is left.
     let begun = Instant::now();
-    while !house.get("/metrics").text().contains("\nhttp_connections 1\n") {
+    while !origin.get("/metrics").text().contains("\nhttp_connections 1\n") {
         assert!(begun.elapsed() < super::PATIENCE, "the connection stays");
     }
 }
 
 #[test]
 fn a_hang_in_the_body_sends_what_comes_before() {
-    let house = house(json!({"fault": "hang", "after": "1kb"}));
-    let mut stream = house.sent("GET", "/", "");
+    let origin = origin(json!({"fault": "hang", "after": "1kb"}));
+    let mut stream = origin.sent("GET", "/", "");
     let mut bytes = Vec::new();
     let mut room = [0; 4_096];
     while !bytes.windows(4).any(|four| four == b"\r\n\r\n") || body(&bytes) < 1_024 {
@@ -107,19 +107,19 @@ fn a_hang_in_the_body_sends_what_comes_before() {
 
 #[test]
 fn an_answer_without_a_body_meets_its_fault_before_its_head() {
-    let house = house(json!({"status": 304, "fault": "close", "after": "1kb"}));
-    assert_eq!(all(house.sent("GET", "/", "")), (Vec::new(), Ok(())));
+    let origin = origin(json!({"status": 304, "fault": "close", "after": "1kb"}));
+    assert_eq!(all(origin.sent("GET", "/", "")), (Vec::new(), Ok(())));
 }
 
 #[test]
 fn answers_before_the_fault_on_the_same_connection_are_whole() {
-    let house = House::with(json!([
+    let origin = TestOrigin::with(json!([
         {"route": "/whole", "body": "whole", "stages": [{"at": 0, "status": 200, "latency": 0}]},
         {"route": "/cut", "body": "x", "stages": [
             {"at": 0, "status": 200, "latency": 0, "fault": "close"},
         ]},
     ]));
-    let mut stream = house.connect();
+    let mut stream = origin.connect();
     let two = b"GET /whole HTTP/1.1\r\nhost: a\r\n\r\nGET /cut HTTP/1.1\r\nhost: a\r\n\r\n";
     stream.write_all(two).unwrap();
     let (bytes, end) = all(stream);
@@ -129,9 +129,9 @@ fn answers_before_the_fault_on_the_same_connection_are_whole() {
 
 #[test]
 fn a_body_held_back_takes_its_time_and_comes_whole() {
-    let house = house(json!({"bandwidth": "500kb/s"}));
+    let origin = origin(json!({"bandwidth": "500kb/s"}));
     let begun = Instant::now();
-    let reply = house.get("/");
+    let reply = origin.get("/");
     assert_eq!(reply.body.len(), 102_400);
     assert!(begun.elapsed() >= Duration::from_millis(200), "{:?}", begun.elapsed());
 }
@@ -141,16 +141,16 @@ fn a_stop_ends_what_hangs_once_its_time_is_over() {
     let stage = json!({"at": 0, "status": 200, "latency": 0, "fault": "hang"});
     let recipe = json!({"body": "x", "stages": [stage]}).to_string();
     let options = serving::options::Options::default();
-    let house = House::start(options.with("recipe", recipe).with("drain", "50ms"));
-    let mut stream = house.sent("GET", "/", "");
-    eventually(&house, r#"{"hang":1,"total_requests":1}"#);
-    drop(house);
+    let origin = TestOrigin::start(options.with("recipe", recipe).with("drain", "50ms"));
+    let mut stream = origin.sent("GET", "/", "");
+    eventually(&origin, r#"{"hang":1,"total_requests":1}"#);
+    drop(origin);
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
 }
 
-fn eventually(house: &House, count: &str) {
+fn eventually(origin: &TestOrigin, count: &str) {
     let begun = Instant::now();
-    while house.admin("current_count") != count {
-        assert!(begun.elapsed() < super::PATIENCE, "{}", house.admin("current_count"));
+    while origin.admin("current_count") != count {
+        assert!(begun.elapsed() < super::PATIENCE, "{}", origin.admin("current_count"));
     }
 }

@@ -8,10 +8,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpStream;
 
-use super::{House, recipe, stage};
+use super::{TestOrigin, recipe, stage};
 
-async fn connect(house: &House) -> SendRequest<Empty<Bytes>> {
-    let stream = TcpStream::connect(house.address()).await.unwrap();
+async fn connect(origin: &TestOrigin) -> SendRequest<Empty<Bytes>> {
+    let stream = TcpStream::connect(origin.address()).await.unwrap();
     let made = handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
     let (sender, connection) = made.unwrap();
     tokio::spawn(connection);
@@ -19,8 +19,8 @@ async fn connect(house: &House) -> SendRequest<Empty<Bytes>> {
 }
 
 /// Stops it while its client goes on, which is told that it ends.
-async fn stop(house: House) {
-    tokio::task::spawn_blocking(move || drop(house)).await.unwrap();
+async fn stop(origin: TestOrigin) {
+    tokio::task::spawn_blocking(move || drop(origin)).await.unwrap();
 }
 
 /// Status and body, if the stream ends well.
@@ -33,16 +33,16 @@ async fn ask(sender: &SendRequest<Empty<Bytes>>, path: &str) -> hyper::Result<(u
 
 #[tokio::test]
 async fn streams_of_one_connection_are_answered_each_in_its_time() {
-    let house = House::with(json!([
+    let origin = TestOrigin::with(json!([
         {"route": "/slow", "body": "slow", "stages": [stage(503, "100ms")]},
         {"route": "/fast", "random_content": "300kb", "stages": [stage(200, "0")]},
     ]));
-    let sender = connect(&house).await;
+    let sender = connect(&origin).await;
     let (slow, fast) = (ask(&sender, "/slow"), ask(&sender, "/fast"));
     let (slow, fast) = tokio::join!(slow, fast);
     assert_eq!(slow.unwrap(), (503, Bytes::from_static(b"Error 503")));
     assert_eq!(fast.unwrap().1.len(), 307_200);
-    stop(house).await;
+    stop(origin).await;
 }
 
 #[tokio::test]
@@ -53,15 +53,15 @@ async fn a_fault_ends_its_stream_and_no_other() {
         one["stages"][0]["after"] = after.into();
         one
     };
-    let house = House::with(json!([
+    let origin = TestOrigin::with(json!([
         recipe("/*", "whole", 200),
         cut("/reset", "reset", None),
         cut("/close", "close", Some("5b")),
     ]));
-    let sender = connect(&house).await;
+    let sender = connect(&origin).await;
     assert!(ask(&sender, "/reset").await.is_err());
     assert!(ask(&sender, "/close").await.is_err());
     assert_eq!(ask(&sender, "/").await.unwrap(), (200, Bytes::from_static(b"whole")));
-    assert_eq!(house.admin("current_count"), r#"{"200":2,"reset":1,"total_requests":3}"#);
-    stop(house).await;
+    assert_eq!(origin.admin("current_count"), r#"{"200":2,"reset":1,"total_requests":3}"#);
+    stop(origin).await;
 }

@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use serving::options::Options;
 
-use super::{House, Reply, recipe, stage, upstream};
+use super::{Reply, TestOrigin, recipe, stage, upstream};
 
 fn unpacked(reply: &Reply) -> Vec<u8> {
     assert_eq!(reply.header("content-encoding"), Some("gzip"));
@@ -18,21 +18,21 @@ fn unpacked(reply: &Reply) -> Vec<u8> {
 
 #[test]
 fn the_first_answer_is_a_welcome() {
-    let house = House::start(Options::default());
+    let origin = TestOrigin::start(Options::default());
     let begun = Instant::now();
-    let reply = house.get("/any/path?with=query");
+    let reply = origin.get("/any/path?with=query");
     assert!(begun.elapsed() >= Duration::from_millis(100));
     assert_eq!(reply.status, 200);
     assert_eq!(reply.header("cache-control"), Some("public, max-age=30"));
     assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"));
     assert!(unpacked(&reply).starts_with(b"<!doctype html>"));
-    assert_eq!(house.admin("routes_status"), "/* 200 100");
+    assert_eq!(origin.admin("routes_status"), "/* 200 100");
 }
 
 #[test]
 fn a_body_is_served_with_headers_of_ours_and_of_the_recipe() {
-    let house = House::with(recipe("/*", "{\"hello\": \"world\"}", 200));
-    let plain = house.get("/x");
+    let origin = TestOrigin::with(recipe("/*", "{\"hello\": \"world\"}", 200));
+    let plain = origin.get("/x");
     assert_eq!((plain.status, plain.text().as_str()), (200, "{\"hello\": \"world\"}"));
     for (name, value) in [
         ("content-type", "application/json; charset=utf-8"),
@@ -45,8 +45,8 @@ fn a_body_is_served_with_headers_of_ours_and_of_the_recipe() {
     }
     let mut own = recipe("/own", "hello", 200);
     own["headers"] = json!({"content-type": "text/x-own", "server": "me", "x-one": "1"});
-    house.added(own);
-    let own = house.get("/own");
+    origin.added(own);
+    let own = origin.get("/own");
     for (name, value) in [
         ("content-type", "text/x-own"),
         ("cache-control", "max-age=0, private, must-revalidate"),
@@ -55,30 +55,30 @@ fn a_body_is_served_with_headers_of_ours_and_of_the_recipe() {
     ] {
         assert_eq!(own.header(name), Some(value), "{name}");
     }
-    assert_eq!(house.get("/x").header("x-one"), None);
+    assert_eq!(origin.get("/x").header("x-one"), None);
 }
 
 #[test]
 fn get_and_post_are_simulated_and_nothing_else() {
-    let house = House::with(recipe("/*", "hello", 200));
-    assert_eq!(house.ask("POST", "/x", "a body that nobody reads").text(), "hello");
+    let origin = TestOrigin::with(recipe("/*", "hello", 200));
+    assert_eq!(origin.ask("POST", "/x", "a body that nobody reads").text(), "hello");
     for method in ["PUT", "DELETE", "PATCH", "OPTIONS"] {
-        let reply = house.ask(method, "/x", "");
+        let reply = origin.ask(method, "/x", "");
         assert_eq!((reply.status, reply.text().as_str()), (404, "not found"), "{method}");
     }
 }
 
 #[test]
 fn random_content_has_its_size_and_is_made_once() {
-    let house = House::with(json!([
+    let origin = TestOrigin::with(json!([
         {"random_content": "50kb", "route": "/random", "stages": [stage(200, "0")]},
         {"body": "a<<7b>>z<<1kb>>", "route": "/body", "stages": [stage(200, "0")]},
     ]));
-    let random = house.get("/random").body;
+    let random = origin.get("/random").body;
     assert_eq!(random.len(), 51_200);
     assert!(random.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(byte)));
-    assert_eq!(house.get("/random").body, random);
-    let body = house.get("/body").text();
+    assert_eq!(origin.get("/random").body, random);
+    let body = origin.get("/body").text();
     assert_eq!((body.len(), &body[..1], &body[8..9]), (1 + 7 + 1 + 1_024, "a", "z"));
 }
 
@@ -87,7 +87,7 @@ fn the_same_seed_serves_the_same_and_another_does_not() {
     let payload = |seed: u64, own: Value| {
         let recipe = json!({"random_content": "1kb", "seed": own, "stages": [stage(200, "0")]});
         let options = Options::default().with("seed", seed).with("recipe", recipe.to_string());
-        House::start(options).get("/").body
+        TestOrigin::start(options).get("/").body
     };
     let plain = payload(1, Value::Null);
     assert_eq!(plain, payload(1, Value::Null));
@@ -103,19 +103,19 @@ fn gzip_is_of_the_payload_alone_and_sent_whatever_is_accepted() {
         one["headers"] = headers.clone();
         one
     };
-    let house = House::with(json!([
+    let origin = TestOrigin::with(json!([
         route("/json", "{\"a\": \"<<2kb>>\"}", 200),
         route("/failed", "never served", 503),
         route("/missing", "never served", 404),
         {"route": "/unset", "body": "never served", "headers": headers},
     ]));
-    let reply = house.get("/json");
+    let reply = origin.get("/json");
     assert_eq!(unpacked(&reply).len(), 2_048 + 9);
     assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"));
     for (path, status, text) in
         [("/failed", 503, "Error 503"), ("/missing", 404, "Not found"), ("/unset", 406, UNSET)]
     {
-        let reply = house.get(path);
+        let reply = origin.get(path);
         assert_eq!((reply.status, reply.text().as_str()), (status, text), "{path}");
         assert_eq!(reply.header("content-encoding"), None, "{path}");
         assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
@@ -137,7 +137,7 @@ fn each_status_has_its_body() {
         (201, "Error 201"),
         (799, "Error 799"),
     ] {
-        let reply = House::with(recipe("/*", "hello", status)).get("/x");
+        let reply = TestOrigin::with(recipe("/*", "hello", status)).get("/x");
         assert_eq!((reply.status, reply.text().as_str()), (status, text));
     }
 }
@@ -145,7 +145,7 @@ fn each_status_has_its_body() {
 #[test]
 fn a_path_leads_to_its_route_or_the_nearest_beginning_whatever_the_query() {
     let names = ["/*", "/news*", "/news/live", "/sport*"];
-    let house = House::with(names.map(|name| recipe(name, name, 200)).as_slice().into());
+    let origin = TestOrigin::with(names.map(|name| recipe(name, name, 200)).as_slice().into());
     for (path, name) in [
         ("/", "/*"),
         ("/new", "/*"),
@@ -156,13 +156,13 @@ fn a_path_leads_to_its_route_or_the_nearest_beginning_whatever_the_query() {
         ("/news/live/x", "/news*"),
         ("/sports", "/sport*"),
     ] {
-        assert_eq!(house.get(path).text(), name, "{path}");
+        assert_eq!(origin.get(path).text(), name, "{path}");
     }
 }
 
 #[test]
 fn answers_wait_as_long_as_is_said_and_ranges_are_drawn() {
-    let house = House::with(json!([
+    let origin = TestOrigin::with(json!([
         {"body": "x", "route": "/fixed", "stages": [stage(200, "80ms")]},
         {"body": "x", "route": "/range", "stages": [stage(200, "40ms..1s")]},
         {"body": "x", "route": "/normal", "stages": [
@@ -171,24 +171,24 @@ fn answers_wait_as_long_as_is_said_and_ranges_are_drawn() {
     ]));
     for (path, least_ms) in [("/fixed", 80), ("/range", 40), ("/normal", 50)] {
         let begun = Instant::now();
-        assert_eq!(house.get(path).text(), "x");
+        assert_eq!(origin.get(path).text(), "x");
         assert!(begun.elapsed() >= Duration::from_millis(least_ms), "{path}");
     }
     let status = "/* 406 0\n/fixed 200 80\n/normal 200 normal(50,0)\n/range 200 40..1000";
-    assert_eq!(house.admin("routes_status"), status);
+    assert_eq!(origin.admin("routes_status"), status);
 }
 
 #[test]
 fn an_origin_is_fetched_once_with_the_headers_of_the_recipe() {
     let (address, asked) =
         upstream(vec![b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"a\":1}".to_vec()]);
-    let house = House::with(json!({
+    let origin = TestOrigin::with(json!({
         "origin": format!("http://{address}/path?q=1"),
         "headers": {"x-one": "1"},
         "stages": [stage(200, "0")],
     }));
     for _ in 0..2 {
-        let reply = house.get("/");
+        let reply = origin.get("/");
         assert_eq!(reply.text(), "{\"a\":1}");
         assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"));
     }
@@ -202,12 +202,12 @@ fn an_origin_is_fetched_once_with_the_headers_of_the_recipe() {
 fn an_origin_is_asked_for_gzip_and_compressed_here_if_it_does_not_do_it() {
     let plain = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello".to_vec();
     let (address, asked) = upstream(vec![plain]);
-    let house = House::with(json!({
+    let origin = TestOrigin::with(json!({
         "origin": format!("http://{address}/"),
         "headers": {"content-encoding": "gzip"},
         "stages": [stage(200, "0")],
     }));
-    assert_eq!(unpacked(&house.get("/")), b"hello");
+    assert_eq!(unpacked(&origin.get("/")), b"hello");
     assert!(asked.join().unwrap()[0].contains("\r\naccept-encoding: gzip\r\n"));
 }
 
@@ -247,8 +247,8 @@ fn an_origin_over_tls_is_fetched_if_its_authority_is_known() {
         "stages": [stage(200, "0")],
     });
     let options = Options::default().with("ca", file.to_str().unwrap());
-    let house = House::start(options.with("recipe", recipe.to_string()));
-    assert_eq!(house.get("/").text(), "hello");
+    let origin = TestOrigin::start(options.with("recipe", recipe.to_string()));
+    assert_eq!(origin.get("/").text(), "hello");
     served.join().unwrap();
     std::fs::remove_file(file).unwrap();
 }
@@ -256,8 +256,8 @@ fn an_origin_over_tls_is_fetched_if_its_authority_is_known() {
 #[test]
 fn an_origin_over_tls_is_refused_if_its_authority_is_not_known() {
     let (address, file, served) = covered();
-    let house = House::with(json!([]));
-    let reply = house.add(&json!({"origin": format!("https://localhost:{}/", address.port())}));
+    let origin = TestOrigin::with(json!([]));
+    let reply = origin.add(&json!({"origin": format!("https://localhost:{}/", address.port())}));
     assert_eq!(reply.status, 400);
     assert!(reply.text().contains("certificate"), "{}", reply.text());
     served.join().unwrap();
@@ -269,23 +269,23 @@ fn outcomes_are_mixed_by_their_weights() {
     let stage = json!({"at": 0, "latency": 0, "outcomes": [
         {"weight": 1, "status": 200}, {"weight": 1, "status": 503},
     ]});
-    let house = House::with(json!({"body": "x", "stages": [stage]}));
-    let failed = (0..200).filter(|_| house.get("/").status == 503).count();
+    let origin = TestOrigin::with(json!({"body": "x", "stages": [stage]}));
+    let failed = (0..200).filter(|_| origin.get("/").status == 503).count();
     // Six standard deviations of a coin are 42: no seed is lucky enough.
     assert!((58..142).contains(&failed), "{failed}");
-    assert_eq!(house.admin("routes_status"), "/* 200:1|503:1 0");
+    assert_eq!(origin.admin("routes_status"), "/* 200:1|503:1 0");
 }
 
 #[test]
 fn a_loop_goes_round() {
-    let house = House::with(json!({"body": "x", "loop": "20ms", "stages": [
+    let origin = TestOrigin::with(json!({"body": "x", "loop": "20ms", "stages": [
         {"at": 0, "status": 200, "latency": 0}, {"at": "10ms", "status": 503, "latency": 0},
     ]}));
     let begun = Instant::now();
     let mut seen = Vec::new();
     // Both are met again and again, however slow this machine is.
     while seen.len() < 6 {
-        let status = house.get("/").status;
+        let status = origin.get("/").status;
         if seen.last() != Some(&status) {
             seen.push(status);
         }

@@ -6,57 +6,57 @@ use serde_json::json;
 use serving::error::ServeError;
 use serving::options::Options;
 
-use super::{House, Reply, recipe};
+use super::{Reply, TestOrigin, recipe};
 
-fn house(key: &str, value: &str) -> House {
+fn origin(key: &str, value: &str) -> TestOrigin {
     let recipe = recipe("/*", "x", 200).to_string();
-    House::start(Options::default().with("recipe", recipe).with(key, value))
+    TestOrigin::start(Options::default().with("recipe", recipe).with(key, value))
 }
 
 #[test]
 fn bodies_have_a_bound() {
-    let house = house("max_body", "1KiB");
+    let origin = origin("max_body", "1KiB");
     let large = "x".repeat(1_025);
-    let reply = house.ask("POST", "/", &large);
+    let reply = origin.ask("POST", "/", &large);
     assert_eq!((reply.status, reply.text().as_str()), (413, "body too large"));
-    let reply = house.ask("POST", "/_admin/add_recipe", &large);
+    let reply = origin.ask("POST", "/_admin/add_recipe", &large);
     assert_eq!((reply.status, &reply.json()["path"]), (413, &json!("$")));
-    assert_eq!(house.ask("POST", "/", &large[1..]).text(), "x");
+    assert_eq!(origin.ask("POST", "/", &large[1..]).text(), "x");
 }
 
 #[test]
 fn payloads_and_routes_have_bounds() {
-    let house_of_payloads = house("max_payload", "1KiB");
-    let reply = house_of_payloads.add(&json!({"random_content": "2kb"}));
+    let with_payload_limit = origin("max_payload", "1KiB");
+    let reply = with_payload_limit.add(&json!({"random_content": "2kb"}));
     assert_eq!(reply.json()["error"], "$.random_content: a payload may have 1024 bytes");
-    let reply = house("max_payloads", "4B").add(&json!({"random_content": "4b", "route": "/a"}));
+    let reply = origin("max_payloads", "4B").add(&json!({"random_content": "4b", "route": "/a"}));
     assert_eq!(reply.json()["error"], "$: all payloads may have 4 bytes, not 5");
-    let reply = house("max_payloads", "4B").add(&json!({"random_content": "9b", "route": "/a"}));
+    let reply = origin("max_payloads", "4B").add(&json!({"random_content": "9b", "route": "/a"}));
     assert_eq!(reply.json()["error"], "$: all payloads may have 4 bytes");
-    let reply = house("max_routes", "1").add(&recipe("/a", "x", 200));
+    let reply = origin("max_routes", "1").add(&recipe("/a", "x", 200));
     assert_eq!(reply.json()["error"], "$: there may be 1 routes, not 2");
 }
 
 #[test]
 fn a_connection_too_many_is_closed() {
-    let house = house("max_connections", "1");
-    let mut first = house.connect();
+    let origin = origin("max_connections", "1");
+    let mut first = origin.connect();
     first.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
     first.read_exact(&mut [0; 12]).unwrap();
-    let second = house.connect().read(&mut [0]);
+    let second = origin.connect().read(&mut [0]);
     assert!(matches!(second, Ok(0) | Err(_)), "{second:?}");
 }
 
 #[test]
 fn requests_that_could_be_read_in_two_ways_are_refused() {
-    let house = house("threads", "2");
+    let origin = origin("threads", "2");
     for head in [
         "GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx",
         "GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\n folded\r\n\r\n",
         "GET / HTTP/1.1\r\nhost : a\r\n\r\n",
         "GET / HTTP/1.1\r\nhost: a\rb\r\n\r\n",
     ] {
-        let mut stream = house.connect();
+        let mut stream = origin.connect();
         stream.write_all(head.as_bytes()).unwrap();
         assert_eq!(Reply::read(stream).status, 400, "{head:?}");
     }
@@ -64,9 +64,9 @@ fn requests_that_could_be_read_in_two_ways_are_refused() {
 
 #[test]
 fn a_slow_head_is_not_waited_for() {
-    let house = house("idle", "50ms");
+    let origin = origin("idle", "50ms");
     for begun in ["", "GET / HT", "PRI * HT"] {
-        let mut stream = house.connect();
+        let mut stream = origin.connect();
         stream.write_all(begun.as_bytes()).unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();

@@ -14,52 +14,38 @@ mod swaps;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use edge::origin;
 use serde_json::{Value, json};
-use serving::error::ServeError;
 use serving::options::Options;
-use serving::ready::Ready;
-use serving::stop::{Stop, Stopper};
+use testing::{TestSystem, client};
 
 /// Longer than anything here takes; what is over it is a hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An origin in this process, stopped at the end.
-struct House {
-    ready: Ready,
-    stopper: Option<Stopper>,
-    thread: Option<JoinHandle<Result<(), ServeError>>>,
+struct TestOrigin {
+    system: TestSystem,
 }
 
-impl House {
+impl TestOrigin {
     /// One that begins with these recipes.
     fn with(recipes: Value) -> Self {
         Self::start(Options::default().with("recipe", recipes.to_string()))
     }
 
     fn start(options: Options) -> Self {
-        let (stopper, stop) = Stop::pair();
-        let (tell, told) = mpsc::channel();
-        let options = options.with("threads", 2);
-        let thread = std::thread::spawn(move || {
-            origin::SYSTEM.serve_until(&options, stop, |ready| tell.send(ready.clone()).unwrap())
-        });
-        let ready = told.recv_timeout(PATIENCE).expect("an origin that starts");
-        Self { ready, stopper: Some(stopper), thread: Some(thread) }
+        Self { system: TestSystem::start(&origin::SYSTEM, options.with("threads", 2)) }
     }
 
     fn address(&self) -> SocketAddr {
-        self.ready.listening["http"].parse().unwrap()
+        self.system.address("http")
     }
 
     fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream
+        client::connect(self.address())
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> Reply {
@@ -97,17 +83,6 @@ impl House {
         let reply = self.add(&recipes);
         assert_eq!(reply.status, 201, "{}", reply.text());
         reply.json()
-    }
-}
-
-impl Drop for House {
-    fn drop(&mut self) {
-        self.stopper = None;
-        let ended = self.thread.take().map(JoinHandle::join);
-        // A test that failed already says why.
-        if !std::thread::panicking() {
-            ended.unwrap().unwrap().unwrap();
-        }
     }
 }
 

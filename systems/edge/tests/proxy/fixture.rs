@@ -1,27 +1,25 @@
 //! A proxy of a test's own, an upstream that says what the test says, and a client that closes its connection.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use serving::error::ServeError;
 use serving::options::Options;
 use serving::start::System;
-use serving::stop::{Stop, Stopper};
 use socket2::SockRef;
-
-/// A test that waits longer than this waits for what does not come.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub use testing::PATIENCE;
+pub use testing::client::{ask, connect, message};
+use testing::client::{header, metric};
+use testing::{TestSystem, wait_for};
 
 pub struct TestProxy {
     pub address: SocketAddr,
     pub ready: Value,
-    stopper: Option<Stopper>,
-    served: Option<JoinHandle<Result<(), ServeError>>>,
+    system: TestSystem,
 }
 
 impl TestProxy {
@@ -39,62 +37,33 @@ impl TestProxy {
 
     /// Any system.
     pub fn serve(system: &'static System, options: Options) -> Self {
-        let (stopper, stop) = Stop::pair();
-        let (sender, ready) = mpsc::channel();
-        let served = thread::spawn(move || {
-            system.serve_until(&options, stop, |ready| {
-                sender.send(serde_json::to_value(ready).unwrap()).unwrap();
-            })
-        });
-        let ready = ready.recv_timeout(PATIENCE).unwrap();
-        let address = ready["listening"]["http"].as_str().unwrap().parse().unwrap();
-        Self { address, ready, stopper: Some(stopper), served: Some(served) }
+        let system = TestSystem::start(system, options);
+        Self { address: system.address("http"), ready: system.ready.clone(), system }
     }
 
-    /// Pulls the stop, and does not wait.
+    /// Tells it to stop, and does not wait.
     pub fn stop(&mut self) {
-        self.stopper = None;
+        self.system.stop();
     }
 
     /// Waits until it has stopped.
-    pub fn stopped(mut self) {
-        self.stop();
-        self.served.take().unwrap().join().unwrap().unwrap();
+    pub fn stopped(self) {
+        self.system.stopped();
     }
 
     /// A figure of `/_proxy/metrics`, by its name and labels.
     pub fn figure(&self, name: &str) -> u64 {
-        let text = ask(self.address, "GET /_proxy/metrics HTTP/1.0\r\n\r\n");
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+        metric(self.address, "/_proxy/metrics", name)
     }
 
     /// Waits until a figure is this.
-    pub fn until(&self, name: &str, figure: u64) {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let seen = self.figure(name);
-            if seen == figure {
-                return;
-            }
-            assert!(Instant::now() < end, "{name} is {seen}, not {figure}");
-            thread::yield_now();
-        }
+    pub fn until(&self, name: &str, wanted: u64) {
+        wait_for(name, wanted, || self.figure(name));
     }
 
-    /// A request in short (see [`request`]) and what is seen of its answer.
+    /// A request in short (see [`request`]) and its answer.
     pub fn ask(&self, short: &str) -> Received {
         Received::of(&ask(self.address, &request(short)))
-    }
-}
-
-impl Drop for TestProxy {
-    fn drop(&mut self) {
-        self.stop();
-        if let Some(served) = self.served.take() {
-            let ended = served.join();
-            assert!(thread::panicking() || matches!(ended, Ok(Ok(()))), "{ended:?}");
-        }
     }
 }
 
@@ -129,14 +98,6 @@ impl Received {
     }
 }
 
-/// The value of a header, by its name in lower case.
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    head.lines().skip(1).find_map(|line| {
-        let (found, value) = line.split_once(':')?;
-        found.eq_ignore_ascii_case(name).then(|| value.trim())
-    })
-}
-
 /// What is in whole chunks; what has no end says so.
 fn chunks(mut text: &str) -> String {
     let mut body = String::new();
@@ -152,24 +113,9 @@ fn chunks(mut text: &str) -> String {
     }
 }
 
-pub fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
-
 /// Leaves with a reset.
 pub fn reset(client: TcpStream) {
     SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
-}
-
-/// Says this on a connection of its own, and gives all of the answer; what broke off is given as far as it came.
-pub fn ask(address: SocketAddr, request: &str) -> String {
-    let mut stream = connect(address);
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut bytes = Vec::new();
-    let _ = stream.read_to_end(&mut bytes);
-    String::from_utf8(bytes).unwrap()
 }
 
 /// A whole request from `GET /path|name: value|=body`.
@@ -207,21 +153,6 @@ fn finish(mut text: String, parts: &[&str]) -> String {
         text.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     format!("{text}\r\n{body}")
-}
-
-/// One message: its head in lines, and its body by `Content-Length`.
-pub fn message(reader: &mut impl BufRead) -> Option<(String, String)> {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        // A connection that is reset is one that ends.
-        if reader.read_line(&mut head).ok()? == 0 {
-            return None;
-        }
-    }
-    let length = header(&head, "content-length").map_or(0, |length| length.parse().unwrap());
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((head, String::from_utf8(body).unwrap()))
 }
 
 /// An upstream, and the heads of what it was asked.

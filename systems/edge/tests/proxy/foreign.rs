@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread;
+
+use testing::{Nginx, content};
 
 use crate::fixture::{TestProxy, Upstream, answer};
 use crate::peers;
@@ -31,30 +32,11 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// nginx as one process, which serves a folder, may be believed for a minute, and compresses.
-fn nginx(name: &str) -> Server {
-    let folder = folder(name);
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let at = folder.display();
-    let configuration = format!(
-        "daemon off; master_process off; pid {at}/pid; error_log {at}/error.log crit; events {{}}\n\
-         http {{ access_log off; absolute_redirect off; client_body_temp_path {at}/body; proxy_temp_path {at}/proxy; fastcgi_temp_path {at}/f;\n\
-         uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
-         server {{ listen 127.0.0.1:{port}; root {at}/root; gzip on; gzip_types *; gzip_vary on; gzip_proxied any;\n\
-         location / {{ expires 60s; }} location /stale/ {{ alias {at}/root/; add_header cache-control no-cache; }} }} }}"
-    );
-    fs::write(folder.join("nginx.conf"), configuration).unwrap();
-    let program = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
-    let child = Command::new(program)
-        .args(["-p", folder.to_str().unwrap(), "-c", folder.join("nginx.conf").to_str().unwrap()])
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let address = ([127, 0, 0, 1], port).into();
-    while TcpStream::connect(address).is_err() {
-        thread::yield_now();
-    }
-    Server { child, folder, address }
+/// nginx, whose answers may be believed for a minute, and compressed.
+fn nginx(name: &str) -> Nginx {
+    let directives = "gzip_vary on; gzip_proxied any; location / { expires 60s; } \
+                      location /stale/ { alias {root}/; add_header cache-control no-cache; }";
+    Nginx::start(&format!("edge-{name}"), directives)
 }
 
 /// Python's own server over a folder; it says where it listens.
@@ -92,28 +74,18 @@ impl Curl {
     }
 }
 
-/// No run of it is like another, and it does not compress to nothing.
-fn content(length: usize) -> Vec<u8> {
-    let mut state = 1_u32;
-    let next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        b'a' + (state >> 28) as u8
-    };
-    std::iter::repeat_with(next).take(length).collect()
-}
-
 #[test]
 fn curl_gets_from_the_cache_what_nginx_has() {
     let nginx = nginx("curl");
     let large = content(300_000);
-    fs::write(nginx.folder.join("root/large.txt"), &large).unwrap();
-    fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
+    fs::write(nginx.file("large.txt"), &large).unwrap();
+    fs::write(nginx.file("small.txt"), "small\n").unwrap();
     for way in WAYS {
         walk(&nginx, &large, Curl(way));
     }
 }
 
-fn walk(nginx: &Server, large: &[u8], curl: Curl) {
+fn walk(nginx: &Nginx, large: &[u8], curl: Curl) {
     let proxy = TestProxy::before(nginx.address);
     let url = |path: &str| format!("http://{}{path}", proxy.address);
     let (large_url, small_url) = (url("/large.txt"), url("/small.txt"));
@@ -137,7 +109,7 @@ fn walk(nginx: &Server, large: &[u8], curl: Curl) {
     let head = String::from_utf8(curl.gets(&["-I", &small_url])).unwrap();
     let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
     assert_eq!(curl.summary(&["-H", &format!("if-none-match: {tag}"), &small_url]), "304 hit 0");
-    let file = nginx.folder.join("root/small.txt");
+    let file = nginx.file("small.txt");
     assert_eq!(curl.summary(&["-z", file.to_str().unwrap(), &small_url]), "304 hit 0");
     assert_eq!(curl.summary(&[&url("/nothing")]).split(' ').next(), Some("404"));
     assert_eq!(peers::curl(&["-f", "--http1.0", &small_url]), b"small\n");
@@ -146,12 +118,12 @@ fn walk(nginx: &Server, large: &[u8], curl: Curl) {
 #[test]
 fn nginx_is_asked_whether_it_is_still_the_same() {
     let nginx = nginx("stale");
-    fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
+    fs::write(nginx.file("small.txt"), "small\n").unwrap();
     let (proxy, curl) = (TestProxy::before(nginx.address), Curl(WAYS[0]));
     let url = format!("http://{}/stale/small.txt", proxy.address);
     assert_eq!(curl.summary(&[&url]), "200 miss 6");
     assert_eq!(curl.summary(&[&url]), "200 revalidated 6");
-    fs::write(nginx.folder.join("root/small.txt"), "another\n").unwrap();
+    fs::write(nginx.file("small.txt"), "another\n").unwrap();
     assert_eq!(curl.summary(&[&url]), "200 miss 8");
     assert_eq!(curl.summary(&[&url]), "200 revalidated 8");
 }

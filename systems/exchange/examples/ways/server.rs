@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use exchange::failure::Failure;
+use exchange::payload::Payload;
 use exchange::request::DataRequest;
-use exchange::transport::{Failure, Payload, Transport};
+use exchange::transport::Transport;
 use exchange::transports::{Http, Shm, Unix};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use serving::http::{self, Answer};
 
-use crate::transport::Failure;
+use crate::failure::Failure;
 
 /// Each code with its status; of several with the same, the first is that of a request which never was read whole.
 const TABLE: &[(&str, StatusCode)] = &[

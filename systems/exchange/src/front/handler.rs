@@ -7,8 +7,8 @@ use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use serving::http::{self, Answer, Handler};
-use serving::keeper::State;
 use serving::metrics::{Counter, Registry};
+use serving::supervisor::ChildState;
 use serving::timing::SERVER_TIMING;
 use serving::watch::Watch;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,8 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::api_error::{self, ApiError};
 use super::request::{self, NonceGenerator, Route};
 use super::times::Times;
+use crate::failure::Failure;
+use crate::payload::Payload;
 use crate::request::{DataRequest, Wanted};
-use crate::transport::{Failure, Payload, Transport};
+use crate::transport::Transport;
 
 /// The outcome of a request that went well.
 const ANSWERED: &str = "answered";
@@ -52,7 +54,7 @@ pub(super) struct Transports<H, U, S> {
 pub(super) struct UsersHandler<H, U, S> {
     transports: Transports<H, U, S>,
     policy: AnswerPolicy,
-    producer: Arc<State>,
+    producer: Arc<ChildState>,
     nonces: NonceGenerator,
     room: Arc<Semaphore>,
     counts: Vec<((Option<Route>, &'static str), Counter)>,
@@ -63,7 +65,7 @@ impl<H: Transport, U: Transport, S: Transport> UsersHandler<H, U, S> {
     pub fn new(
         transports: Transports<H, U, S>,
         policy: AnswerPolicy,
-        producer: Arc<State>,
+        producer: Arc<ChildState>,
         registry: &Registry,
     ) -> Self {
         let room = usize::try_from(policy.room).unwrap_or(usize::MAX);
@@ -161,7 +163,7 @@ impl<H: Transport, U: Transport, S: Transport> Handler for UsersHandler<H, U, S>
             Ok(_) => (StatusCode::OK, "serving"),
             Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "away"),
         };
-        let mut producer = self.producer.told();
+        let mut producer = self.producer.report();
         producer["state"] = json!(state);
         if let Err(failure) = asked {
             producer["why"] = json!(failure.to_string());

@@ -1,6 +1,6 @@
-//! The producer as a process of the front's: kept alive, always in the same folder, which goes with its keeper.
+//! The producer as a child process of the front: supervised, always in the same folder, which is removed with it.
 //!
-//! Not here: how a part is kept ([`serving::keeper`]).
+//! Not here: how a part is supervised ([`serving::supervisor`]).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use serving::keeper::{self, Recipe};
 use serving::metrics::Registry;
+use serving::supervisor::{ChildSpec, Supervisor};
 
 use crate::race;
 
@@ -45,42 +45,42 @@ impl ProducerAddresses {
     }
 }
 
-/// A producer that is kept alive.
+/// A supervised producer.
 #[derive(Debug)]
 pub(super) struct ProducerProcess {
     /// Where it is, also when it comes back.
     pub addresses: ProducerAddresses,
-    /// Its processes, one after the other.
-    pub kept: keeper::Keeper,
+    /// Restarts it when it dies.
+    pub supervisor: Supervisor,
     _fresh: Option<FreshFolder>,
 }
 
 impl ProducerProcess {
     /// Starts a producer on loopback and waits until it answers.
     ///
-    /// Errors: it does not start, or does not say where it is
-    pub async fn start(recipe: Recipe, registry: &Registry) -> io::Result<Self> {
+    /// Errors: it does not start, or its ready line lacks an address
+    pub async fn start(spec: ChildSpec, registry: &Registry) -> io::Result<Self> {
         let help = "Restarts of the producer.";
         let restarts = registry.counter("exchange_front_producer_restarts_total", help);
-        let is_given = recipe.settings.contains_key(FOLDER);
+        let is_given = spec.settings.contains_key(FOLDER);
         let lasting = |ready: &Value| {
             let folder = ProducerAddresses::from_ready_line(ready)?.folder();
             Ok(BTreeMap::from([(FOLDER.to_owned(), json!(folder))]))
         };
-        let kept = keeper::Keeper::start(recipe, restarts, lasting).await?;
-        let addresses = ProducerAddresses::from_ready_line(&kept.ready)?;
+        let supervisor = Supervisor::start(spec, restarts, lasting).await?;
+        let addresses = ProducerAddresses::from_ready_line(&supervisor.ready)?;
         // One that it made for itself is not its own when it comes back.
         let fresh = (!is_given).then(|| FreshFolder::of(&addresses));
-        Ok(Self { addresses, kept, _fresh: fresh })
+        Ok(Self { addresses, supervisor, _fresh: fresh })
     }
 
     /// Ends the producer, and waits for that.
     pub async fn stop(self) {
-        self.kept.stop().await;
+        self.supervisor.stop().await;
     }
 }
 
-/// What a producer puts into a folder that it made for itself, gone with its keeper even if the producer was killed.
+/// The folder that a producer made for itself and its files; removed when dropped, even if the producer was killed.
 #[derive(Debug)]
 struct FreshFolder {
     folder: PathBuf,
@@ -107,45 +107,17 @@ impl Drop for FreshFolder {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     use rustix::process::{Pid, Signal, kill_process};
+    use testing::Program;
 
     use super::*;
     use crate::producer;
 
-    /// A program that prints this line when started as a producer, and stays.
-    struct Program(PathBuf);
-
-    impl Program {
-        fn printing(name: &str, line: &str) -> Self {
-            let name = format!("exchange-{name}-{}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            let script = format!(
-                "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$0.said\"\necho '{line}'\nexec sleep 1000\n"
-            );
-            std::fs::write(&path, script).unwrap();
-            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-            Self(path)
-        }
-
-        fn recipe(&self) -> Recipe {
-            let system = producer::SYSTEM.name;
-            Recipe { program: self.0.clone(), system, settings: BTreeMap::new() }
-        }
-
-        /// The last line written to it.
-        fn last_line(&self) -> String {
-            std::fs::read_to_string(format!("{}.said", self.0.display())).unwrap()
-        }
-    }
-
-    impl Drop for Program {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-            let _ = std::fs::remove_file(format!("{}.said", self.0.display()));
-        }
+    fn child_spec(program: &Program) -> ChildSpec {
+        let (program, system) = (program.path().to_owned(), producer::SYSTEM.name);
+        ChildSpec { program, system, settings: BTreeMap::new() }
     }
 
     fn ready(folder: &Path) -> String {
@@ -159,13 +131,14 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("exchange-folder-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("u"), "").unwrap();
-        let program = Program::printing("kept", &ready(&folder));
-        let keeper = ProducerProcess::start(program.recipe(), &Registry::default()).await.unwrap();
-        assert_eq!(program.last_line(), "exchange-producer\n--listen\n127.0.0.1:0\n");
-        let pid = Pid::from_raw(i32::try_from(keeper.kept.pid).unwrap()).unwrap();
+        let program = Program::printing("exchange-kept", &ready(&folder));
+        let process =
+            ProducerProcess::start(child_spec(&program), &Registry::default()).await.unwrap();
+        assert_eq!(program.arguments(), "exchange-producer\n--listen\n127.0.0.1:0\n");
+        let pid = Pid::from_raw(i32::try_from(process.supervisor.pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
         let restarted = async {
-            while keeper.kept.state.told()["restarts"] != 1 {
+            while process.supervisor.state.report()["restarts"] != 1 {
                 tokio::task::yield_now().await;
             }
         };
@@ -173,8 +146,8 @@ mod tests {
             .await
             .expect("it is started again");
         let place = format!("127.0.0.1:9\n--set\nfolder={}\n", folder.display());
-        assert!(program.last_line().ends_with(&place), "{}", program.last_line());
-        keeper.stop().await;
+        assert!(program.arguments().ends_with(&place), "{}", program.arguments());
+        process.stop().await;
         assert!(!folder.exists());
     }
 
@@ -182,11 +155,11 @@ mod tests {
     async fn a_folder_that_was_given_stays() {
         let folder = std::env::temp_dir().join(format!("exchange-stays-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let program = Program::printing("given", &ready(&folder));
-        let mut recipe = program.recipe();
-        recipe.settings.insert(FOLDER.to_owned(), json!(folder));
-        let keeper = ProducerProcess::start(recipe, &Registry::default()).await.unwrap();
-        keeper.stop().await;
+        let program = Program::printing("exchange-given", &ready(&folder));
+        let mut spec = child_spec(&program);
+        spec.settings.insert(FOLDER.to_owned(), json!(folder));
+        let process = ProducerProcess::start(spec, &Registry::default()).await.unwrap();
+        process.stop().await;
         std::fs::remove_dir(&folder).unwrap();
     }
 
@@ -194,9 +167,9 @@ mod tests {
     async fn one_that_says_something_else_is_not_taken_for_ready() {
         for (name, line) in [("word", "hello"), ("half", r#"{"listening":{"http":"127.0.0.1:9"}}"#)]
         {
-            let program = Program::printing(name, line);
+            let program = Program::printing(&format!("exchange-{name}"), line);
             assert!(
-                ProducerProcess::start(program.recipe(), &Registry::default()).await.is_err(),
+                ProducerProcess::start(child_spec(&program), &Registry::default()).await.is_err(),
                 "{line}"
             );
         }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use serving::error::ServeError;
-use serving::keeper::State;
 use serving::limits;
 use serving::listener;
 use serving::metrics::Registry;
@@ -14,6 +13,7 @@ use serving::options::Options;
 use serving::ready::{Process, Ready};
 use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
+use serving::supervisor::ChildState;
 
 use super::handler::{Transports, UsersHandler};
 use super::producer_process::{ProducerAddresses, ProducerProcess};
@@ -52,26 +52,27 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     start::run(stop, prepare, async |(configuration, listener), stop| {
         let registry = Registry::default();
         let producer = match &configuration.source {
-            Source::Own(recipe) => {
-                let kept = ProducerProcess::start(recipe.clone(), &registry).await;
-                Producer::Own(kept.map_err(ServeError::while_doing("start the producer"))?)
+            Source::Own(spec) => {
+                let process = ProducerProcess::start(spec.clone(), &registry).await;
+                Producer::Own(process.map_err(ServeError::while_doing("start the producer"))?)
             }
             Source::Elsewhere(addresses) => Producer::Elsewhere(addresses.clone()),
         };
         let ready = ready(&configuration, &producer, &listener)?;
-        let served = converse(&configuration, &producer, (listener, registry, stop), || {
+        let endpoint = HttpEndpoint { listener, registry, stop };
+        let served = converse(&configuration, &producer, endpoint, || {
             announce(&ready);
         })
         .await;
         // After the front, which may still have to answer.
-        if let Producer::Own(keeper) = producer {
-            keeper.stop().await;
+        if let Producer::Own(own) = producer {
+            own.stop().await;
         }
         served.map_err(ServeError::while_doing("serve"))
     })
 }
 
-/// Who is asked, once it is there.
+/// The producer, once it is ready.
 enum Producer {
     Own(ProducerProcess),
     Elsewhere(ProducerAddresses),
@@ -80,25 +81,33 @@ enum Producer {
 impl Producer {
     fn addresses(&self) -> &ProducerAddresses {
         match self {
-            Self::Own(keeper) => &keeper.addresses,
+            Self::Own(own) => &own.addresses,
             Self::Elsewhere(addresses) => addresses,
         }
     }
 
-    fn state(&self) -> Arc<State> {
+    fn state(&self) -> Arc<ChildState> {
         match self {
-            Self::Own(keeper) => Arc::clone(&keeper.kept.state),
-            Self::Elsewhere(_) => State::unknown(),
+            Self::Own(own) => Arc::clone(&own.supervisor.state),
+            Self::Elsewhere(_) => ChildState::unknown(),
         }
     }
+}
+
+/// The listener and what belongs to it.
+struct HttpEndpoint {
+    listener: TcpListener,
+    registry: Registry,
+    stop: Stop,
 }
 
 async fn converse(
     configuration: &Configuration,
     producer: &Producer,
-    (listener, registry, stop): (TcpListener, Registry, Stop),
+    endpoint: HttpEndpoint,
     announce: impl FnOnce(),
 ) -> std::io::Result<()> {
+    let HttpEndpoint { listener, registry, stop } = endpoint;
     let Configuration { policy, connections, spin, race, limits, .. } = configuration;
     let addresses = producer.addresses();
     let (http, unix) =
@@ -136,8 +145,8 @@ fn ready(
         .listening("producer", http)
         .listening("unix", unix.display())
         .listening("shm", shm.display());
-    if let Producer::Own(keeper) = producer {
-        ready.processes.push(Process { name: "producer".to_owned(), pid: keeper.kept.pid });
+    if let Producer::Own(own) = producer {
+        ready.processes.push(Process { name: "producer".to_owned(), pid: own.supervisor.pid });
     }
     Ok(ready)
 }
@@ -158,7 +167,7 @@ fn effective(configuration: &Configuration, producer: &Producer, listener: &TcpL
         "backlog": listener::backlog(listener).ok(),
         "open_files": limits::open_files(),
         "producer": match producer {
-            Producer::Own(keeper) => keeper.kept.effective(),
+            Producer::Own(own) => own.supervisor.effective(),
             Producer::Elsewhere(_) => json!("elsewhere"),
         },
     })

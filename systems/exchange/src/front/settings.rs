@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use serving::error::BadOptions;
-use serving::keeper::Recipe;
 use serving::limits::Limits;
 use serving::options::Options;
 use serving::settings::Settings;
+use serving::supervisor::ChildSpec;
 
 use super::handler::AnswerPolicy;
 use super::producer_process::ProducerAddresses;
@@ -43,7 +43,7 @@ const PASSED: &[&str] = &[
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// A producer that is started beside the front.
-    Own(Recipe),
+    Own(ChildSpec),
     /// One that runs already.
     Elsewhere(ProducerAddresses),
 }
@@ -103,9 +103,9 @@ fn race(settings: &Settings<'_>) -> Option<Duration> {
 }
 
 fn source(settings: &Settings<'_>, has_race: bool) -> Source {
-    let mut recipe = Recipe::read(settings, PREFIX, PASSED, &producer::SYSTEM);
+    let mut spec = ChildSpec::read(settings, PREFIX, PASSED, &producer::SYSTEM);
     if let Some(addresses) = elsewhere(settings) {
-        if !recipe.settings.is_empty() {
+        if !spec.settings.is_empty() {
             settings.wrong("producer_…", "has no effect on a producer at another address");
         }
         if has_race {
@@ -117,9 +117,9 @@ fn source(settings: &Settings<'_>, has_race: bool) -> Source {
         return Source::Elsewhere(addresses);
     }
     if has_race {
-        recipe.settings.insert(race::SETTING.to_owned(), json!(true));
+        spec.settings.insert(race::SETTING.to_owned(), json!(true));
     }
-    Source::Own(recipe)
+    Source::Own(spec)
 }
 
 /// Where a producer is that runs already: all three places, or none.
@@ -163,15 +163,15 @@ mod tests {
             room: 512 << 20,
         };
         assert_eq!((plain.policy, plain.race), (policy, None));
-        assert!(matches!(plain.source, Source::Own(recipe) if recipe.settings.is_empty()));
+        assert!(matches!(plain.source, Source::Own(spec) if spec.settings.is_empty()));
     }
 
     #[test]
     fn the_producers_settings_are_passed_on_and_judged_by_it() {
         let given = Options::default().with("producer_slots", 8).with("file_race", true);
-        let Source::Own(recipe) = read(&given).unwrap().source else { panic!() };
+        let Source::Own(spec) = read(&given).unwrap().source else { panic!() };
         let passed = [("slots".to_owned(), json!(8)), (race::SETTING.to_owned(), json!(true))];
-        assert_eq!(recipe.settings, BTreeMap::from(passed));
+        assert_eq!(spec.settings, BTreeMap::from(passed));
         let text = problems(Options::default().with("producer_slots", "many"));
         assert!(text.len() == 1 && text[0].starts_with("producer_slots: expected"), "{text:?}");
         for key in PASSED {

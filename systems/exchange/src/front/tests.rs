@@ -8,12 +8,14 @@ use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use serving::http::{Answer, Handler};
-use serving::keeper::State;
 use serving::metrics::Registry;
+use serving::supervisor::ChildState;
 
 use super::handler::{AnswerPolicy, Transports, UsersHandler};
+use crate::failure::Failure;
+use crate::payload::Payload;
 use crate::request::DataRequest;
-use crate::transport::{Failure, Payload, Transport};
+use crate::transport::Transport;
 
 /// Answers with this text and the nonce in it, or fails so.
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ const USERS: Fake = Fake(Ok(r#"{ "nonce": "NONCE", "users": [1.50, "é"] }"#));
 fn front(http: Fake, policy: AnswerPolicy) -> (Front, Registry) {
     let registry = Registry::default();
     let transports = Transports { http, unix: USERS, shm: USERS };
-    (UsersHandler::new(transports, policy, State::unknown(), &registry), registry)
+    (UsersHandler::new(transports, policy, ChildState::unknown(), &registry), registry)
 }
 
 async fn ask(front: &Front, method: Method, path: &str) -> Answer {

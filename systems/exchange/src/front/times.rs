@@ -26,7 +26,7 @@ impl Times {
     pub fn header(&self) -> HeaderValue {
         let Self { exchange, decode, encode, front } = *self;
         let [first, second, third, last] = PARTS;
-        timing::told([(first, exchange), (second, decode), (third, encode), (last, front)])
+        timing::header([(first, exchange), (second, decode), (third, encode), (last, front)])
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use serving::metrics::Registry;
 use serving::stop::Stop;
-use shm_channel::{CRC32, Checksum, Error, Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Error, Producer, Reply, Settings};
 
 use super::metrics::TransportMetrics;
 use super::payloads::PayloadCache;
@@ -37,8 +37,8 @@ impl ChannelServer {
         for (number, worker) in workers.into_iter().enumerate() {
             let (cache, figures, too_large) = (cache.clone(), figures.clone(), too_large.clone());
             let answering = move || {
-                worker.run(|request, room| {
-                    let reply = answer(request, room, &cache);
+                worker.run(|request, buffer| {
+                    let reply = answer(request, buffer, &cache);
                     match reply {
                         Reply::Answer(_) => figures.answered.one(),
                         Reply::Refused(_) => figures.refused.one(),
@@ -80,25 +80,25 @@ impl Drop for ChannelServer {
 }
 
 /// Answers in place, or says what is said instead.
-fn answer(request: &[u8], room: &mut Room<'_>, cache: &PayloadCache) -> Reply {
+fn answer(request: &[u8], buffer: &mut AnswerBuffer<'_>, cache: &PayloadCache) -> Reply {
     match DataRequest::read(request) {
-        Ok(ask) => put(&cache.prepared(ask.what), ask.nonce, room),
+        Ok(ask) => put(&cache.prepared(ask.what), ask.nonce, buffer),
         Err(refusal) => Reply::Refused(u64::from(refusal.code())),
     }
 }
 
 /// Copies the payload into the slot if it is not there yet, and writes the nonce into it.
-fn put(prepared: &Prepared, nonce: u64, room: &mut Room<'_>) -> Reply {
+fn put(prepared: &Prepared, nonce: u64, buffer: &mut AnswerBuffer<'_>) -> Reply {
     let bytes = prepared.bytes();
-    let is_there = room.kept() == Some(prepared.id());
-    let Some(place) = room.get_mut(..bytes.len()) else {
+    let is_there = buffer.tag() == Some(prepared.id());
+    let Some(place) = buffer.get_mut(..bytes.len()) else {
         return Reply::TooLarge(bytes.len());
     };
     if !is_there {
         place.copy_from_slice(bytes);
     }
     patch(place, nonce);
-    room.keep_as(prepared.id());
-    room.set_checksum(Checksum { kind: CRC32, value: u64::from(prepared.checksum(nonce)) });
+    buffer.set_tag(prepared.id());
+    buffer.set_checksum(Checksum { kind: CRC32, value: u64::from(prepared.checksum(nonce)) });
     Reply::Answer(bytes.len())
 }

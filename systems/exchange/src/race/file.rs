@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::de::IgnoredAny;
 
-use crate::transport::Failure;
+use crate::failure::Failure;
 
 /// Its name, the same for all requests.
 pub(crate) const NAME: &str = "users_shm";

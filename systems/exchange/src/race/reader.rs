@@ -13,8 +13,10 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::{File, PATH};
+use crate::failure::Failure;
+use crate::payload::Payload;
 use crate::request::DataRequest;
-use crate::transport::{Failure, Payload, Transport};
+use crate::transport::Transport;
 use crate::transports::http::query;
 
 /// A way that keeps none of the promises of one: nothing that it returns was judged.

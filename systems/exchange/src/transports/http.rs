@@ -12,8 +12,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::pool::{Endpoint, ExchangeError, Outcome, Pool};
+use crate::failure::Failure;
+use crate::payload::Payload;
 use crate::request::{DataRequest, SIZES, Wanted};
-use crate::transport::{Failure, Payload, Transport};
+use crate::transport::Transport;
 
 /// The header with the checksum of an answer, which is `crc32-` and 8 hexadecimal digits.
 pub const CHECKSUM: &str = "x-checksum";

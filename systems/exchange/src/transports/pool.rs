@@ -6,8 +6,10 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
+use crate::failure::Failure;
+use crate::payload::Payload;
 use crate::request::DataRequest;
-use crate::transport::{Failure, Payload, judged};
+use crate::transport::judged;
 
 /// Longer than any request waits.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);

@@ -7,10 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::pool::{Endpoint, ExchangeError, Outcome, Pool};
+use crate::failure::Failure;
 use crate::frame::{self, ANSWER_HEAD, ANSWERED, FrameHeader};
+use crate::payload::Payload;
 use crate::refusal::Refusal;
 use crate::request::{DataRequest, SIZES};
-use crate::transport::{Failure, Payload, Transport};
+use crate::transport::Transport;
 
 /// Over a Unix socket.
 #[derive(Debug)]

@@ -8,13 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use exchange::checksum;
+use exchange::failure::Failure;
 use exchange::prepared::{NONCE_AT, Prepared, patch};
 use exchange::records::Records;
 use exchange::request::DataRequest;
-use exchange::transport::{Failure, Transport};
+use exchange::transport::Transport;
 use exchange::transports::{Http, Shm, Unix};
 use serving::options::Options;
-use shm_channel::{CRC32, Checksum, Producer, Reply, Room, Settings};
+use shm_channel::{AnswerBuffer, CRC32, Checksum, Producer, Reply, Settings};
 
 use super::{PATIENCE, TempFolder, TestProducer, bytes, eventually, fetch};
 
@@ -133,7 +134,7 @@ impl TestChannel {
     fn start(
         name: &str,
         slots: u32,
-        handler: impl FnMut(&[u8], &mut Room<'_>) -> Reply + Send + 'static,
+        handler: impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply + Send + 'static,
     ) -> Self {
         let folder = TempFolder::new(name);
         let settings = Settings { slots, answer_room: 4_096, ..Settings::default() };
@@ -159,23 +160,23 @@ impl Drop for TestChannel {
 }
 
 /// Answers rightly.
-fn answer(request: &[u8], room: &mut Room<'_>) -> Reply {
+fn answer(request: &[u8], buffer: &mut AnswerBuffer<'_>) -> Reply {
     let (payload, checksum) = right(DataRequest::read(request).unwrap());
-    room.set_checksum(Checksum { kind: CRC32, value: u64::from(checksum) });
-    room.put(&payload)
+    buffer.set_checksum(Checksum { kind: CRC32, value: u64::from(checksum) });
+    buffer.put(&payload)
 }
 
 #[tokio::test]
 async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
     let mut turn = 0;
-    let channel = TestChannel::start("damaged", 8, move |request, room| {
+    let channel = TestChannel::start("damaged", 8, move |request, buffer| {
         turn += 1;
-        let reply = answer(request, room);
+        let reply = answer(request, buffer);
         match turn {
-            1 => room[NONCE_AT] ^= 1,
-            2 => room[500] ^= 1,
-            3 => room.set_checksum(Checksum { kind: CRC32, value: 1 << 32 }),
-            4 => room.set_checksum(Checksum { kind: 2, value: 0 }),
+            1 => buffer[NONCE_AT] ^= 1,
+            2 => buffer[500] ^= 1,
+            3 => buffer.set_checksum(Checksum { kind: CRC32, value: 1 << 32 }),
+            4 => buffer.set_checksum(Checksum { kind: 2, value: 0 }),
             5 => return Reply::Answer(1_023),
             6 => return Reply::Refused(2),
             7 => return Reply::Refused(3),
@@ -206,9 +207,9 @@ async fn an_answer_over_the_channel_that_is_damaged_is_never_delivered() {
 #[tokio::test]
 async fn a_producer_that_wants_more_room_gets_it() {
     let mut asked = 0;
-    let channel = TestChannel::start("room", 8, move |request, room| {
+    let channel = TestChannel::start("room", 8, move |request, buffer| {
         asked += 1;
-        if asked == 1 { Reply::TooLarge(9_000) } else { answer(request, room) }
+        if asked == 1 { Reply::TooLarge(9_000) } else { answer(request, buffer) }
     });
     fetch(&channel.way(), bytes(1_024, 5)).await.unwrap();
 }
@@ -216,10 +217,10 @@ async fn a_producer_that_wants_more_room_gets_it() {
 /// A channel that answers when told to: one message each.
 fn stand_when_told(name: &str, slots: u32) -> (TestChannel, mpsc::Sender<()>) {
     let (tell, told) = mpsc::channel();
-    let channel = TestChannel::start(name, slots, move |request, room| {
+    let channel = TestChannel::start(name, slots, move |request, buffer| {
         // The end of the test is told, too.
         let _ = told.recv();
-        answer(request, room)
+        answer(request, buffer)
     });
     (channel, tell)
 }

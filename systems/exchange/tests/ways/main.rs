@@ -16,8 +16,10 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use exchange::failure::Failure;
+use exchange::payload::Payload;
 use exchange::request::{DataRequest, Wanted};
-use exchange::transport::{Failure, Payload, Transport};
+use exchange::transport::Transport;
 use exchange::transports::{Http, Shm, Unix};
 use serving::error::ServeError;
 use serving::options::Options;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use exchange::transport::{Failure, Transport};
+use exchange::failure::Failure;
+use exchange::transport::Transport;
 use exchange::transports::{Http, Shm, Unix};
 use serde_json::Value;
 use serving::options::Options;

@@ -54,39 +54,39 @@ fn ids(page: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn messages_are_listed_newest_first_page_by_page() {
-    let house = TestApi::new();
-    assert_eq!(get(&house.api, "/messages").await, json!({ "messages": [] }));
+    let test = TestApi::new();
+    assert_eq!(get(&test.api, "/messages").await, json!({ "messages": [] }));
     for number in 0..600 {
-        house.receive(&["b@y"], &format!("number {number}")).await;
+        test.receive(&["b@y"], &format!("number {number}")).await;
     }
     let mut seen = Vec::new();
     let mut path = "/messages".to_owned();
     loop {
-        let page = get(&house.api, &path).await;
+        let page = get(&test.api, &path).await;
         seen.extend(ids(&page).into_iter().map(|id| id.parse::<u64>().unwrap()));
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         path = format!("/messages?cursor={cursor}");
     }
     assert_eq!(seen, (1..=600).rev().collect::<Vec<u64>>());
-    let page = get(&house.api, "/messages?limit=2").await;
+    let page = get(&test.api, "/messages?limit=2").await;
     assert_eq!(page["messages"][0]["subject"], "number 599");
     assert_eq!(ids(&page), ["600", "599"]);
-    let exact = get(&house.api, "/messages?limit=600").await;
+    let exact = get(&test.api, "/messages?limit=600").await;
     assert!(exact.get("next_cursor").is_none());
-    let sparse = get(&house.api, "/messages?limit=1&subject=number%205").await;
+    let sparse = get(&test.api, "/messages?limit=1&subject=number%205").await;
     assert_eq!((ids(&sparse), &sparse["next_cursor"]), (vec!["600"], &json!("600")));
-    let rest = get(&house.api, "/messages?cursor=600&subject=number%205&limit=1000").await;
+    let rest = get(&test.api, "/messages?cursor=600&subject=number%205&limit=1000").await;
     // 5, 50 to 59, and 500 to 598.
     assert_eq!(ids(&rest).len(), 1 + 10 + 99);
 }
 
 #[tokio::test]
 async fn filters_hold_together() {
-    let house = TestApi::new();
-    house.receive(&["b@y"], "=?utf-8?q?Gr=C3=BC=C3=9Fe?= an alle").await;
-    house.receive(&["c@z", "B@Y"], "another").await;
+    let test = TestApi::new();
+    test.receive(&["b@y"], "=?utf-8?q?Gr=C3=BC=C3=9Fe?= an alle").await;
+    test.receive(&["c@z", "B@Y"], "another").await;
     let found = |path: &'static str| {
-        let api = Arc::clone(&house.api);
+        let api = Arc::clone(&test.api);
         async move {
             let page = get(&api, path).await;
             ids(&page).join(" ")
@@ -103,76 +103,76 @@ async fn filters_hold_together() {
 
 #[tokio::test]
 async fn a_message_is_shown_decoded_and_as_it_came() {
-    let house = TestApi::new();
-    let id = house.receive(&["b@y"], "=?utf-8?b?w6Q=?=").await;
-    let shown = get(&house.api, &format!("/messages/{id}")).await;
+    let test = TestApi::new();
+    let id = test.receive(&["b@y"], "=?utf-8?b?w6Q=?=").await;
+    let shown = get(&test.api, &format!("/messages/{id}")).await;
     assert_eq!((&shown["subject"], &shown["text"]), (&json!("ä"), &json!("hello\r\n")));
     assert_eq!(shown["envelope"]["recipients"], json!(["b@y"]));
     assert_eq!(shown["envelope"]["client"], "client.example");
-    let (status, raw) = ask(&house.api, "GET", &format!("/messages/{id}/raw")).await;
+    let (status, raw) = ask(&test.api, "GET", &format!("/messages/{id}/raw")).await;
     assert_eq!(status, 200);
     assert_eq!(raw, "Subject: =?utf-8?b?w6Q=?=\r\nFrom: a@x\r\n\r\nhello\r\n");
-    assert_eq!(ask(&house.api, "GET", "/messages/7").await.0, 404);
-    assert_eq!(ask(&house.api, "GET", "/messages/7/raw").await.0, 404);
+    assert_eq!(ask(&test.api, "GET", "/messages/7").await.0, 404);
+    assert_eq!(ask(&test.api, "GET", "/messages/7/raw").await.0, 404);
 }
 
 #[tokio::test]
 async fn who_waits_is_answered_as_soon_as_the_message_is_there() {
-    let house = TestApi::new();
-    house.receive(&["other@y"], "x").await;
+    let test = TestApi::new();
+    test.receive(&["other@y"], "x").await;
     let waiting = {
-        let api = Arc::clone(&house.api);
+        let api = Arc::clone(&test.api);
         tokio::spawn(async move { get(&api, "/messages?wait=60s&to=b@y").await })
     };
     // Strangers wake the wait and do not end it.
     for _ in 0..3 {
-        house.receive(&["other@y"], "x").await;
+        test.receive(&["other@y"], "x").await;
         tokio::task::yield_now().await;
     }
     assert!(!waiting.is_finished());
-    let id = house.receive(&["b@y"], "x").await;
+    let id = test.receive(&["b@y"], "x").await;
     let page = waiting.await.unwrap();
     assert_eq!(ids(&page), [id.as_str()]);
-    let at_once = get(&house.api, "/messages?wait=60s&to=b@y").await;
+    let at_once = get(&test.api, "/messages?wait=60s&to=b@y").await;
     assert_eq!(at_once, page);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_ends_with_its_time_or_with_the_server() {
-    let house = TestApi::new();
+    let test = TestApi::new();
     let begun = tokio::time::Instant::now();
-    assert_eq!(get(&house.api, "/messages?wait=2s").await["messages"], json!([]));
+    assert_eq!(get(&test.api, "/messages?wait=2s").await["messages"], json!([]));
     assert_eq!(begun.elapsed().as_secs(), 2);
     let waiting = {
-        let api = Arc::clone(&house.api);
+        let api = Arc::clone(&test.api);
         tokio::spawn(async move { get(&api, "/messages?wait=60s").await })
     };
     tokio::task::yield_now().await;
-    house.stopper.stop();
+    test.stopper.stop();
     assert_eq!(waiting.await.unwrap()["messages"], json!([]));
     assert!(begun.elapsed().as_secs() < 62);
 }
 
 #[tokio::test]
 async fn all_are_taken_away_and_the_counts_stay() {
-    let house = TestApi::new();
+    let test = TestApi::new();
     for _ in 0..3 {
-        house.receive(&["b@y", "c@z"], "x").await;
+        test.receive(&["b@y", "c@z"], "x").await;
     }
-    let counts = get(&house.api, "/counts").await;
+    let counts = get(&test.api, "/counts").await;
     assert_eq!(
         (&counts["messages"], &counts["recipients"], &counts["kept"]),
         (&json!(3), &json!(6), &json!(3))
     );
     // Whoever names one recipient does not mean the messages of all others.
-    assert_eq!(ask(&house.api, "DELETE", "/messages?to=b@y").await.0, 400);
-    assert_eq!(get(&house.api, "/counts").await["kept"], 3);
-    let (status, body) = ask(&house.api, "DELETE", "/messages").await;
+    assert_eq!(ask(&test.api, "DELETE", "/messages?to=b@y").await.0, 400);
+    assert_eq!(get(&test.api, "/counts").await["kept"], 3);
+    let (status, body) = ask(&test.api, "DELETE", "/messages").await;
     assert_eq!((status, body.as_str()), (200, "{\"removed\":3}"));
-    assert_eq!(get(&house.api, "/messages").await["messages"], json!([]));
-    let counts = get(&house.api, "/counts").await;
+    assert_eq!(get(&test.api, "/messages").await["messages"], json!([]));
+    let counts = get(&test.api, "/counts").await;
     assert_eq!((&counts["messages"], &counts["kept"]), (&json!(3), &json!(0)));
-    assert_eq!(get(&house.api, "/observed").await["unexpected"], 3);
+    assert_eq!(get(&test.api, "/observed").await["unexpected"], 3);
 }
 
 #[tokio::test]

@@ -5,13 +5,15 @@
 //!
 //! In reading order: `path` (addresses), `parameters` (of `MAIL`), `verb` (the commands).
 
+mod error;
 mod parameters;
 mod path;
 mod verb;
 
-pub use parameters::Parameters;
+pub use error::CommandError;
+pub use parameters::{OfferedExtensions, Parameters};
 pub use path::is_host;
-pub use verb::{Command, CommandError, Mechanism, OfferedExtensions, parse};
+pub use verb::{Command, Mechanism, parse};
 
 #[cfg(test)]
 mod tests;

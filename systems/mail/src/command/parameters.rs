@@ -5,8 +5,15 @@ use std::borrow::Cow;
 use smtp_proto::request::parser::Rfc5321Parser;
 use smtp_proto::{MAIL_BODY_8BITMIME, MAIL_BODY_BINARYMIME, MAIL_SMTPUTF8};
 
-use super::verb::{CommandError, OfferedExtensions};
+use super::error::CommandError;
 use crate::envelope::Content;
+
+/// What was offered to the client, as far as the grammar depends on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OfferedExtensions {
+    /// `AUTH`, and with it the parameter of `MAIL`.
+    pub auth: bool,
+}
 
 /// What the parameters of `MAIL` say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, Error, Request};
 
-use super::parameters::{self, Parameters};
+use super::error::CommandError;
+use super::parameters::{self, OfferedExtensions, Parameters};
 use super::path::{self, is_host};
 
 /// A command in its right form.
@@ -57,36 +58,6 @@ pub enum Mechanism {
     Login,
     /// One that this server does not know.
     Unknown,
-}
-
-/// What is wrong with a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandError {
-    /// No command of this server.
-    Unknown,
-    /// A command, but its arguments are not.
-    Syntax,
-    /// An argument to a command without arguments.
-    Argument,
-    /// No path, or no mailbox in it.
-    Path,
-    /// A parameter that is known, with a value that is not.
-    Parameter,
-    /// A size beyond all numbers.
-    Size,
-    /// A parameter that was not offered.
-    UnknownParameter,
-    /// `BDAT` without a size, so that the beginning of the next command is unknown.
-    Chunk,
-    /// Octets that no command has: control characters, or bytes that are not UTF-8.
-    Octets,
-}
-
-/// What was offered to the client, as far as the grammar depends on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OfferedExtensions {
-    /// `AUTH`, and with it the parameter of `MAIL`.
-    pub auth: bool,
 }
 
 /// Reads a line that ends with CRLF.

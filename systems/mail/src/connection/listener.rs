@@ -11,39 +11,15 @@ use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use super::smtp::Smtp;
 use super::task::run_connection;
-use crate::session::{Counts, Settings};
 use crate::store::Store;
-use crate::tls::Tls;
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// A mail server: what all its connections share. Servers that share their `counts` share the bounds of connections and
-/// of memory, too.
-#[derive(Debug)]
-pub struct Smtp<S> {
-    /// Where messages go.
-    pub store: Arc<S>,
-    /// What sessions keep to.
-    pub settings: Settings,
-    /// The certificate; without it neither `STARTTLS` nor implicit TLS can be had.
-    pub tls: Option<Tls>,
-    /// TLS from the first byte.
-    pub is_implicit_tls: bool,
-    /// What happened.
-    pub counts: Counts,
-}
-
-impl<S> Smtp<S> {
-    /// The reply to a client beyond the limit of connections.
-    pub(super) fn busy(&self) -> String {
-        format!("421 4.3.2 {} Too busy, closing connection\r\n", self.settings.hostname)
-    }
-}
-
 /// Serves one listener until stopped; then messages in progress may end within
-/// [`Settings::drain_ns`], and all other clients get 421.
+/// [`Settings::drain_ns`](crate::session::Settings::drain_ns), and all other clients get 421.
 ///
 /// Errors: the listener cannot be handed to the runtime; a failed accept is waited out
 pub async fn serve<S: Store>(

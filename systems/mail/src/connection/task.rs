@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, Sleep, sleep_until, timeout, timeout_at};
 
 use super::buffer::Buffer;
-use super::listener::Smtp;
+use super::smtp::Smtp;
 use super::wire::Wire;
 use crate::refusal::Refusal;
 use crate::session::{Action, Origin, Session, Waiting};

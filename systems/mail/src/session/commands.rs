@@ -3,7 +3,7 @@
 use super::auth::{AuthExchange, AuthStep};
 use super::machine::{Action, Hello, Session, State};
 use super::settings::Policy;
-use super::transfer::Transaction;
+use super::transaction::Transaction;
 use crate::command::{Command, CommandError, Mechanism, OfferedExtensions, Parameters};
 use crate::faults::Phase;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::auth::{self, AuthExchange};
 use super::counts::Counts;
 use super::settings::Settings;
-use super::transfer::{Rejection, Transaction};
+use super::transaction::{Rejection, Transaction};
 use crate::command;
 use crate::faults::Phase;
 use crate::input::content::Framing;

@@ -5,13 +5,14 @@
 //! What it keeps is bounded by its [`Settings`].
 //!
 //! In reading order: [`settings`], [`counts`], `machine` (the states), `commands` (what each command does in each),
-//! `transfer` (content, by `DATA` and by `BDAT`), [`auth`].
+//! `transaction` and `transfer` (content, by `DATA` and by `BDAT`), [`auth`].
 
 pub mod auth;
 mod commands;
 pub mod counts;
 mod machine;
 pub mod settings;
+mod transaction;
 mod transfer;
 
 pub use counts::Counts;

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api_error::{ApiError, Code};
+use crate::api_error::{ApiError, Code, invalid_filter};
 use crate::bus::{Outcome, Status};
 use crate::identity::{Identity, Millis};
 use crate::message::Semantics;
@@ -148,7 +148,7 @@ pub(super) fn enumerate(body: &[u8], quotas: &Quotas) -> Result<ParsedEnumerate,
     }
     let sort_by = body.sort_by.iter().enumerate().map(|(index, text)| sort_key(text, index));
     let query = Query {
-        filter: Filter::parse(&body.filter, quotas.filters())?,
+        filter: Filter::parse(&body.filter, quotas.filters()).map_err(invalid_filter)?,
         sort_by: sort_by.collect::<Result<_, _>>()?,
         limit,
         cursor: body.cursor,
@@ -199,7 +199,7 @@ pub(super) fn multicast(body: &[u8], quotas: &Quotas) -> Result<ParsedMulticast,
         return Err(ApiError::new(Code::InvalidRequest, what).at("/timeout_ms"));
     }
     let multicast = Multicast {
-        filter: Filter::parse(&body.filter, quotas.filters())?,
+        filter: Filter::parse(&body.filter, quotas.filters()).map_err(invalid_filter)?,
         payload,
         content_type,
         semantics: body.semantics,

@@ -21,13 +21,13 @@ mod subscriptions;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
-use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Request, StatusCode};
 use serde::Serialize;
 use serving::http::{self, Answer, Handler};
 
 use crate::access::{Access, check_namespace};
-use crate::api_error::{ApiError, Code};
+use crate::api_error::ApiError;
 use crate::bus::Bus;
 use crate::service::Service;
 use crate::store::Store;
@@ -115,19 +115,12 @@ impl<S: Store, B: Bus + HttpSubscriptions> Handler for Api<S, B> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(request).await {
             Ok(answer) => answer,
-            Err(error) => refusal(&error),
+            Err(error) => refusal(error),
         }
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        let code = match status {
-            StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
-            StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
-            _ => Code::InvalidRequest,
-        };
-        let mut answer = refusal(&ApiError::new(code, reason).at(""));
-        *answer.status_mut() = status;
-        answer
+        ApiError::unread(status, reason)
     }
 }
 
@@ -137,16 +130,10 @@ fn ok(body: &impl Serialize) -> Answer {
     http::json(StatusCode::OK, json)
 }
 
-fn refusal(error: &ApiError) -> Answer {
-    let status = StatusCode::from_u16(error.code.status()).expect("the table holds valid statuses");
-    let body = serde_json::json!({ "error": error });
-    let mut answer = http::json(status, body.to_string());
-    if let Some(after) = error.retry_after {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
-    }
-    if status == StatusCode::UNAUTHORIZED {
-        let challenge = HeaderValue::from_static("Bearer");
-        answer.headers_mut().insert(hyper::header::WWW_AUTHENTICATE, challenge);
+fn refusal(error: ApiError) -> Answer {
+    let mut answer = error.answer();
+    if answer.status() == StatusCode::UNAUTHORIZED {
+        answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     answer
 }

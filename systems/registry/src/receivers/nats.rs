@@ -12,7 +12,7 @@ use serving::stop::Stop;
 use timer::monotonic;
 
 use super::arrivals::LastSeen;
-use super::server::SubscriptionTask;
+use super::subscription_task::SubscriptionTask;
 use crate::bus::nats::address;
 use crate::bus::nats::presence::{Presence, PresenceReply, SUBJECT, token};
 use crate::message::{Acknowledgement, decode};
@@ -48,7 +48,7 @@ pub(super) async fn receive(recipient: SubscriptionTask, url: String, mut stop: 
                 let _ = client.publish(there.clone(), presence.write()).await;
             }
             Some(message) = arrivals.next() => {
-                record(&client, message, &mut arrivals, (&recipient, &mut last)).await;
+                record(&client, message, &mut arrivals, &recipient, &mut last).await;
             }
         }
     }
@@ -103,7 +103,8 @@ async fn record(
     client: &Client,
     first: Message,
     arrivals: &mut Subscriber,
-    (recipient, last): (&SubscriptionTask, &mut LastSeen),
+    recipient: &SubscriptionTask,
+    last: &mut LastSeen,
 ) {
     let mut acks: Vec<(String, String)> = Vec::new();
     let mut next = Some(first);

@@ -1,6 +1,6 @@
 //! Puts receivers together: subscribes, serves what they saw, stops.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -15,16 +15,14 @@ use serving::start::{self, Announce, Surface, System};
 use serving::stop::Stop;
 use tokio::sync::mpsc;
 
-use super::arrivals::{Arrivals, COUNTS};
+use super::arrivals::COUNTS;
 use super::devices::DeviceRegistration;
 use super::settings::{self, Configuration};
+use super::subscription_task::{ReadySender, SharedArrivals, SubscriptionTask};
 use super::{nats, websocket};
 
 /// Within which every subscription must be in effect.
 const SUBSCRIBED_WITHIN: Duration = Duration::from_secs(10);
-
-/// What all connections write into; held for a delivery at a time.
-pub(super) type SharedArrivals = Arc<Mutex<Arrivals>>;
 
 /// Receivers, which are ready when every subscription is in effect.
 pub const SYSTEM: System = System {
@@ -39,13 +37,14 @@ pub const SYSTEM: System = System {
 fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Result<(), ServeError> {
     let prepare = || Ok((1, (settings::read(options)?, listener::bind(options.listen)?)));
     start::run(stop, prepare, async |(configuration, listener), stop| {
-        receive(configuration, (listener, stop), announce).await
+        receive(configuration, listener, stop, announce).await
     })
 }
 
 async fn receive(
     configuration: Configuration,
-    (listener, stop): (std::net::TcpListener, Stop),
+    listener: std::net::TcpListener,
+    stop: Stop,
     announce: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let address = listener::address(&listener)?;
@@ -61,9 +60,6 @@ async fn receive(
         .await
         .map_err(ServeError::while_doing("serve"))
 }
-
-/// Reports whether a subscription is in effect.
-pub(super) type ReadySender = mpsc::UnboundedSender<Result<(), String>>;
 
 /// Starts one task a namespace and pattern; each subscribes anew when it is cut off.
 fn subscribe(
@@ -93,19 +89,6 @@ fn subscribe(
         }
     }
     subscriptions
-}
-
-/// One subscription and where it records its deliveries.
-#[derive(Debug)]
-pub(super) struct SubscriptionTask {
-    pub registry: String,
-    pub namespace: String,
-    pub pattern: String,
-    /// Under which what is stored for it is kept while it is away.
-    pub name: String,
-    pub token: Option<String>,
-    pub arrivals: SharedArrivals,
-    pub ready: ReadySender,
 }
 
 async fn subscribed(

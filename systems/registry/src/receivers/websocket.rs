@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio_websockets::{ClientBuilder, MaybeTlsStream, Message as Frame, WebSocketStream};
 
 use super::arrivals::LastSeen;
-use super::server::SubscriptionTask;
+use super::subscription_task::SubscriptionTask;
 use crate::message::{Acknowledgement, decode};
 
 /// Acknowledgements sent at a time.

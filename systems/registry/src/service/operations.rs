@@ -162,7 +162,7 @@ impl<S: Store, B: Bus> Service<S, B> {
         let timeout = Duration::from_millis(asked.timeout_ms.min(self.quotas.max_timeout_ms));
         let outcomes = self.bus.multicast(message, targets, asked.semantics, timeout).await;
         let result = MulticastResult { message: id, outcomes };
-        self.metrics.count(&result);
+        self.metrics.count(&result.outcomes);
         Ok(result)
     }
 

@@ -106,9 +106,9 @@ impl MulticastLimiter {
     ///
     /// Errors: `QUOTA_EXCEEDED`, worth another try
     pub fn acquire(&self) -> Result<SemaphorePermit<'_>, ApiError> {
-        self.places.try_acquire().map_err(|_| ApiError {
-            retry_after: Some(Duration::from_secs(1)),
-            ..ApiError::new(Code::QuotaExceeded, "too many multicasts at a time; retry later")
+        self.places.try_acquire().map_err(|_| {
+            ApiError::new(Code::QuotaExceeded, "too many multicasts at a time; retry later")
+                .retry_after(Duration::from_secs(1))
         })
     }
 }

@@ -8,7 +8,7 @@ use serving::metrics::Registry;
 use serving::settings::Settings;
 
 use super::*;
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, unavailable};
 use crate::bus::Outcome;
 use crate::message::{Message, Semantics};
 use crate::store::embedded::Embedded;
@@ -44,7 +44,7 @@ impl Bus for StubBus {
     }
 
     fn check(&self) -> Result<(), ApiError> {
-        Err(ApiError::unavailable("away"))
+        Err(unavailable("away"))
     }
 
     fn effective(&self) -> Value {

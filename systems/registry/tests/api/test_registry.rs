@@ -1,22 +1,16 @@
 //! A registry of a test's own, and a client of it.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use serde_json::Value;
 use serving::options::Options;
-use serving::stop::{Stop, Stopper};
+use testing::{TestSystem, client};
 
 /// A registry on a thread, on a port of the kernel's choice; stopped when dropped.
 pub struct TestRegistry {
-    address: String,
     /// What is in force, as its ready line says.
     pub effective: Value,
-    stopper: Option<Stopper>,
-    thread: Option<JoinHandle<()>>,
+    system: TestSystem,
 }
 
 /// An answer.
@@ -40,18 +34,8 @@ impl TestRegistry {
         let options = settings
             .iter()
             .fold(Options::default(), |options, (key, value)| options.with(key, *value));
-        let (stopper, stop) = Stop::pair();
-        let (tell, told) = channel();
-        let thread = std::thread::spawn(move || {
-            let announce = |ready: &serving::ready::Ready| {
-                let (address, effective) = (&ready.listening["http"], &ready.effective);
-                tell.send((address.clone(), effective.clone())).expect("the test waits");
-            };
-            registry::SYSTEM.serve_until(&options, stop, announce).expect("it serves");
-        });
-        let (address, effective) =
-            told.recv_timeout(Duration::from_secs(20)).expect("it gets ready");
-        Self { address, effective, stopper: Some(stopper), thread: Some(thread) }
+        let system = TestSystem::start(&registry::SYSTEM, options);
+        Self { effective: system.ready["effective"].clone(), system }
     }
 
     pub fn open() -> Self {
@@ -67,8 +51,7 @@ impl TestRegistry {
     }
 
     pub fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it takes a bound");
+        let mut stream = client::connect(self.system.address("http"));
         let fields: String = headers.iter().map(|field| format!("{field}\r\n")).collect();
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: {}\r\n{fields}\r\n",
@@ -95,13 +78,5 @@ impl TestRegistry {
         let answer = self.post(&path, &serde_json::json!({ "limit": 10_000 }));
         let listed = answer.body["identities"].as_array().cloned().unwrap_or_default();
         listed.iter().filter_map(|one| one["identity"].as_str().map(str::to_owned)).collect()
-    }
-}
-
-impl Drop for TestRegistry {
-    fn drop(&mut self) {
-        drop(self.stopper.take());
-        let ended = self.thread.take().map(JoinHandle::join);
-        assert!(std::thread::panicking() || ended.is_some_and(|ended| ended.is_ok()));
     }
 }

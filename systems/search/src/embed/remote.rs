@@ -62,6 +62,7 @@ impl Embed for Remote {
 
 #[cfg(test)]
 mod tests {
+    use serving::api_error::Code as _;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 

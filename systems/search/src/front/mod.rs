@@ -1,24 +1,23 @@
 //! The front: a reverse proxy before a service, and how it is started as a child process.
 //!
-//! What is asked for under `/_go/` goes to the upstream without that prefix, and everything else as it is; what is
-//! under `/_front/` is the front's own (`healthz`, `metrics`) and is not passed on. It tells its own time after those
-//! of the parts behind it: `Server-Timing: …, front;dur=1.234`, in milliseconds from the request's head being read
-//! until the answer's head is sent on. That holds all the time of the parts behind, and what the request waited for
-//! a connection; it does not hold what it waited for this thread.
+//! Requests under `/_go/` are forwarded without that prefix, all others as they are. `/_front/healthz` and
+//! `/_front/metrics` are the front's own. It appends its time to those of the parts behind it: `Server-Timing: …,
+//! front;dur=1.234`, in milliseconds from when the request's head was read until the answer's head is sent on. That
+//! includes the time of the parts behind and the wait for a connection; it does not include the wait for this thread.
 //!
-//! On purpose it can be made worse: one request at a time (`serial`), CPU burned for each (`cost`), and more of it
+//! A front can be made worse on purpose: one request at a time (`serial`), CPU burned for each (`cost`), and more of it
 //! for a share of them (`slow_share`, `slow_cost`).
 //!
-//! In reading order: `settings`, `cost`, `tally`; one request (`desk`), one thread (`lane`), all of them
+//! In reading order: `settings`, `cost`, `tally`; one request (`handler`), one thread (`worker`), all of them
 //! (`server`); and a front as a child process ([`child`]).
 
 pub mod child;
 mod cost;
-mod desk;
-mod lane;
+mod handler;
 mod server;
 mod settings;
 mod tally;
+mod worker;
 
 pub use server::SYSTEM;
 pub(crate) use settings::NAME;

@@ -18,10 +18,10 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::cost::Burner;
-use super::desk::Desk;
-use super::lane::{Accepted, Lane};
+use super::handler::Handler;
 use super::settings::{self, Configuration};
 use super::tally::Tally;
+use super::worker::{Accepted, Worker};
 
 /// Pause after a failed accept, mostly for want of file descriptors, which only time brings back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
@@ -47,13 +47,13 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
         let address = listener::address(&listener)?;
         let ready = Ready::new(SYSTEM.name, configuration.effective()).listening("http", address);
         let tally = Arc::new(Tally::new(configuration.threads));
-        let (mut lanes, hands) = lanes(&configuration, &tally, &stop);
-        let own = lanes.pop().map(Lane::serve);
-        let others = elsewhere(lanes)?;
+        let (mut workers, senders) = workers(&configuration, &tally, &stop);
+        let own = workers.pop().map(Worker::serve);
+        let others = spawn_workers(workers)?;
         announce(&ready);
         let own = own.map(tokio::spawn);
         let most = configuration.limits.max_connections;
-        let dealt = deal(listener, hands, most, &tally, stop).await;
+        let dealt = distribute(listener, senders, most, &tally, stop).await;
         if let Some(own) = own {
             own.await.map_err(io::Error::other).map_err(ServeError::while_doing("serve"))?;
         }
@@ -64,42 +64,44 @@ fn start(options: &Options, stop: Option<Stop>, announce: Announce<'_>) -> Resul
     })
 }
 
-/// A lane for each thread, and what hands connections to it.
-fn lanes(
+/// A worker for each thread, and what senders connections to it.
+fn workers(
     configuration: &Configuration,
     tally: &Arc<Tally>,
     stop: &Stop,
-) -> (Vec<Lane>, Vec<UnboundedSender<Accepted>>) {
+) -> (Vec<Worker>, Vec<UnboundedSender<Accepted>>) {
     let burner = Arc::new(Burner::new(configuration.cost));
-    let lane = |number| {
-        let (hand, accepted) = unbounded_channel();
+    let worker = |number| {
+        let (sender, accepted) = unbounded_channel();
         let proxy = Proxy::new(&configuration.upstream, configuration.bounds, tally.of(number));
-        let desk = Desk::new(proxy, Arc::clone(tally), Arc::clone(&burner));
-        (Lane::new(desk, configuration.limits, accepted, stop.clone()), hand)
+        let handler = Handler::new(proxy, Arc::clone(tally), Arc::clone(&burner));
+        (Worker::new(handler, configuration.limits, accepted, stop.clone()), sender)
     };
-    (0..configuration.threads).map(lane).unzip()
+    (0..configuration.threads).map(worker).unzip()
 }
 
-/// Serves each lane on a thread of its own, where nothing is handed to another.
-fn elsewhere(lanes: Vec<Lane>) -> Result<Vec<JoinHandle<()>>, ServeError> {
-    let serve = |lane: Lane| {
+/// Serves each worker on a thread of its own, which keeps its connections.
+fn spawn_workers(workers: Vec<Worker>) -> Result<Vec<JoinHandle<()>>, ServeError> {
+    let serve = |worker: Worker| {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        thread::Builder::new().name("lane".to_owned()).spawn(move || runtime.block_on(lane.serve()))
+        thread::Builder::new()
+            .name("worker".to_owned())
+            .spawn(move || runtime.block_on(worker.serve()))
     };
-    let threads: io::Result<_> = lanes.into_iter().map(serve).collect();
+    let threads: io::Result<_> = workers.into_iter().map(serve).collect();
     threads.map_err(ServeError::while_doing("start a thread"))
 }
 
-/// Accepts until stopped, and deals connections out in turn; beyond the most they are closed at once.
-async fn deal(
+/// Accepts until stopped, and hands connections to the workers in turn; beyond `most` they are closed at once.
+async fn distribute(
     listener: StdListener,
-    hands: Vec<UnboundedSender<Accepted>>,
+    senders: Vec<UnboundedSender<Accepted>>,
     most: u64,
     tally: &Tally,
     mut stop: Stop,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    for hand in hands.iter().cycle() {
+    for sender in senders.iter().cycle() {
         let (stream, address) = loop {
             tokio::select! {
                 () = stop.pulled() => return Ok(()),
@@ -110,9 +112,9 @@ async fn deal(
                 },
             }
         };
-        let guest = tally.admit();
-        // A lane takes connections as long as there is one of its own thread.
-        let _ = hand.send(Accepted { stream: stream.into_std()?, address, guest });
+        let permit = tally.admit();
+        // A worker takes connections as long as there is one of its own thread.
+        let _ = sender.send(Accepted { stream: stream.into_std()?, address, permit });
     }
     Ok(())
 }

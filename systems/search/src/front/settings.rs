@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use serving::error::{BadOption, BadOptions};
 use serving::limits::{self, Limits};
 use serving::options::Options;
-use serving::settings::Settings;
+use serving::settings::{Settings, in_nanoseconds};
 
 use super::cost::Cost;
 
@@ -51,12 +51,12 @@ pub(super) fn read(options: &Options) -> Result<Configuration, BadOptions> {
         drain_ns: settings.time("drain", default.drain_ns),
         ..default
     };
-    let mut bounds = bounds(&settings);
+    let mut bounds = proxying::settings::bounds(&settings);
     bounds.buffer = limits.max_head_bytes as usize;
     bounds.connections = if is_serial { 1 } else { bounds.connections.div_ceil(threads) };
     let cost = Cost {
-        usual: time(&settings, "cost", Duration::ZERO),
-        slow: time(&settings, "slow_cost", Duration::ZERO),
+        usual: settings.duration("cost", Duration::ZERO),
+        slow: settings.duration("slow_cost", Duration::ZERO),
         slow_share: settings.ratio("slow_share", 0.0),
         seed: settings.count("seed", 1, 0..=u64::MAX),
     };
@@ -77,42 +77,10 @@ pub(super) fn problems(given: &BTreeMap<String, Value>) -> Vec<BadOption> {
     read.err().map(|bad| bad.problems).unwrap_or_default()
 }
 
-fn bounds(settings: &Settings<'_>) -> Bounds {
-    let default = Bounds::default();
-    let positive = |key, default: Duration| {
-        Duration::from_nanos(settings.positive_time(key, nanoseconds(default)))
-    };
-    Bounds {
-        connections: settings.count("connections", default.connections as u64, 1..=1 << 20)
-            as usize,
-        queue: settings.count("queue", default.queue as u64, 0..=1 << 20) as usize,
-        queue_wait: positive("queue_wait", default.queue_wait),
-        idle: positive("upstream_idle", default.idle),
-        connect: positive("connect", default.connect),
-        first_byte: positive("first_byte", default.first_byte),
-        whole: positive("whole", default.whole),
-        ..default
-    }
-}
-
-fn time(settings: &Settings<'_>, key: &'static str, default: Duration) -> Duration {
-    Duration::from_nanos(settings.time(key, nanoseconds(default)))
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// `http://HOST:PORT`, with nothing behind it.
 fn upstream(settings: &Settings<'_>) -> Option<Upstream> {
-    let text = settings.text("upstream", "");
     let trusts_clients = settings.flag("trust_forwarded", false);
-    let upstream = Upstream::at(&text, NAME);
-    if upstream.is_none() {
-        let expected = "expected where requests go, such as http://127.0.0.1:8080";
-        settings.wrong("upstream", format!("{expected}, got \"{text}\""));
-    }
-    upstream.map(|upstream| upstream.trusting(trusts_clients))
+    let upstream = proxying::settings::upstream(settings, NAME)?;
+    Some(upstream.trusting(trusts_clients))
 }
 
 impl Configuration {
@@ -124,17 +92,17 @@ impl Configuration {
             "trust_forwarded": upstream.trusts_clients(),
             "threads": threads,
             "serial": is_serial,
-            "cost_ns": nanoseconds(cost.usual),
+            "cost_ns": in_nanoseconds(cost.usual),
             "slow_share": cost.slow_share,
-            "slow_cost_ns": nanoseconds(cost.slow),
+            "slow_cost_ns": in_nanoseconds(cost.slow),
             "seed": cost.seed,
             "connections_a_thread": bounds.connections,
             "queue_a_thread": bounds.queue,
-            "queue_wait_ns": nanoseconds(bounds.queue_wait),
-            "upstream_idle_ns": nanoseconds(bounds.idle),
-            "connect_ns": nanoseconds(bounds.connect),
-            "first_byte_ns": nanoseconds(bounds.first_byte),
-            "whole_ns": nanoseconds(bounds.whole),
+            "queue_wait_ns": in_nanoseconds(bounds.queue_wait),
+            "upstream_idle_ns": in_nanoseconds(bounds.idle),
+            "connect_ns": in_nanoseconds(bounds.connect),
+            "first_byte_ns": in_nanoseconds(bounds.first_byte),
+            "whole_ns": in_nanoseconds(bounds.whole),
             "max_connections": limits.max_connections,
             "max_head_bytes": limits.max_head_bytes,
             "idle_ns": limits.idle_ns,

@@ -1,4 +1,4 @@
-//! What all threads of a front did, added up for whoever asks.
+//! The counts of all threads of a front, added up.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ pub(super) struct Tally {
     turned_away: AtomicU64,
 }
 
-/// A client's connection among those that are open; gone when dropped.
+/// An open connection of a client, counted until it is dropped.
 #[derive(Debug)]
-pub(super) struct Guest(Arc<AtomicU64>);
+pub(super) struct OpenConnection(Arc<AtomicU64>);
 
-impl Drop for Guest {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -40,9 +40,9 @@ impl Tally {
         self.clients.load(Ordering::Relaxed)
     }
 
-    pub fn admit(&self) -> Guest {
+    pub fn admit(&self) -> OpenConnection {
         self.clients.fetch_add(1, Ordering::Relaxed);
-        Guest(Arc::clone(&self.clients))
+        OpenConnection(Arc::clone(&self.clients))
     }
 
     pub fn turn_away(&self) {
@@ -80,9 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_added_up_and_guests_leave() {
+    fn threads_are_added_up_and_closed_connections_subtracted() {
         let tally = Tally::new(2);
-        let guest = tally.admit();
+        let permit = tally.admit();
         drop(tally.admit());
         tally.turn_away();
         let text = tally.render();
@@ -92,7 +92,7 @@ mod tests {
             text.contains("# TYPE front_requests_total counter\nfront_requests_total 0\n"),
             "{text}"
         );
-        drop(guest);
+        drop(permit);
         assert_eq!(tally.clients(), 0);
     }
 }

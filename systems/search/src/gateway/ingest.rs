@@ -11,7 +11,6 @@ use serde::Serialize;
 use serving::http::{self, Answer};
 use tokio::runtime::Handle;
 
-use super::error_body::error_answer;
 use super::route::Parameters;
 use super::{Gateway, json};
 use crate::api_error::{ApiError, Code};
@@ -43,7 +42,7 @@ struct IngestAnswer<'a> {
 impl<E: Embed, I: Index> Gateway<E, I> {
     /// Answers an ingest.
     pub(super) async fn ingest(&self, request: &Request<Bytes>) -> Answer {
-        self.try_ingest(request).await.unwrap_or_else(error_answer)
+        self.try_ingest(request).await.unwrap_or_else(ApiError::answer)
     }
 
     async fn try_ingest(&self, request: &Request<Bytes>) -> Result<Answer, ApiError> {
@@ -84,24 +83,26 @@ impl<E: Embed, I: Index> Gateway<E, I> {
         let figures = &self.0.figures;
         figures.refused.add(intended.refused_count);
         if let Some(error) = intended.error() {
-            return self.told(StatusCode::BAD_REQUEST, &intended, Some(error), (0, None)).await;
+            return self.ingested(&intended, Some(error), 0, None).await;
         }
         let (drop, delete) = (intended.drop, std::mem::take(&mut intended.delete));
         let rows =
             std::mem::take(&mut intended.rows).into_iter().map(|placed| placed.row).collect();
-        let written = self.write(drop, (rows, vectors), delete).await?;
+        let written = self.write(drop, rows, vectors, delete).await?;
         figures.accepted.add(accepted as u64);
         figures.deleted.add(written.deleted);
-        self.told(StatusCode::OK, &intended, None, (accepted, Some(written))).await
+        self.ingested(&intended, None, accepted, Some(written)).await
     }
 
-    async fn told(
+    /// The answer for what was written, or for a request of which nothing was.
+    async fn ingested(
         &self,
-        status: StatusCode,
         intended: &IngestRequest,
         error: Option<ApiError>,
-        (accepted, written): (usize, Option<Written>),
+        accepted: usize,
+        written: Option<Written>,
     ) -> Result<Answer, ApiError> {
+        let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
         let written = match written {
             Some(written) => written,
             None => {
@@ -109,7 +110,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
                 Written { size: status.size, deleted: 0, sequence: status.sequence }
             }
         };
-        let told = IngestAnswer {
+        let answer = IngestAnswer {
             error,
             accepted,
             deleted: written.deleted,
@@ -118,7 +119,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             index_size: written.size,
             sequence: written.sequence,
         };
-        let body = serde_json::to_vec(&told).expect("strings and numbers always serialize");
+        let body = serde_json::to_vec(&answer).expect("strings and numbers always serialize");
         Ok(http::json(status, body))
     }
 
@@ -184,7 +185,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
 
     /// Deletes one row; one that is not there is no error.
     pub(super) async fn delete(&self, id: String) -> Result<Answer, ApiError> {
-        let written = self.write(false, Default::default(), vec![id]).await?;
+        let written = self.write(false, Vec::new(), Vec::new(), vec![id]).await?;
         self.0.figures.deleted.add(written.deleted);
         Ok(json(&serde_json::json!({
             "deleted": written.deleted,

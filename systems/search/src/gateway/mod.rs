@@ -11,7 +11,6 @@
 //!
 //! Errors are `{"error":{"code":…,"message":…,"at":…}}` with the status of their code, and `others` where more is wrong.
 
-pub(crate) mod error_body;
 mod ingest;
 mod metrics;
 pub(crate) mod progress;
@@ -42,7 +41,6 @@ use crate::embed::cache::Cached;
 use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::playbook::{Entry, Playbook};
-use error_body::{error_answer, refusals};
 use metrics::GatewayMetrics;
 use progress::IndexProgress;
 use route::{Operation, Parameters};
@@ -126,7 +124,7 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             }
             Operation::Samples => Ok(json(&self.0.samples.sampled())),
         };
-        ended.unwrap_or_else(error_answer)
+        ended.unwrap_or_else(ApiError::answer)
     }
 
     fn worker(&self, id: &str) -> Result<Answer, ApiError> {
@@ -180,17 +178,17 @@ impl<E: Embed, I: Index> Handler for Gateway<E, I> {
                 let name = operation.name();
                 match Parameters::read(request.uri().query(), known) {
                     Ok(_) => (name, self.answer(operation, &request).await),
-                    Err(error) => (name, error_answer(error)),
+                    Err(error) => (name, error.answer()),
                 }
             }
-            Err(error) => ("none", error_answer(error)),
+            Err(error) => ("none", error.answer()),
         };
         self.0.figures.count(name, answer.status().as_u16());
         answer
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        error_body::unread(status, reason)
+        ApiError::unread(status, reason)
     }
 
     async fn health(&self) -> Answer {
@@ -203,7 +201,7 @@ impl<E: Embed, I: Index> Handler for Gateway<E, I> {
             return http::text(StatusCode::OK, "ok\n");
         }
         let first = errors.remove(0);
-        refusals(first, errors)
+        first.answer_with(errors)
     }
 
     async fn measure(&self) {

@@ -9,7 +9,6 @@ use serde_json::Value;
 use serving::http::{self, Answer};
 use serving::watch::Watch;
 
-use super::error_body::{error_answer, refusals};
 use super::render::{AnswerContext, Hit, render};
 use super::samples::Sample;
 use super::search_request::{self, SearchRequest, Target};
@@ -32,12 +31,12 @@ impl<E: Embed, I: Index> Gateway<E, I> {
             Ok(asked) => asked,
             Err(mut errors) => {
                 let first = errors.remove(0);
-                return refusals(first, errors);
+                return first.answer_with(errors);
             }
         };
         match self.0.find(asked, watch).await {
             Ok(answer) => answer,
-            Err(error) => error_answer(error),
+            Err(error) => error.answer(),
         }
     }
 }
@@ -68,7 +67,10 @@ impl<E: Embed, I: Index> Inner<E, I> {
         times.search = nanoseconds(watch.lap());
         let (vector, filter) = kept.unwrap_or_default();
         let ranked = match boosts {
-            Some(boosts) => self.boosted(&found, &boosts, (&vector, filter.as_ref()), k).await?,
+            Some(boosts) => {
+                let near = self.with_boosted(&found, &boosts, &vector, filter.as_ref()).await?;
+                rank(near, &boosts, k)
+            }
             None => found.nearest.iter().map(plain).collect(),
         };
         let (hits, gone) = self.join(ranked, include_metadata)?;
@@ -112,14 +114,14 @@ impl<E: Embed, I: Index> Inner<E, I> {
         Ok(QueryVector { text: Some(text.into_owned()), vector, was_known: Some(was_known) })
     }
 
-    /// What was found, ranked with what was learned: a learned row may enter that was not among the nearest.
-    async fn boosted(
+    /// The nearest rows and those of `boosts` that were not among them.
+    async fn with_boosted(
         &self,
         found: &Found,
         boosts: &Boosts,
-        (vector, filter): (&[f32], Option<&Value>),
-        k: usize,
-    ) -> Result<Vec<Ranked>, ApiError> {
+        vector: &[f32],
+        filter: Option<&Value>,
+    ) -> Result<Vec<Near>, ApiError> {
         let has = |id: &str| found.nearest.iter().any(|near| &*near.id == id);
         let missing: Vec<Arc<str>> = boosts.keys().filter(|id| !has(id)).cloned().collect();
         let mut records = self.parts.metadata.get(&missing)?;
@@ -148,7 +150,7 @@ impl<E: Embed, I: Index> Inner<E, I> {
             };
             near.push(Near { id, score: cosine(vector, &own), born });
         }
-        Ok(rank(near, boosts, k))
+        Ok(near)
     }
 
     /// Puts beside rows what was known about them when they were as they were found, and counts those left out: of a

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::corpus;
 use crate::embed::cosine;
 use crate::embed::hashed::Hashed;
 use crate::index::{Batch, Found, Near, Query, Status, Written};
-use crate::staffing;
 
 mod ingest;
 mod playbook;
@@ -179,7 +179,7 @@ impl TestGateway {
     /// With rows of the generator.
     async fn with_rows(count: u64) -> Self {
         let stand = Self::new();
-        let (status, told) = stand.ingest("", &lines(staffing::rows(1, 0..count))).await;
+        let (status, told) = stand.ingest("", &lines(corpus::rows(1, 0..count))).await;
         assert_eq!((status, &told["accepted"]), (200, &json!(count)));
         stand
     }

@@ -25,11 +25,12 @@ impl<E: Embed, I: Index> Gateway<E, I> {
     pub(crate) async fn write(
         &self,
         drop: bool,
-        rows: (Vec<Row>, Vec<Vec<f32>>),
+        rows: Vec<Row>,
+        vectors: Vec<Vec<f32>>,
         delete: Vec<String>,
     ) -> Result<Written, ApiError> {
         let gateway = self.clone();
-        let whole = tokio::spawn(async move { gateway.0.write(drop, rows, delete).await });
+        let whole = tokio::spawn(async move { gateway.0.write(drop, rows, vectors, delete).await });
         let broken = |error| {
             let why = format!("the write was aborted: {error}");
             Err(ApiError::unavailable(why, Duration::from_secs(1)))
@@ -42,7 +43,8 @@ impl<E: Embed, I: Index> Inner<E, I> {
     async fn write(
         &self,
         drop: bool,
-        (rows, vectors): (Vec<Row>, Vec<Vec<f32>>),
+        rows: Vec<Row>,
+        vectors: Vec<Vec<f32>>,
         delete: Vec<String>,
     ) -> Result<Written, ApiError> {
         let ids = rows.iter().map(|row| &*row.id).chain(delete.iter().map(String::as_str));

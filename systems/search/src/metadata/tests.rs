@@ -92,7 +92,7 @@ async fn records_are_kept_on_the_disk_and_found_again() {
 async fn many_rows_are_read_in_pieces() {
     let folder = TempFolder::new();
     for metadata in [Metadata::open(None).unwrap(), Metadata::open(Some(&folder.0)).unwrap()] {
-        let rows = crate::staffing::rows(1, 0..1_000).collect();
+        let rows = crate::corpus::rows(1, 0..1_000).collect();
         metadata.write(Changes { rows, ..Changes::default() }).await.unwrap();
         let (mut count, mut last) = (0, Box::<str>::default());
         loop {
@@ -169,7 +169,7 @@ pub(crate) fn damaged(file: &Path, look: impl Fn(&str) -> bool) {
 #[tokio::test]
 async fn a_damaged_file_is_refused_or_all_there() {
     let folder = TempFolder::new();
-    let rows: Vec<Row> = crate::staffing::rows(1, 0..500).collect();
+    let rows: Vec<Row> = crate::corpus::rows(1, 0..500).collect();
     let metadata = Metadata::open(Some(&folder.0)).unwrap();
     metadata.write(Changes { rows: rows.clone(), ..Changes::default() }).await.unwrap();
     drop(metadata);

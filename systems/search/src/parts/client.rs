@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
 use crate::api_error::{ApiError, Code};
-use crate::gateway::error_body::ErrorBody;
+use serving::api_error::ErrorBody;
 
 /// Idle connections that are kept.
 const MOST_IDLE: usize = 64;
@@ -52,6 +52,14 @@ struct ExchangeError {
     is_worth_another: bool,
 }
 
+/// One request to a part.
+struct Call {
+    method: Method,
+    path: &'static str,
+    body: Bytes,
+    kind: Kind,
+}
+
 impl Client {
     /// A part at `http://HOST:PORT`, or at `HOST:PORT`.
     pub fn new(part: &'static str, url: &str, deadline: Duration) -> Self {
@@ -63,7 +71,8 @@ impl Client {
     ///
     /// Errors: what the part refuses; `Unavailable` where it does not answer in time
     pub async fn get<T: DeserializeOwned>(&self, path: &'static str) -> Result<T, ApiError> {
-        self.ask(Method::GET, path, Bytes::new(), (Kind::Read, self.deadline)).await
+        let call = Call { method: Method::GET, path, body: Bytes::new(), kind: Kind::Read };
+        self.ask(call, self.deadline).await
     }
 
     /// Asks with a body that is about so many rows, for which it waits longer.
@@ -79,17 +88,11 @@ impl Client {
         let body = serde_json::to_vec(body).expect("numbers, strings and JSON always serialize");
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
         let within = self.deadline.saturating_add(FOR_A_ROW.saturating_mul(rows));
-        self.ask(Method::POST, path, body.into(), (kind, within)).await
+        self.ask(Call { method: Method::POST, path, body: body.into(), kind }, within).await
     }
 
-    async fn ask<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &'static str,
-        body: Bytes,
-        (kind, within): (Kind, Duration),
-    ) -> Result<T, ApiError> {
-        let asking = self.exchange(method, path, body, kind);
+    async fn ask<T: DeserializeOwned>(&self, call: Call, within: Duration) -> Result<T, ApiError> {
+        let asking = self.exchange(call);
         let (status, body) = match tokio::time::timeout(within, asking).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(broken)) => return Err(self.unavailable(&broken.why)),
@@ -102,7 +105,7 @@ impl Client {
             return serde_json::from_slice(&body)
                 .map_err(|error| self.unavailable(&format!("an invalid answer: {error}")));
         }
-        match serde_json::from_slice::<ErrorBody>(&body) {
+        match serde_json::from_slice::<ErrorBody<Code>>(&body) {
             Ok(ErrorBody { error, .. }) if error.code != Code::Unavailable => Err(error),
             Ok(ErrorBody { error, .. }) => Err(self.unavailable(&error.message)),
             Err(_) => Err(self.unavailable(&format!("status {status}"))),
@@ -114,16 +117,9 @@ impl Client {
         ApiError::unavailable(what, RETRY_AFTER)
     }
 
-    async fn exchange(
-        &self,
-        method: Method,
-        path: &'static str,
-        body: Bytes,
-        kind: Kind,
-    ) -> Result<(StatusCode, Bytes), ExchangeError> {
-        if let Some(sender) = self.kept().await {
-            let request = self.request(method.clone(), path, body.clone());
-            match self.over(sender, request, kind).await {
+    async fn exchange(&self, call: Call) -> Result<(StatusCode, Bytes), ExchangeError> {
+        if let Some(sender) = self.idle_connection().await {
+            match self.over(sender, self.request(&call), call.kind).await {
                 Err(ExchangeError { is_worth_another: true, .. }) => {
                     // If this connection broke, such as by a restart, all idle ones have.
                     self.idle().clear();
@@ -132,13 +128,14 @@ impl Client {
             }
         }
         let sender = self.connect().await?;
-        let ended = self.over(sender, self.request(method, path, body), kind).await;
+        let ended = self.over(sender, self.request(&call), call.kind).await;
         ended.map_err(|broken| ExchangeError { is_worth_another: false, ..broken })
     }
 
-    fn request(&self, method: Method, path: &'static str, body: Bytes) -> Request<Full<Bytes>> {
-        let request = Request::builder().method(method).uri(path).header(HOST, &self.address);
-        let request = request.header(CONTENT_TYPE, "application/json").body(Full::new(body));
+    fn request(&self, call: &Call) -> Request<Full<Bytes>> {
+        let request = Request::builder().method(&call.method).uri(call.path);
+        let request = request.header(HOST, &self.address).header(CONTENT_TYPE, "application/json");
+        let request = request.body(Full::new(call.body.clone()));
         request.expect("paths of ours and an address that was connected to")
     }
 
@@ -164,7 +161,7 @@ impl Client {
     }
 
     /// A kept connection that takes a request, as far as one can know.
-    async fn kept(&self) -> Option<SendRequest<Full<Bytes>>> {
+    async fn idle_connection(&self) -> Option<SendRequest<Full<Bytes>>> {
         loop {
             let mut sender = self.idle().pop()?;
             if !sender.is_closed() && sender.ready().await.is_ok() {

@@ -9,7 +9,7 @@ use super::Effective;
 use super::packed::Packed;
 use crate::api_error::{ApiError, Code};
 use crate::embed::Embed;
-use crate::gateway::{error_body, reading};
+use crate::gateway::reading;
 
 /// Texts to embed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,11 +68,11 @@ impl<E: Embed> Handler for EmbedderServer<E> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(request).await {
             Ok(json) => http::json(StatusCode::OK, json),
-            Err(error) => error_body::error_answer(error),
+            Err(error) => error.answer(),
         }
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        error_body::unread(status, reason)
+        ApiError::unread(status, reason)
     }
 }

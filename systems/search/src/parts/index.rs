@@ -8,7 +8,7 @@ use serving::http::{self, Answer, Handler};
 
 use super::Effective;
 use crate::api_error::{ApiError, Code};
-use crate::gateway::{error_body, reading};
+use crate::gateway::reading;
 use crate::index::Index;
 
 /// An index that is asked over HTTP.
@@ -51,18 +51,18 @@ impl<I: Index> Handler for IndexServer<I> {
     async fn handle(&self, request: Request<Bytes>) -> Answer {
         match self.try_answer(request).await {
             Ok(json) => http::json(StatusCode::OK, json),
-            Err(error) => error_body::error_answer(error),
+            Err(error) => error.answer(),
         }
     }
 
     fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        error_body::unread(status, reason)
+        ApiError::unread(status, reason)
     }
 
     async fn health(&self) -> Answer {
         match self.index.status().await {
             Ok(_) => http::text(StatusCode::OK, "ok\n"),
-            Err(error) => error_body::error_answer(error),
+            Err(error) => error.answer(),
         }
     }
 }

@@ -29,7 +29,6 @@ use serving::stop::Stop;
 use tokio::task::JoinSet;
 
 use crate::api_error::ApiError;
-use crate::gateway::error_body::error_answer;
 use crate::gateway::samples::{Sample, Sampled};
 use crate::index::Near;
 use crate::parts::{Client, Kind};
@@ -107,7 +106,7 @@ async fn answer(judge: Arc<RecallObserver>, request: Request<Bytes>) -> Answer {
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/observed") => match judge.observe().await {
             Ok(observed) => http::json(StatusCode::OK, observed.body()),
-            Err(error) => error_answer(error),
+            Err(error) => error.answer(),
         },
         _ => http::text(StatusCode::NOT_FOUND, "use /observed, /healthz or /metrics\n"),
     }

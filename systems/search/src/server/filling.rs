@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::api_error::ApiError;
+use crate::corpus;
 use crate::embed::Embed;
 use crate::gateway::Gateway;
 use crate::index::{Batch, Index};
 use crate::row::Row;
-use crate::staffing;
 
 /// Rows written at a time.
 const AT_ONCE: usize = 10_000;
@@ -34,7 +34,8 @@ pub(super) struct Filled {
 /// Errors: an index with rows where nothing at all is known; a part that does not answer, or the disk
 pub(super) async fn fill<E: Embed, I: Index>(
     gateway: &Gateway<E, I>,
-    (workers, seed): (u64, u64),
+    workers: u64,
+    seed: u64,
     threads: usize,
 ) -> Result<Filled, ApiError> {
     let parts = gateway.parts();
@@ -47,7 +48,7 @@ pub(super) async fn fill<E: Embed, I: Index>(
         let mut begin = 0;
         while begin < workers {
             let end = workers.min(begin + AT_ONCE as u64);
-            load(gateway, threads, staffing::rows(seed, begin..end).collect()).await?;
+            load(gateway, threads, corpus::rows(seed, begin..end).collect()).await?;
             begin = end;
         }
     } else if held != known {
@@ -90,7 +91,7 @@ async fn load<E: Embed, I: Index>(
         rows.extend(some);
         vectors.extend(of_them);
     }
-    gateway.write(false, (rows, vectors), Vec::new()).await.map(|_| ())
+    gateway.write(false, rows, vectors, Vec::new()).await.map(|_| ())
 }
 
 #[cfg(test)]
@@ -121,17 +122,17 @@ mod tests {
         let metadata = Metadata::open(None).unwrap();
         let first = gateway(&metadata);
         let filled = |rows| Ok(Filled { rows, forgotten: 0 });
-        assert_eq!(fill(&first, (25_000, 1), 3).await, filled(25_000));
+        assert_eq!(fill(&first, 25_000, 1, 3).await, filled(25_000));
         let sequence = first.parts().index.status().await.unwrap().sequence;
-        assert_eq!(fill(&first, (7, 1), 3).await, filled(25_000), "there are rows");
+        assert_eq!(fill(&first, 7, 1, 3).await, filled(25_000), "there are rows");
         let status = first.parts().index.status().await.unwrap();
         assert_eq!(status.sequence, sequence, "nothing was written");
         let vector = Hashed::new(64, 1).unwrap().vector("own").unwrap();
         let own = Row { id: "own".into(), vector: Some(vector.clone()), ..Row::default() };
-        first.write(false, (vec![own], vec![vector.clone()]), Vec::new()).await.unwrap();
+        first.write(false, vec![own], vec![vector.clone()], Vec::new()).await.unwrap();
         let second = gateway(&metadata);
         assert_eq!(
-            fill(&second, (7, 1), 3).await,
+            fill(&second, 7, 1, 3).await,
             filled(25_001),
             "an index that has lost everything"
         );
@@ -144,15 +145,15 @@ mod tests {
     async fn an_index_that_knows_more_is_refused_or_learns_anew() {
         let metadata = Metadata::open(None).unwrap();
         let service = gateway(&metadata);
-        fill(&service, (20, 1), 3).await.unwrap();
+        fill(&service, 20, 1, 3).await.unwrap();
         metadata
-            .write(Changes { delete: vec![staffing::row(1, 7).id], ..Changes::default() })
+            .write(Changes { delete: vec![corpus::row(1, 7).id], ..Changes::default() })
             .await
             .unwrap();
-        assert_eq!(fill(&service, (20, 1), 3).await, Ok(Filled { rows: 19, forgotten: 1 }));
+        assert_eq!(fill(&service, 20, 1, 3).await, Ok(Filled { rows: 19, forgotten: 1 }));
         assert_eq!(metadata.size(), Ok(19), "what is known stays");
         metadata.write(Changes { drop: true, ..Changes::default() }).await.unwrap();
-        let error = fill(&service, (20, 1), 3).await.unwrap_err();
+        let error = fill(&service, 20, 1, 3).await.unwrap_err();
         assert!(error.message.contains("has 19 rows, none of which"), "{error}");
     }
 }

@@ -1,54 +1,17 @@
 //! Others' servers behind the front, others' clients before it: nginx, curl, Python.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::Command;
 
 use crate::test_front::{TestFront, echo};
 use sha2::{Digest, Sha256};
+use testing::{Nginx, content};
 
-/// A folder and a process that are gone with the test.
-struct Nginx {
-    child: Child,
-    folder: PathBuf,
-    address: SocketAddr,
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// nginx as one process, which serves a folder and takes in what is put there.
+/// nginx, which serves a folder and takes in what is put there.
 fn nginx(name: &str) -> Nginx {
-    let folder = std::env::temp_dir().join(format!("front-{name}-{}", std::process::id()));
-    fs::create_dir_all(folder.join("root")).unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let at = folder.display();
-    let configuration = format!(
-        "daemon off; master_process off; pid {at}/pid; error_log {at}/error.log crit; events {{}}\n\
-         http {{ access_log off; absolute_redirect off; client_body_temp_path {at}/body; proxy_temp_path {at}/proxy; fastcgi_temp_path {at}/f;\n\
-         uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
-         server {{ listen 127.0.0.1:{port}; root {at}/root; client_max_body_size 200m; gzip on; gzip_types *;\n\
-         location /empty {{ return 204; }} location /moved {{ return 302 /empty; }} }} }}"
-    );
-    fs::write(folder.join("nginx.conf"), configuration).unwrap();
-    let program = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
-    let child = Command::new(program)
-        .args(["-p", folder.to_str().unwrap(), "-c", folder.join("nginx.conf").to_str().unwrap()])
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let address = ([127, 0, 0, 1], port).into();
-    while TcpStream::connect(address).is_err() {
-        thread::yield_now();
-    }
-    Nginx { child, folder, address }
+    let directives = "client_max_body_size 200m; location /empty { return 204; } \
+                      location /moved { return 302 /empty; }";
+    Nginx::start(&format!("front-{name}"), directives)
 }
 
 fn run(program: &str, arguments: &[&str]) -> Vec<u8> {
@@ -58,24 +21,14 @@ fn run(program: &str, arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// No run of it is like another, and it does not compress to nothing.
-fn content(length: usize) -> Vec<u8> {
-    let mut state = 1_u32;
-    let next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    };
-    std::iter::repeat_with(next).take(length).collect()
-}
-
 #[test]
 fn curl_gets_from_nginx_what_nginx_has() {
     let nginx = nginx("curl");
     let large = content(20 << 20);
-    fs::write(nginx.folder.join("root/large.txt"), &large).unwrap();
-    fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
-    let house = TestFront::before(nginx.address);
-    let url = |path: &str| format!("http://{}{path}", house.address);
+    fs::write(nginx.file("large.txt"), &large).unwrap();
+    fs::write(nginx.file("small.txt"), "small\n").unwrap();
+    let front = TestFront::before(nginx.address);
+    let url = |path: &str| format!("http://{}{path}", front.address);
     let digest = Sha256::digest(&large);
     assert_eq!(Sha256::digest(run("curl", &["-sSf", &url("/large.txt")])), digest);
     // Compressed on the way, and so in chunks.
@@ -100,8 +53,8 @@ fn curl_gets_from_nginx_what_nginx_has() {
 
 #[test]
 fn curl_posts_to_an_upstream_large_and_small() {
-    let house = TestFront::before(echo());
-    let url = format!("http://{}/a", house.address);
+    let front = TestFront::before(echo());
+    let url = format!("http://{}/a", front.address);
     for length in [1, 5_000, 100_000, 3_000_000] {
         let body = "x".repeat(length);
         let file = std::env::temp_dir().join(format!("front-post-{length}-{}", std::process::id()));
@@ -118,8 +71,8 @@ fn curl_posts_to_an_upstream_large_and_small() {
 #[test]
 fn a_client_in_python_keeps_its_connection_and_sends_chunks() {
     let nginx = nginx("python");
-    fs::write(nginx.folder.join("root/small.txt"), "small\n").unwrap();
-    let house = TestFront::before(nginx.address);
+    fs::write(nginx.file("small.txt"), "small\n").unwrap();
+    let front = TestFront::before(nginx.address);
     let script = "\
 import http.client, sys
 connection = http.client.HTTPConnection(sys.argv[1], timeout=20)
@@ -137,6 +90,6 @@ connection.request('POST', '/small.txt', body=iter([b'a' * 1000] * 50), encode_c
 answer = connection.getresponse()
 assert answer.status == 405, answer.status
 ";
-    run("python3", &["-c", script, &house.address.to_string()]);
-    assert_eq!(house.figure("front_connected_total"), 1);
+    run("python3", &["-c", script, &front.address.to_string()]);
+    assert_eq!(front.figure("front_connected_total"), 1);
 }

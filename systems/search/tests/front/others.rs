@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::test_front::{ask, echo};
+use crate::test_front::echo;
 use search::front::child::Front;
 use serde_json::{Value, json};
 use serving::options::Options;
 use serving::settings::Settings;
+use testing::client::ask;
 use tokio::runtime::Runtime;
 
 fn front(command: &str) -> Front {

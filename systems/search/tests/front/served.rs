@@ -4,16 +4,17 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use crate::test_front::{TestFront, ask, connect, echo, message};
+use crate::test_front::{TestFront, echo};
 use serde_json::{Value, json};
 use serving::options::Options;
 use serving::stop::Stop;
+use testing::client::{ask, connect, message};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 #[test]
 fn paths_under_the_prefix_lose_it_and_the_time_is_told_after_the_others() {
-    let house = TestFront::before(echo());
+    let front = TestFront::before(echo());
     for (asked, got) in [
         ("/_go/v1/matrix/search?a=b", "/v1/matrix/search?a=b"),
         ("/v1/matrix/search", "/v1/matrix/search"),
@@ -23,7 +24,7 @@ fn paths_under_the_prefix_lose_it_and_the_time_is_told_after_the_others() {
         ("/_front", "/_front"),
     ] {
         let answer = ask(
-            house.address,
+            front.address,
             &format!(
                 "POST {asked} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
             ),
@@ -43,16 +44,16 @@ fn paths_under_the_prefix_lose_it_and_the_time_is_told_after_the_others() {
 
 #[test]
 fn its_own_paths_are_not_passed_on() {
-    let house = TestFront::before(echo());
-    let get = |path: &str| ask(house.address, &format!("GET {path} HTTP/1.0\r\n\r\n"));
+    let front = TestFront::before(echo());
+    let get = |path: &str| ask(front.address, &format!("GET {path} HTTP/1.0\r\n\r\n"));
     assert!(get("/_front/healthz").ends_with("\r\n\r\nok\n"));
     assert!(get("/_front/else").starts_with("HTTP/1.0 404 "));
-    assert_eq!(house.figure("front_requests_total"), 0);
+    assert_eq!(front.figure("front_requests_total"), 0);
     // Whoever came before has left a moment after its answer's end: the front waits for its last word, too.
-    house.until("front_clients", 1);
+    front.until("front_clients", 1);
     get("/a");
-    assert_eq!(house.figure("front_requests_total"), 1);
-    assert_eq!(house.figure("front_completed_total"), 1);
+    assert_eq!(front.figure("front_requests_total"), 1);
+    assert_eq!(front.figure("front_completed_total"), 1);
 }
 
 #[test]
@@ -77,8 +78,8 @@ fn every_setting_is_read_back() {
         ("seed", "3"),
     ];
     let upstream = echo();
-    let house = TestFront::with(upstream, &given);
-    let mut effective = house.ready["effective"].clone();
+    let front = TestFront::with(upstream, &given);
+    let mut effective = front.ready["effective"].clone();
     let told = effective.as_object_mut().unwrap();
     assert!(told.remove("open_files").unwrap().is_u64());
     assert_eq!(told.remove("version").unwrap(), env!("CARGO_PKG_VERSION"));
@@ -93,7 +94,7 @@ fn every_setting_is_read_back() {
             "seed": 3,
         })
     );
-    assert!(ask(house.address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 200 "));
+    assert!(ask(front.address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 200 "));
 }
 
 #[test]
@@ -140,10 +141,10 @@ fn bad_settings_are_told_all_at_once() {
 #[test]
 fn a_serial_front_lets_one_request_through_at_a_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = TestFront::with(listener.local_addr().unwrap(), &[("serial", "true")]);
+    let front = TestFront::with(listener.local_addr().unwrap(), &[("serial", "true")]);
     let clients: Vec<_> = (0..3)
         .map(|_| {
-            let address = house.address;
+            let address = front.address;
             thread::spawn(move || ask(address, "GET / HTTP/1.0\r\n\r\n"))
         })
         .collect();
@@ -151,50 +152,50 @@ fn a_serial_front_lets_one_request_through_at_a_time() {
     let mut reader = BufReader::new(&stream);
     for left in (0..3).rev() {
         message(&mut reader).unwrap();
-        house.until("front_waiting", left);
+        front.until("front_waiting", left);
         (&stream).write_all(OK).unwrap();
     }
     for client in clients {
         assert!(client.join().unwrap().ends_with("ok"));
     }
-    assert_eq!(house.figure("front_connected_total"), 1);
+    assert_eq!(front.figure("front_connected_total"), 1);
 }
 
 #[test]
 fn what_is_under_way_is_answered_before_it_stops() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     for threads in ["1", "3"] {
-        let mut house = TestFront::with(listener.local_addr().unwrap(), &[("threads", threads)]);
-        let mut idle = connect(house.address);
-        let mut client = connect(house.address);
+        let mut front = TestFront::with(listener.local_addr().unwrap(), &[("threads", threads)]);
+        let mut idle = connect(front.address);
+        let mut client = connect(front.address);
         client.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-        house.stop();
+        front.stop();
         // That nobody else is served any more shows that the stop has arrived.
         assert_eq!(idle.read(&mut [0]).unwrap(), 0);
         stream.write_all(OK).unwrap();
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("ok"), "{answer}");
-        house.stopped();
+        front.stopped();
     }
 }
 
 #[test]
 fn more_clients_than_may_be_are_turned_away() {
-    let house = TestFront::with(echo(), &[("max_connections", "1")]);
-    let mut first = connect(house.address);
+    let front = TestFront::with(echo(), &[("max_connections", "1")]);
+    let mut first = connect(front.address);
     first.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
     message(&mut BufReader::new(&first)).unwrap();
     // Closed without a word; what was said on it may make that a reset.
-    assert!(matches!(connect(house.address).read(&mut [0]), Ok(0) | Err(_)));
+    assert!(matches!(connect(front.address).read(&mut [0]), Ok(0) | Err(_)));
     drop(first);
     // Its place is free a moment later, and whoever comes before is turned away as well.
     let mut text = String::new();
     while !text.starts_with("HTTP/1.0 200 ") {
         text.clear();
-        let mut stream = connect(house.address);
+        let mut stream = connect(front.address);
         let _ = stream.write_all(b"GET /_front/metrics HTTP/1.0\r\n\r\n");
         let _ = stream.read_to_string(&mut text);
     }
@@ -205,12 +206,12 @@ fn more_clients_than_may_be_are_turned_away() {
 #[test]
 fn heads_beyond_the_limit_stop_at_the_front() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let house = TestFront::with(listener.local_addr().unwrap(), &[("max_head", "8KiB")]);
+    let front = TestFront::with(listener.local_addr().unwrap(), &[("max_head", "8KiB")]);
     let long = "x".repeat(20_000);
-    let answer = ask(house.address, &format!("GET / HTTP/1.1\r\nHost: h\r\nX: {long}\r\n\r\n"));
+    let answer = ask(front.address, &format!("GET / HTTP/1.1\r\nHost: h\r\nX: {long}\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
-    assert_eq!(house.figure("front_requests_total"), 0);
-    let address = house.address;
+    assert_eq!(front.figure("front_requests_total"), 0);
+    let address = front.address;
     let client = thread::spawn(move || ask(address, "GET / HTTP/1.0\r\n\r\n"));
     let (mut stream, _) = listener.accept().unwrap();
     message(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
@@ -223,25 +224,25 @@ fn heads_beyond_the_limit_stop_at_the_front() {
 /// A thousand clients that send one byte of a body each, and then nothing, are in nobody's way.
 #[test]
 fn slow_uploads_starve_nobody() {
-    let house = TestFront::before(echo());
+    let front = TestFront::before(echo());
     let framings = ["Content-Length: 2", "Content-Length: 1000000", "Transfer-Encoding: chunked"];
     let slow: Vec<_> = (0..999)
         .map(|number| {
             let framing = framings[number % framings.len()];
             let byte = if framing.ends_with("chunked") { "1\r\nx\r\n" } else { "x" };
-            let mut client = connect(house.address);
+            let mut client = connect(front.address);
             let head = format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n{byte}");
             client.write_all(head.as_bytes()).unwrap();
             client
         })
         .collect();
-    house.until("front_requests_total", slow.len() as u64);
+    front.until("front_requests_total", slow.len() as u64);
     for _ in 0..100 {
         let answer = ask(
-            house.address,
+            front.address,
             "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
         );
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
-    assert_eq!(house.figure("front_waiting"), 0);
+    assert_eq!(front.figure("front_waiting"), 0);
 }

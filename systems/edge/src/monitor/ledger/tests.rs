@@ -30,11 +30,11 @@ fn received_and_dropped_are_what_was_cast() {
         let welcome = ledger.open(&hello(caster), connection).unwrap();
         assert_eq!((welcome.taken, welcome.longest), (0, 300));
         for (frame, taken) in [(cast(caster, 0), 1), (cast(caster, 2), 2)] {
-            assert_eq!(ledger.take((connection, caster), frame, 130), Ok(taken));
+            assert_eq!(ledger.take(connection, caster, frame, 130), Ok(taken));
         }
-        assert_eq!(ledger.take((connection, caster), account(caster, 3, 1), 130), Ok(3));
+        assert_eq!(ledger.take(connection, caster, account(caster, 3, 1), 130), Ok(3));
     }
-    assert_eq!(ledger.take((1, 7), cast(7, 2), 130), Ok(4));
+    assert_eq!(ledger.take(1, 7, cast(7, 2), 130), Ok(4));
     let observed = ledger.observed();
     assert_eq!((observed.received, observed.duplicates, observed.lost), (4, 1, 2));
     let detail = |name: &str| observed.detail[name].as_u64().unwrap();
@@ -54,11 +54,11 @@ fn received_and_dropped_are_what_was_cast() {
 fn a_record_goes_on_where_it_was_under_another_connection() {
     let mut ledger = ledger(9);
     let first = ledger.open(&hello(7), 1).unwrap();
-    ledger.take((1, 7), cast(7, 0), 130).unwrap();
+    ledger.take(1, 7, cast(7, 0), 130).unwrap();
     let second = ledger.open(&Hello { name: "again", ..hello(7) }, 2).unwrap();
     assert_eq!((second.record, second.taken), (first.record, 1));
-    assert_eq!(ledger.take((1, 7), cast(7, 1), 130), Err(End::Superseded));
-    assert_eq!(ledger.take((2, 7), cast(7, 1), 130), Ok(2));
+    assert_eq!(ledger.take(1, 7, cast(7, 1), 130), Err(End::Superseded));
+    assert_eq!(ledger.take(2, 7, cast(7, 1), 130), Ok(2));
     // The former one ends when the new one stands already.
     ledger.ended(1, Some(7), End::Superseded);
     assert_eq!(ledger.sums().connected, 1);
@@ -75,10 +75,10 @@ fn frames_of_another_caster_are_refused() {
     ledger.open(&hello(8), 2).unwrap();
     let welcome = Frame::Taken(1);
     for frame in [cast(8, 0), account(8, 1, 1), welcome, Frame::Hello(hello(7))] {
-        assert_eq!(ledger.take((1, 7), frame, 130), Err(End::Malformed));
+        assert_eq!(ledger.take(1, 7, frame, 130), Err(End::Malformed));
     }
-    assert_eq!(ledger.take((1, 7), account(7, 0, 0), 130), Ok(1));
-    assert_eq!(ledger.take((1, 8), cast(8, 0), 130), Err(End::Superseded));
+    assert_eq!(ledger.take(1, 7, account(7, 0, 0), 130), Ok(1));
+    assert_eq!(ledger.take(1, 8, cast(8, 0), 130), Err(End::Superseded));
     assert_eq!(ledger.observed().received, 0);
 }
 
@@ -87,8 +87,8 @@ fn who_went_first_gives_way_and_stays_in_the_sums() {
     let mut ledger = ledger(2);
     for (caster, now) in [(7, 20), (8, 10)] {
         ledger.open(&hello(caster), caster).unwrap();
-        ledger.take((caster, caster), cast(caster, 0), now).unwrap();
-        ledger.take((caster, caster), account(caster, 2, 1), now).unwrap();
+        ledger.take(caster, caster, cast(caster, 0), now).unwrap();
+        ledger.take(caster, caster, account(caster, 2, 1), now).unwrap();
     }
     assert_eq!(ledger.open(&hello(9), 9), Err(End::Crowded), "both are there");
     ledger.ended(7, Some(7), End::Ended);
@@ -103,8 +103,8 @@ fn who_went_first_gives_way_and_stays_in_the_sums() {
     let base = Account { cast: 2, dropped: [0, 0, 1, 0] };
     let welcome = ledger.open(&Hello { base, ..hello(8) }, 10).unwrap();
     assert_eq!(welcome.taken, 0);
-    ledger.take((10, 8), cast(8, 2), 30).unwrap();
-    ledger.take((10, 8), account(8, 3, 1), 30).unwrap();
+    ledger.take(10, 8, cast(8, 2), 30).unwrap();
+    ledger.take(10, 8, account(8, 3, 1), 30).unwrap();
     let sums = ledger.sums().totals;
     assert_eq!((sums.received, sums.account.cast, sums.account.all_dropped()), (3, 5, 2));
     assert_eq!((sums.lost, sums.unbalanced), (2, 0));

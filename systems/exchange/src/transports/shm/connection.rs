@@ -17,8 +17,8 @@ use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use crate::failure::Failure;
 use crate::refusal::Refusal;
-use crate::transport::Failure;
 
 /// How often one looks before others have their turn.
 const LOOKS: u32 = 64;

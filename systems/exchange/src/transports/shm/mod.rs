@@ -1,31 +1,33 @@
-//! Over shared memory: many questions at a time on one connection, answers read in place.
+//! Over shared memory: many requests at a time on one connection, answers read in place.
 //!
-//! `connection` is that connection, its questions under way, and the task that waits for their answers.
+//! `connection` is that connection with its requests in flight and the task that waits for their answers; a
+//! `lent_answer` is read in place.
 
 mod connection;
+pub(crate) mod lent_answer;
 
-use std::fmt;
-use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use shm_channel::{Answer, CRC32, Checksum};
-use tokio::sync::Notify;
+use shm_channel::{CRC32, Checksum};
 use tokio::task::coop;
 use tokio::time::{Instant, timeout_at};
 
 use self::connection::{ChannelConnection, NoAnswer};
+use self::lent_answer::{LentAnswer, SpaceNotifier};
 use super::pool;
+use crate::failure::Failure;
+use crate::payload::Payload;
 use crate::request::DataRequest;
-use crate::transport::{Failure, Payload, Transport, judged};
+use crate::transport::{Transport, judged};
 
 /// Over shared memory.
 #[derive(Debug)]
 pub struct Shm {
     path: PathBuf,
     spin: Duration,
-    link: Mutex<Option<Arc<ChannelConnection>>>,
+    connection: Mutex<Option<Arc<ChannelConnection>>>,
     /// Held while connecting, so that only one task connects.
     connecting: tokio::sync::Mutex<()>,
 }
@@ -36,35 +38,35 @@ impl Shm {
     /// Each answer is looked for during `spin`, others having their turns meanwhile, before its
     /// task sleeps; zero for not at all.
     pub fn new(path: impl Into<PathBuf>, spin: Duration) -> Self {
-        let (link, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { path: path.into(), spin, link, connecting }
+        let (connection, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { path: path.into(), spin, connection, connecting }
     }
 
     /// The connection that there is, or a new one.
-    async fn link(&self, until: Instant) -> Result<Arc<ChannelConnection>, Failure> {
-        if let Some(link) = self.current() {
-            return Ok(link);
+    async fn connected(&self, until: Instant) -> Result<Arc<ChannelConnection>, Failure> {
+        if let Some(connection) = self.current() {
+            return Ok(connection);
         }
         let connecting = async {
             let _held = self.connecting.lock().await;
             // Others may have connected while we waited.
-            if let Some(link) = self.current() {
-                return Ok(link);
+            if let Some(connection) = self.current() {
+                return Ok(connection);
             }
-            let link = ChannelConnection::connect(self.path.clone()).await?;
-            *self.kept() = Some(link.clone());
-            Ok(link)
+            let connection = ChannelConnection::connect(self.path.clone()).await?;
+            *self.connection_slot() = Some(connection.clone());
+            Ok(connection)
         };
         let connected = timeout_at(until, connecting).await;
         connected.unwrap_or_else(|_| Err(Failure::unreachable("connecting took too long")))
     }
 
     fn current(&self) -> Option<Arc<ChannelConnection>> {
-        self.kept().as_ref().filter(|link| !link.is_over()).cloned()
+        self.connection_slot().as_ref().filter(|connection| !connection.is_over()).cloned()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Option<Arc<ChannelConnection>>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    fn connection_slot(&self) -> MutexGuard<'_, Option<Arc<ChannelConnection>>> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The answer in place; retried with more space if the producer needs it.
@@ -72,10 +74,10 @@ impl Shm {
         let request = ask.wire();
         let mut room = ask.what.expected_length();
         loop {
-            let link = self.link(until).await?;
-            match link.exchange(request.as_bytes(), room, self.spin, until).await {
+            let connection = self.connected(until).await?;
+            match connection.exchange(request.as_bytes(), room, self.spin, until).await {
                 Ok(answer) => {
-                    return Ok(LentAnswer { answer, _freed: SpaceNotifier(link.freed()) });
+                    return Ok(LentAnswer { answer, _freed: SpaceNotifier(connection.freed()) });
                 }
                 Err(NoAnswer::TooLarge(needed)) if needed > room => room = needed,
                 Err(ended) => return Err(ended.into_failure()),
@@ -86,39 +88,9 @@ impl Shm {
 
 impl Drop for Shm {
     fn drop(&mut self) {
-        if let Some(link) = self.kept().take() {
-            link.close();
+        if let Some(connection) = self.connection_slot().take() {
+            connection.close();
         }
-    }
-}
-
-/// An answer in shared memory, which is the producer's again when this is dropped.
-pub struct LentAnswer {
-    answer: Answer,
-    // After the answer: fields are dropped in their order.
-    _freed: SpaceNotifier,
-}
-
-/// Notifies requests that wait for space.
-struct SpaceNotifier(Arc<Notify>);
-
-impl Drop for SpaceNotifier {
-    fn drop(&mut self) {
-        self.0.notify_waiters();
-    }
-}
-
-impl Deref for LentAnswer {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.answer
-    }
-}
-
-impl fmt::Debug for LentAnswer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.answer.fmt(formatter)
     }
 }
 

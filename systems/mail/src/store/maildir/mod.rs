@@ -64,14 +64,15 @@ impl Maildir {
         retained: RetainedMessages,
         metrics: &Registry,
     ) -> io::Result<Self> {
-        Self::on(Arc::new(RealDisk), root, host, (retained, metrics))
+        Self::on(Arc::new(RealDisk), root, host, retained, metrics)
     }
 
     fn on(
         disk: Arc<dyn Disk>,
         root: &Path,
         host: &str,
-        (retained, metrics): (RetainedMessages, &Registry),
+        retained: RetainedMessages,
+        metrics: &Registry,
     ) -> io::Result<Self> {
         disk::make(root)?;
         let names = UniqueNames::new(host, std::process::id());

@@ -162,7 +162,7 @@ fn leftovers_go_and_what_others_write_stays() {
 async fn messages_that_come_together_share_the_sync_of_the_folder() {
     let (place, retained, metrics) = (TempFolder::new(), retained(1_000), Registry::default());
     let disk = Arc::new(SlowDisk::default());
-    let store = Maildir::on(disk.clone(), place.path(), HOST, (retained, &metrics)).unwrap();
+    let store = Maildir::on(disk.clone(), place.path(), HOST, retained, &metrics).unwrap();
     let store = Arc::new(store);
     let mut senders = tokio::task::JoinSet::new();
     for _ in 0..32 {
@@ -264,8 +264,8 @@ async fn a_disk_that_says_no_is_a_refusal_and_leaves_nothing() {
                 let (place, retained) = (TempFolder::new(), retained(10));
                 let disk = Arc::new(FailingDisk { step, errno, failures: AtomicUsize::new(0) });
                 let metrics = Registry::default();
-                let at = (retained.clone(), &metrics);
-                let store = Maildir::on(disk, place.path(), HOST, at).unwrap();
+                let store =
+                    Maildir::on(disk, place.path(), HOST, retained.clone(), &metrics).unwrap();
                 let refusal = send(&store, &vec![b'x'; size]).await.unwrap_err();
                 assert_eq!(refusal.code, code, "{case}");
                 assert!(place.names("tmp").is_empty(), "{case}");

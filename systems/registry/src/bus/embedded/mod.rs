@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::{Bus, Counts, Outcome};
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, unavailable};
 use crate::fanout::backoff::Backoff;
 use crate::fanout::delivery::{self, Deliveries, DeliveryLimits, HeaderTemplate};
 use crate::fanout::tracker::{
@@ -150,7 +150,7 @@ impl Embedded {
         let path_owned = path.to_owned();
         let open = Box::new(move || redb::Database::create(&path_owned));
         Self::over(open, coordinator, settings, counts, stop)
-            .map_err(|error| ApiError::unavailable(format!("{}: {error}", path.display())))
+            .map_err(|error| unavailable(format!("{}: {error}", path.display())))
     }
 
     fn over(

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::at_most_once::EncodedDelivery;
 use super::connection::ConnectionEpoch;
+use super::connection::EncodedDelivery;
 use super::presence;
 use super::receivers::Receiver;
 use super::*;

@@ -6,7 +6,7 @@ use async_nats::Subject;
 use hyper::body::Bytes;
 use tokio::time::{Instant, timeout_at};
 
-use super::connection::ConnectionEpoch;
+use super::connection::{ConnectionEpoch, EncodedDelivery};
 use super::receivers::Receiver;
 use super::*;
 use crate::fanout::delivery::{Deliveries, HeaderTemplate};
@@ -17,14 +17,6 @@ const BESIDE: usize = 1 << 10;
 
 /// Bytes of deliveries that are written at a time and share memory.
 const PAGE: usize = 64 << 10;
-
-/// A delivery as it is published.
-#[derive(Debug, Clone)]
-pub(super) struct EncodedDelivery {
-    /// Where the server answers if there is no listener.
-    pub(super) reply: Subject,
-    pub(super) bytes: Bytes,
-}
 
 impl BusState {
     /// Deliveries to targets with a subscription, and the outcomes of targets without one.

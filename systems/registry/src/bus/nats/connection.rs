@@ -16,7 +16,6 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use super::at_most_once::EncodedDelivery;
 use crate::fanout::delivery;
 use crate::fanout::tracker::{DeliveryState, DeliveryTracker, FailureReason};
 
@@ -34,7 +33,15 @@ pub(super) struct ConnectionEpoch {
     client: u64,
 }
 
-/// A connection that makes itself anew.
+/// A delivery as it is published.
+#[derive(Debug, Clone)]
+pub(super) struct EncodedDelivery {
+    /// Where the server answers if there is no listener.
+    pub(super) reply: Subject,
+    pub(super) bytes: Bytes,
+}
+
+/// A connection that reconnects by itself.
 #[derive(Debug)]
 pub(super) struct NatsConnection {
     pub(super) client: Client,

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::{Bus, Counts, Outcome};
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, unavailable};
 use crate::fanout::backoff::Backoff;
 use crate::fanout::delivery::{self, DeliveryLimits};
 use crate::fanout::tracker::{AckSource, DeliveryState, DeliveryTracker, FailureReason};
@@ -216,7 +216,7 @@ async fn client(
 }
 
 fn away(error: impl std::fmt::Display) -> ApiError {
-    ApiError::unavailable(format!("nats: {error}"))
+    unavailable(format!("nats: {error}"))
 }
 
 /// Hands each message over while there is a bus.
@@ -419,7 +419,7 @@ impl Bus for Nats {
         if self.state.connections.iter().all(|connection| connection.run().is_some()) {
             return Ok(());
         }
-        Err(ApiError::unavailable(format!(
+        Err(unavailable(format!(
             "no connection to NATS at {}",
             address::shown(&self.state.settings.servers)
         )))

@@ -13,7 +13,7 @@ use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefini
 use tokio::sync::{mpsc, oneshot};
 
 use super::namespaces::{Change, ChangeRequest, Namespaces};
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, unavailable};
 use crate::identity::Identity;
 use crate::store::StoredSchema;
 
@@ -71,7 +71,7 @@ impl Journal {
         let journal_writer = std::thread::Builder::new()
             .name("registry-file".into())
             .spawn(move || journal_writer.serve(waiting))
-            .map_err(|error| ApiError::unavailable(error.to_string()))?;
+            .map_err(|error| unavailable(error.to_string()))?;
         Ok(Self { jobs: Some(jobs), journal_writer: Some(journal_writer), commit_counts })
     }
 
@@ -284,16 +284,16 @@ fn json(value: &impl serde::Serialize) -> Vec<u8> {
 }
 
 fn parse<T: for<'a> serde::Deserialize<'a>>(text: &[u8]) -> Result<T, ApiError> {
-    let unreadable = |error| ApiError::unavailable(format!("the store's file is damaged: {error}"));
+    let unreadable = |error| unavailable(format!("the store's file is damaged: {error}"));
     serde_json::from_slice(text).map_err(unreadable)
 }
 
 fn unusable(error: redb::Error) -> ApiError {
-    ApiError::unavailable(format!("the store's file cannot be used: {error}"))
+    unavailable(format!("the store's file cannot be used: {error}"))
 }
 
 fn closed() -> ApiError {
-    ApiError::unavailable("the store's file is closed")
+    unavailable("the store's file is closed")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, FromRedisValue, InfoDict, IntoConnectionInfo};
 use redis::{RedisError, RedisResult, Script, cmd};
 
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, unavailable};
 
 /// How long an answer, or a connection, may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ impl RedisConnection {
     /// Errors: `UNAVAILABLE` if the address is invalid or does not answer
     pub(super) async fn connect(url: &str) -> Result<Arc<Self>, ApiError> {
         // The message omits the address: it may contain a password.
-        let unusable = |error| ApiError::unavailable(format!("the address of Redis: {error}"));
+        let unusable = |error| unavailable(format!("the address of Redis: {error}"));
         let info = url.into_connection_info().map_err(unusable)?;
         // Many share the connection: what one asks does not wait for the answers of the others.
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
@@ -166,5 +166,5 @@ async fn reach(client: &Client) -> RedisResult<LiveConnection> {
 fn away(client: &Client, error: &RedisError) -> ApiError {
     let address = client.get_connection_info().addr();
     let what = if error.is_io_error() { "does not answer" } else { "refuses" };
-    ApiError::unavailable(format!("the store, Redis at {address}, {what}: {error}"))
+    unavailable(format!("the store, Redis at {address}, {what}: {error}"))
 }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{LiveConnection, PATIENCE, RedisConnection};
 use super::scripts::{Keys, Scripts};
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, unavailable};
 use crate::identity::{Identity, Millis};
 use crate::store::StoredSchema;
 use crate::store::view::View;
@@ -83,11 +83,8 @@ impl LocalCopy {
     /// Errors: `UNAVAILABLE`, at the latest after twice [`PATIENCE`]
     pub(super) async fn fresh(&self) -> CompleteAt {
         let waiting = tokio::time::timeout(2 * PATIENCE, self.ask()).await;
-        let late = || {
-            Err(ApiError::unavailable(
-                "the store's copy of this namespace is not ready; retry later",
-            ))
-        };
+        let late =
+            || Err(unavailable("the store's copy of this namespace is not ready; retry later"));
         waiting.map_or_else(|_| late(), |answer| answer.unwrap_or_else(|_| late()))
     }
 
@@ -174,9 +171,7 @@ impl Follower {
                 Progress::Complete(answer) => return Ok(answer),
                 Progress::More => is_first_look = false,
                 Progress::Torn if reloads == RELOADS => {
-                    return Err(ApiError::unavailable(
-                        "the store changes faster than it can be read",
-                    ));
+                    return Err(unavailable("the store changes faster than it can be read"));
                 }
                 Progress::Torn => {
                     reloads += 1;
@@ -295,5 +290,5 @@ fn read<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Result<T, ApiError> {
 
 /// Another program wrote into the registry's keys.
 fn unreadable(what: &str) -> ApiError {
-    ApiError::unavailable(format!("the store contains data of another program: {what}"))
+    unavailable(format!("the store contains data of another program: {what}"))
 }

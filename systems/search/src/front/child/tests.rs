@@ -3,6 +3,7 @@ use std::net::Ipv4Addr;
 use rustix::process::{Pid, Signal, test_kill_process};
 use serving::error::Kind;
 use serving::options::Options;
+use testing::Program;
 
 use super::*;
 
@@ -137,38 +138,15 @@ async fn a_program_that_is_not_there_is_named_with_what_to_do() {
     }
 }
 
-/// A program that says this when it is told to serve a front, and stays.
-struct Program(PathBuf);
-
-impl Program {
-    fn saying(name: &str, line: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("front-{name}-{}", std::process::id()));
-        std::fs::write(
-            &path,
-            format!("#!/bin/sh\necho \"$@\" >&2\necho '{line}'\nexec sleep 1000\n"),
-        )
-        .unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .unwrap();
-        Self(path)
-    }
-
-    fn front(&self) -> Front {
-        Front::Ours { program: self.0.clone(), settings: BTreeMap::new() }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+fn ours(program: &Program) -> Front {
+    Front::Ours { program: program.path().to_owned(), settings: BTreeMap::new() }
 }
 
 #[tokio::test]
 async fn ours_says_where_it_listens_and_what_is_in_force() {
     let line = r#"{"ready":true,"listening":{"http":"127.0.0.1:9"},"effective":{"serial":true}}"#;
-    let program = Program::saying("ready", line);
-    let running = start(&program.front()).await.unwrap();
+    let program = Program::printing("front-ready", line);
+    let running = start(&ours(&program)).await.unwrap();
     assert_eq!(running.address(), ([127, 0, 0, 1], 9).into());
     assert_eq!(running.effective(), &serde_json::json!({"serial": true}));
     running.stop().await;
@@ -177,8 +155,8 @@ async fn ours_says_where_it_listens_and_what_is_in_force() {
 #[tokio::test]
 async fn ours_that_says_something_else_is_not_taken_for_ready() {
     for line in ["hello", "{}", r#"{"listening":{"http":"here"}}"#] {
-        let program = Program::saying(&format!("line-{}", line.len()), line);
-        assert!(start(&program.front()).await.is_err(), "{line}");
+        let program = Program::printing(&format!("front-line-{}", line.len()), line);
+        assert!(start(&ours(&program)).await.is_err(), "{line}");
     }
 }
 

@@ -24,7 +24,7 @@ async fn what_was_taken_is_found_and_shown() {
 async fn the_bad_lines_are_named_and_the_others_taken_unless_all_are_wanted() {
     let stand = TestGateway::new();
     let mut all: Vec<String> =
-        lines(staffing::rows(1, 0..10_000)).lines().map(String::from).collect();
+        lines(corpus::rows(1, 0..10_000)).lines().map(String::from).collect();
     all[4_998] = r#"{"id":"w","text":"x""#.to_owned();
     all[7_000] = r#"{"id":"v","vector":[1,2]}"#.to_owned();
     all[8_000] = r#"{"id":"u","text":"?!"}"#.to_owned();
@@ -90,7 +90,7 @@ async fn rows_are_replaced_deleted_and_dropped() {
     let body = r#"{"delete":["w-0000001","nobody"]}"#;
     let (_, told) = stand.ask("POST", "/v1/workers", body).await;
     assert_eq!((&told["deleted"], &told["index_size"]), (&json!(1), &json!(18)));
-    let (_, told) = stand.ingest("?drop=true", &lines(staffing::rows(1, 5..8))).await;
+    let (_, told) = stand.ingest("?drop=true", &lines(corpus::rows(1, 5..8))).await;
     assert_eq!((&told["accepted"], &told["index_size"]), (&json!(3), &json!(3)));
     assert_eq!(stand.gateway.0.parts.metadata.size().unwrap(), 3);
     let (_, told) = stand.ask("POST", "/v1/workers", r#"{"drop":true}"#).await;
@@ -106,7 +106,7 @@ async fn rows_are_replaced_deleted_and_dropped() {
 async fn bulks_do_not_displace_what_the_cache_knows() {
     let stand = TestGateway::with_rows(5).await;
     stand.search(json!({ "query": "forklift" })).await;
-    stand.ingest("", &lines(staffing::rows(2, 0..500))).await;
+    stand.ingest("", &lines(corpus::rows(2, 0..500))).await;
     let (_, told) = stand.search(json!({ "query": "forklift" })).await;
     assert_eq!(told["cache"], "hit");
 }

@@ -7,7 +7,7 @@ async fn a_learned_row_ranks_higher_where_the_playbook_is_used() {
     let stand = TestGateway::with_rows(100).await;
     let (_, cold) = stand.search(json!({ "query": "forklift driver", "k": 3 })).await;
     let far =
-        (0..100).map(|n| staffing::row(1, n).id).find(|id| !ids(&cold).contains(&&**id)).unwrap();
+        (0..100).map(|n| corpus::row(1, n).id).find(|id| !ids(&cold).contains(&&**id)).unwrap();
     let entries = json!({ "entries": [{ "query": "Forklift  driver", "id": far, "boost": 1.0 }] });
     let (status, told) = stand.ask("PUT", "/v1/playbook", &entries.to_string()).await;
     assert_eq!((status, &told["size"]), (200, &json!(1)));

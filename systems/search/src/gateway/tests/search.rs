@@ -5,12 +5,12 @@ use super::*;
 #[tokio::test]
 async fn a_query_finds_the_row_that_it_was_planted_for() {
     let stand = TestGateway::with_rows(200).await;
-    for planted in staffing::queries(1, 20, 200) {
+    for planted in corpus::queries(1, 20, 200) {
         let (status, told) = stand.search(json!({ "query": planted.query })).await;
         assert_eq!(status, 200, "{told}");
         assert_eq!(ids(&told).first(), Some(&&*planted.id), "{}", planted.query);
         assert_eq!((ids(&told).len(), &told["index_size"]), (10, &json!(200)));
-        let row = (0..200).map(|n| staffing::row(1, n)).find(|row| row.id == planted.id).unwrap();
+        let row = (0..200).map(|n| corpus::row(1, n)).find(|row| row.id == planted.id).unwrap();
         assert_eq!(told["results"][0]["metadata"], Value::Object(row.metadata));
         assert_eq!((&told["cache"], &told["sequence"]), (&json!("miss"), &json!(1)));
         let scores: Vec<f64> = told["results"]

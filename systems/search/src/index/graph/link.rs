@@ -52,7 +52,9 @@ impl Graph {
                 self.begin_at(level, number);
             }
             Some((top, entry)) => {
-                self.link_below(number, level.min(top), (top, entry), is_alive);
+                let highest = level.min(top);
+                let near = self.nearest_above(number, entry, top, highest);
+                self.link_below(number, highest, near, is_alive);
                 if level > top {
                     self.begin_at(level, number);
                 }
@@ -61,18 +63,17 @@ impl Graph {
         drop(growing);
     }
 
-    fn link_below(
-        &self,
-        number: u32,
-        highest: usize,
-        (top, entry): (usize, u32),
-        is_alive: IsAlive<'_>,
-    ) {
+    /// The nearest node on the levels from `top` down to the one above `highest`, from an entry on.
+    fn nearest_above(&self, number: u32, entry: u32, top: usize, highest: usize) -> Near {
+        let vector = &self.at(number).vector;
+        let begin = self.near(vector, entry, self.at(entry));
+        let levels = (highest + 1..=top).rev();
+        levels.fold(begin, |near, level| self.descend(vector, near, level))
+    }
+
+    /// Links a node on all levels from `highest` down.
+    fn link_below(&self, number: u32, highest: usize, near: Near, is_alive: IsAlive<'_>) {
         let node = self.at(number);
-        let begin = self.near(&node.vector, entry, self.at(entry));
-        let near = (highest + 1..=top)
-            .rev()
-            .fold(begin, |near, level| self.descend(&node.vector, near, level));
         let mut begin = vec![near];
         let mut levels = Vec::with_capacity(highest + 1);
         let mut visits = self.visits();

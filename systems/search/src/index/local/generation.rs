@@ -18,6 +18,16 @@ const NOBODY: u32 = u32::MAX;
 /// Not gone.
 const ALIVE: u64 = u64::MAX;
 
+/// A row that is to be put.
+pub(super) struct NewRow {
+    pub(super) id: Arc<str>,
+    pub(super) attributes: Arc<Map<String, Value>>,
+    /// The node of its vector.
+    pub(super) node: u32,
+    /// The write that brings it.
+    pub(super) born: u64,
+}
+
 /// A row as it was written once.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -83,13 +93,8 @@ impl Generation {
     }
 
     /// Takes a row up; who puts rows, puts them one after the other.
-    pub(super) fn put_row(
-        &self,
-        slot: u32,
-        id: Arc<str>,
-        attributes: Arc<Map<String, Value>>,
-        (node, born): (u32, u64),
-    ) {
+    pub(super) fn put_row(&self, slot: u32, row: NewRow) {
+        let NewRow { id, attributes, node, born } = row;
         self.catalog_to_change().insert(&attributes, slot);
         let last = self.last.get(node).expect("a row's node is there before it");
         let before = last.load(Ordering::Relaxed);

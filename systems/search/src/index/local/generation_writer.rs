@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use super::generation::{Generation, Published, Row};
+use super::generation::{Generation, NewRow, Published, Row};
 use super::intake::CheckedRow;
 use crate::index::graph::{Graph, Shape};
 
@@ -79,7 +79,8 @@ impl GenerationWriter {
     fn attach(&mut self, fresh: CheckedRow, node: u32, sequence: u64) {
         let CheckedRow { id, attributes, .. } = fresh;
         let slot = self.slots;
-        self.generation.put_row(slot, id.clone(), attributes, (node, sequence));
+        let row = NewRow { id: id.clone(), attributes, node, born: sequence };
+        self.generation.put_row(slot, row);
         if let Some(before) = self.by_id.insert(id, slot) {
             self.end(before, sequence);
         }

@@ -1,7 +1,7 @@
 //! The index in this process: vectors and rows in memory, and in a folder if it has one.
 //!
 //! In reading order: [`settings`]; checks of input ([`intake`]); rows and graph ([`generation`],
-//! with its [`catalog`] of fields); search ([`seek`]); changes ([`generation_writer`], [`writer`]);
+//! with its [`catalog`] of fields); search ([`search_plan`]); changes ([`generation_writer`], [`writer`]);
 //! files ([`disk`] has the rows, [`image`] the graph).
 
 mod catalog;
@@ -10,7 +10,7 @@ mod generation;
 mod generation_writer;
 mod image;
 mod intake;
-mod seek;
+mod search_plan;
 mod settings;
 mod writer;
 
@@ -27,7 +27,7 @@ use crate::api_error::ApiError;
 use disk::Disk;
 use generation_writer::GenerationWriter;
 use image::LoadReport;
-use seek::Search;
+use search_plan::Search;
 pub use settings::{LEAST_REBUILD_SHARE, Settings};
 use writer::{Shared, Writer, WriterJob};
 

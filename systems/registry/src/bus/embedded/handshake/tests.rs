@@ -1,6 +1,7 @@
 //! Receivers over real sockets: WebSockets of another hand's client, server-sent events, and what
 //! clients send that they should not.
 
+use serving::api_error::Code as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,3 +1,4 @@
+use serving::api_error::Code as _;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! One thread's clients.
+//! One thread of a front and its clients.
 
 use std::net::{SocketAddr, TcpStream as StdStream};
 use std::pin::pin;
@@ -15,33 +15,33 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::desk::Desk;
-use super::tally::Guest;
+use super::handler::Handler;
+use super::tally::OpenConnection;
 
-/// A connection that a lane is to serve.
+/// A connection for a worker to serve.
 #[derive(Debug)]
 pub(super) struct Accepted {
     pub stream: StdStream,
     pub address: SocketAddr,
-    pub guest: Guest,
+    pub permit: OpenConnection,
 }
 
-/// A thread's part of a front.
-pub(super) struct Lane {
-    desk: Arc<Desk>,
+/// One thread of a front.
+pub(super) struct Worker {
+    handler: Arc<Handler>,
     limits: Limits,
     accepted: UnboundedReceiver<Accepted>,
     stop: Stop,
 }
 
-impl Lane {
+impl Worker {
     pub fn new(
-        desk: Desk,
+        handler: Handler,
         limits: Limits,
         accepted: UnboundedReceiver<Accepted>,
         stop: Stop,
     ) -> Self {
-        Self { desk: Arc::new(desk), limits, accepted, stop }
+        Self { handler: Arc::new(handler), limits, accepted, stop }
     }
 
     /// Serves until stopped, then finishes what is in flight within the time for it.
@@ -51,8 +51,8 @@ impl Lane {
             tokio::select! {
                 accepted = self.accepted.recv() => match accepted {
                     Some(accepted) => {
-                        let desk = Arc::clone(&self.desk);
-                        talks.spawn(converse(accepted, desk, self.limits, self.stop.clone()));
+                        let handler = Arc::clone(&self.handler);
+                        talks.spawn(converse(accepted, handler, self.limits, self.stop.clone()));
                     }
                     None => break,
                 },
@@ -66,8 +66,8 @@ impl Lane {
 }
 
 /// One client, as long as it stays.
-async fn converse(accepted: Accepted, desk: Arc<Desk>, limits: Limits, mut stop: Stop) {
-    let Accepted { stream, address, guest: _guest } = accepted;
+async fn converse(accepted: Accepted, handler: Arc<Handler>, limits: Limits, mut stop: Stop) {
+    let Accepted { stream, address, permit: _permit } = accepted;
     let Ok(stream) = TcpStream::from_std(stream) else { return };
     // Without it a small answer may wait for the peer's delayed acknowledgement; no reason to fail.
     let _ = stream.set_nodelay(true);
@@ -82,7 +82,7 @@ async fn converse(accepted: Accepted, desk: Arc<Desk>, limits: Limits, mut stop:
         .max_buf_size(limits.max_head_bytes as usize)
         .serve_connection(
             TokioIo::new(socket),
-            service_fn(|request| desk.answer(&client, request)),
+            service_fn(|request| handler.answer(&client, request)),
         );
     let mut connection = pin!(connection);
     let ended = tokio::select! {

@@ -1,4 +1,4 @@
-//! A part that is killed, one that says something else than where it is, and the settings of parts. Not what real parts do.
+//! A part that is killed, one whose ready line is wrong, and the settings of parts. Not what real parts do.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::start::Surface;
 struct Program(PathBuf);
 
 impl Program {
-    fn saying(name: &str, line: &str) -> Self {
-        let name = format!("keeper-{name}-{}", std::process::id());
+    fn printing(name: &str, line: &str) -> Self {
+        let name = format!("supervisor-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let script = format!(
             "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$0.said\"\necho '{line}'\nexec sleep 1000\n"
@@ -24,9 +24,9 @@ impl Program {
         Self(path)
     }
 
-    fn recipe(&self) -> Recipe {
+    fn spec(&self) -> ChildSpec {
         let settings = [("seed".to_owned(), json!(7))].into();
-        Recipe { program: self.0.clone(), system: "part", settings }
+        ChildSpec { program: self.0.clone(), system: "part", settings }
     }
 
     /// What it was told last.
@@ -47,9 +47,9 @@ fn nothing(_: &Value) -> io::Result<BTreeMap<String, Value>> {
 }
 
 /// Waits until it was started again.
-async fn restarted(keeper: &Keeper) {
+async fn restarted(part: &Supervisor) {
     let restarted = async {
-        while keeper.state.restarts.get() == 0 {
+        while part.state.restarts.get() == 0 {
             tokio::task::yield_now().await;
         }
     };
@@ -61,37 +61,37 @@ async fn restarted(keeper: &Keeper) {
 async fn it_comes_back_where_it_was_and_ends_when_told_to() {
     let listening = json!({ "http": "127.0.0.1:9", "casts": "127.0.0.1:10" });
     let ready = json!({ "ready": true, "listening": listening, "effective": { "seed": 7 } });
-    let program = Program::saying("kept", &ready.to_string());
+    let program = Program::printing("kept", &ready.to_string());
     let lasting = |ready: &Value| {
         let casts = ready["listening"]["casts"].clone();
         Ok(BTreeMap::from([("casts".to_owned(), casts)]))
     };
     let restarts = Counter::default();
-    let keeper = Keeper::start(program.recipe(), restarts.clone(), lasting).await.unwrap();
+    let part = Supervisor::start(program.spec(), restarts.clone(), lasting).await.unwrap();
     assert_eq!(program.said(), "part\n--listen\n127.0.0.1:0\n--set\nseed=7\n");
-    assert_eq!(keeper.effective(), json!({ "seed": 7 }));
-    assert_eq!(keeper.listening("casts").unwrap(), "127.0.0.1:10");
-    assert!(keeper.listening("unix").is_err());
-    assert_eq!(keeper.state.told(), json!({ "restarts": 0, "pid": keeper.pid }));
-    let pid = Pid::from_raw(i32::try_from(keeper.pid).unwrap()).unwrap();
+    assert_eq!(part.effective(), json!({ "seed": 7 }));
+    assert_eq!(part.listening("casts").unwrap(), "127.0.0.1:10");
+    assert!(part.listening("unix").is_err());
+    assert_eq!(part.state.report(), json!({ "restarts": 0, "pid": part.pid }));
+    let pid = Pid::from_raw(i32::try_from(part.pid).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
-    restarted(&keeper).await;
+    restarted(&part).await;
     assert_eq!(restarts.get(), 1);
-    let told = keeper.state.told();
-    assert_ne!(told["pid"], json!(keeper.pid));
-    assert!(told["ended"].as_str().unwrap().contains("signal: 9"), "{told}");
+    let report = part.state.report();
+    assert_ne!(report["pid"], json!(part.pid));
+    assert!(report["ended"].as_str().unwrap().contains("signal: 9"), "{report}");
     let place = "127.0.0.1:9\n--set\ncasts=127.0.0.1:10\n--set\nseed=7\n";
     assert!(program.said().ends_with(place), "{}", program.said());
-    let again = told["pid"].as_u64().unwrap();
-    keeper.stop().await;
+    let again = report["pid"].as_u64().unwrap();
+    part.stop().await;
     assert!(!Path::new(&format!("/proc/{again}")).exists());
 }
 
 #[tokio::test]
 async fn one_that_says_something_else_is_not_taken_for_ready() {
     for (name, line) in [("word", "hello"), ("empty", "{}")] {
-        let program = Program::saying(name, line);
-        let started = Keeper::start(program.recipe(), Counter::default(), nothing).await;
+        let program = Program::printing(name, line);
+        let started = Supervisor::start(program.spec(), Counter::default(), nothing).await;
         assert!(started.is_err(), "{line}");
     }
 }
@@ -114,13 +114,13 @@ fn settings_of_a_part_are_passed_on_and_judged_by_it() {
     let read = |slots: &str| {
         let options = Options::default().with("part_slots", slots).with("other", 1);
         let settings = Settings::new(&options.settings);
-        let recipe = Recipe::read(&settings, "part_", &["part_slots", "part_more"], &PART);
+        let spec = ChildSpec::read(&settings, "part_", &["part_slots", "part_more"], &PART);
         settings.count("other", 1, 1..=1);
-        (recipe, settings.finish("the test").err().unwrap_or_default().sentences())
+        (spec, settings.finish("the test").err().unwrap_or_default().sentences())
     };
-    let (recipe, problems) = read("8");
-    assert_eq!((recipe.system, problems), ("part", Vec::new()));
-    assert_eq!(recipe.settings, [("slots".to_owned(), json!("8"))].into());
+    let (spec, problems) = read("8");
+    assert_eq!((spec.system, problems), ("part", Vec::new()));
+    assert_eq!(spec.settings, [("slots".to_owned(), json!("8"))].into());
     let (_, problems) = read("9");
     assert_eq!(problems, ["part_slots: expected a whole number from 1 to 8, got \"9\""]);
 }

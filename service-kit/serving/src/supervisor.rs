@@ -1,7 +1,6 @@
-//! A part of a system that is kept: started with it, started again where it died, ended with it.
+//! Supervises a part of a system: starts it with the system, restarts it when it dies, and stops it with the system.
 //!
-//! It comes back where it was, at the addresses that the first one was given. Whoever asks it meanwhile is told at once
-//! that nobody is there.
+//! It comes back at the addresses that it had at first. Until then, connections to it are refused at once.
 //!
 //! Not here: how one child is held ([`crate::child`]), and what a part leaves behind when it is killed.
 
@@ -9,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -29,9 +28,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How a part is started.
+/// How a part is started: program, system and settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recipe {
+pub struct ChildSpec {
     /// A program that serves the part (see [`crate::program`]).
     pub program: PathBuf,
     /// What the part is called there.
@@ -40,9 +39,9 @@ pub struct Recipe {
     pub settings: BTreeMap<String, Value>,
 }
 
-impl Recipe {
-    /// A part that this program serves, and its settings: those of `keys` that are given, each with the prefix before the
-    /// name that it has there. What the part would find wrong with them is told by the keys that were given.
+impl ChildSpec {
+    /// A part that this program serves. Its settings are those of `keys` that are given; each key is the name of the
+    /// part's setting behind `prefix`. Problems that the part finds with them are reported under these keys.
     pub fn read(
         settings: &Settings<'_>,
         prefix: &str,
@@ -70,52 +69,55 @@ impl Recipe {
     }
 }
 
-/// What is known of a part.
+/// What is known about a part.
 #[derive(Debug, Default)]
-pub struct State {
-    now: Mutex<Now>,
+pub struct ChildState {
+    status: Mutex<Status>,
     restarts: Counter,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Now {
-    /// `None` while it is away, or where it is nobody's of ours.
+struct Status {
+    /// `None` while it is not running, or if it runs elsewhere.
     pid: Option<u32>,
     /// How it ended last, or why it did not start again.
     ended: Option<String>,
 }
 
-impl State {
-    /// Of a part that runs elsewhere: nothing.
+impl ChildState {
+    /// The state of a part that runs elsewhere, of which nothing is known.
     pub fn unknown() -> Arc<Self> {
         Arc::default()
     }
 
-    /// For whoever asks how it is.
-    pub fn told(&self) -> Value {
-        let Now { pid, ended } = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut told = json!({ "restarts": self.restarts.get() });
+    /// `restarts`, and `pid` and `ended` as far as there are any, for health checks.
+    pub fn report(&self) -> Value {
+        let Status { pid, ended } = self.status().clone();
+        let mut report = json!({ "restarts": self.restarts.get() });
         if let Some(pid) = pid {
-            told["pid"] = json!(pid);
+            report["pid"] = json!(pid);
         }
         if let Some(ended) = ended {
-            told["ended"] = json!(ended);
+            report["ended"] = json!(ended);
         }
-        told
+        report
     }
 
-    fn went(&self, why: &io::Error) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        *now = Now { pid: None, ended: Some(why.to_string()) };
+    fn mark_ended(&self, why: &io::Error) {
+        *self.status() = Status { pid: None, ended: Some(why.to_string()) };
     }
 
-    fn came_back(&self, pid: u32) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).pid = Some(pid);
+    fn mark_restarted(&self, pid: u32) {
+        self.status().pid = Some(pid);
         self.restarts.one();
+    }
+
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where a part is.
+/// Where a part listens.
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     http: SocketAddr,
@@ -124,104 +126,106 @@ struct Place {
 }
 
 impl Place {
-    fn told(ready: &Value) -> io::Result<Self> {
+    fn read(ready: &Value) -> io::Result<Self> {
         let listening = ready["listening"].clone();
         let http = listening["http"].as_str().and_then(|text| text.parse().ok());
         match http {
             Some(http) => Ok(Self { http, listening }),
-            None => Err(io::Error::other(format!("its address is not in {ready}"))),
+            None => Err(io::Error::other(format!(
+                "its ready line has no address under `listening.http`: {ready}"
+            ))),
         }
     }
 }
 
-/// A part that is kept alive.
+/// A part that is kept running.
 #[derive(Debug)]
-pub struct Keeper {
-    /// What is known of it.
-    pub state: Arc<State>,
-    /// What the first one said when it was ready.
+pub struct Supervisor {
+    /// What is known about it.
+    pub state: Arc<ChildState>,
+    /// Its first ready line.
     pub ready: Value,
     /// The process that was started first.
     pub pid: u32,
     stopper: Stopper,
-    kept: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
-impl Keeper {
-    /// Starts a part on loopback and waits until it is ready. `restarts` counts how often it is started again, and
-    /// `lasting` says from the first ready line which settings those have that come in its place, beside its own.
+impl Supervisor {
+    /// Starts a part on loopback and waits until it is ready. `restarts` counts restarts, and `lasting`
+    /// takes from the first ready line the settings that a restarted part needs beside its own.
     ///
-    /// Errors: it does not start, or does not say where it is; those of `lasting`
+    /// Errors: it does not start, or its ready line has no address; those of `lasting`
     pub async fn start(
-        mut recipe: Recipe,
+        mut spec: ChildSpec,
         restarts: Counter,
         lasting: impl FnOnce(&Value) -> io::Result<BTreeMap<String, Value>>,
     ) -> io::Result<Self> {
-        let (running, ready) = recipe.start((Ipv4Addr::LOCALHOST, 0).into()).await?;
-        let place = Place::told(&ready)?;
-        recipe.settings.extend(lasting(&ready)?);
+        let (running, ready) = spec.start((Ipv4Addr::LOCALHOST, 0).into()).await?;
+        let place = Place::read(&ready)?;
+        spec.settings.extend(lasting(&ready)?);
         let (stopper, stop) = Stop::pair();
         let pid = running.pid();
-        let now = Mutex::new(Now { pid: Some(pid), ended: None });
-        let state = Arc::new(State { now, restarts });
-        let kept = tokio::spawn(keep(running, recipe, place, Arc::clone(&state), stop));
-        Ok(Self { state, ready, pid, stopper, kept })
+        let status = Mutex::new(Status { pid: Some(pid), ended: None });
+        let state = Arc::new(ChildState { status, restarts });
+        let task = tokio::spawn(supervise(running, spec, place, Arc::clone(&state), stop));
+        Ok(Self { state, ready, pid, stopper, task })
     }
 
-    /// Where something of it listens, also when it comes back.
+    /// One of its addresses, which it also has after a restart.
     ///
-    /// Errors: it has not said so
+    /// Errors: its ready line has no such address
     pub fn listening(&self, kind: &str) -> io::Result<&str> {
         let place = self.ready["listening"][kind].as_str();
         place.ok_or_else(|| io::Error::other(format!("no `{kind}` in {}", self.ready)))
     }
 
-    /// The configuration in force that it told.
+    /// Its configuration in force, from its ready line.
     pub fn effective(&self) -> Value {
         self.ready["effective"].clone()
     }
 
-    /// Ends the part, and waits for that.
+    /// Stops the part, and waits for its end.
     pub async fn stop(self) {
         self.stopper.stop();
         // A task that panicked has dropped its process, which ends it.
-        let _ = self.kept.await;
+        let _ = self.task.await;
     }
 }
 
-async fn keep(
+async fn supervise(
     mut running: Running,
-    recipe: Recipe,
+    spec: ChildSpec,
     place: Place,
-    state: Arc<State>,
+    state: Arc<ChildState>,
     mut stop: Stop,
 ) {
     loop {
         tokio::select! {
             () = stop.pulled() => return running.stop().await,
-            error = running.died() => state.went(&error),
+            error = running.died() => state.mark_ended(&error),
         }
         running = tokio::select! {
             () = stop.pulled() => return,
-            back = again(&recipe, &place, &state) => back,
+            back = restart(&spec, &place, &state) => back,
         };
-        state.came_back(running.pid());
+        state.mark_restarted(running.pid());
     }
 }
 
-/// Tries until it is back.
-async fn again(recipe: &Recipe, place: &Place, state: &State) -> Running {
+/// Tries until it runs again.
+async fn restart(spec: &ChildSpec, place: &Place, state: &ChildState) -> Running {
     let mut pause = PAUSE;
     loop {
         sleep(pause).await;
-        let started = recipe.start(place.http).await;
-        let same = started.and_then(|(running, ready)| match Place::told(&ready)? == *place {
+        let started = spec.start(place.http).await;
+        let same = started.and_then(|(running, ready)| match Place::read(&ready)? == *place {
             true => Ok(running),
-            false => Err(io::Error::other(format!("it is elsewhere: {ready}"))),
+            false => Err(io::Error::other(format!("it listens elsewhere than before: {ready}"))),
         });
         match same {
             Ok(running) => return running,
-            Err(error) => state.went(&error),
+            Err(error) => state.mark_ended(&error),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

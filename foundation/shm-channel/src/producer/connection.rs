@@ -1,4 +1,4 @@
-//! One client as its worker sees it: its two regions, where we are in them, and what it is owed.
+//! One client as its worker sees it: its two regions, and how far it has been answered.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::room::{Kept, Reply, Room};
-use super::{Tally, signal};
+use super::answer_buffer::{AnswerBuffer, Reply, Tags};
+use super::{SharedCounts, signal};
 use crate::layout::{CLIENT_SLEEPS, RING};
 use crate::region::{Futex, Mapping};
 use crate::ring::{self, Entry, Look, Message};
@@ -26,7 +26,7 @@ pub(crate) const TIMED: u64 = 1;
 
 /// A client's memory and descriptors; all of it goes when this is dropped.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Connection {
     pub number: u64,
     /// Kept open: its end is how the client learns of ours.
     pub _socket: Arc<OwnedFd>,
@@ -34,30 +34,30 @@ pub(super) struct Link {
     pub requests: Mapping,
     pub answers: Mapping,
     pub geometry: Geometry,
-    pub kept: Kept,
+    pub tags: Tags,
     /// Number of the next submission, and of the completion that answers it.
     pub next: u32,
-    pub _place: Place,
+    pub _permit: ClientPermit,
 }
 
-/// A place among the clients, given back when dropped.
+/// One of the clients that there may be at once; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Tally>);
+pub(super) struct ClientPermit(Arc<SharedCounts>);
 
-impl Place {
-    pub(super) fn take(tally: Arc<Tally>) -> Self {
-        tally.living.fetch_add(1, Ordering::Relaxed);
-        Self(tally)
+impl ClientPermit {
+    pub(super) fn take(counts: Arc<SharedCounts>) -> Self {
+        counts.living.fetch_add(1, Ordering::Relaxed);
+        Self(counts)
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientPermit {
     fn drop(&mut self) {
         self.0.living.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Nanoseconds on CLOCK_MONOTONIC where they are wanted, and otherwise 0 without a look.
+/// Nanoseconds on CLOCK_MONOTONIC if they are wanted, and otherwise 0.
 fn clock(is_wanted: bool) -> u64 {
     if !is_wanted {
         return 0;
@@ -73,19 +73,19 @@ struct Submission {
     slots: u32,
 }
 
-impl Link {
+impl Connection {
     /// Whether there is something to do: a submission, or damage.
     pub(super) fn is_ready(&self) -> bool {
         !matches!(ring::look(self.submissions(), self.next), Look::NotYet(_))
     }
 
-    /// Answers the next submission, if there is one: whether there was.
+    /// Answers the next submission; whether there was one.
     ///
-    /// Errors: what the client wrote that nobody may write.
+    /// Errors: which part of what the client wrote is invalid
     pub(super) fn serve(
         &mut self,
         request: &mut Vec<u8>,
-        handler: &mut impl FnMut(&[u8], &mut Room<'_>) -> Reply,
+        handler: &mut impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply,
     ) -> Result<bool, &'static str> {
         let message = match ring::look(self.submissions(), self.next) {
             Look::NotYet(_) => return Ok(false),
@@ -121,22 +121,22 @@ impl Link {
         message: Message,
         slots: u32,
         request: &[u8],
-        handler: &mut impl FnMut(&[u8], &mut Room<'_>) -> Reply,
+        handler: &mut impl FnMut(&[u8], &mut AnswerBuffer<'_>) -> Reply,
     ) -> Message {
         let length = self.geometry.answer_room() * u64::from(slots);
         let at = self.geometry.answer_at(message.slot);
         // SAFETY: the region was sealed after it was mapped here, so that no other mapping can be
-        // written through; this worker alone has the link, and lends one room at a time.
+        // written through; this worker alone has the connection, and lends one buffer at a time.
         let bytes = unsafe { self.answers.bytes_mut(at, length) };
-        let kept = self.kept.begin(message.slot, slots);
-        let mut room = Room { bytes, kept, keep: None, checksum: None };
-        let (code, length) = match handler(request, &mut room) {
-            Reply::Answer(length) if length <= room.len() => (ANSWERED, length as u64),
+        let tag = self.tags.begin(message.slot, slots);
+        let mut buffer = AnswerBuffer { bytes, tag, new_tag: None, checksum: None };
+        let (code, length) = match handler(request, &mut buffer) {
+            Reply::Answer(length) if length <= buffer.len() => (ANSWERED, length as u64),
             Reply::Answer(length) | Reply::TooLarge(length) => (TOO_LARGE, length as u64),
             Reply::Refused(number) => (REFUSED, number),
         };
-        let checksum = room.checksum.unwrap_or(Checksum { kind: 0, value: 0 });
-        self.kept.end(message.slot, slots, room.keep);
+        let checksum = buffer.checksum.unwrap_or(Checksum { kind: 0, value: 0 });
+        self.tags.end(message.slot, slots, buffer.new_tag);
         let (kind, checksum) = (checksum.kind, checksum.value);
         Message { length, code, kind, checksum, ..message }
     }

@@ -1,4 +1,5 @@
-//! What a front does with one request: its own paths, the path re-framed, the cost, the proxy, and its own time told.
+//! What a front does with one request: it answers its own paths, rewrites others, burns its cost, forwards, and reports
+//! its time.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -16,20 +17,20 @@ use super::cost::Burner;
 use super::settings::NAME;
 use super::tally::Tally;
 
-/// Requests under it go to the upstream without it.
+/// A prefix that the upstream does not see.
 const REFRAMED: &str = "/_go";
-/// Requests under it are the front's own.
+/// The prefix of the front's own paths.
 const OWN: &str = "/_front/";
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// One thread's.
-pub(super) struct Desk {
+/// The handler of one thread's requests.
+pub(super) struct Handler {
     proxy: Proxy,
     tally: Arc<Tally>,
     burner: Arc<Burner>,
 }
 
-impl Desk {
+impl Handler {
     pub fn new(proxy: Proxy, tally: Arc<Tally>, burner: Arc<Burner>) -> Self {
         Self { proxy, tally, burner }
     }
@@ -51,9 +52,9 @@ impl Desk {
         self.burner.burn();
         let mut answer = match self.proxy.forward(client, request).await {
             Ok(answer) => answer,
-            Err(failure) => failure.answer(),
+            Err(failure) => Answer::of_failure(&failure),
         };
-        tell(answer.headers_mut(), begun.elapsed());
+        append_server_timing(answer.headers_mut(), begun.elapsed());
         Ok(answer)
     }
 
@@ -72,7 +73,7 @@ impl Desk {
     }
 }
 
-/// Where a request goes that asks for something under [`REFRAMED`].
+/// The target of a request under [`REFRAMED`].
 fn reframed(uri: &Uri) -> Option<Uri> {
     let rest = uri.path().strip_prefix(REFRAMED)?;
     if !rest.is_empty() && !rest.starts_with('/') {
@@ -88,11 +89,11 @@ fn reframed(uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Appends `front;dur=…` to what the parts behind told of their times.
-fn tell(headers: &mut HeaderMap, took: Duration) {
+/// Appends `front;dur=…` to the times of the parts behind.
+fn append_server_timing(headers: &mut HeaderMap, took: Duration) {
     let mut text = String::with_capacity(96);
-    for told in headers.get_all(SERVER_TIMING).iter().filter_map(|told| told.to_str().ok()) {
-        text.push_str(told);
+    for times in headers.get_all(SERVER_TIMING).iter().filter_map(|times| times.to_str().ok()) {
+        text.push_str(times);
         text.push_str(", ");
     }
     // Writing to a string cannot fail.
@@ -119,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_told_after_those_of_the_parts_behind() {
+    fn the_time_comes_after_those_of_the_parts_behind() {
         let mut headers = HeaderMap::new();
-        tell(&mut headers, Duration::from_micros(1_234));
+        append_server_timing(&mut headers, Duration::from_micros(1_234));
         assert_eq!(headers[SERVER_TIMING], "front;dur=1.234");
         headers.insert(SERVER_TIMING, HeaderValue::from_static("embed;dur=0.1"));
         headers.append(SERVER_TIMING, HeaderValue::from_static("gateway;dur=0.2"));
-        tell(&mut headers, Duration::from_millis(3));
+        append_server_timing(&mut headers, Duration::from_millis(3));
         assert_eq!(headers.get_all(SERVER_TIMING).iter().count(), 1);
         assert_eq!(headers[SERVER_TIMING], "embed;dur=0.1, gateway;dur=0.2, front;dur=3.000");
     }

@@ -1,4 +1,4 @@
-//! A search: which way is the cheapest that finds what is asked for, and going it.
+//! One search: the cheapest plan that finds what the query wants, and its execution.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,14 +20,14 @@ const SAMPLE: u32 = 256;
 /// Results that a walk of the set width is for.
 const USUAL_K: usize = 10;
 
-/// Where to look.
+/// How a search finds its results.
 #[derive(Debug)]
 enum SearchPlan {
-    /// At all rows.
+    /// Compares all rows.
     All,
-    /// At these.
+    /// Compares these.
     Slots(Vec<Slot>),
-    /// Along the graph.
+    /// Walks the graph.
     Walk,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Search {
     k: usize,
     width: usize,
     filter: Option<Filter>,
-    /// Rows that came later are not looked at.
+    /// Rows that came later are left out.
     newest: u64,
-    way: SearchPlan,
+    plan: SearchPlan,
 }
 
 impl Search {
@@ -61,17 +61,17 @@ impl Search {
             width: shared.ef.load(Ordering::Relaxed).saturating_add(k.saturating_sub(USUAL_K)),
             filter: filter.filter(|filter| !filter.is_everybody()),
             newest: query.as_of.unwrap_or(u64::MAX).min(published.sequence),
-            way: SearchPlan::All,
+            plan: SearchPlan::All,
             published,
         };
         let is_exact = query.exact || query.as_of.is_some();
-        search.way = search.choose(is_exact || search.published.size < settings.brute_force_below);
+        search.plan = search.choose(is_exact || search.published.size < settings.brute_force_below);
         Ok(search)
     }
 
     /// How many rows are compared, at least; a walk compares few.
     pub(super) fn cost(&self) -> usize {
-        match &self.way {
+        match &self.plan {
             SearchPlan::All => self.published.slots as usize,
             SearchPlan::Slots(slots) => slots.len(),
             SearchPlan::Walk => 0,
@@ -107,12 +107,12 @@ impl Search {
         usize::try_from(count * slots / u64::from(SAMPLE)).unwrap_or(usize::MAX)
     }
 
-    /// Goes the way.
+    /// Executes the plan.
     pub(super) fn find(&self) -> Found {
         let mut top = NearestHeap { most: self.k, heap: BinaryHeap::new() };
-        let is_exact = match &self.way {
-            SearchPlan::All => self.look_at_all(&mut top),
-            SearchPlan::Slots(slots) => self.look_at(slots, &mut top),
+        let is_exact = match &self.plan {
+            SearchPlan::All => self.compare_all(&mut top),
+            SearchPlan::Slots(slots) => self.compare(slots, &mut top),
             SearchPlan::Walk => self.walk(&mut top),
         };
         Found {
@@ -123,7 +123,7 @@ impl Search {
         }
     }
 
-    fn look_at_all<'s>(&'s self, top: &mut NearestHeap<'s>) -> bool {
+    fn compare_all<'s>(&'s self, top: &mut NearestHeap<'s>) -> bool {
         let generation = &self.published.generation;
         for node in 0..self.published.nodes {
             let Some(score) = generation.graph.score(node, &self.vector) else { continue };
@@ -134,7 +134,7 @@ impl Search {
         true
     }
 
-    fn look_at<'s>(&'s self, slots: &[Slot], top: &mut NearestHeap<'s>) -> bool {
+    fn compare<'s>(&'s self, slots: &[Slot], top: &mut NearestHeap<'s>) -> bool {
         let generation = &self.published.generation;
         let rows = slots.iter().filter_map(|slot| generation.row(*slot));
         for row in rows.filter(|row| self.admits(row)) {
@@ -164,7 +164,7 @@ impl Search {
             }
             top.heap.clear();
             if width >= self.k {
-                return self.look_at_all(top);
+                return self.compare_all(top);
             }
             width = (2 * width).min(self.k);
         }
