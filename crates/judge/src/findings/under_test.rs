@@ -6,11 +6,12 @@ use plan::units;
 use record::summary::{Process, Severity};
 use serde_json::Value;
 
-use super::{Case, Check, Noticed, Row};
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::Case;
 use plan::number::{duration, percent, significant};
 
 /// A process had no processor time left.
-pub const CPU_BOUND: Row = Row {
+pub const CPU_BOUND: FindingKind = FindingKind {
     code: "target-cpu-bound",
     severity: Severity::Info,
     clearest: Some("cores_used"),
@@ -62,8 +63,8 @@ pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
 }
 
 /// What the experiment did to its own processes.
-pub const PLANNED_FAULTS: Row = Row {
-    code: super::PLANNED_FAULTS,
+pub const PLANNED_FAULTS: FindingKind = FindingKind {
+    code: super::codes::PLANNED_FAULTS,
     severity: Severity::Info,
     clearest: None,
     title: "processes were killed, stopped or frozen as the experiment says",
@@ -91,7 +92,7 @@ pub const PLANNED_FAULTS: Row = Row {
 };
 
 /// A setting that did not take.
-pub const NOT_EFFECTIVE: Row = Row {
+pub const NOT_EFFECTIVE: FindingKind = FindingKind {
     code: "setting-not-in-force",
     severity: Severity::Error,
     clearest: None,
@@ -118,7 +119,7 @@ pub const NOT_EFFECTIVE: Row = Row {
 };
 
 /// Somebody else's target on our processors.
-pub const SHARED_MACHINE: Row = Row {
+pub const SHARED_MACHINE: FindingKind = FindingKind {
     code: "shared-machine",
     severity: Severity::Info,
     clearest: Some("run_queue_ratio"),
