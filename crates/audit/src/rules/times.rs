@@ -1,11 +1,11 @@
 //! One distribution of times: R01 to R08, A6, A7, A17.
 
 use crate::imports::figure::Figure;
-use crate::imports::foreign::{Row, Run};
+use crate::imports::report::{Row, Run};
 use judge::consistency::times::{self, Approximate, Conflict, TimeFigures};
 use plan::number::{percent, percentile};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// By how much the share below a printed quantile may be off: one rank, and what a tool estimates.
 fn rank_slack(row: &Row) -> f64 {

@@ -1,19 +1,20 @@
 //! Figures typed in by hand: JSON of the model itself, see [`FIELDS`].
 
+use super::claims::{self, Relation, metric_of};
 use super::figure::{COUNT_LIMIT, Figure};
-use super::foreign::{Row, Run};
-use super::{Foreign, Format, said};
+use super::format::{self, Format, MOST_CLAIMS, at_most};
+use super::report::{Report, Row, Run, quantile_name};
 
 pub(super) const FORMAT: Format = Format {
     name: "figures",
     about: "figures typed in by hand (`proofload-figures/1`, JSON)",
     marks: &["\"proofload-figures/1\"", "\"runs\""],
-    longest: super::TYPED,
+    longest: format::TYPED,
     read,
 };
 
-fn read(text: &str) -> Result<Foreign, String> {
-    let report: Foreign = serde_json::from_str(text)
+fn read(text: &str) -> Result<Report, String> {
+    let report: Report = serde_json::from_str(text)
         .map_err(|error| format!("a whole `proofload-figures/1` ({error})"))?;
     let rows = report.runs.iter().flat_map(Run::all);
     let intervals = report.runs.iter().flat_map(|run| &run.intervals);
@@ -22,7 +23,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         return Err(format!("counts below {COUNT_LIMIT}"));
     }
     report.runs.iter().try_for_each(sizes)?;
-    said::check(&report)?;
+    check(&report)?;
     Ok(report)
 }
 
@@ -193,3 +194,42 @@ pub const FIELDS: &[(&str, &str, &str)] = &[
     ("headroom", "demand", "what it takes for the demand, a second"),
     ("headroom", "demand_is", "`mean` or `peak`"),
 ];
+
+/// Limits and claims speak of what is there.
+///
+/// Errors: what is not
+fn check(report: &Report) -> Result<(), String> {
+    at_most(MOST_CLAIMS, report.targets.len(), "targets")?;
+    at_most(MOST_CLAIMS, report.claims.len(), "claims")?;
+    at_most(MOST_CLAIMS, report.announced.len().max(report.shown.len()), "announced or shown")?;
+    let targets = report.targets.keys().map(|target| metric_of(target));
+    let claims = report.claims.iter();
+    let of_claims = claims.clone().filter_map(|claim| claim.metric.as_deref());
+    let mut metrics = targets.clone().map(|(_, metric)| metric).chain(of_claims);
+    if let Some(wrong) = metrics.find(|metric| !is_metric(metric)) {
+        let known = claims::METRICS.join(", ");
+        return Err(format!("a metric, which \"{wrong}\" is not: p50, p99.9 and so on, {known}"));
+    }
+    let whose = claims.clone().flat_map(|claim| [claim.of.as_deref(), claim.than.as_deref()]);
+    let named = |name: &&str| report.named(name).next().is_some();
+    let mut whose = whose.flatten().chain(targets.filter_map(|(whose, _)| whose));
+    if let Some(wrong) = whose.find(|name| !named(name)) {
+        return Err(format!("a run or an operation with the name \"{wrong}\""));
+    }
+    claims.clone().try_for_each(|claim| {
+        let lacking = match claim.is {
+            Some(Relation::Lower | Relation::Higher)
+                if claim.of.is_none() || claim.than.is_none() =>
+            {
+                "`of` and `than`"
+            }
+            Some(Relation::Within(_)) if claim.metric.is_none() => "`metric`",
+            _ => return Ok(()),
+        };
+        Err(format!("{lacking} of the claim \"{}\"", claim.says))
+    })
+}
+
+fn is_metric(name: &str) -> bool {
+    claims::METRICS.contains(&name) || quantile_name(name).is_some_and(|q| q > 0.0 && q < 1.0)
+}

@@ -4,23 +4,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::imports::Foreign;
+use crate::imports::Report;
+use crate::imports::claims::{Claim, Demand, Limit, Relation, metric_of};
 use crate::imports::figure::{self, Figure};
-use crate::imports::foreign::{Row, Run, quantile_name};
-use crate::imports::said::{Bound, Claim, Demand, Is, metric_of, named};
+use crate::imports::report::{Row, Run, quantile_name};
 use plan::number::{percent, percentile, rate, significant};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// Metrics that speak of failures, and thresholds on what was checked in answers.
 const OF_FAILURES: [&str; 5] = ["failed", "ok", "goodput", "delivered", "checks"];
 
-fn limits(report: &Foreign) -> impl Iterator<Item = &str> {
+fn limits(report: &Report) -> impl Iterator<Item = &str> {
     report.targets.keys().map(|target| metric_of(target).1)
 }
 
 /// R30: a share of failures was judged without a limit for it.
-pub fn no_limit(report: &Foreign) -> Option<Noticed> {
+pub fn no_limit(report: &Report) -> Option<Noticed> {
     if limits(report).any(|metric| OF_FAILURES.contains(&metric)) {
         return None;
     }
@@ -75,7 +75,7 @@ fn has_condition(run: &Run, name: &str, value: &str) -> Option<bool> {
 }
 
 /// R46: a claim on conditions under which nothing was run.
-pub fn untested(report: &Foreign) -> Option<Noticed> {
+pub fn untested(report: &Report) -> Option<Noticed> {
     let lacking = |claim: &Claim| {
         let conditions =
             || claim.at.iter().flat_map(|(name, text)| ends(text).map(|end| (name, end)));
@@ -105,7 +105,7 @@ pub fn untested(report: &Foreign) -> Option<Noticed> {
 }
 
 /// Claims of which something is wrong, in one sentence.
-fn all_of(report: &Foreign, wrong: impl Fn(&Claim) -> Option<String>) -> Option<Noticed> {
+fn all_of(report: &Report, wrong: impl Fn(&Claim) -> Option<String>) -> Option<Noticed> {
     let found = report.claims.iter().filter_map(|claim| Some((claim, wrong(claim)?)));
     let texts: Vec<String> =
         found.map(|(claim, why)| format!("\"{}\": {why}", claim.says)).collect();
@@ -138,7 +138,7 @@ fn grade(claim: &Claim) -> Option<&'static str> {
 }
 
 /// R47: a grade without a limit that was declared before the run.
-pub fn graded(report: &Foreign) -> Option<Noticed> {
+pub fn graded(report: &Report) -> Option<Noticed> {
     all_of(report, |claim| {
         grade(claim)?;
         if report.targets.is_empty() {
@@ -164,7 +164,7 @@ fn shown(metric: &str, value: f64) -> String {
 }
 
 /// R48: the figures say something else than the text.
-pub fn contradicted(report: &Foreign) -> Option<Noticed> {
+pub fn contradicted(report: &Report) -> Option<Noticed> {
     let certain = |claim: &Claim| wrong_figure(report, claim).is_some_and(|(_, certain)| certain);
     let weak = !report.claims.iter().any(certain);
     let noticed = all_of(report, |claim| wrong_figure(report, claim).map(|(text, _)| text))?;
@@ -172,27 +172,24 @@ pub fn contradicted(report: &Foreign) -> Option<Noticed> {
 }
 
 /// How the figures differ from a claim, and whether rounding cannot explain it.
-fn wrong_figure(report: &Foreign, claim: &Claim) -> Option<(String, bool)> {
+fn wrong_figure(report: &Report, claim: &Claim) -> Option<(String, bool)> {
     match claim.is {
-        Some(Is::Lower) => wrong_direction(report, claim, false),
-        Some(Is::Higher) => wrong_direction(report, claim, true),
-        Some(Is::Within(bound)) => {
+        Some(Relation::Lower) => wrong_direction(report, claim, false),
+        Some(Relation::Higher) => wrong_direction(report, claim, true),
+        Some(Relation::Within(bound)) => {
             let metric = claim.metric.as_deref()?;
             let whose = claim.of.as_deref();
             lines(report, whose).find_map(|row| beyond(row, metric, bound))
         }
-        Some(Is::Met) => missed_target(report, claim),
+        Some(Relation::Met) => missed_target(report, claim),
         None => grade(claim).and(claim.metric.as_ref()).and_then(|_| missed_target(report, claim)),
     }
 }
 
 /// The lines that a limit is about: those of this name, or the whole of each run, or all of its lines.
-fn lines<'r>(
-    report: &'r Foreign,
-    whose: Option<&'r str>,
-) -> Box<dyn Iterator<Item = &'r Row> + 'r> {
+fn lines<'r>(report: &'r Report, whose: Option<&'r str>) -> Box<dyn Iterator<Item = &'r Row> + 'r> {
     match whose {
-        Some(name) => Box::new(named(report, name).map(|(_, row)| row)),
+        Some(name) => Box::new(report.named(name).map(|(_, row)| row)),
         None => Box::new(report.runs.iter().flat_map(|run| {
             let whole = run.whole().filter(|row| row.count().is_some());
             let rows = run.rows.iter().filter(move |_| whole.is_none());
@@ -201,7 +198,7 @@ fn lines<'r>(
     }
 }
 
-fn beyond(row: &Row, metric: &str, bound: Bound) -> Option<(String, bool)> {
+fn beyond(row: &Row, metric: &str, bound: Limit) -> Option<(String, bool)> {
     let figure = row.metric(metric)?;
     let kept = bound.kept_by(figure);
     let side = match (bound.above, bound.strict) {
@@ -219,7 +216,7 @@ fn beyond(row: &Row, metric: &str, bound: Bound) -> Option<(String, bool)> {
     (kept != Some(true)).then_some((text, kept == Some(false)))
 }
 
-fn missed_target(report: &Foreign, claim: &Claim) -> Option<(String, bool)> {
+fn missed_target(report: &Report, claim: &Claim) -> Option<(String, bool)> {
     let about = |target: &&String| {
         let (_, metric) = metric_of(target);
         claim.metric.as_deref().is_none_or(|of| of == metric)
@@ -232,11 +229,11 @@ fn missed_target(report: &Foreign, claim: &Claim) -> Option<(String, bool)> {
 }
 
 /// No pair of figures supports the direction, and one refutes it beyond rounding.
-fn wrong_direction(report: &Foreign, claim: &Claim, higher: bool) -> Option<(String, bool)> {
+fn wrong_direction(report: &Report, claim: &Claim, higher: bool) -> Option<(String, bool)> {
     let (of, than) = (claim.of.as_deref()?, claim.than.as_deref()?);
-    let others: Vec<_> = named(report, than).take(LINES).collect();
+    let others: Vec<_> = report.named(than).take(LINES).collect();
     let mut refuted = None;
-    for (run, row) in named(report, of).take(LINES) {
+    for (run, row) in report.named(of).take(LINES) {
         let is_here = |other: &Run| std::ptr::eq(run, other);
         let has_own = others.iter().any(|(other, _)| is_here(other));
         let against = others.iter().filter(|(other, _)| !has_own || is_here(other));
@@ -270,7 +267,7 @@ fn pairs(claim: &Claim, row: &Row, other: &Row) -> Vec<(String, Figure, Figure)>
 }
 
 /// R49: a cause that no run sets apart.
-pub fn no_ablation(report: &Foreign) -> Option<Noticed> {
+pub fn no_ablation(report: &Report) -> Option<Noticed> {
     let settings = |run: &Run| {
         let texts = run.levels.iter().chain(&run.context);
         let texts = texts.map(|(name, value)| (name.clone(), value.clone()));
@@ -295,7 +292,7 @@ pub fn no_ablation(report: &Foreign) -> Option<Noticed> {
 }
 
 /// R51: no decision, or something that is spoken of and not there.
-pub fn no_conclusion(report: &Foreign) -> Option<Noticed> {
+pub fn no_conclusion(report: &Report) -> Option<Noticed> {
     let undecided = report.hypothesis.is_some() && report.conclusion.is_none();
     let absent = report.announced.iter().filter(|one| !report.shown.contains(one));
     let absent: Vec<&str> = absent.map(String::as_str).collect();
@@ -310,7 +307,7 @@ pub fn no_conclusion(report: &Foreign) -> Option<Noticed> {
 }
 
 /// R54: headroom is the capacity within limits over the greatest demand.
-pub fn headroom(report: &Foreign) -> Option<Noticed> {
+pub fn headroom(report: &Report) -> Option<Noticed> {
     let stated = report.headroom.as_ref()?;
     let claimed = report.runs.iter().filter_map(|run| run.capacity).map(|one| one.value);
     let capacity = stated.capacity.map(|one| one.value).or(claimed.reduce(f64::max));

@@ -1,9 +1,9 @@
 //! How a run went: R32, R34.
 
-use crate::imports::foreign::{Interval, Row, Run};
+use crate::imports::report::{Interval, Row, Run};
 use plan::number::{count, percent, significant};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// R34: the times of the last third are not those of the first.
 pub fn not_stationary(run: &Run, row: &Row) -> Option<Noticed> {

@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::MOST_QUANTILES;
+use super::claims::{Claim, Headroom, Limit};
 use super::figure::{self, Figure, time_field};
-use super::said::{Bound, Claim, Headroom};
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Foreign {
+pub struct Report {
     /// `proofload-figures/1` when typed in by hand.
     pub format: String,
     /// Who made it.
@@ -24,7 +23,7 @@ pub struct Foreign {
     /// Names of `levels` that were varied on purpose.
     pub factors: Vec<String>,
     /// Limits that were declared before the run: `p99`, or `Multicast p99`.
-    pub targets: BTreeMap<String, Bound>,
+    pub targets: BTreeMap<String, Limit>,
     /// What the report sets out to show.
     pub hypothesis: Option<String>,
     /// What it says of that in the end.
@@ -68,7 +67,7 @@ pub struct Run {
     /// The same limits as read back from the system.
     pub effective: BTreeMap<String, String>,
     /// How the load was made.
-    pub model: Option<Model>,
+    pub model: Option<LoadModel>,
     /// Connections or workers of a closed load, requests in flight at most.
     pub workers: Option<f64>,
     /// Users who think.
@@ -95,7 +94,7 @@ pub struct Run {
     #[serde(deserialize_with = "time_field")]
     pub timeout: Option<Figure>,
     /// Where a time starts.
-    pub measured_from: Option<Start>,
+    pub measured_from: Option<MeasuredFrom>,
     /// Whether answers were looked at beyond their status.
     pub content_checked: Option<bool>,
     /// Whether this mode of the tool can count a failure at all.
@@ -234,7 +233,7 @@ pub struct Interval {
 /// How load is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Model {
+pub enum LoadModel {
     /// By a schedule.
     Open,
     /// The next request follows the answer.
@@ -244,7 +243,7 @@ pub enum Model {
 /// Where a time starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Start {
+pub enum MeasuredFrom {
     /// When the request should have been sent.
     Intended,
     /// When it was sent.
@@ -310,11 +309,47 @@ impl Row {
         self.quantiles.iter().find(|(other, _)| (other - q).abs() < 1e-9).map(|(_, value)| *value)
     }
 
+    /// The figure of this name: see [`METRICS`](super::claims::METRICS).
+    pub fn metric(&self, name: &str) -> Option<Figure> {
+        let share = |part: Option<u64>, whole: Option<u64>| {
+            Some(Figure::exact(part? as f64 / whole.filter(|whole| *whole > 0)? as f64))
+        };
+        match name {
+            "min" => self.min,
+            "mean" => self.mean,
+            "max" => self.max,
+            "rate" => self.rate,
+            "goodput" => self.goodput,
+            "bytes" => self.bytes_mean,
+            "failed" => share(self.unsuccessful(), self.count()).or(self.failed_share),
+            "ok" => share(self.ok, self.count()).or(self.ok_share),
+            "delivered" => {
+                let items = self.items.as_ref()?;
+                share(items.delivered, Some(items.targets)).or(items.delivered_share)
+            }
+            name => self.quantile(quantile_name(name)?),
+        }
+    }
+
     /// Those that failed, as printed or as the rest.
     pub fn unsuccessful(&self) -> Option<u64> {
         self.failed.or_else(|| self.n?.checked_sub(self.ok?))
     }
 }
+
+impl Report {
+    /// Lines of the whole of runs with this name, or of operations.
+    pub fn named<'r>(&'r self, name: &'r str) -> impl Iterator<Item = (&'r Run, &'r Row)> {
+        self.runs.iter().flat_map(move |run| {
+            let whole = run.whole().filter(|_| run.name == name);
+            let rows = run.all().filter(move |row| row.name == name && run.name != name);
+            whole.into_iter().chain(rows).map(move |row| (run, row))
+        })
+    }
+}
+
+/// The most percentiles of a line.
+pub(super) const MOST_QUANTILES: usize = 1_000;
 
 /// Adds a quantile and keeps their order. One more than [`MOST_QUANTILES`] is kept, to be refused.
 pub fn push_quantile(row: &mut Row, q: f64, value: Figure) {

@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::figure::{self, Figure};
-use super::foreign::{Row, Run, quantile_name};
-use super::{Foreign, MOST_CLAIMS, at_most};
 
 /// One claim of the text.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -24,7 +22,7 @@ pub struct Claim {
     /// Held against which.
     pub than: Option<String>,
     /// What it says of the figure.
-    pub is: Option<Is>,
+    pub is: Option<Relation>,
     /// Under which conditions: names and values of levels, workers, users, payloads …
     pub at: BTreeMap<String, String>,
     /// What it calls the cause.
@@ -33,7 +31,7 @@ pub struct Claim {
 
 /// What a claim says of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Is {
+pub enum Relation {
     /// Less than the other's.
     Lower,
     /// More than the other's.
@@ -41,12 +39,12 @@ pub enum Is {
     /// Within the limits that were declared.
     Met,
     /// Within this limit.
-    Within(Bound),
+    Within(Limit),
 }
 
 /// A limit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bound {
+pub struct Limit {
     /// Whether the figure must be above it.
     pub above: bool,
     /// Whether the limit itself is beyond it.
@@ -91,35 +89,7 @@ pub fn metric_of(target: &str) -> (Option<&str>, &str) {
     target.rsplit_once(' ').map_or((None, target), |(whose, metric)| (Some(whose), metric))
 }
 
-fn is_metric(name: &str) -> bool {
-    METRICS.contains(&name) || quantile_name(name).is_some_and(|q| q > 0.0 && q < 1.0)
-}
-
-impl Row {
-    /// The figure of this name: see [`METRICS`].
-    pub fn metric(&self, name: &str) -> Option<Figure> {
-        let share = |part: Option<u64>, whole: Option<u64>| {
-            Some(Figure::exact(part? as f64 / whole.filter(|whole| *whole > 0)? as f64))
-        };
-        match name {
-            "min" => self.min,
-            "mean" => self.mean,
-            "max" => self.max,
-            "rate" => self.rate,
-            "goodput" => self.goodput,
-            "bytes" => self.bytes_mean,
-            "failed" => share(self.unsuccessful(), self.count()).or(self.failed_share),
-            "ok" => share(self.ok, self.count()).or(self.ok_share),
-            "delivered" => {
-                let items = self.items.as_ref()?;
-                share(items.delivered, Some(items.targets)).or(items.delivered_share)
-            }
-            name => self.quantile(quantile_name(name)?),
-        }
-    }
-}
-
-impl Bound {
+impl Limit {
     /// `< 100ms`, `<= 1%`, `>= 95/s`.
     pub fn of(text: &str) -> Option<Self> {
         let signs =
@@ -146,7 +116,7 @@ impl Bound {
     }
 }
 
-impl<'de> Deserialize<'de> for Bound {
+impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         Self::of(&text)
@@ -154,59 +124,17 @@ impl<'de> Deserialize<'de> for Bound {
     }
 }
 
-impl<'de> Deserialize<'de> for Is {
+impl<'de> Deserialize<'de> for Relation {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let bound = || Bound::of(&text).map(Is::Within);
+        let bound = || Limit::of(&text).map(Relation::Within);
         let wrong =
             || format!("\"{text}\" is not `lower`, `higher`, `met` or a limit such as < 100ms");
         match text.as_str() {
-            "lower" => Ok(Is::Lower),
-            "higher" => Ok(Is::Higher),
-            "met" => Ok(Is::Met),
+            "lower" => Ok(Relation::Lower),
+            "higher" => Ok(Relation::Higher),
+            "met" => Ok(Relation::Met),
             _ => bound().ok_or_else(|| D::Error::custom(wrong())),
         }
     }
-}
-
-/// Limits and claims speak of what is there.
-///
-/// Errors: what is not
-pub(super) fn check(report: &Foreign) -> Result<(), String> {
-    at_most(MOST_CLAIMS, report.targets.len(), "targets")?;
-    at_most(MOST_CLAIMS, report.claims.len(), "claims")?;
-    at_most(MOST_CLAIMS, report.announced.len().max(report.shown.len()), "announced or shown")?;
-    let targets = report.targets.keys().map(|target| metric_of(target));
-    let claims = report.claims.iter();
-    let of_claims = claims.clone().filter_map(|claim| claim.metric.as_deref());
-    let mut metrics = targets.clone().map(|(_, metric)| metric).chain(of_claims);
-    if let Some(wrong) = metrics.find(|metric| !is_metric(metric)) {
-        let known = METRICS.join(", ");
-        return Err(format!("a metric, which \"{wrong}\" is not: p50, p99.9 and so on, {known}"));
-    }
-    let whose = claims.clone().flat_map(|claim| [claim.of.as_deref(), claim.than.as_deref()]);
-    let named = |name: &&str| named(report, name).next().is_some();
-    let mut whose = whose.flatten().chain(targets.filter_map(|(whose, _)| whose));
-    if let Some(wrong) = whose.find(|name| !named(name)) {
-        return Err(format!("a run or an operation with the name \"{wrong}\""));
-    }
-    claims.clone().try_for_each(|claim| {
-        let lacking = match claim.is {
-            Some(Is::Lower | Is::Higher) if claim.of.is_none() || claim.than.is_none() => {
-                "`of` and `than`"
-            }
-            Some(Is::Within(_)) if claim.metric.is_none() => "`metric`",
-            _ => return Ok(()),
-        };
-        Err(format!("{lacking} of the claim \"{}\"", claim.says))
-    })
-}
-
-/// Lines of the whole of runs with this name, or of operations.
-pub fn named<'r>(report: &'r Foreign, name: &'r str) -> impl Iterator<Item = (&'r Run, &'r Row)> {
-    report.runs.iter().flat_map(move |run| {
-        let whole = run.whole().filter(|_| run.name == name);
-        let rows = run.all().filter(move |row| row.name == name && run.name != name);
-        whole.into_iter().chain(rows).map(move |row| (run, row))
-    })
 }

@@ -1,4 +1,4 @@
-//! For each rule on words, surroundings and course: a report in which it speaks, and a near one in which
+//! For each rule on words, surroundings and changes over time: a report in which it speaks, and a near one in which
 //! it does not.
 
 use std::collections::BTreeSet;
@@ -7,14 +7,14 @@ use record::summary::Severity;
 use serde_json::{Value, json};
 
 use super::{Audit, audit, rules};
-use crate::imports::{self, Foreign};
+use crate::imports::{self, Report};
 
 /// Figures typed in by hand: these fields of the report, and one run with these fields and these rows.
 fn figures(report: Value, run: Value, rows: Value) -> Audit {
     audit(&typed(report, run, rows).unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn typed(report: Value, mut run: Value, rows: Value) -> Result<Foreign, imports::ImportError> {
+fn typed(report: Value, mut run: Value, rows: Value) -> Result<Report, imports::ImportError> {
     let mut whole = json!({ "format": "proofload-figures/1", "runs": [] });
     run["rows"] = rows;
     for (name, value) in report.as_object().expect("an object") {
