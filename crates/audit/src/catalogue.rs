@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn every_rule_has_a_line_whose_names_exist() {
         let known = |name: &str| {
-            findings::row(name).is_some()
+            findings::kind(name).is_some()
                 || consistency::RULES.iter().any(|rule| rule.id == name)
                 || ["compare", "capacity"].contains(&name)
         };

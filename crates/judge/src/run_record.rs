@@ -3,7 +3,7 @@
 //! Read from the run folder, so that every page can be made again later. Larger files, which some
 //! formats pass through, stay there.
 
-mod arm;
+mod arm_times;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use record::summary::Summary;
 use record::{OperationWindow, RecordError, Window, WindowSpan};
 use stats::{COARSE, Histogram};
 
-pub use arm::{ArmTimes, Place, told};
+pub use arm_times::{ArmTimes, Percentile, reported_trials};
 
 /// A run, as pages see it.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use record::summary::{
 use serde_json::Value;
 use stats::capacity::scalability::{Fit, Point};
 
-use crate::lanes::lanes;
+use crate::concurrency;
 
 /// Levels from which the three coefficients of the law are more than a line through the points.
 pub const LEVELS: usize = 4;
@@ -90,7 +90,7 @@ fn point(arm: &Arm, crowded: &BTreeSet<u32>) -> Option<(&'static str, ScalingPoi
         arm.counted().filter(|trial| trial.validity != Validity::Invalid).collect();
     let load = &trials.first()?.load;
     let (actors, concurrency) = match load.model {
-        Model::Closed if load.streams.is_some() => ("streams", lanes(load)),
+        Model::Closed if load.streams.is_some() => ("streams", concurrency::limit(load)),
         Model::Closed => ("connections", load.connections),
         Model::Users => ("users", load.users?),
         Model::Open => return None,

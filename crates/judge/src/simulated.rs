@@ -14,7 +14,7 @@ use record::{
 };
 
 use crate::example;
-use crate::summarize::{Input, Summariser};
+use crate::summarize::{Summariser, TrialInput};
 
 /// Start of the measure phase on the trial's clock.
 const START: u64 = 1_000_000_000_000;
@@ -24,7 +24,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// One operation, due at a whole multiple of the gap.
 #[derive(Debug, Clone, Copy)]
-pub struct One {
+pub struct Op {
     /// Released so much too late, in nanoseconds.
     pub lag: u64,
     /// From release to answer, in nanoseconds.
@@ -33,7 +33,7 @@ pub struct One {
     pub outcome: Option<Outcome>,
 }
 
-impl One {
+impl Op {
     /// Released in time, and answered.
     pub fn answered(service: u64) -> Self {
         Self { lag: 10_000, service, outcome: Some(Outcome::Succeeded) }
@@ -59,7 +59,7 @@ pub fn file(load: &str, criteria: &[&str]) -> String {
 }
 
 /// Carries out `count` operations at `rate` per second; each carries the item 2.
-pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> One) -> Simulated {
+pub fn simulate(file: &str, rate: u64, count: u64, one: impl Fn(u64) -> Op) -> Simulated {
     let plan = plan(file, &Options::default());
     let planned = plan.trials[0].clone();
     let (trial, windows) = execute(&plan, &planned, (rate, count), one);
@@ -71,7 +71,7 @@ pub fn designed(
     file: &str,
     options: &Options,
     (rate, count): (u64, u64),
-    one: impl Fn(&TrialPlan, u64) -> One,
+    one: impl Fn(&TrialPlan, u64) -> Op,
 ) -> Summary {
     designed_with(file, options, (rate, count), one, |_, _| ())
 }
@@ -81,7 +81,7 @@ pub fn designed_with(
     file: &str,
     options: &Options,
     (rate, count): (u64, u64),
-    one: impl Fn(&TrialPlan, u64) -> One,
+    one: impl Fn(&TrialPlan, u64) -> Op,
     change: impl Fn(&TrialPlan, &mut Trial),
 ) -> Summary {
     let plan = plan(file, options);
@@ -108,7 +108,7 @@ fn execute(
     plan: &Plan,
     planned: &TrialPlan,
     (rate, count): (u64, u64),
-    one: impl Fn(u64) -> One,
+    one: impl Fn(u64) -> Op,
 ) -> (Trial, Vec<Window>) {
     let (gap, length) = (SECOND / rate, count * SECOND / rate);
     let window = if length < 30 * SECOND { SECOND / 10 } else { SECOND };
@@ -139,7 +139,7 @@ fn execute(
     (trial, windows)
 }
 
-fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: One) {
+fn carry_out(recorder: &mut Recorder, index: u64, intended_at: u64, one: Op) {
     let Some(outcome) = one.outcome else { return recorder.miss(0, intended_at) };
     recorder.begin(0, intended_at);
     let started_at = intended_at + one.lag;
@@ -251,7 +251,7 @@ fn add(summariser: &mut Summariser<'_>, trial: &Trial, windows: &[Window]) {
         Ok(())
     };
     let spans = SPANS.map(Into::into);
-    summariser.add(Input { trial, spans: &spans, windows: &show }).expect("windows in memory");
+    summariser.add(TrialInput { trial, spans: &spans, windows: &show }).expect("windows in memory");
 }
 
 fn provenance() -> Run {

@@ -10,7 +10,7 @@ use record::summary::{
 };
 use serde_json::Value;
 
-use crate::findings::{self, all_failed};
+use crate::findings::{self, all_failed, in_arm};
 use plan::number;
 
 /// Ran; every criterion passed, or none was set (*measured*).
@@ -317,11 +317,6 @@ fn some(arms: &[&str]) -> String {
         more => format!(" and {more} more"),
     };
     named.join("; ") + &more
-}
-
-/// Where a criterion was judged; nothing where there is but one arm.
-pub(crate) fn in_arm(arm: &str) -> String {
-    if arm == "all" { String::new() } else { format!(" in arm {arm}") }
 }
 
 /// Whether the run was carried out to its end.

@@ -13,8 +13,8 @@ use drivers::AnyDriver;
 use engine::conduct::{ConductError, Output, Setup, layout, run_together};
 use engine::process::{Launcher, ProcessError};
 use engine::{EndSignal, StopSignal};
-use judge::criteria::gave_up;
-use judge::summarize::{Input, Summariser};
+use judge::case::gave_up;
+use judge::summarize::{Summariser, TrialInput};
 use pages::wall_clock::measure_start_of;
 use plan::diagnostic::Colour;
 use plan::experiment::Experiment;
@@ -230,7 +230,7 @@ impl Conduct<'_> {
         let windows = |show: &mut dyn FnMut(&Window)| {
             reader.visit_windows(trial.index, &names.operations, show)
         };
-        let input = Input { trial: &facts, spans: &names.spans, windows: &windows };
+        let input = TrialInput { trial: &facts, spans: &names.spans, windows: &windows };
         let added =
             if superseded { summariser.add_superseded(input) } else { summariser.add(input) };
         added.map_err(|error| {

@@ -5,8 +5,8 @@
 
 use engine::EndSignal;
 use engine::conduct::Output;
+use judge::criteria::fail_fast::FailFast;
 use judge::criteria::precision::Precision;
-use judge::criteria::prospect::Prospect;
 use judge::findings::all_failed;
 use plan::adaptive::{Adaptive, CONFIDENCE};
 use plan::criterion::Criterion;
@@ -21,12 +21,12 @@ pub type Stored<'a> = dyn Fn(&[String], &mut dyn FnMut(&Window)) + 'a;
 pub struct EarlyEnd<'p> {
     plan: &'p Plan,
     /// Goes from trial to trial: a criterion is judged on all of an arm's.
-    prospect: Option<Prospect>,
+    fail_fast: Option<FailFast>,
 }
 
 /// What may end the measure phase of one trial, or of both trials of a duet, which end together.
 pub struct Watch<'w> {
-    prospect: Option<&'w mut Prospect>,
+    fail_fast: Option<&'w mut FailFast>,
     plan: &'w Plan,
     /// By place: arm of each trial.
     arms: Vec<usize>,
@@ -51,24 +51,24 @@ struct Looks {
 impl<'p> EarlyEnd<'p> {
     /// What the plan asks for, before the first trial.
     pub fn new(plan: &'p Plan) -> Self {
-        let prospect = plan.fail_fast.then(|| Prospect::new(plan));
-        Self { plan, prospect }
+        let fail_fast = plan.fail_fast.then(|| FailFast::new(plan));
+        Self { plan, fail_fast }
     }
 
     /// A trial of the plan was executed before, by an earlier invocation: `windows` shows what it left, given the
     /// names of its operations.
     pub fn recall(&mut self, trial: &TrialPlan, windows: &Stored<'_>) {
-        let Some(prospect) = &mut self.prospect else { return };
-        prospect.begin(std::slice::from_ref(trial), 0);
+        let Some(fail_fast) = &mut self.fail_fast else { return };
+        fail_fast.begin(std::slice::from_ref(trial), 0);
         let operations = self.plan.arms[trial.arm].operations.iter();
         let names: Vec<String> = operations.map(|operation| operation.name.clone()).collect();
-        windows(&names, &mut |window| prospect.recall(window));
+        windows(&names, &mut |window| fail_fast.recall(window));
     }
 
     /// The next trials begin at the same time, with windows of this length; `end` ends their measure phase.
     pub fn watch(&mut self, trials: &[TrialPlan], window_ns: u64, end: &EndSignal) -> Watch<'_> {
-        if let Some(prospect) = &mut self.prospect {
-            prospect.begin(trials, window_ns);
+        if let Some(fail_fast) = &mut self.fail_fast {
+            fail_fast.begin(trials, window_ns);
         }
         let arms: Vec<usize> = trials.iter().map(|trial| trial.arm).collect();
         let looks = |arm: &usize| {
@@ -81,7 +81,7 @@ impl<'p> EarlyEnd<'p> {
         let looks = arms.iter().filter_map(looks).collect();
         let expected = self.plan.criteria.iter().any(Criterion::asks_for_failures);
         Watch {
-            prospect: self.prospect.as_mut(),
+            fail_fast: self.fail_fast.as_mut(),
             plan: self.plan,
             arms,
             stops_at_failures: !self.plan.keep_going && !expected,
@@ -143,8 +143,8 @@ impl Watch<'_> {
     }
 
     fn give_up(&mut self, place: usize, window: &Window) {
-        let Some(prospect) = &mut self.prospect else { return };
-        let lost = prospect.add(self.arms[place], window);
+        let Some(fail_fast) = &mut self.fail_fast else { return };
+        let lost = fail_fast.add(self.arms[place], window);
         let Some(first) = lost.first() else { return };
         let why = first.why.clone();
         let criteria = lost.into_iter().map(|one| one.criterion).collect();

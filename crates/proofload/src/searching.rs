@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use engine::StopSignal;
-use judge::capacity::stairs::{self, Climb};
-use judge::capacity::{self, Climbed, Course, Cut, Tried};
+use judge::capacity::hysteresis::{self, HysteresisTest};
+use judge::capacity::{self, HysteresisTrial, Incomplete, SearchState, SearchTrial};
 use judge::findings::all_failed;
 use pages::tables;
 use plan::experiment::Experiment;
@@ -66,8 +66,8 @@ pub struct Searching<'a> {
 struct Done {
     plan: Plan,
     search: Search,
-    tried: Vec<Tried>,
-    climbed: Option<Climbed>,
+    tried: Vec<SearchTrial>,
+    hysteresis: Option<HysteresisTrial>,
     /// The way up and down again is asked for, and not at its end.
     climbs: bool,
     /// A trial that could not be carried out, and what was in its way.
@@ -76,10 +76,12 @@ struct Done {
 
 impl Done {
     /// Why it is not all that was asked for.
-    fn cut(&self) -> Option<Cut<'_>> {
+    fn incomplete(&self) -> Option<Incomplete<'_>> {
         match &self.stuck {
-            Some((trial, stuck)) => Some(Cut::NotExecuted { trial: *trial, why: &stuck.what }),
-            None => self.climbs.then_some(Cut::Stopped),
+            Some((trial, stuck)) => {
+                Some(Incomplete::NotExecuted { trial: *trial, why: &stuck.what })
+            }
+            None => self.climbs.then_some(Incomplete::Stopped),
         }
     }
 }
@@ -94,7 +96,7 @@ impl Searching<'_> {
             plan: Plan { arms: Vec::new(), trials: Vec::new(), ..self.experiment.plan.clone() },
             search: Search::new(self.settings),
             tried: Vec::new(),
-            climbed: None,
+            hysteresis: None,
             climbs: false,
             stuck: None,
         };
@@ -130,7 +132,7 @@ impl Searching<'_> {
     }
 
     /// `None` where the trial could not be carried out.
-    fn try_step(&mut self, done: &mut Done, step: Step) -> Option<Tried> {
+    fn try_step(&mut self, done: &mut Done, step: Step) -> Option<SearchTrial> {
         let length = Duration::from_millis((step.seconds * 1e3).round() as u64);
         self.live.say(&format!(
             "step {}: {} for {} s",
@@ -146,7 +148,7 @@ impl Searching<'_> {
             done.stuck = Some((trial, problem.during(format!("executing trial {trial}"))));
             return None;
         }
-        Some(Tried { step, result: capacity::result(&summary), summary })
+        Some(SearchTrial { step, result: capacity::result(&summary), summary })
     }
 
     /// The arm as the next trial; `None` where that could not be carried out.
@@ -207,38 +209,38 @@ impl Searching<'_> {
         let trial = summary.arms.iter().flat_map(|arm| &arm.trials).next();
         let whole = trial.filter(|one| !done.climbs && one.validity != Validity::Invalid);
         let stairs = whole.map(|trial| self.judge(trial, low, length)).transpose()?;
-        done.climbed = Some(Climbed { stairs, summary });
+        done.hysteresis = Some(HysteresisTrial { stairs, summary });
         Ok(())
     }
 
     /// What the windows of the trial say, which went so long on each step.
     fn judge(&self, trial: &Trial, low: f64, length: Duration) -> Result<Stairs, Problem> {
         let step_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-        let mut climb = Climb::new(low, step_ns, trial.window_ns);
+        let mut test = HysteresisTest::new(low, step_ns, trial.window_ns);
         let operations: Vec<String> = trial.operations.iter().map(|one| one.name.clone()).collect();
         RunReader::new(self.disk)
-            .visit_windows(trial.index, &operations, &mut |window| climb.add(window))
+            .visit_windows(trial.index, &operations, &mut |window| test.add(window))
             .map_err(|error| {
                 Problem::environment(format!("cannot read the windows back: {error}"))
                     .during(format!("judging trial {}", trial.index))
             })?;
-        Ok(climb.judge(trial.index))
+        Ok(test.judge(trial.index))
     }
 
     /// Plan and summary as they are by now.
     fn write(&self, done: &Done) -> Result<Summary, Problem> {
         let texts: Vec<String> =
             done.plan.criteria.iter().map(|criterion| criterion.text.clone()).collect();
-        let course = Course {
-            tried: &done.tried,
+        let state = SearchState {
+            trials: &done.tried,
             search: &done.search,
             precision: self.settings.precision,
             criteria: &texts,
-            climbed: done.climbed.as_ref(),
-            cut: done.cut(),
+            hysteresis: done.hysteresis.as_ref(),
+            incomplete: done.incomplete(),
         };
         let run = Run { plan_hash: done.plan.hash(), ..self.run.clone() };
-        let summary = capacity::summary(run, &course);
+        let summary = capacity::summary(run, &state);
         let value = serde_json::to_value(&summary)
             .map_err(|error| Problem::environment(format!("cannot write the summary: {error}")))?;
         write_json(self.disk, names::PLAN, &done.plan.to_json())?;
@@ -326,7 +328,7 @@ pub fn arm_at(base: &Arm, rate: f64, length: Duration) -> Arm {
 
 /// The arm that goes up and down.
 fn arm_of_stairs(base: &Arm, low: f64, length: Duration) -> Arm {
-    let rates = stairs::rates(low);
+    let rates = hysteresis::rates(low);
     let plateau =
         |rate: f64| [Stage { to: rate, over: Duration::ZERO }, Stage { to: rate, over: length }];
     let arrivals = ArrivalProcess::Stages {

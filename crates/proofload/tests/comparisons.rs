@@ -14,7 +14,7 @@ use engine::StopSignal;
 use engine::clock::{Clock, Virtual};
 use engine::conduct::{Output, Setup, run_virtual_together};
 use engine::transport::MemoryNetwork;
-use judge::summarize::{Input, Summariser};
+use judge::summarize::{Summariser, TrialInput};
 use plan::experiment::{self, Experiment, Inputs, Known, Options, World};
 use plan::load::Model;
 use plan::plan::TrialPlan;
@@ -186,7 +186,9 @@ fn carried_out(seed: u64, truth: Truth) -> Summary {
                 windows.iter().for_each(show);
                 Ok(())
             };
-            summariser.add(Input { trial: &trial, spans: &[], windows: &show }).expect("in memory");
+            summariser
+                .add(TrialInput { trial: &trial, spans: &[], windows: &show })
+                .expect("in memory");
         }
     }
     summariser.finish(provenance(&experiment))

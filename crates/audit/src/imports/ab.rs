@@ -1,8 +1,8 @@
 //! ab (ApacheBench), as it prints. Times in whole milliseconds.
 
 use super::figure::{Figure, count, number};
-use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, is_here, single};
+use super::format::{self, Format, is_here, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, push_quantile};
 
 pub(super) const FORMAT: Format = Format {
     name: "ab",
@@ -15,18 +15,18 @@ pub(super) const FORMAT: Format = Format {
         "Connection Times (ms)",
         "(longest request)",
     ],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
 const MILLI: f64 = 1e-3;
 
-fn read(text: &str) -> Result<Foreign, String> {
-    super::once(text, "Requests per second:")?;
+fn read(text: &str) -> Result<Report, String> {
+    format::once(text, "Requests per second:")?;
     let mut row = Row { name: "all".to_owned(), resolution: Some(MILLI), ..Row::default() };
     let mut run = Run {
-        model: Some(Model::Closed),
-        measured_from: Some(Start::Sent),
+        model: Some(LoadModel::Closed),
+        measured_from: Some(MeasuredFrom::Sent),
         content_checked: Some(false),
         ..Run::default()
     };

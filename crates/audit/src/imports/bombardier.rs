@@ -1,9 +1,10 @@
 //! bombardier: as it prints, and `-o json`. "Reqs/sec" is a mean over samples, not requests over
 //! time, and is left out.
 
+use super::fields;
 use super::figure::{count, leading, size, time};
-use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, fields, is_here, json, single};
+use super::format::{self, Format, is_here, json, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, push_quantile};
 
 pub(super) const TEXT: Format = Format {
     name: "bombardier",
@@ -15,7 +16,7 @@ pub(super) const TEXT: Format = Format {
         "others - ",
         "Throughput:",
     ],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read: text,
 };
 
@@ -23,16 +24,16 @@ pub(super) const JSON: Format = Format {
     name: "bombardier-json",
     about: "`bombardier -o json`",
     marks: &["\"spec\"", "\"numberOfConnections\"", "\"timeTakenSeconds\"", "\"req2xx\""],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read: document,
 };
 
-fn text(text: &str) -> Result<Foreign, String> {
-    super::once(text, "Throughput:")?;
+fn text(text: &str) -> Result<Report, String> {
+    format::once(text, "Throughput:")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
-        model: Some(Model::Closed),
-        measured_from: Some(Start::Sent),
+        model: Some(LoadModel::Closed),
+        measured_from: Some(MeasuredFrom::Sent),
         content_checked: Some(false),
         ..Run::default()
     };
@@ -82,7 +83,7 @@ fn outcomes(row: &mut Row, others: u64) {
     row.statuses.retain(|_, n| *n > 0);
 }
 
-fn document(text: &str) -> Result<Foreign, String> {
+fn document(text: &str) -> Result<Report, String> {
     const MICRO: f64 = 1e-6;
     let root = json(text)?;
     let times = |name| fields::time(&root, &["result", "latency", name], MICRO);
@@ -108,13 +109,13 @@ fn document(text: &str) -> Result<Foreign, String> {
     Ok(single(
         "bombardier",
         Run {
-            model: Some(Model::Closed),
+            model: Some(LoadModel::Closed),
             workers: spec("numberOfConnections").map(|figure| figure.value),
             target_rate: spec("rate").filter(|rate| rate.value > 0.0),
             timeout: spec("timeoutSeconds"),
             same_machine: fields::text(&root, &["spec", "url"]).and_then(is_here),
             duration: fields::figure(&root, &["result", "timeTakenSeconds"]),
-            measured_from: Some(Start::Sent),
+            measured_from: Some(MeasuredFrom::Sent),
             content_checked: Some(false),
             total: Some(row),
             ..Run::default()

@@ -3,19 +3,20 @@
 
 use serde_json::Value;
 
+use super::fields;
 use super::figure::{number, sum, time};
-use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
-use super::{Format, fields, is_here, json, single};
+use super::format::{self, Format, is_here, json, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, epoch, push_quantile};
 
 pub(super) const FORMAT: Format = Format {
     name: "fortio",
     about: "Fortio's JSON",
     marks: &["\"RequestedQPS\"", "\"ActualQPS\"", "\"DurationHistogram\"", "\"RetCodes\""],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
-fn read(text: &str) -> Result<Foreign, String> {
+fn read(text: &str) -> Result<Report, String> {
     let root = json(text)?;
     let times = |name| fields::figure(&root, &["DurationHistogram", name]);
     let codes = fields::counts(&root, &["RetCodes"])?;
@@ -50,13 +51,13 @@ fn read(text: &str) -> Result<Foreign, String> {
         Run {
             name: fields::text(&root, &["Labels"]).unwrap_or_default().to_owned(),
             started_at: fields::text(&root, &["StartTime"]).and_then(epoch),
-            model: Some(Model::Closed),
+            model: Some(LoadModel::Closed),
             workers: fields::figure(&root, &["NumThreads"]).map(|threads| threads.value),
             same_machine: address.and_then(is_here),
             target_rate: asked,
             asked_duration: fields::text(&root, &["RequestedDuration"]).and_then(time),
             duration: fields::time(&root, &["ActualDuration"], 1e-9),
-            measured_from: Some(Start::Sent),
+            measured_from: Some(MeasuredFrom::Sent),
             content_checked: Some(false),
             total: Some(row),
             ..Run::default()

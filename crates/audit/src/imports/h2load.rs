@@ -1,8 +1,8 @@
 //! h2load, as it prints. Without quantiles in the versions read; failed requests have no times.
 
 use super::figure::{count, leading, number, size, time};
-use super::foreign::{Foreign, Model, Row, Run, Start};
-use super::{Format, single};
+use super::format::{self, Format, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run};
 
 pub(super) const FORMAT: Format = Format {
     name: "h2load",
@@ -15,16 +15,16 @@ pub(super) const FORMAT: Format = Format {
         "traffic: ",
         "req/s           :",
     ],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
-fn read(text: &str) -> Result<Foreign, String> {
-    super::once(text, "finished in ")?;
+fn read(text: &str) -> Result<Report, String> {
+    format::once(text, "finished in ")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
-        model: Some(Model::Closed),
-        measured_from: Some(Start::Sent),
+        model: Some(LoadModel::Closed),
+        measured_from: Some(MeasuredFrom::Sent),
         content_checked: Some(false),
         ..Run::default()
     };

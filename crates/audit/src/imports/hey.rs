@@ -1,8 +1,8 @@
 //! hey, as it prints. Failed requests have no times.
 
 use super::figure::{count, number, sum, time};
-use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, single};
+use super::format::{self, Format, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, push_quantile};
 
 pub(super) const FORMAT: Format = Format {
     name: "hey",
@@ -14,12 +14,12 @@ pub(super) const FORMAT: Format = Format {
         "Response time histogram:",
         "Status code distribution:",
     ],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
-fn read(text: &str) -> Result<Foreign, String> {
-    super::once(text, "Requests/sec:")?;
+fn read(text: &str) -> Result<Report, String> {
+    format::once(text, "Requests/sec:")?;
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut duration = None;
     let (mut answers, mut errors, mut in_errors) = (0, 0, false);
@@ -69,9 +69,9 @@ fn read(text: &str) -> Result<Foreign, String> {
     Ok(single(
         "hey",
         Run {
-            model: Some(Model::Closed),
+            model: Some(LoadModel::Closed),
             duration,
-            measured_from: Some(Start::Sent),
+            measured_from: Some(MeasuredFrom::Sent),
             content_checked: Some(false),
             total: Some(row),
             ..Run::default()

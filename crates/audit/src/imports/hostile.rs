@@ -71,7 +71,7 @@ fn more_than_anybody_prints_is_refused_before_it_fills_the_memory() {
     assert!(refused(&percentiles, None).contains("percentiles"));
     let block = include_str!("samples/vegeta.txt");
     assert!(refused(&block.repeat(1_001), None).contains("an end after 1000 runs"));
-    let long = format!("{WRK}{}", " ".repeat(SUMMARY));
+    let long = format!("{WRK}{}", " ".repeat(format::SUMMARY));
     assert!(refused(&long, None).contains("an end within 8 MiB"));
 }
 

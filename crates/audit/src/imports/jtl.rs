@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::foreign::{Foreign, Interval, Row, Run, Start};
-use super::{Format, single};
+use super::format::{self, Format, single};
+use super::report::{Interval, MeasuredFrom, Report, Row, Run};
 
 pub(super) const FORMAT: Format = Format {
     name: "jtl",
     about: "JMeter's results as CSV, with their header",
     marks: &["timeStamp", "elapsed", "label", "success"],
-    longest: super::REQUESTS,
+    longest: format::REQUESTS,
     read,
 };
 
@@ -19,14 +19,14 @@ const MILLI: f64 = 1e-3;
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 #[derive(Default)]
-struct Seen {
+struct LabelTotals {
     /// When each began, and how long it took.
     times: Vec<(u64, u32)>,
     failed: u64,
     bytes: u64,
 }
 
-fn read(text: &str) -> Result<Foreign, String> {
+fn read(text: &str) -> Result<Report, String> {
     let mut lines = csv::Reader::from_reader(text.as_bytes());
     let head = lines.headers().map_err(|error| format!("a table ({error})"))?.clone();
     let place = |name: &str| {
@@ -35,7 +35,7 @@ fn read(text: &str) -> Result<Foreign, String> {
     let (stamp, elapsed) = (place("timeStamp")?, place("elapsed")?);
     let (label, success) = (place("label")?, place("success")?);
     let (bytes, threads) = (place("bytes").ok(), place("allThreads").ok());
-    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    let mut seen: BTreeMap<String, LabelTotals> = BTreeMap::new();
     let (mut first, mut last_sent, mut last, mut workers) = (u64::MAX, 0, 0, 0);
     for record in lines.records() {
         let record = record.map_err(|error| format!("whole lines ({error})"))?;
@@ -48,7 +48,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             Some("false") => false,
             _ => return Err(wrong()),
         };
-        super::at_most(super::MOST_ROWS, seen.len(), "labels")?;
+        format::at_most(format::MOST_ROWS, seen.len(), "labels")?;
         let row = seen.entry(record.get(label).unwrap_or_default().to_owned()).or_default();
         row.times.push((began, took));
         row.failed += u64::from(!good);
@@ -69,7 +69,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             workers: (workers > 0).then_some(workers as f64),
             duration: Some(length(last)),
             send_window: Some(length(last_sent)),
-            measured_from: Some(Start::Sent),
+            measured_from: Some(MeasuredFrom::Sent),
             rows: seen
                 .into_iter()
                 .map(|(name, seen)| row(name, seen, (first, last_sent)))
@@ -106,7 +106,7 @@ fn intervals(times: &[(u64, u32)], (first, last): (u64, u64)) -> Vec<Interval> {
     (0..).zip(&mut parts).map(made).collect()
 }
 
-fn row(name: String, seen: Seen, span: (u64, u64)) -> Row {
+fn row(name: String, seen: LabelTotals, span: (u64, u64)) -> Row {
     let intervals = intervals(&seen.times, span);
     let mut times: Vec<u32> = seen.times.iter().map(|(_, took)| *took).collect();
     times.sort_unstable();

@@ -4,16 +4,17 @@
 
 use serde_json::Value;
 
+use super::claims::Limit;
+use super::fields;
 use super::figure::Figure;
-use super::foreign::{Foreign, Row, Run, Start, push_quantile, quantile_name};
-use super::said::Bound;
-use super::{Format, fields, json, single};
+use super::format::{self, Format, json, single};
+use super::report::{MeasuredFrom, Report, Row, Run, push_quantile, quantile_name};
 
 pub(super) const EXPORT: Format = Format {
     name: "k6",
     about: "k6 summary: `--summary-export` or `handleSummary`",
     marks: &["\"metrics\"", "\"http_req_duration\"", "\"http_reqs\"", "\"root_group\""],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read: export,
 };
 
@@ -21,7 +22,7 @@ pub(super) const MACHINE: Format = Format {
     name: "k6-machine",
     about: "k6 summary: `--new-machine-readable-summary`",
     marks: &["\"results\"", "\"http_req_duration\"", "\"http_reqs\"", "k6", "\"metadata\""],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read: machine,
 };
 
@@ -44,7 +45,7 @@ impl<'v> Metrics<'v> {
     }
 }
 
-fn export(text: &str) -> Result<Foreign, String> {
+fn export(text: &str) -> Result<Report, String> {
     let root = json(text)?;
     let metrics = fields::entries(&root, &["metrics"]);
     let metrics = metrics.map(|(name, metric)| (name, metric.get("values").unwrap_or(metric)));
@@ -55,14 +56,14 @@ fn export(text: &str) -> Result<Foreign, String> {
         let texts = fields::entries(table, &["thresholds"]).map(|(text, _)| text);
         texts.filter_map(move |text| target(metric, text))
     });
-    Ok(Foreign { targets: targets.collect(), ..single("k6", run) })
+    Ok(Report { targets: targets.collect(), ..single("k6", run) })
 }
 
 /// A threshold as a limit; those on parts of a metric, and on what k6 alone knows, as none.
-fn target(metric: &str, threshold: &str) -> Option<(String, Bound)> {
+fn target(metric: &str, threshold: &str) -> Option<(String, Limit)> {
     let sign = threshold.find(['<', '>'])?;
-    let (what, bound) = (threshold[..sign].trim(), Bound::of(&threshold[sign..])?);
-    let in_seconds = Bound { value: bound.value * MILLI, ..bound };
+    let (what, bound) = (threshold[..sign].trim(), Limit::of(&threshold[sign..])?);
+    let in_seconds = Limit { value: bound.value * MILLI, ..bound };
     let percentile = || what.strip_prefix("p(")?.strip_suffix(')');
     let name = match (metric, what) {
         ("http_req_duration", "avg") => "mean".to_owned(),
@@ -78,7 +79,7 @@ fn target(metric: &str, threshold: &str) -> Option<(String, Bound)> {
     Some((name, in_seconds))
 }
 
-fn machine(text: &str) -> Result<Foreign, String> {
+fn machine(text: &str) -> Result<Report, String> {
     let root = json(text)?;
     let list = fields::at(&root, &["results", "metrics"]).and_then(Value::as_array);
     let metrics = list
@@ -132,7 +133,7 @@ fn run(metrics: &Metrics<'_>) -> Result<Run, String> {
     Ok(Run {
         // A user may have several requests in flight (`http.batch`), so that users bound nothing.
         users: metrics.value("vus_max", &["value", "max"]).map(|value| value.value),
-        measured_from: Some(Start::Sent),
+        measured_from: Some(MeasuredFrom::Sent),
         content_checked: checks.is_none().then_some(false),
         total: Some(total),
         ..Run::default()

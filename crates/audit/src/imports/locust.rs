@@ -1,21 +1,21 @@
 //! Locust: `PREFIX_stats.csv`. Times in milliseconds; quantiles are kept to two digits.
 
 use super::figure::{Figure, count, number};
-use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, single};
+use super::format::{self, Format, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, push_quantile};
 
 pub(super) const FORMAT: Format = Format {
     name: "locust",
     about: "Locust's `*_stats.csv`",
     marks: &["Type,Name,Request Count,Failure Count", "Average Response Time", ",Aggregated,"],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
 /// Half of the second digit of a number just above 1, 10, 100 …
 const TWO_DIGITS: f64 = 0.05;
 
-fn read(text: &str) -> Result<Foreign, String> {
+fn read(text: &str) -> Result<Report, String> {
     let mut lines = csv::Reader::from_reader(text.as_bytes());
     let head = lines.headers().map_err(|error| format!("a table ({error})"))?.clone();
     let (mut rows, mut total) = (Vec::new(), None);
@@ -28,14 +28,14 @@ fn read(text: &str) -> Result<Foreign, String> {
         } else {
             rows.push(row);
         }
-        super::at_most(super::MOST_ROWS, rows.len(), "lines of figures")?;
+        format::at_most(format::MOST_ROWS, rows.len(), "lines of figures")?;
     }
     total.as_ref().ok_or("the line `Aggregated`")?;
     Ok(single(
         "Locust",
         Run {
-            model: Some(Model::Closed),
-            measured_from: Some(Start::Sent),
+            model: Some(LoadModel::Closed),
+            measured_from: Some(MeasuredFrom::Sent),
             rows,
             total,
             ..Run::default()

@@ -3,68 +3,40 @@
 //! Formats are told apart by what they contain. Not here: what is wrong with a report (see
 //! [`crate::rules`]).
 //!
-//! In reading order: [`foreign`] is the model, with [`said`]; [`figure`] reads printed numbers, `fields`
-//! those of JSON; then a file a format.
+//! In reading order: [`report`] is the model, with [`claims`]; [`figure`] reads printed numbers, `fields`
+//! those of JSON; `format` is one format; then a file each.
 
 mod ab;
 mod bombardier;
+pub mod claims;
 mod fields;
 pub mod figure;
-pub mod foreign;
+mod format;
 mod fortio;
-mod generic;
 mod h2load;
 mod hey;
 mod jtl;
 mod k6;
 mod locust;
 mod oha;
-pub mod said;
+pub mod report;
+mod typed_figures;
 mod vegeta_json;
 mod vegeta_text;
 mod wrk;
 
 use std::fmt;
 
-pub use foreign::Foreign;
-pub use generic::FIELDS;
+pub use format::{Format, LONGEST};
+use format::{MOST_ROWS, MOST_RUNS, at_most};
 use plan::printable::printable;
-
-/// A format that can be read.
-#[derive(Debug, Clone, Copy)]
-pub struct Format {
-    /// As in `--from`.
-    pub name: &'static str,
-    /// What it is.
-    pub about: &'static str,
-    /// Texts that each report of this format contains; together they tell it from all others.
-    marks: &'static [&'static str],
-    /// Bytes of the longest text: what is made of it takes many times its room.
-    longest: usize,
-    read: fn(&str) -> Result<Foreign, String>,
-}
-
-/// Bytes of the longest summary, a hundred times what tools print.
-const SUMMARY: usize = 8 << 20;
-/// Bytes of the longest text that is typed in.
-const TYPED: usize = 1 << 20;
-/// Bytes of the longest text with a line a request.
-const REQUESTS: usize = 256 << 20;
-
-/// Bytes of the longest text of any format.
-pub const LONGEST: usize = REQUESTS;
-/// The most runs of a report: each is held against each.
-const MOST_RUNS: usize = 1_000;
-/// The most lines of figures.
-const MOST_ROWS: usize = 10_000;
-/// The most claims of a text, limits, and figures that it refers to.
-const MOST_CLAIMS: usize = 100;
-/// The most percentiles of a line.
-const MOST_QUANTILES: usize = 1_000;
+use report::MOST_QUANTILES;
+pub use report::Report;
+pub use typed_figures::FIELDS;
 
 /// Every format, the most particular first.
 pub const FORMATS: &[Format] = &[
-    generic::FORMAT,
+    typed_figures::FORMAT,
     vegeta_text::FORMAT,
     vegeta_json::FORMAT,
     k6::EXPORT,
@@ -154,7 +126,7 @@ pub fn decode(bytes: Vec<u8>) -> String {
 /// Reads a report, of the format with this name or of the one it looks like.
 ///
 /// Errors: it is of no known format, or not whole
-pub fn read(text: &str, from: Option<&str>) -> Result<Foreign, ImportError> {
+pub fn read(text: &str, from: Option<&str>) -> Result<Report, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         return Err(ImportError::Empty);
@@ -187,7 +159,7 @@ pub fn read(text: &str, from: Option<&str>) -> Result<Foreign, ImportError> {
 }
 
 impl Format {
-    fn try_read(&self, text: &str) -> Result<Foreign, ImportError> {
+    fn try_read(&self, text: &str) -> Result<Report, ImportError> {
         if self.found(text).len() < self.marks.len() {
             return Err(self.broken(text, None));
         }
@@ -196,12 +168,12 @@ impl Format {
             return Err(broken(format!("an end within {} MiB", self.longest >> 20)));
         }
         let report = (self.read)(text).map_err(broken)?;
-        let says = |row: &foreign::Row| row.count().is_some() || row.rate.is_some();
+        let says = |row: &report::Row| row.count().is_some() || row.rate.is_some();
         if !report.runs.iter().any(|run| run.all().any(says)) {
             return Err(broken("a count or a rate".to_owned()));
         }
         within_bounds(&report).map_err(broken)?;
-        Ok(Foreign { format: self.name.to_owned(), ..report })
+        Ok(Report { format: self.name.to_owned(), ..report })
     }
 
     fn found(&self, text: &str) -> Vec<&'static str> {
@@ -218,42 +190,12 @@ impl Format {
 }
 
 /// Rules compare everything with everything, so there may not be too much of it.
-fn within_bounds(report: &Foreign) -> Result<(), String> {
-    let rows = || report.runs.iter().flat_map(foreign::Run::all);
+fn within_bounds(report: &Report) -> Result<(), String> {
+    let rows = || report.runs.iter().flat_map(report::Run::all);
     let quantiles = rows().map(|row| row.quantiles.len()).max().unwrap_or(0);
     at_most(MOST_RUNS, report.runs.len(), "runs")?;
     at_most(MOST_ROWS, rows().count(), "lines of figures")?;
     at_most(MOST_QUANTILES, quantiles, "percentiles in a line")
-}
-
-fn at_most(most: usize, seen: usize, what: &str) -> Result<(), String> {
-    if seen > most { Err(format!("an end after {most} {what}")) } else { Ok(()) }
-}
-
-/// Two reports in one text would be read as one that contradicts itself.
-fn once(text: &str, mark: &str) -> Result<(), String> {
-    match text.matches(mark).count() {
-        0 | 1 => Ok(()),
-        n => Err(format!("a single report (`{mark}` is there {n} times)")),
-    }
-}
-
-/// A JSON text, or what is wrong with it. Some tools print their progress before it.
-fn json(text: &str) -> Result<serde_json::Value, String> {
-    let begin = text.find('{').unwrap_or(0);
-    serde_json::from_str(&text[begin..]).map_err(|error| format!("the rest of the JSON ({error})"))
-}
-
-/// Whether this address is on the machine that made the load, if it tells.
-fn is_here(address: &str) -> Option<bool> {
-    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let here = ["localhost", "127.", "[::1]", "0.0.0.0"];
-    here.iter().any(|name| host.starts_with(name)).then_some(true)
-}
-
-/// A report of one run.
-fn single(tool: &str, run: foreign::Run) -> Foreign {
-    Foreign { tool: tool.to_owned(), runs: vec![run], ..Foreign::default() }
 }
 
 #[cfg(test)]

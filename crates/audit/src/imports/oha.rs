@@ -2,9 +2,10 @@
 //!
 //! Errors and time-outs have no times; "successRate" counts any answer, also a 500.
 
+use super::fields;
 use super::figure::sum;
-use super::foreign::{Foreign, Row, Run, Start, push_quantile, quantile_name};
-use super::{Format, fields, json, single};
+use super::format::{self, Format, json, single};
+use super::report::{MeasuredFrom, Report, Row, Run, push_quantile, quantile_name};
 
 pub(super) const FORMAT: Format = Format {
     name: "oha",
@@ -15,11 +16,11 @@ pub(super) const FORMAT: Format = Format {
         "\"successRate\"",
         "\"statusCodeDistribution\"",
     ],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
-fn read(text: &str) -> Result<Foreign, String> {
+fn read(text: &str) -> Result<Report, String> {
     let root = json(text)?;
     let statuses = fields::counts(&root, &["statusCodeDistribution"])?;
     let mut failures = fields::counts(&root, &["errorDistribution"])?;
@@ -58,7 +59,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         "oha",
         Run {
             duration: fields::figure(&root, &["summary", "total"]),
-            measured_from: Some(Start::Sent),
+            measured_from: Some(MeasuredFrom::Sent),
             content_checked: Some(false),
             total: Some(total),
             ..Run::default()

@@ -169,18 +169,18 @@ fn fields_of_the_reference_are_those_that_are_read() {
     for (place, name, _) in FIELDS {
         let object = format!("{{\"{name}\": null}}");
         let error = match *place {
-            "report" => serde_json::from_str::<Foreign>(&object).err(),
-            "run" => serde_json::from_str::<foreign::Run>(&object).err(),
-            "row" => serde_json::from_str::<foreign::Row>(&object).err(),
-            "items" => serde_json::from_str::<foreign::Items>(&object).err(),
-            "interval" => serde_json::from_str::<foreign::Interval>(&object).err(),
-            "claim" => serde_json::from_str::<said::Claim>(&object).err(),
-            _ => serde_json::from_str::<said::Headroom>(&object).err(),
+            "report" => serde_json::from_str::<Report>(&object).err(),
+            "run" => serde_json::from_str::<report::Run>(&object).err(),
+            "row" => serde_json::from_str::<report::Row>(&object).err(),
+            "items" => serde_json::from_str::<report::Items>(&object).err(),
+            "interval" => serde_json::from_str::<report::Interval>(&object).err(),
+            "claim" => serde_json::from_str::<claims::Claim>(&object).err(),
+            _ => serde_json::from_str::<claims::Headroom>(&object).err(),
         };
         let unknown = error.is_some_and(|error| error.to_string().contains("unknown field"));
         assert!(!unknown, "{place} {name}");
     }
-    let unknown = serde_json::from_str::<foreign::Row>("{\"latency\": 1}").expect_err("unknown");
+    let unknown = serde_json::from_str::<report::Row>("{\"latency\": 1}").expect_err("unknown");
     let of_rows = FIELDS.iter().filter(|(place, ..)| *place == "row");
     for (_, name, _) in of_rows.clone() {
         assert!(unknown.to_string().contains(&format!("`{name}`")), "{name}");

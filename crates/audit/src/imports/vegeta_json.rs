@@ -1,21 +1,22 @@
 //! `vegeta report -type=json`. Times in nanoseconds.
 
+use super::fields;
 use super::figure::{Figure, sum};
-use super::foreign::{Foreign, Model, Row, Run, Start, epoch, push_quantile};
+use super::format::{self, Format, json, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, epoch, push_quantile};
 use super::vegeta_text::TDIGEST_RANK_ERROR;
-use super::{Format, fields, json, single};
 
 pub(super) const FORMAT: Format = Format {
     name: "vegeta-json",
     about: "`vegeta report -type=json`",
     marks: &["\"latencies\"", "\"bytes_in\"", "\"wait\"", "\"status_codes\"", "\"success\""],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
 const NANO: f64 = 1e-9;
 
-fn read(text: &str) -> Result<Foreign, String> {
+fn read(text: &str) -> Result<Report, String> {
     let root = json(text)?;
     let n = fields::count(&root, &["requests"])?.ok_or("`requests`")?;
     let statuses = fields::counts(&root, &["status_codes"])?;
@@ -55,11 +56,11 @@ fn read(text: &str) -> Result<Foreign, String> {
         Run {
             started_at: instant("earliest"),
             ended_at: instant("end"),
-            model: Some(Model::Open),
+            model: Some(LoadModel::Open),
             duration,
             send_window: window,
             first_to_last: true,
-            measured_from: Some(Start::Sent),
+            measured_from: Some(MeasuredFrom::Sent),
             content_checked: Some(false),
             total: Some(total),
             ..Run::default()

@@ -6,9 +6,10 @@
 //! Meaning of the rows: rate is requests over the time between first and last send, throughput is
 //! successes over all of it; quantiles are t-digest estimates.
 
+use super::figure::time;
 use super::figure::{self, Figure};
-use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, figure::time};
+use super::format::{self, Format};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, push_quantile};
 
 pub(super) const FORMAT: Format = Format {
     name: "vegeta-text",
@@ -21,14 +22,14 @@ pub(super) const FORMAT: Format = Format {
         "Status Codes  [code:count]",
         "Error Set:",
     ],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
 /// Compression 100: a centroid in the middle holds up to a hundredth of all values.
 pub(super) const TDIGEST_RANK_ERROR: f64 = 0.01;
 
-fn read(text: &str) -> Result<Foreign, String> {
+fn read(text: &str) -> Result<Report, String> {
     let mut runs: Vec<Run> = Vec::new();
     let (mut heading, mut id) = (String::new(), None);
     let (mut hypothesis, mut conclusion) = (None, None);
@@ -47,7 +48,7 @@ fn read(text: &str) -> Result<Foreign, String> {
             id = Some(name.trim().to_owned());
         } else if let Some((name, values)) = row(line) {
             if name == "Requests" {
-                super::at_most(super::MOST_RUNS, runs.len(), "runs")?;
+                format::at_most(format::MOST_RUNS, runs.len(), "runs")?;
                 runs.push(begin(std::mem::take(&mut heading), id.take(), gzip));
             }
             let run = runs.last_mut().ok_or("the line `Requests`")?;
@@ -60,7 +61,7 @@ fn read(text: &str) -> Result<Foreign, String> {
         return Err("a whole block to `Status Codes`".to_owned());
     }
     doses(&mut runs);
-    Ok(Foreign { tool: "vegeta".to_owned(), runs, hypothesis, conclusion, ..Foreign::default() })
+    Ok(Report { tool: "vegeta".to_owned(), runs, hypothesis, conclusion, ..Report::default() })
 }
 
 /// `Name  [columns]  values`.
@@ -81,8 +82,8 @@ fn begin(name: String, id: Option<String>, gzip: bool) -> Run {
         name,
         started_at: millis.filter(|millis| *millis > 1e12).map(|millis| millis / 1e3),
         id,
-        model: Some(Model::Open),
-        measured_from: Some(Start::Sent),
+        model: Some(LoadModel::Open),
+        measured_from: Some(MeasuredFrom::Sent),
         content_checked: Some(false),
         first_to_last: true,
         total: Some(Row {

@@ -4,24 +4,24 @@
 //! takes times from the planned send. Neither keeps times of errors.
 
 use super::figure::{count, number, percent, size, sum, time};
-use super::foreign::{Foreign, Model, Row, Run, Start, push_quantile};
-use super::{Format, is_here, single};
+use super::format::{self, Format, is_here, single};
+use super::report::{LoadModel, MeasuredFrom, Report, Row, Run, push_quantile};
 
 pub(super) const FORMAT: Format = Format {
     name: "wrk",
     about: "wrk or wrk2, as it prints",
     marks: &["Running ", "Thread Stats", " requests in ", "Requests/sec:", "Transfer/sec:"],
-    longest: super::SUMMARY,
+    longest: format::SUMMARY,
     read,
 };
 
-fn read(text: &str) -> Result<Foreign, String> {
-    super::once(text, "Requests/sec:")?;
+fn read(text: &str) -> Result<Report, String> {
+    format::once(text, "Requests/sec:")?;
     let planned = text.contains("Recorded Latency") || text.contains("Thread calibration");
     let mut row = Row { name: "all".to_owned(), ..Row::default() };
     let mut run = Run {
-        model: Some(if planned { Model::Open } else { Model::Closed }),
-        measured_from: Some(if planned { Start::Intended } else { Start::Corrected }),
+        model: Some(if planned { LoadModel::Open } else { LoadModel::Closed }),
+        measured_from: Some(if planned { MeasuredFrom::Intended } else { MeasuredFrom::Corrected }),
         content_checked: Some(false),
         ..Run::default()
     };

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::imports::Foreign;
-use crate::imports::foreign::{Row, Run};
+use crate::imports::Report;
+use crate::imports::report::{Row, Run};
 use plan::number::{count, significant};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// R19: as many requests a second with more servers.
-pub fn generator_bound(report: &Foreign) -> Option<Noticed> {
+pub fn generator_bound(report: &Report) -> Option<Noticed> {
     let of = |run: &Run| Some((run.name.clone(), run.servers?, run.rate()?));
     let all: Vec<_> = report.runs.iter().filter_map(of).collect();
     let pairs = all.iter().flat_map(|few| all.iter().map(move |many| (few, many)));
@@ -38,7 +38,7 @@ pub fn unchecked(run: &Run) -> Option<Noticed> {
 }
 
 /// Runs with a dose, by dose, each with the mean of its mean times.
-fn by_dose(report: &Foreign) -> Vec<(f64, f64)> {
+fn by_dose(report: &Report) -> Vec<(f64, f64)> {
     let mut doses: Vec<(f64, Vec<f64>)> = Vec::new();
     for (dose, mean) in report.runs.iter().filter_map(|run| Some((run.dose?, run.mean()?))) {
         match doses.iter_mut().find(|(other, _)| *other == dose) {
@@ -54,7 +54,7 @@ fn by_dose(report: &Foreign) -> Vec<(f64, f64)> {
 }
 
 /// R35: a treatment that makes it better, or no order in the doses.
-pub fn dose_order(report: &Foreign) -> Option<Noticed> {
+pub fn dose_order(report: &Report) -> Option<Noticed> {
     let doses = by_dose(report);
     let [(baseline, at_baseline), rest @ ..] = &doses[..] else { return None };
     let (dose, mean) = rest.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -83,7 +83,7 @@ fn arm(run: &Run) -> String {
     if parts.is_empty() { run.name.clone() } else { parts.join(", ") }
 }
 
-fn arms(report: &Foreign) -> BTreeMap<String, usize> {
+fn arms(report: &Report) -> BTreeMap<String, usize> {
     report.runs.iter().fold(BTreeMap::new(), |mut arms, run| {
         *arms.entry(arm(run)).or_default() += 1;
         arms
@@ -91,7 +91,7 @@ fn arms(report: &Foreign) -> BTreeMap<String, usize> {
 }
 
 /// R36: arms one after the other, or with long gaps.
-pub fn time_order(report: &Foreign) -> Option<Noticed> {
+pub fn time_order(report: &Report) -> Option<Noticed> {
     let mut runs: Vec<(f64, &Run)> =
         report.runs.iter().filter_map(|run| Some((run.started_at?, run))).collect();
     if runs.len() < 2 || runs.len() < report.runs.len() || arms(report).len() < 2 {
@@ -118,7 +118,7 @@ pub fn time_order(report: &Foreign) -> Option<Noticed> {
 }
 
 /// R37: too few runs for a difference.
-pub fn repeats(report: &Foreign) -> Option<Noticed> {
+pub fn repeats(report: &Report) -> Option<Noticed> {
     let arms = arms(report);
     let least = *arms.values().min()?;
     let what = if arms.len() > 1 {
@@ -133,7 +133,7 @@ pub fn repeats(report: &Foreign) -> Option<Noticed> {
 }
 
 /// R38: the compared runs differ in what was not varied on purpose.
-pub fn unlike(report: &Foreign) -> Option<Noticed> {
+pub fn unlike(report: &Report) -> Option<Noticed> {
     if arms(report).len() < 2 {
         return None;
     }
@@ -159,7 +159,7 @@ pub fn unlike(report: &Foreign) -> Option<Noticed> {
 }
 
 /// R39: a combination of levels that was not run.
-pub fn missing_cell(report: &Foreign) -> Option<Noticed> {
+pub fn missing_cell(report: &Report) -> Option<Noticed> {
     let factors: Vec<&String> = report.factors.iter().collect();
     let level = |run: &Run, factor: &str| run.levels.get(factor).cloned();
     let cell =
@@ -289,7 +289,7 @@ pub fn link(run: &Run) -> Option<Noticed> {
 }
 
 /// R53: a capacity from one level of load.
-pub fn capacity(report: &Foreign) -> Option<Noticed> {
+pub fn capacity(report: &Report) -> Option<Noticed> {
     let claimed = report.runs.iter().find_map(|run| run.capacity)?;
     let level = |run: &Run| {
         run.users.or(run.workers).or(run.target_rate.map(|rate| rate.value)).map(f64::to_bits)

@@ -2,11 +2,11 @@
 
 use stats::proportion::{rule_of_three, wilson};
 
-use crate::imports::Foreign;
-use crate::imports::foreign::{Row, Run};
+use crate::imports::Report;
+use crate::imports::report::{Row, Run};
 use plan::number::{count, percent, percentile, rate};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// R21: what failed has no time, so that the quantiles are those of survivors.
 pub fn survivors(run: &Run, row: &Row) -> Option<Noticed> {
@@ -66,7 +66,7 @@ pub fn goodput(run: &Run) -> Option<Noticed> {
 }
 
 /// R23 between runs: the faster one answered less.
-pub fn ranking(report: &Foreign) -> Option<Noticed> {
+pub fn ranking(report: &Report) -> Option<Noticed> {
     let of = |run: &Run| {
         let row = run.whole()?;
         let counted = || Some(row.ok? as f64 / row.count().filter(|n| *n > 0)? as f64);
@@ -106,7 +106,7 @@ pub fn no_counter(run: &Run) -> Option<Noticed> {
 }
 
 /// R28: the same number of failures, whatever the number of requests.
-pub fn constant_count(report: &Foreign) -> Option<Noticed> {
+pub fn constant_count(report: &Report) -> Option<Noticed> {
     let of = |run: &Run| {
         Some((run.whole()?.unsuccessful().filter(|failed| *failed >= 3)?, run.count()?))
     };

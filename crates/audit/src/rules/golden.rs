@@ -4,10 +4,10 @@
 use record::summary::{Finding, Severity};
 
 use super::{Audit, audit};
-use crate::imports::foreign::Interval;
-use crate::imports::{self, Foreign};
+use crate::imports::report::Interval;
+use crate::imports::{self, Report};
 
-fn read(text: &str) -> Foreign {
+fn read(text: &str) -> Report {
     imports::read(text, None).expect("a report")
 }
 
@@ -93,7 +93,7 @@ fn g4_the_generator_cut_its_own_requests_off() {
 #[test]
 fn g5_a_closed_loop_without_its_mean() {
     let report = read(include_str!("../imports/samples/golden/search.json"));
-    let total: u64 = report.runs.iter().filter_map(imports::foreign::Run::count).sum();
+    let total: u64 = report.runs.iter().filter_map(imports::report::Run::count).sum();
     assert_eq!(total, 101_770);
     let audit = audit(&report);
     let mean = finding(&audit, "R16", "2");
@@ -239,12 +239,12 @@ fn g12_doses_without_order_in_the_order_of_time() {
 }
 
 trait Slip {
-    fn from_slip(run: &imports::foreign::Run) -> Option<Finding>;
+    fn from_slip(run: &imports::report::Run) -> Option<Finding>;
 }
 
 impl Slip for Finding {
-    fn from_slip(run: &imports::foreign::Run) -> Option<Finding> {
-        let one = Foreign { runs: vec![run.clone()], ..Foreign::default() };
+    fn from_slip(run: &imports::report::Run) -> Option<Finding> {
+        let one = Report { runs: vec![run.clone()], ..Report::default() };
         audit(&one).findings.into_iter().find(|one| one.code == "R18")
     }
 }

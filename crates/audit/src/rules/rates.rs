@@ -1,10 +1,10 @@
 //! Rates, lengths and concurrency: R09 to R11, R13 to R18, R32, R33, R41, R50, A9, A10, A16, A18.
 
 use crate::imports::figure::{Figure, leading};
-use crate::imports::foreign::{Model, Row, Run, Start};
+use crate::imports::report::{LoadModel, MeasuredFrom, Row, Run};
 use plan::number::{percent, rate, significant};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// Requests a second over the time in which they were sent, and how many it can have been: an unknown
 /// part of the length, no longer than the slowest request, was waiting for the last answers.
@@ -88,7 +88,7 @@ pub fn rate_of_count(run: &Run) -> Option<Noticed> {
 
 /// R11: the first interval holds a burst that makes the whole look faster.
 pub fn burst(run: &Run) -> Option<Noticed> {
-    let speed = |one: &crate::imports::foreign::Interval| one.count as f64 / (one.to - one.from);
+    let speed = |one: &crate::imports::report::Interval| one.count as f64 / (one.to - one.from);
     let [first, rest @ ..] = &run.intervals[..] else { return None };
     if rest.len() < 3 || run.intervals.iter().any(|one| one.to <= one.from) {
         return None;
@@ -134,7 +134,7 @@ pub fn think_time(run: &Run) -> Option<Noticed> {
 
 /// R14: a few slow requests set the length of a closed run.
 pub fn stragglers(run: &Run) -> Option<Noticed> {
-    if run.model == Some(Model::Open) {
+    if run.model == Some(LoadModel::Open) {
         return None;
     }
     let row = run.whole()?;
@@ -173,7 +173,7 @@ pub fn idle(run: &Run) -> Option<Noticed> {
 /// R16: the mean is not printed, and it is far from the median.
 pub fn missing_mean(run: &Run) -> Option<Noticed> {
     let row = run.whole()?;
-    if row.mean.is_some() || run.think.is_some() || run.model == Some(Model::Open) {
+    if row.mean.is_some() || run.think.is_some() || run.model == Some(LoadModel::Open) {
         return None;
     }
     let mean = run.workers? / run.rate()?;
@@ -191,14 +191,14 @@ pub fn missing_mean(run: &Run) -> Option<Noticed> {
 /// R17: waiting that nobody measured.
 pub fn omission(run: &Run) -> Option<Noticed> {
     let why = match (run.measured_from?, run.model) {
-        (Start::Intended, _) => return None,
-        (Start::Corrected, _) => {
+        (MeasuredFrom::Intended, _) => return None,
+        (MeasuredFrom::Corrected, _) => {
             "times that were never measured were added to the table afterwards"
         }
-        (Start::Sent, Some(Model::Open)) => {
+        (MeasuredFrom::Sent, Some(LoadModel::Open)) => {
             "times start when a request was sent, not when it was due"
         }
-        (Start::Sent, _) => "a worker that waits for a slow answer sends nothing meanwhile",
+        (MeasuredFrom::Sent, _) => "a worker that waits for a slow answer sends nothing meanwhile",
     };
     Some(Noticed::new(format!("{why}: a stall counts once, whatever it would have delayed")))
 }
@@ -305,7 +305,7 @@ fn label_of_rate(run: &Run) -> Option<Noticed> {
 /// Busy workers that the mean time implies, least and most, of the workers there are.
 fn busy(run: &Run) -> Option<(f64, f64, f64)> {
     let row = run.whole()?;
-    if run.model == Some(Model::Open) || run.measured_from != Some(Start::Sent) {
+    if run.model == Some(LoadModel::Open) || run.measured_from != Some(MeasuredFrom::Sent) {
         return None;
     }
     let (workers, length) = (run.workers?, run.duration.filter(|length| length.low() > 0.0)?);

@@ -1,10 +1,10 @@
 //! Counts, shares and sums: R12, R24, R26, A12, A13, A14.
 
 use crate::imports::figure::Figure;
-use crate::imports::foreign::{Row, Run};
+use crate::imports::report::{Row, Run};
 use plan::number::{count, percent, percentile};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// R12 within a row: parts and shares belong to their whole.
 pub fn row_sums(_: &Run, row: &Row) -> Option<Noticed> {

@@ -1,9 +1,9 @@
 //! What surrounds the load: the machines, the build, the dates: R19, R41, R43, R45, R52.
 
-use crate::imports::foreign::Run;
+use crate::imports::report::Run;
 use plan::number::{bytes, percent};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// R19: the generator had no processor time left.
 pub fn generator_cpu(run: &Run) -> Option<Noticed> {

@@ -2,11 +2,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::imports::figure::Figure;
-use crate::imports::foreign::{Interval, Items, Model, Start};
+use crate::imports::report::{Interval, Items, LoadModel, MeasuredFrom};
+use crate::imports::report::{Row, Run};
 
 /// A report typed in by hand that says nearly everything and is right: closed loop, two operations,
 /// ten workers.
-fn sound(seed: u64) -> Foreign {
+fn sound(seed: u64) -> Report {
     let text = include_str!("../imports/samples/figures.json");
     let mut report = crate::imports::read(text, None).expect("a report");
     // Another length in each: counts, bytes and intervals scale with it, times and rates do not.
@@ -96,7 +97,7 @@ const MUTATIONS: &[Mutation] = &[
 /// Rules whose finding is no contradiction but a remark that a sound report may call for.
 const REMARKS: &[&str] = &["R15", "R17", "R22", "R27", "R29", "R37", "R41"];
 
-fn broken(report: &Foreign) -> BTreeSet<String> {
+fn broken(report: &Report) -> BTreeSet<String> {
     audit(report).findings.into_iter().map(|finding| finding.code).collect()
 }
 
@@ -161,15 +162,15 @@ fn each_number_is_moved_within_its_rounding_without_a_contradiction() {
 
 #[test]
 fn absent_numbers_silence_their_rules() {
-    let nothing = Foreign {
+    let nothing = Report {
         runs: vec![Run { rows: vec![Row::default()], ..Run::default() }],
-        ..Foreign::default()
+        ..Report::default()
     };
     assert_eq!(broken(&nothing), BTreeSet::from(["R37".to_owned()]));
 }
 
 fn of(run: Run) -> BTreeSet<String> {
-    broken(&Foreign { runs: vec![run], ..Foreign::default() })
+    broken(&Report { runs: vec![run], ..Report::default() })
 }
 
 #[test]
@@ -232,8 +233,8 @@ fn an_even_run_has_no_burst() {
         ..Interval::default()
     };
     let run = |first| Run {
-        model: Some(Model::Open),
-        measured_from: Some(Start::Intended),
+        model: Some(LoadModel::Open),
+        measured_from: Some(MeasuredFrom::Intended),
         duration: Some(Figure::exact(10.0)),
         intervals: (0..10)
             .map(|place| interval(place, if place == 0 { first } else { 100 }))

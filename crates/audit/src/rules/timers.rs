@@ -1,8 +1,8 @@
 //! Times of known timers: R20.
 
-use crate::imports::foreign::{Row, Run};
+use crate::imports::report::{Row, Run};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 const QUANTA: &[(f64, f64, &str)] = &[
     (1.0, 0.10, "the first retransmission of a handshake"),

@@ -1,11 +1,11 @@
 //! One distribution of times: R01 to R08, A6, A7, A17.
 
 use crate::imports::figure::Figure;
-use crate::imports::foreign::{Row, Run};
-use judge::consistency::times::{self, Broken, Known, Times};
+use crate::imports::report::{Row, Run};
+use judge::consistency::times::{self, Approximate, Conflict, TimeFigures};
 use plan::number::{percent, percentile};
 
-use super::{Noticed, time};
+use super::rule::{Noticed, time};
 
 /// By how much the share below a printed quantile may be off: one rank, and what a tool estimates.
 fn rank_slack(row: &Row) -> f64 {
@@ -13,9 +13,9 @@ fn rank_slack(row: &Row) -> f64 {
 }
 
 /// What a line says of its times, for the rules that our own summaries keep to as well.
-fn known(row: &Row) -> Times {
-    let of = |figure: Figure| Known { value: figure.value, step: figure.step };
-    Times {
+fn known(row: &Row) -> TimeFigures {
+    let of = |figure: Figure| Approximate { value: figure.value, step: figure.step };
+    TimeFigures {
         min: row.min.map(of),
         mean: row.mean.map(of),
         stdev: row.stdev.map(of),
@@ -25,7 +25,7 @@ fn known(row: &Row) -> Times {
     }
 }
 
-fn broken(rule: fn(&Times) -> Option<Broken>, row: &Row) -> Option<Noticed> {
+fn broken(rule: fn(&TimeFigures) -> Option<Conflict>, row: &Row) -> Option<Noticed> {
     let broken = rule(&known(row))?;
     let noticed = Noticed::new(broken.claim);
     Some(broken.evidence.into_iter().fold(noticed, |noticed, (name, ms)| noticed.with(name, ms)))

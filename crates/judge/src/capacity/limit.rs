@@ -3,15 +3,15 @@
 use record::Role;
 use record::summary::{Judgement, System, TailShare, Trial, Validity};
 
+use super::search_trial::{SearchTrial, only_trial};
 use super::step::system_died;
-use super::{Tried, only_trial};
 use plan::number::{count, percent};
 
 /// Share of a processor from which a process is said to have none left.
 const BUSY: f64 = 0.9;
 
 /// The system, where it ended; else the first criterion that is not met, failing ones before undecided ones.
-pub(super) fn by(tried: &Tried) -> Option<String> {
+pub(super) fn by(tried: &SearchTrial) -> Option<String> {
     if system_died(&tried.summary).is_some() {
         return Some(Role::System.name().to_owned());
     }
@@ -22,7 +22,7 @@ pub(super) fn by(tried: &Tried) -> Option<String> {
 }
 
 /// One sentence: where the time went, or what the kernel counted, and who was busy.
-pub(super) fn symptom(tried: &Tried) -> String {
+pub(super) fn symptom(tried: &SearchTrial) -> String {
     let Some(trial) = only_trial(&tried.summary) else { return "nothing was measured".to_owned() };
     if let Some(why) = system_died(&tried.summary) {
         return format!("the system ended before the trial did: {why}");
@@ -33,7 +33,7 @@ pub(super) fn symptom(tried: &Tried) -> String {
 }
 
 /// Why the generator was the limit.
-pub(super) fn of_generator(tried: &Tried) -> Option<String> {
+pub(super) fn of_generator(tried: &SearchTrial) -> Option<String> {
     only_trial(&tried.summary)?.reasons.first().cloned()
 }
 

@@ -4,11 +4,12 @@
 //! the trials are put together: one arm a rate, the interval, what limits, and the verdict. Not here: which rate
 //! comes next (see `stats::capacity`), and how trials are carried out (see the binary).
 //!
-//! In reading order: `step` what came of one trial; `limit` what is seen at the upper end; [`stairs`] the way up
+//! In reading order: `step` what came of one trial; `limit` what is seen at the upper end; [`hysteresis`] the way up
 //! and down again.
 
+pub mod hysteresis;
 mod limit;
-pub mod stairs;
+mod search_trial;
 mod step;
 
 use std::collections::BTreeMap;
@@ -19,30 +20,21 @@ use record::summary::{
     Scalability, Severity, Stairs, StepResult, Summary, Trial, Validity, Verdict,
 };
 use stats::capacity::scalability::Point;
-use stats::capacity::search::{self, Bracket, Ending, Purpose, Search, Step};
+use stats::capacity::search::{self, Bracket, Ending, Purpose, Search};
 
 use crate::findings::{self, INTERRUPTED, NOT_EXECUTED, Subject};
 use crate::scaling;
 
+pub use search_trial::SearchTrial;
+use search_trial::only_trial;
 pub use step::result;
 
 /// Findings that say why the answer is not whole; they come first.
 const CUTTING: [&str; 2] = [INTERRUPTED, NOT_EXECUTED];
 
-/// A trial of the search.
-#[derive(Debug, Clone)]
-pub struct Tried {
-    /// What was asked for.
-    pub step: Step,
-    /// What came of it.
-    pub result: StepResult,
-    /// It alone, judged.
-    pub summary: Summary,
-}
-
 /// The trial that went up and down.
 #[derive(Debug, Clone)]
-pub struct Climbed {
+pub struct HysteresisTrial {
     /// What came of it; none where it was stopped or spoiled.
     pub stairs: Option<Stairs>,
     /// It alone.
@@ -51,7 +43,7 @@ pub struct Climbed {
 
 /// Why a search is not at its end.
 #[derive(Debug, Clone, Copy)]
-pub enum Cut<'a> {
+pub enum Incomplete<'a> {
     /// The user stopped it, or it goes on.
     Stopped,
     /// A trial could not be carried out, so that there was no going on.
@@ -65,9 +57,9 @@ pub enum Cut<'a> {
 
 /// What is known of a search, ended or not.
 #[derive(Debug, Clone, Copy)]
-pub struct Course<'a> {
+pub struct SearchState<'a> {
     /// In the order of execution.
-    pub tried: &'a [Tried],
+    pub trials: &'a [SearchTrial],
     /// The search that was told of them.
     pub search: &'a Search,
     /// Greatest ratio of the ends that was asked for.
@@ -75,9 +67,9 @@ pub struct Course<'a> {
     /// Texts of the criteria.
     pub criteria: &'a [String],
     /// The way up and down again, if it was gone.
-    pub climbed: Option<&'a Climbed>,
+    pub hysteresis: Option<&'a HysteresisTrial>,
     /// Why something that was asked for is missing; none where nothing is, or the search itself goes on.
-    pub cut: Option<Cut<'a>>,
+    pub incomplete: Option<Incomplete<'a>>,
 }
 
 /// Name of the arm of a rate.
@@ -86,13 +78,13 @@ pub fn arm_name(per_second: f64) -> String {
 }
 
 /// The summary of the whole search.
-pub fn summary(run: Run, course: &Course<'_>) -> Summary {
-    let capacity = capacity(course);
-    let mut findings = kept(course, &capacity);
+pub fn summary(run: Run, state: &SearchState<'_>) -> Summary {
+    let capacity = capacity(state);
+    let mut findings = kept(state, &capacity);
     findings.extend(findings::findings(Subject::Search(&capacity)));
     findings.extend(findings::capacity::stopped(&capacity));
-    if let Some(Cut::NotExecuted { trial, why }) = course.cut {
-        findings.push(findings::course::search_ended(trial, why));
+    if let Some(Incomplete::NotExecuted { trial, why }) = state.incomplete {
+        findings.push(findings::execution::search_ended(trial, why));
     }
     findings.sort_by_key(|finding| match finding.severity {
         _ if CUTTING.contains(&finding.code.as_str()) => 0,
@@ -103,10 +95,10 @@ pub fn summary(run: Run, course: &Course<'_>) -> Summary {
     Summary {
         format: FORMAT.to_owned(),
         rehearsal: false,
-        verdict: verdict(&capacity, course.climbed),
+        verdict: verdict(&capacity, state.hysteresis),
         run,
-        arms: arms(course),
-        criteria: at(course.tried, capacity.low, StepResult::Pass)
+        arms: arms(state),
+        criteria: at(state.trials, capacity.low, StepResult::Pass)
             .map_or_else(Vec::new, |one| one.summary.criteria.clone()),
         comparisons: Vec::new(),
         scalings: Vec::new(),
@@ -116,10 +108,10 @@ pub fn summary(run: Run, course: &Course<'_>) -> Summary {
 }
 
 /// The answer alone.
-pub fn capacity(course: &Course<'_>) -> Capacity {
-    let Course { tried, search, .. } = *course;
+pub fn capacity(state: &SearchState<'_>) -> Capacity {
+    let SearchState { trials: tried, search, .. } = *state;
     let Bracket { low, not_shown, high, in_disorder } = search.bracket();
-    let ending = ending(course);
+    let ending = ending(state);
     let limit =
         at(tried, high, StepResult::Fail).or_else(|| at(tried, not_shown, StepResult::Undecided));
     Capacity {
@@ -137,23 +129,23 @@ pub fn capacity(course: &Course<'_>) -> Capacity {
         steps: tried.iter().filter_map(step::of).collect(),
         ending,
         no_further: no_further(search.no_further()).filter(|_| ending == CapacityEnding::Bracketed),
-        criteria: course.criteria.to_vec(),
+        criteria: state.criteria.to_vec(),
         not_shown,
-        precision: course.precision - 1.0,
+        precision: state.precision - 1.0,
         confirmation: low.and_then(|low| confirmation(tried, low)),
         in_disorder,
         scalability: scalability(tried),
         power_point: power_point(tried),
-        stairs: course.climbed.and_then(|climbed| climbed.stairs.clone()),
+        stairs: state.hysteresis.and_then(|hysteresis| hysteresis.stairs.clone()),
     }
 }
 
-fn ending(course: &Course<'_>) -> CapacityEnding {
-    let fell = course.tried.last().is_some_and(|last| step::fell(&last.summary));
-    let ending = match course.cut {
-        Some(Cut::NotExecuted { .. }) => return CapacityEnding::NotExecuted,
-        Some(Cut::Stopped) => None,
-        None => course.search.ending(),
+fn ending(state: &SearchState<'_>) -> CapacityEnding {
+    let fell = state.trials.last().is_some_and(|last| step::fell(&last.summary));
+    let ending = match state.incomplete {
+        Some(Incomplete::NotExecuted { .. }) => return CapacityEnding::NotExecuted,
+        Some(Incomplete::Stopped) => None,
+        None => state.search.ending(),
     };
     match ending {
         None => CapacityEnding::Stopped,
@@ -177,7 +169,7 @@ fn no_further(known: Option<search::NoFurther>) -> Option<NoFurther> {
 
 /// The trial that speaks for a rate: one that came out as wanted before others, the longest of those, and the
 /// last of equally long ones.
-fn at(tried: &[Tried], per_second: Option<f64>, wanted: StepResult) -> Option<&Tried> {
+fn at(tried: &[SearchTrial], per_second: Option<f64>, wanted: StepResult) -> Option<&SearchTrial> {
     let judged = tried.iter().filter(|one| {
         per_second == Some(one.step.rate)
             && !matches!(one.result, StepResult::Invalid | StepResult::Stopped)
@@ -188,7 +180,7 @@ fn at(tried: &[Tried], per_second: Option<f64>, wanted: StepResult) -> Option<&T
     })
 }
 
-fn achieved(tried: &[Tried], low: f64) -> Option<f64> {
+fn achieved(tried: &[SearchTrial], low: f64) -> Option<f64> {
     let passed = tried
         .iter()
         .filter(|one| one.step.rate == low && one.result == StepResult::Pass)
@@ -201,7 +193,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-fn confirmation(tried: &[Tried], low: f64) -> Option<Confirmation> {
+fn confirmation(tried: &[SearchTrial], low: f64) -> Option<Confirmation> {
     let fresh =
         tried.iter().filter(|one| one.step.rate == low && one.step.purpose == Purpose::Confirm);
     let decided =
@@ -214,7 +206,7 @@ fn confirmation(tried: &[Tried], low: f64) -> Option<Confirmation> {
 
 /// Mean in flight against throughput, one point a rate that was carried out: Little's law gives what a
 /// closed load would set.
-fn scalability(tried: &[Tried]) -> Option<Scalability> {
+fn scalability(tried: &[SearchTrial]) -> Option<Scalability> {
     let points: Vec<Point> = points(tried)
         .iter()
         .map(|(_, trial)| Point {
@@ -225,7 +217,7 @@ fn scalability(tried: &[Tried]) -> Option<Scalability> {
     scaling::law(&points, 1)
 }
 
-fn power_point(tried: &[Tried]) -> Option<f64> {
+fn power_point(tried: &[SearchTrial]) -> Option<f64> {
     const FEWEST: usize = 3;
     let points = points(tried);
     let power =
@@ -237,9 +229,9 @@ fn power_point(tried: &[Tried]) -> Option<f64> {
 /// The longest usable trial of each rate that the target kept up with, ascending. Beyond that the number in
 /// flight is that of a queue which grows as long as the trial lasts, and says nothing of the target; nor do
 /// operations that failed at once.
-fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
+fn points(tried: &[SearchTrial]) -> Vec<(f64, &Trial)> {
     const KEPT_UP: f64 = 0.98;
-    let mut longest: BTreeMap<u64, &Tried> = BTreeMap::new();
+    let mut longest: BTreeMap<u64, &SearchTrial> = BTreeMap::new();
     for one in tried {
         if matches!(one.result, StepResult::Invalid | StepResult::Stopped) {
             continue;
@@ -259,44 +251,42 @@ fn points(tried: &[Tried]) -> Vec<(f64, &Trial)> {
 }
 
 /// One arm a rate, ascending, and that of the stairs.
-fn arms(course: &Course<'_>) -> Vec<Arm> {
-    let mut rates: Vec<f64> = course.tried.iter().map(|one| one.step.rate).collect();
+fn arms(state: &SearchState<'_>) -> Vec<Arm> {
+    let mut rates: Vec<f64> = state.trials.iter().map(|one| one.step.rate).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
     let arm = |per_second: f64| Arm {
         name: arm_name(per_second),
         factors: BTreeMap::from([("rate".to_owned(), format_rate(per_second).into())]),
         values: BTreeMap::new(),
-        trials: course
-            .tried
+        trials: state
+            .trials
             .iter()
             .filter(|one| one.step.rate == per_second)
             .filter_map(|one| only_trial(&one.summary).cloned())
             .collect(),
     };
-    let stairs = course.climbed.map(|climbed| climbed.summary.arms.clone());
+    let stairs = state.hysteresis.map(|hysteresis| hysteresis.summary.arms.clone());
     let arms = rates.into_iter().map(arm).chain(stairs.into_iter().flatten());
     arms.filter(|arm| !arm.trials.is_empty()).collect()
-}
-
-fn only_trial(summary: &Summary) -> Option<&Trial> {
-    summary.arms.iter().flat_map(|arm| &arm.trials).next()
 }
 
 /// Findings at the ends, each once, and those about the instrument wherever they were made. What was noticed
 /// at other rates, or on a way up and down again that was gone to its end, is the course of a search and no news.
 /// That a trial was stopped is told of the search as a whole.
-fn kept(course: &Course<'_>, capacity: &Capacity) -> Vec<Finding> {
+fn kept(state: &SearchState<'_>, capacity: &Capacity) -> Vec<Finding> {
     let ends = [
-        at(course.tried, capacity.low, StepResult::Pass),
-        at(course.tried, capacity.high, StepResult::Fail),
+        at(state.trials, capacity.low, StepResult::Pass),
+        at(state.trials, capacity.high, StepResult::Fail),
     ];
-    let spoiled = |one: &&Tried| matches!(one.result, StepResult::Invalid | StepResult::Stopped);
-    let shown = ends.into_iter().flatten().chain(course.tried.iter().filter(spoiled));
-    let unclimbed = course.climbed.filter(|climbed| climbed.stairs.is_none());
-    let shown = shown.map(|one| &one.summary).chain(unclimbed.map(|climbed| &climbed.summary));
-    let all = course.tried.iter().map(|one| &one.summary);
-    let all = all.chain(course.climbed.map(|climbed| &climbed.summary));
+    let spoiled =
+        |one: &&SearchTrial| matches!(one.result, StepResult::Invalid | StepResult::Stopped);
+    let shown = ends.into_iter().flatten().chain(state.trials.iter().filter(spoiled));
+    let unfinished = state.hysteresis.filter(|hysteresis| hysteresis.stairs.is_none());
+    let shown =
+        shown.map(|one| &one.summary).chain(unfinished.map(|hysteresis| &hysteresis.summary));
+    let all = state.trials.iter().map(|one| &one.summary);
+    let all = all.chain(state.hysteresis.map(|hysteresis| &hysteresis.summary));
     let of_bugs = all.flat_map(|summary| &summary.findings);
     let of_bugs = of_bugs.filter(|finding| finding.code == findings::AUDIT_CONTRADICTION);
     let mut kept: Vec<Finding> = Vec::new();
@@ -311,11 +301,11 @@ fn kept(course: &Course<'_>, capacity: &Capacity) -> Vec<Finding> {
 }
 
 /// Pass when both ends are known, otherwise inconclusive: a search neither passes nor fails a target.
-fn verdict(capacity: &Capacity, climbed: Option<&Climbed>) -> Verdict {
+fn verdict(capacity: &Capacity, hysteresis: Option<&HysteresisTrial>) -> Verdict {
     let is_known = capacity.ending == CapacityEnding::Bracketed;
     let result = if is_known { Judgement::Pass } else { Judgement::Inconclusive };
-    let spoiled = climbed.filter(|one| is_known && one.stairs.is_none());
-    let spoiled = spoiled.and_then(|climbed| only_trial(&climbed.summary)?.reasons.first());
+    let spoiled = hysteresis.filter(|one| is_known && one.stairs.is_none());
+    let spoiled = spoiled.and_then(|hysteresis| only_trial(&hysteresis.summary)?.reasons.first());
     let spoiled = spoiled.map(|why| format!("the way up and down again says nothing: {why}"));
     Verdict { result, reasons: std::iter::once(sentence(capacity)).chain(spoiled).collect() }
 }

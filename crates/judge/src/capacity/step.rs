@@ -4,7 +4,7 @@ use record::Role;
 use record::summary::{CapacityStep, Finding, Judgement, StepResult, Summary};
 use stats::capacity::search::Purpose;
 
-use super::{Tried, only_trial};
+use super::search_trial::{SearchTrial, only_trial};
 use crate::findings::{INTERRUPTED, PROCESS_DIED, ROLE};
 
 /// What the summary of a single trial says to the search; [`StepResult::Stopped`] where the user ended it.
@@ -44,7 +44,7 @@ fn finding<'s>(summary: &'s Summary, code: &str) -> Option<&'s Finding> {
 }
 
 /// The step for the summary; `None` for one that ended before it began.
-pub(super) fn of(tried: &Tried) -> Option<CapacityStep> {
+pub(super) fn of(tried: &SearchTrial) -> Option<CapacityStep> {
     let trial = only_trial(&tried.summary)?;
     let quantile = |q: f64| {
         let entry = trial.total.outcome_time.quantiles.iter().find(|entry| entry.q == q);

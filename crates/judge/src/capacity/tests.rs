@@ -1,3 +1,4 @@
+use stats::capacity::search::Step;
 use std::cell::Cell;
 
 use record::Role;
@@ -28,7 +29,7 @@ fn settings() -> Settings {
 }
 
 /// A trial at this rate of a queue that serves 1,000/s, with this result.
-fn trial(step: Step, index: u32, result: StepResult) -> Tried {
+fn trial(step: Step, index: u32, result: StepResult) -> SearchTrial {
     let mut summary = example::summary();
     summary.findings.clear();
     let judged = match result {
@@ -55,11 +56,11 @@ fn trial(step: Step, index: u32, result: StepResult) -> Tried {
     trial.rates.completed = step.rate.min(1_000.0);
     trial.rates.goodput = step.rate.min(1_000.0) - 1.0;
     trial.in_flight.mean = step.rate / (1_000.0 - step.rate).max(1.0);
-    Tried { step, result, summary }
+    SearchTrial { step, result, summary }
 }
 
 /// Carries a search out against results by rate.
-fn searched(settings: Settings, result: impl Fn(f64) -> StepResult) -> (Search, Vec<Tried>) {
+fn searched(settings: Settings, result: impl Fn(f64) -> StepResult) -> (Search, Vec<SearchTrial>) {
     let mut search = Search::new(settings);
     let mut tried = Vec::new();
     while let Some(step) = search.next_step() {
@@ -81,18 +82,25 @@ fn limit(rate: f64) -> StepResult {
     if rate < 777.0 { StepResult::Pass } else { StepResult::Fail }
 }
 
-fn summarised(searched: &(Search, Vec<Tried>)) -> Summary {
+fn summarised(searched: &(Search, Vec<SearchTrial>)) -> Summary {
     cut_short(searched, None, None)
 }
 
 fn cut_short(
-    (search, tried): &(Search, Vec<Tried>),
-    climbed: Option<&Climbed>,
-    cut: Option<Cut<'_>>,
+    (search, tried): &(Search, Vec<SearchTrial>),
+    hysteresis: Option<&HysteresisTrial>,
+    incomplete: Option<Incomplete<'_>>,
 ) -> Summary {
     let criteria = [CRITERION.to_owned()];
-    let course = Course { tried, search, precision: 1.1, criteria: &criteria, climbed, cut };
-    summary(example::run(), &course)
+    let state = SearchState {
+        trials: tried,
+        search,
+        precision: 1.1,
+        criteria: &criteria,
+        hysteresis,
+        incomplete,
+    };
+    summary(example::run(), &state)
 }
 
 #[test]
@@ -253,7 +261,7 @@ fn codes(summary: &Summary) -> impl Iterator<Item = &str> {
 }
 
 /// A trial in which something ended before its time.
-fn died(step: Step, role: Option<Role>) -> Tried {
+fn died(step: Step, role: Option<Role>) -> SearchTrial {
     let mut tried = trial(step, 1, StepResult::Invalid);
     let mut found = finding(PROCESS_DIED);
     found.evidence = BTreeMap::from([
@@ -267,7 +275,7 @@ fn died(step: Step, role: Option<Role>) -> Tried {
 }
 
 /// A search of a queue whose trials from 700/s on lose this.
-fn searched_with_deaths(role: Role) -> (Search, Vec<Tried>) {
+fn searched_with_deaths(role: Role) -> (Search, Vec<SearchTrial>) {
     let ending = |rate: f64| match (rate < 700.0, role) {
         (true, _) => StepResult::Pass,
         (false, Role::System) => StepResult::Fail,
@@ -307,29 +315,29 @@ fn a_service_that_dies_again_and_again_is_neither_the_targets_limit_nor_the_gene
 }
 
 /// The trial up and down again as it was carried out, with no word on what it showed.
-fn climbed(change: impl FnOnce(&mut Summary)) -> Climbed {
+fn hysteresis(change: impl FnOnce(&mut Summary)) -> HysteresisTrial {
     let step = Step { rate: 900.0, seconds: 20.0, purpose: Purpose::Expand };
     let mut summary = trial(step, 99, StepResult::Pass).summary;
     summary.arms[0].name = "rate=stairs".into();
     summary.criteria.clear();
     change(&mut summary);
-    Climbed { stairs: None, summary }
+    HysteresisTrial { stairs: None, summary }
 }
 
 #[test]
 fn a_search_that_is_stopped_on_the_way_up_and_down_keeps_its_interval_and_exits_3() {
     let searched = searched(settings(), limit);
-    let stopped = climbed(|summary| summary.findings = vec![finding(INTERRUPTED)]);
+    let stopped = hysteresis(|summary| summary.findings = vec![finding(INTERRUPTED)]);
     // Before it has begun, and within it.
-    for climbed in [None, Some(&stopped)] {
-        let summary = cut_short(&searched, climbed, Some(Cut::Stopped));
+    for hysteresis in [None, Some(&stopped)] {
+        let summary = cut_short(&searched, hysteresis, Some(Incomplete::Stopped));
         let answer = summary.capacity.as_ref().unwrap();
         assert!(answer.low.is_some() && answer.high.is_some());
         assert_eq!((answer.ending, verdict::exit_code(&summary)), (CapacityEnding::Stopped, 3));
         assert_eq!(codes(&summary).filter(|code| *code == INTERRUPTED).count(), 1);
         assert_eq!(answer.stairs, None);
         let is_kept = summary.arms.iter().any(|arm| arm.name == "rate=stairs");
-        assert_eq!(is_kept, climbed.is_some(), "what was measured stays in the record");
+        assert_eq!(is_kept, hysteresis.is_some(), "what was measured stays in the record");
         assert!(summary.verdict.reasons[0].ends_with("so far: the search was stopped"));
     }
 }
@@ -337,7 +345,7 @@ fn a_search_that_is_stopped_on_the_way_up_and_down_keeps_its_interval_and_exits_
 #[test]
 fn a_spoiled_way_up_and_down_accuses_nobody_and_is_told() {
     let searched = searched(settings(), limit);
-    let late = climbed(|summary| {
+    let late = hysteresis(|summary| {
         summary.findings = vec![finding("late-generator")];
         let trial = &mut summary.arms[0].trials[0];
         (trial.validity, trial.reasons) =
@@ -354,8 +362,8 @@ fn a_spoiled_way_up_and_down_accuses_nobody_and_is_told() {
 #[test]
 fn a_trial_that_cannot_be_carried_out_ends_the_search_with_what_is_known() {
     let why = "truth ended before it was ready: exit status: 7";
-    let cut = || Some(Cut::NotExecuted { trial: 9, why });
-    let summary = cut_short(&searched(settings(), limit), None, cut());
+    let incomplete = || Some(Incomplete::NotExecuted { trial: 9, why });
+    let summary = cut_short(&searched(settings(), limit), None, incomplete());
     let answer = summary.capacity.as_ref().unwrap();
     assert_eq!((answer.ending, verdict::exit_code(&summary)), (CapacityEnding::NotExecuted, 4));
     assert!(answer.low.is_some() && answer.high.is_some() && !answer.steps.is_empty());
@@ -364,7 +372,7 @@ fn a_trial_that_cannot_be_carried_out_ends_the_search_with_what_is_known() {
     assert!(found.claim.ends_with(why), "{}", found.claim);
     assert!(summary.verdict.reasons[0].ends_with("so far: a trial could not be carried out"));
 
-    let summary = cut_short(&(Search::new(settings()), Vec::new()), None, cut());
+    let summary = cut_short(&(Search::new(settings()), Vec::new()), None, incomplete());
     let said = "a trial could not be carried out before any rate was shown to hold";
     assert_eq!((summary.verdict.reasons[0].as_str(), verdict::exit_code(&summary)), (said, 4));
 }
@@ -373,7 +381,7 @@ fn a_trial_that_cannot_be_carried_out_ends_the_search_with_what_is_known() {
 fn a_contradiction_of_our_own_is_told_wherever_it_was_found() {
     let (search, mut tried) = searched(settings(), limit);
     let (low, high) = (search.bracket().low, search.bracket().high);
-    let inner = |one: &&mut Tried| ![low, high].contains(&Some(one.step.rate));
+    let inner = |one: &&mut SearchTrial| ![low, high].contains(&Some(one.step.rate));
     tried.iter_mut().find(inner).unwrap().summary.findings =
         vec![finding(findings::AUDIT_CONTRADICTION)];
     let summary = summarised(&(search, tried));
@@ -383,7 +391,7 @@ fn a_contradiction_of_our_own_is_told_wherever_it_was_found() {
 #[test]
 fn what_a_search_finds_can_be_explained() {
     for code in ["metastable", "hysteresis", "generator-limited-capacity", "rates-in-disorder"] {
-        assert!(findings::row(code).is_some(), "{code}");
+        assert!(findings::kind(code).is_some(), "{code}");
     }
 }
 

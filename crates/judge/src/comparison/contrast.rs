@@ -1,7 +1,7 @@
 //! Two sides in one metric: their difference, and what it decides. Trials of a run stand in pairs, block by block;
 //! those of stored runs have no partners.
 //!
-//! Not here: which trials these are (see `answer` and [`super::stored`]).
+//! Not here: which trials these are (see `block_comparison` and [`super::stored`]).
 
 use record::summary::{Change, Comparison, Operation, Shares, Trial};
 use serde_json::Value;

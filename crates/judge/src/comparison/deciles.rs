@@ -9,7 +9,7 @@ use record::summary::Model;
 use stats::comparison::shift::POINTS;
 
 use super::metric::Metric;
-use crate::summarize::Values;
+use crate::distribution::Values;
 
 /// Nanoseconds at each of the points, where there is a value.
 pub(super) type Times = [Option<u64>; POINTS.len()];
@@ -58,7 +58,7 @@ impl Deciles {
 /// From the same distribution as the quantiles that are compared.
 fn points(totals: &OperationTotals, model: Model) -> Times {
     let values = match model {
-        Model::Open => crate::summarize::outcome_values(totals),
+        Model::Open => Values::outcomes(totals),
         Model::Closed | Model::Users => Values::all(&totals.service_time),
     };
     POINTS.map(|q| values.at_quantile(q))

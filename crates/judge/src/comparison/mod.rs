@@ -5,25 +5,25 @@
 //! `valid` or `noted` leave their block out. The arithmetic is in [`stats::comparison`]; how the result
 //! looks is in `pages`.
 //!
-//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `question`
+//! In reading order: `amount` the levels that are amounts; [`metric`] the value of a trial; `planned`
 //! who is held against whom; `blocks` the trials that are; `contrast` the difference of two sides and
-//! what it decides; `deciles` what the shift function needs; `answer` what the blocks of a run say; [`oddities`] what else
+//! what it decides; `deciles` what the shift function needs; `block_comparison` what the blocks of a run say; [`findings`] what else
 //! the blocks show; [`stored`] runs held against each other afterwards.
 
 mod amount;
-mod answer;
+mod block_comparison;
 mod blocks;
 mod contrast;
 mod deciles;
+pub mod findings;
 pub mod metric;
-pub mod oddities;
-mod question;
+mod planned;
 pub mod stored;
 
 pub use amount::amounts;
-pub use answer::judge;
+pub use block_comparison::judge;
 pub use deciles::Deciles;
-pub(crate) use question::questions;
+pub(crate) use planned::planned_comparisons;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use plan::plan::TrialPlan;
 use record::Outcome;
 use record::summary::{Change, Comparison, Summary};
 
-use crate::simulated::{One, designed, designed_with, file};
+use crate::simulated::{Op, designed, designed_with, file};
 
 /// Two factors, one of which is compared in these metrics.
 fn experiment(levels: &str, baseline: &str, metrics: &[&str], blocks: u32) -> String {
@@ -25,7 +25,7 @@ fn service(trial: &TrialPlan, index: u64, factor: f64) -> u64 {
 
 /// Carries it out; arm `i` is slower by `factors[i]`.
 fn carried_out(file: &str, factors: &[f64]) -> Summary {
-    let one = |trial: &TrialPlan, index| One::answered(service(trial, index, factors[trial.arm]));
+    let one = |trial: &TrialPlan, index| Op::answered(service(trial, index, factors[trial.arm]));
     designed(file, &Options::default(), (100, 400), one)
 }
 
@@ -70,7 +70,7 @@ fn the_shift_function_shows_where_the_times_differ() {
     let one = |trial: &TrialPlan, index| {
         let time = service(trial, index, 1.0);
         let slower = trial.arm == 1 && index * 37 % 101 > 50;
-        One::answered(if slower { time * 3 / 2 } else { time })
+        Op::answered(if slower { time * 3 / 2 } else { time })
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let shift = &only(&summary).shift;
@@ -87,7 +87,7 @@ fn noise_beyond_the_margin_is_undecided_and_says_what_would_decide() {
     // Up by 30 % in one block, down in the next.
     let one = |trial: &TrialPlan, index| {
         let factor = if (trial.block + trial.arm as u32).is_multiple_of(2) { 1.3 } else { 1.0 };
-        One::answered(service(trial, index, factor))
+        Op::answered(service(trial, index, factor))
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let one = only(&summary);
@@ -106,7 +106,7 @@ fn a_block_with_an_unusable_trial_is_left_out() {
     // In block 3 one trial is so late that it is invalid.
     let one = |trial: &TrialPlan, index| {
         let lag = if trial.block == 3 && trial.arm == 1 { 5_000_000 } else { 10_000 };
-        One { lag, ..One::answered(service(trial, index, 1.0)) }
+        Op { lag, ..Op::answered(service(trial, index, 1.0)) }
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let one = only(&summary);
@@ -119,7 +119,7 @@ fn a_rehearsal_decides_nothing() {
     let file = experiment("\"old\", \"new\"", "\"old\"", &["p50"], 10);
     let options = Options { quick: true, ..Options::default() };
     let one = |trial: &TrialPlan, index| {
-        One::answered(service(trial, index, if trial.arm == 1 { 3.0 } else { 1.0 }))
+        Op::answered(service(trial, index, if trial.arm == 1 { 3.0 } else { 1.0 }))
     };
     let summary = designed(&file, &options, (100, 300), one);
     let one = only(&summary);
@@ -137,7 +137,7 @@ fn failures_are_compared_as_shares() {
         } else {
             Outcome::Succeeded
         };
-        One { outcome: Some(outcome), ..One::answered(service(trial, index, 1.0)) }
+        Op { outcome: Some(outcome), ..Op::answered(service(trial, index, 1.0)) }
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let [failed, p99] = summary.comparisons.as_slice() else { panic!("two comparisons") };
@@ -211,7 +211,7 @@ fn an_effect_that_turns_round_in_a_crowd_may_be_the_crowds() {
     let text = experiment("0, 10, 20, 40", "0", &["p50"], 10);
     let closed = text.replace("rate = \"100/s\"", "connections = 1");
     let one = |trial: &TrialPlan, index| {
-        One::answered(service(trial, index, [1.0, 1.3, 1.31, 1.1][trial.arm]))
+        Op::answered(service(trial, index, [1.0, 1.3, 1.31, 1.1][trial.arm]))
     };
     let turned = |blocks: u32| {
         designed_with(&closed, &Options::default(), (100, 400), one, |planned, trial| {
@@ -233,7 +233,7 @@ fn trials_that_differ_more_than_their_intervals_predict_are_reported() {
     // Every trial has a level of its own, ± 20 %.
     let one = |trial: &TrialPlan, index| {
         let own = 1.0 + 0.4 * (f64::from(trial.index * 7 % 20) / 19.0 - 0.5);
-        One::answered(service(trial, index, own))
+        Op::answered(service(trial, index, own))
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let said = finding(&summary, "repeats-worse").unwrap();
@@ -247,7 +247,7 @@ fn pairs_of_the_baseline_tell_the_noise_and_nothing_else() {
     // Within a pair the second trial is slower by half, which would spoil any comparison.
     let one = |trial: &TrialPlan, index| {
         let second = trial.block > 10 && trial.order == 2;
-        One::answered(service(trial, index, if second { 1.5 } else { [1.0, 1.2][trial.arm] }))
+        Op::answered(service(trial, index, if second { 1.5 } else { [1.0, 1.2][trial.arm] }))
     };
     let summary = designed(&paired, &Options::default(), (100, 400), one);
     let compared = only(&summary);
@@ -268,7 +268,7 @@ fn blocks_whose_quantile_is_among_failures_are_not_passed_over() {
         let fails = trial.block == 3 && trial.arm == 1 && index.is_multiple_of(10);
         let failed = Outcome::Failed(record::FailureKind::Status);
         let outcome = Some(if fails { failed } else { Outcome::Succeeded });
-        One { outcome, ..One::answered(service(trial, index, 1.0)) }
+        Op { outcome, ..Op::answered(service(trial, index, 1.0)) }
     };
     let summary = designed(&file, &Options::default(), (100, 400), one);
     let [p50, p99] = &summary.comparisons[..] else { panic!("two metrics") };
@@ -281,8 +281,7 @@ fn blocks_whose_quantile_is_among_failures_are_not_passed_over() {
 fn in_a_crowd(crowded: impl Fn(&TrialPlan) -> bool) -> Summary {
     let file = experiment("\"old\", \"new\"", "\"old\"", &["goodput", "p50"], 10);
     let closed = file.replace("rate = \"100/s\"", "connections = 1");
-    let one =
-        |trial: &TrialPlan, index| One::answered(service(trial, index, [1.0, 1.5][trial.arm]));
+    let one = |trial: &TrialPlan, index| Op::answered(service(trial, index, [1.0, 1.5][trial.arm]));
     designed_with(&closed, &Options::default(), (100, 400), one, |planned, trial| {
         if crowded(planned) {
             trial.generator.worker_run_queue_ns = vec![trial.generator.watched_ns / 3];

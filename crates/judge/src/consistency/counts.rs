@@ -2,7 +2,7 @@
 
 use record::summary::{Operation, Trial, Validity};
 
-use super::{Context, operations};
+use super::context::{Context, operations};
 
 /// A1: every planned operation is in exactly one bucket, and parts add up to the whole.
 pub fn identities(trial: &Trial, context: &Context) -> Option<String> {

@@ -2,8 +2,8 @@
 
 use record::summary::{Model, Trial, Validity};
 
-use super::{Context, Little, operations};
-use crate::lanes::lanes;
+use super::context::{Context, TimeInFlight, operations};
+use crate::concurrency;
 
 fn measured_seconds(trial: &Trial) -> f64 {
     trial.phases.measure_ns as f64 / 1e9
@@ -52,13 +52,13 @@ fn slack(trial: &Trial) -> f64 {
 /// Connections that may be busy at a time: an open load has a pool for each target.
 fn connections(trial: &Trial, context: &Context) -> f64 {
     let pools = if trial.load.model == Model::Open { context.targets.max(1) } else { 1 };
-    f64::from(lanes(&trial.load)) * f64::from(pools)
+    f64::from(concurrency::limit(&trial.load)) * f64::from(pools)
 }
 
 /// A9: Little's law, to the nanosecond over all operations of a trial that was drained; with connections as a bound and
 /// with the measured number in flight.
 pub fn little(trial: &Trial, context: &Context) -> Option<String> {
-    if let Some(Little { area_ns, times_ns }) = context.little
+    if let Some(TimeInFlight { area_ns, times_ns }) = context.little
         && u128::try_from(area_ns) != Ok(times_ns)
     {
         return Some(format!(

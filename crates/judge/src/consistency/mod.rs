@@ -7,12 +7,15 @@
 //! concurrency, parts, units); [`times`] is the arithmetic of one distribution, which reports of other tools are held
 //! to as well (rules R01 to R03 and A6 of `audit`; here A4, A5 and A6).
 
+mod context;
 mod counts;
 mod flow;
 mod shape;
 pub mod times;
 
-use record::summary::{Distribution, Operation, Trial};
+use context::operations;
+pub use context::{Context, TimeInFlight, WindowSums};
+use record::summary::{Distribution, Trial};
 
 /// Something that two numbers of a report cannot both say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,36 +24,6 @@ pub struct Contradiction {
     pub rule: &'static str,
     /// The numbers that do not fit.
     pub claim: String,
-}
-
-/// What a summary does not say but some rules need; a rule without its number is silent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Context {
-    /// Time-out of an operation, from its start.
-    pub timeout_ns: Option<u64>,
-    /// Targets, each of which has a pool of connections of its own in an open load; 0 for one.
-    pub targets: u32,
-    /// Sums over all windows.
-    pub windows: Option<WindowSums>,
-    /// Time in flight, counted in two ways.
-    pub little: Option<Little>,
-}
-
-/// Two counts of the same time, in operations times nanoseconds: what a gauge saw in flight until the last operation had
-/// ended, and the times of all operations added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Little {
-    /// By the gauge.
-    pub area_ns: i128,
-    /// By the records of operations.
-    pub times_ns: u128,
-}
-
-/// Sums over all windows of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WindowSums {
-    /// Values of all response time histograms.
-    pub response_times: u64,
 }
 
 /// One rule of the table.
@@ -163,11 +136,6 @@ pub fn contradictions(trial: &Trial, context: &Context) -> Vec<Contradiction> {
         (rule.check)(trial, context).map(|claim| Contradiction { rule: rule.id, claim })
     };
     RULES.iter().filter_map(broken).collect()
-}
-
-/// Each operation and the total.
-fn operations(trial: &Trial) -> impl Iterator<Item = &Operation> {
-    trial.operations.iter().chain([&trial.total])
 }
 
 /// The first non-empty distribution of the trial that breaks a rule. `outcome_time` is left out: its

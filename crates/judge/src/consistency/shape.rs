@@ -2,8 +2,8 @@
 
 use record::summary::{Distribution, Grade, Trial};
 
-use super::times::{self, Known, Times};
-use super::{Context, operations};
+use super::context::{Context, operations};
+use super::times::{self, Approximate, TimeFigures};
 
 /// Quantiles are upper edges of buckets, which are at most this part of the value wide.
 const BUCKET: f64 = 1.0 / 1024.0;
@@ -18,13 +18,13 @@ fn ranked(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> + '_ 
 }
 
 /// What is known of the times: all to the nanosecond, quantiles to the width of a bucket.
-fn known(distribution: &Distribution, before: f64) -> Times {
-    let exact = |ns: u64| Some(Known { value: ns as f64 / 1e9, step: 1e-9 });
+fn known(distribution: &Distribution, before: f64) -> TimeFigures {
+    let exact = |ns: u64| Some(Approximate { value: ns as f64 / 1e9, step: 1e-9 });
     let count = distribution.count as f64;
     let quantile = |(rank, ns): (f64, f64)| {
-        ((rank - before) / count, Known { value: ns / 1e9, step: ns / 1e9 * BUCKET + 1e-9 })
+        ((rank - before) / count, Approximate { value: ns / 1e9, step: ns / 1e9 * BUCKET + 1e-9 })
     };
-    Times {
+    TimeFigures {
         min: exact(distribution.min_ns),
         mean: exact(distribution.mean_ns),
         stdev: exact(distribution.stdev_ns),
@@ -51,9 +51,9 @@ pub fn order(distribution: &Distribution) -> Option<String> {
     times::order(&times).map(|broken| broken.claim)
 }
 
-fn median(distribution: &Distribution) -> Option<(f64, Known)> {
+fn median(distribution: &Distribution) -> Option<(f64, Approximate)> {
     let ns = distribution.quantiles.iter().find(|entry| entry.q == 0.5)?.observed_ns? as f64;
-    Some((0.5, Known { value: ns / 1e9, step: ns / 1e9 * BUCKET + 1e-9 }))
+    Some((0.5, Approximate { value: ns / 1e9, step: ns / 1e9 * BUCKET + 1e-9 }))
 }
 
 /// A5: the mean lies between the means that the quantiles allow.

@@ -7,14 +7,14 @@ use plan::number::{duration, percentile};
 
 /// A time in seconds; the true one lies less than a `step` away.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct Approximate {
     /// The time.
     pub value: f64,
     /// How far it may be off.
     pub step: f64,
 }
 
-impl Known {
+impl Approximate {
     fn low(self) -> f64 {
         self.value - self.step
     }
@@ -26,31 +26,31 @@ impl Known {
 
 /// What is known of the times of some operations. What is not known silences the rules that need it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Times {
+pub struct TimeFigures {
     /// The least.
-    pub min: Option<Known>,
+    pub min: Option<Approximate>,
     /// The mean.
-    pub mean: Option<Known>,
+    pub mean: Option<Approximate>,
     /// The standard deviation.
-    pub stdev: Option<Known>,
+    pub stdev: Option<Approximate>,
     /// The greatest.
-    pub max: Option<Known>,
+    pub max: Option<Approximate>,
     /// Ascending shares of operations with the time that none of them exceeds.
-    pub quantiles: Vec<(f64, Known)>,
+    pub quantiles: Vec<(f64, Approximate)>,
     /// By how much such a share may be off.
     pub share_slack: f64,
 }
 
 /// Figures that cannot be true together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Broken {
+pub struct Conflict {
     /// Which.
     pub claim: String,
     /// The numbers, in milliseconds, by name.
     pub evidence: Vec<(&'static str, f64)>,
 }
 
-impl Broken {
+impl Conflict {
     fn new(claim: String) -> Self {
         Self { claim, evidence: Vec::new() }
     }
@@ -67,7 +67,7 @@ fn time(seconds: f64) -> String {
 }
 
 /// R01: the mean that the quantiles allow at most: each share is as slow as the quantile at its end.
-pub fn mean_above(times: &Times) -> Option<Broken> {
+pub fn mean_above(times: &TimeFigures) -> Option<Conflict> {
     let (mean, max) = (times.mean?, times.max?);
     let first = times.quantiles.first()?;
     let (mut bound, mut step, mut before) = (0.0, 0.0, 0.0);
@@ -80,7 +80,7 @@ pub fn mean_above(times: &Times) -> Option<Broken> {
     let slack = times.share_slack * (max.high() - least) + step;
     (mean.low() > bound + slack).then(|| {
         let factor = mean.value / bound;
-        Broken::new(format!(
+        Conflict::new(format!(
             "the mean {} cannot be: these percentiles and this maximum allow {} at most ({factor:.1} times less)",
             time(mean.value),
             time(bound)
@@ -91,10 +91,10 @@ pub fn mean_above(times: &Times) -> Option<Broken> {
 }
 
 /// R02: the mean that the quantiles allow at least: each share is as slow as the quantile at its beginning.
-pub fn mean_below(times: &Times) -> Option<Broken> {
+pub fn mean_below(times: &TimeFigures) -> Option<Conflict> {
     let mean = times.mean?;
     let last = times.quantiles.last()?.1;
-    let min = times.min.unwrap_or(Known { value: 0.0, step: 0.0 });
+    let min = times.min.unwrap_or(Approximate { value: 0.0, step: 0.0 });
     let (mut bound, mut step) = (0.0, 0.0);
     let begins = std::iter::once((0.0, min)).chain(times.quantiles.iter().copied());
     let ends = times.quantiles.iter().map(|(q, _)| *q).chain([1.0]);
@@ -104,7 +104,7 @@ pub fn mean_below(times: &Times) -> Option<Broken> {
     }
     let slack = times.share_slack * (last.high() - min.value) + step;
     (mean.high() < bound - slack).then(|| {
-        Broken::new(format!(
+        Conflict::new(format!(
             "the mean {} cannot be: these percentiles allow {} at least",
             time(mean.value),
             time(bound)
@@ -115,15 +115,15 @@ pub fn mean_below(times: &Times) -> Option<Broken> {
 }
 
 /// R03: least, quantiles and greatest ascend; mean and median are where they can be.
-pub fn order(times: &Times) -> Option<Broken> {
+pub fn order(times: &TimeFigures) -> Option<Conflict> {
     let quantiles = times.quantiles.iter().map(|(q, value)| (percentile(*q), *value));
     let min = times.min.map(|min| ("minimum".to_owned(), min));
     let max = times.max.map(|max| ("maximum".to_owned(), max));
-    let all: Vec<(String, Known)> = min.into_iter().chain(quantiles).chain(max).collect();
+    let all: Vec<(String, Approximate)> = min.into_iter().chain(quantiles).chain(max).collect();
     let descends = all.windows(2).find(|pair| pair[0].1.low() > pair[1].1.high());
     if let Some([(lower, below), (upper, above)]) = descends {
         let claim = format!("{lower} {} is above {upper} {}", time(below.value), time(above.value));
-        let broken = Broken::new(claim);
+        let broken = Conflict::new(claim);
         return Some(broken.with("lower_ms", below.value).with("upper_ms", above.value));
     }
     let mean = times.mean?;
@@ -133,13 +133,13 @@ pub fn order(times: &Times) -> Option<Broken> {
         times.max.filter(|max| mean.low() > max.high()).map(|max| ("above the maximum", max));
     if let Some((place, end)) = below.or(above) {
         let claim = format!("the mean {} is {place} {}", time(mean.value), time(end.value));
-        return Some(Broken::new(claim).with("mean_ms", mean.value));
+        return Some(Conflict::new(claim).with("mean_ms", mean.value));
     }
     let median = times.quantiles.iter().find(|(q, _)| (q - 0.5).abs() < 1e-9)?.1;
     let stdev = times.stdev?;
     let far = (median.value - mean.value).abs() - median.step - mean.step;
     (far > stdev.high() * (1.0 + 2.0 * times.share_slack)).then(|| {
-        Broken::new(format!(
+        Conflict::new(format!(
             "the median {} is further from the mean {} than the standard deviation {}",
             time(median.value),
             time(mean.value),
@@ -149,7 +149,7 @@ pub fn order(times: &Times) -> Option<Broken> {
 }
 
 /// A6: Markov's and Cantelli's bounds of a quantile.
-pub fn moments(times: &Times) -> Option<Broken> {
+pub fn moments(times: &TimeFigures) -> Option<Conflict> {
     let mean = times.mean?;
     times.quantiles.iter().find_map(|(q, value)| {
         let above = 1.0 - q - times.share_slack;
@@ -162,7 +162,7 @@ pub fn moments(times: &Times) -> Option<Broken> {
         });
         let bound = markov.min(cantelli);
         (value.low() > bound * (1.0 + 1e-9)).then(|| {
-            Broken::new(format!(
+            Conflict::new(format!(
                 "{} {} is more than its mean and deviation allow ({})",
                 percentile(*q),
                 time(value.value),

@@ -9,7 +9,7 @@ use stats::exceedance::Level;
 use stats::running_median::{LEVELS, RunningMedian, SEGMENTS};
 use stats::{COARSE, Histogram};
 
-use crate::summarize::Values;
+use crate::distribution::Values;
 
 /// Thresholds and counts of each level, by number of the window; those of several trials stand one after the other.
 #[derive(Debug, Clone, Default)]

@@ -14,18 +14,19 @@
 //! load that waited for its processor are judged by nothing, and none fails where the system waited for its own.
 //! Never a pass: an invalid trial, an overload, a rate that was not reached, no data, a rehearsal.
 //!
-//! In reading order: `gather` counts; `levels` counts below the bound; `stretches` counts windows; `answer` is what the sample says; here the
-//! course of the trials limits what may be concluded, and `told` says it in findings. Before a trial has ended,
-//! [`prospect`] says whether a criterion can still be met, and [`precision`] whether intervals are narrow enough.
+//! In reading order: `scope` says which operations count; `counts` counts them; `levels` counts below the bound; `long_windows` counts windows; `decision` is what the sample says; here the
+//! course of the trials limits what may be concluded, and `findings` says it in findings. Before a trial has ended,
+//! [`fail_fast`] says whether a criterion can still be met, and [`precision`] whether intervals are narrow enough.
 
-mod answer;
-mod course;
-mod gather;
+mod counts;
+mod decision;
+pub mod fail_fast;
+mod findings;
 mod levels;
+mod long_windows;
 pub mod precision;
-pub mod prospect;
-mod stretches;
-mod told;
+mod scope;
+mod trial_state;
 
 use plan::criterion::{Criterion, Metric, TOTAL, Time};
 use plan::load::SteadyState;
@@ -35,33 +36,34 @@ use record::{OperationTotals, Trial, Window, WindowSpan};
 use stats::running_median::RunningMedian;
 use stats::{COARSE, Histogram};
 
-use answer::Sample;
-pub use course::{Course, gave_up};
-use gather::{All, Gathered, Places, parts};
+use counts::{All, Counts};
+use decision::Observations;
 use levels::{Levels, Segments};
-use stretches::{Lens, Tally};
+use long_windows::{Tally, TimeThreshold};
+use scope::{Scopes, parts};
+pub use trial_state::TrialState;
 
-use crate::summarize::Values;
+use crate::distribution::Values;
 
 /// What is gathered to judge one criterion in one arm.
 #[derive(Debug, Clone)]
-pub struct Evidence {
+pub struct Evaluation {
     criterion: Criterion,
     arm: String,
-    places: Places,
+    scopes: Scopes,
     /// Names of the items of each operation of the arm.
     items: Vec<Vec<String>>,
     /// A quantile of trials that need not be steady is one of the course that they take.
     drifts: bool,
     /// One a trial of the arm.
-    courses: Vec<Course>,
+    trials: Vec<TrialState>,
     /// The run gave up before all of them were executed.
     cut_short: bool,
     /// Of all usable trials together.
-    usable: Gathered,
+    usable: Counts,
     /// Of the trial that is being added.
-    current: Gathered,
-    lens: Lens,
+    current: Counts,
+    threshold: TimeThreshold,
     /// What levels below the bound follow: the median of the first usable trial, since trials are judged together.
     median: Option<RunningMedian>,
     /// Of the trial that is being added, if it drifts.
@@ -74,7 +76,7 @@ pub struct Evidence {
 
 /// A judged criterion, and the findings that say what stands behind the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct JudgedCriterion {
     /// For the summary.
     pub criterion: summary::Criterion,
     /// What would decide it, which windows and which trials failed.
@@ -82,9 +84,9 @@ pub struct Judged {
 }
 
 /// Every criterion in every arm that has its operations.
-pub fn questions(plan: &Plan) -> Vec<Evidence> {
+pub fn evaluations(plan: &Plan) -> Vec<Evaluation> {
     let pairs = plan.criteria.iter().flat_map(|one| plan.arms.iter().map(move |arm| (one, arm)));
-    pairs.filter_map(|(criterion, arm)| Evidence::new(criterion, arm)).collect()
+    pairs.filter_map(|(criterion, arm)| Evaluation::new(criterion, arm)).collect()
 }
 
 fn item_names(arm: &Arm) -> Vec<Vec<String>> {
@@ -92,20 +94,20 @@ fn item_names(arm: &Arm) -> Vec<Vec<String>> {
     operations.map(|one| one.items.iter().map(|item| item.name.clone()).collect()).collect()
 }
 
-impl Evidence {
+impl Evaluation {
     fn new(criterion: &Criterion, arm: &Arm) -> Option<Self> {
         Some(Self {
-            places: Places::of(criterion, arm)?,
+            scopes: Scopes::of(criterion, arm)?,
             items: item_names(arm),
             arm: arm.name.clone(),
             drifts: arm.load.steady_state == SteadyState::Reported
                 && criterion.over.is_none()
                 && matches!(criterion.metric, Metric::Quantile(_)),
-            courses: Vec::new(),
+            trials: Vec::new(),
             cut_short: false,
-            usable: Gathered::new(criterion),
-            current: Gathered::new(criterion),
-            lens: Lens::at_bound(criterion),
+            usable: Counts::new(criterion),
+            current: Counts::new(criterion),
+            threshold: TimeThreshold::at_bound(criterion),
             median: None,
             segments: Segments::new(0),
             worst: Histogram::new(COARSE),
@@ -122,12 +124,12 @@ impl Evidence {
     ///
     /// Spans are not kept by window: they borrow the dispersion of the service time at the same quantile.
     pub(crate) fn begin_trial(&mut self, trial: &Trial, total: &OperationTotals) {
-        self.current = Gathered::new(&self.criterion);
-        self.current.stretches.begin(trial.window_ns);
-        let whole = self.places.whole.map_or(total, |at| &trial.totals.operations[at]);
+        self.current = Counts::new(&self.criterion);
+        self.current.long_windows.begin(trial.window_ns);
+        let whole = self.scopes.whole.map_or(total, |at| &trial.totals.operations[at]);
         if matches!(self.criterion.time, Time::QueueWait | Time::Span(_)) {
             let q = if let Metric::Quantile(q) = self.criterion.metric { q } else { 0.5 };
-            self.lens.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
+            self.threshold.threshold = whole.service_time.quantile(q).unwrap_or(u64::MAX);
         }
         if !matches!(self.criterion.metric, Metric::Quantile(_)) {
             return;
@@ -136,7 +138,7 @@ impl Evidence {
             self.segments = Segments::new(trial.phases.measure_ns.div_ceil(trial.window_ns.max(1)));
             return;
         }
-        let times = match self.lens.span {
+        let times = match self.threshold.span {
             WindowSpan::ResponseTime => &whole.response_time,
             WindowSpan::ServiceTime => &whole.service_time,
         };
@@ -150,15 +152,15 @@ impl Evidence {
             self.median = Some(median);
         }
         let median = self.median.clone();
-        let levels = median.map(|median| Levels::new(median, self.lens.threshold));
+        let levels = median.map(|median| Levels::new(median, self.threshold.threshold));
         self.current.levels = levels.unwrap_or_default();
     }
 
     pub(crate) fn add_window(&mut self, window: &Window) {
-        let tally = Tally::of(window, &self.criterion, self.places, self.lens);
+        let tally = Tally::of(window, &self.criterion, self.scopes, self.threshold);
         self.current.window(window.number, &tally);
-        for part in parts(window, self.places.whole) {
-            let (times, lost) = (part.histogram(self.lens.span), part.without_time());
+        for part in parts(window, self.scopes.whole) {
+            let (times, lost) = (part.histogram(self.threshold.span), part.without_time());
             if self.drifts {
                 self.segments.add(window.number, times, lost);
             } else {
@@ -170,10 +172,10 @@ impl Evidence {
     pub(crate) fn end_trial(&mut self, trial: &Trial, total: &OperationTotals, spans: &[String]) {
         let all = All { totals: &trial.totals, total, spans, items: &self.items };
         let current = &mut self.current;
-        current.totals(&self.criterion, self.places, &all);
+        current.totals(&self.criterion, self.scopes, &all);
         current.seconds = trial.phases.measure_ns as f64 / 1e9;
         current.confidence = trial.confidence;
-        current.stretches.close(&self.criterion, trial.index, trial.phases.measure_ns);
+        current.long_windows.close(&self.criterion, trial.index, trial.phases.measure_ns);
         self.worst.clear();
         self.worst_lost = 0;
         if self.drifts {
@@ -185,22 +187,22 @@ impl Evidence {
     /// worst one was.
     pub(crate) fn wants_again(&self) -> bool {
         let quantile = matches!(self.criterion.metric, Metric::Quantile(_));
-        quantile && (self.drifts || self.current.stretches.worst().is_some())
+        quantile && (self.drifts || self.current.long_windows.worst().is_some())
     }
 
     pub(crate) fn add_window_again(&mut self, window: &Window) {
         if self.drifts {
-            for part in parts(window, self.places.whole) {
-                let (times, lost) = (part.histogram(self.lens.span), part.without_time());
+            for part in parts(window, self.scopes.whole) {
+                let (times, lost) = (part.histogram(self.threshold.span), part.without_time());
                 self.current.levels.add(window.number, times, lost);
             }
         }
-        let numbers = self.current.stretches.worst_numbers();
+        let numbers = self.current.long_windows.worst_numbers();
         if !numbers.is_some_and(|numbers| numbers.contains(&window.number)) {
             return;
         }
-        for part in parts(window, self.places.whole) {
-            if let Some(times) = part.histogram(self.lens.span) {
+        for part in parts(window, self.scopes.whole) {
+            if let Some(times) = part.histogram(self.threshold.span) {
                 self.worst.merge(times);
             }
             self.worst_lost += part.without_time();
@@ -212,46 +214,46 @@ impl Evidence {
         if let Metric::Quantile(q) = self.criterion.metric {
             let total = self.worst.count() + self.worst_lost;
             let seen = self.worst.at_rank(stats::quantile::rank(q, total));
-            self.current.stretches.note_worst(seen.map(|bucket| bucket.high as f64));
+            self.current.long_windows.note_worst(seen.map(|bucket| bucket.high as f64));
         }
     }
 
     /// What became of the trial that was added.
-    pub(crate) fn close_trial(&mut self, mut course: Course) {
-        let current = std::mem::replace(&mut self.current, Gathered::new(&self.criterion));
-        if !course.is_of_the_crowd(&self.criterion) {
-            course.alone = self.sample(&current).answer().result;
+    pub(crate) fn close_trial(&mut self, mut state: TrialState) {
+        let current = std::mem::replace(&mut self.current, Counts::new(&self.criterion));
+        if !state.is_crowded_for(&self.criterion) {
+            state.alone = self.sample(&current).decide().result;
         }
-        if course.is_usable() {
+        if state.is_usable() {
             self.usable.merge(current);
         }
-        self.courses.push(course);
+        self.trials.push(state);
     }
 
     /// The trial that was added is judged as if it had not been executed.
     pub(crate) fn drop_trial(&mut self) {
-        self.current = Gathered::new(&self.criterion);
+        self.current = Counts::new(&self.criterion);
     }
 
     /// The judgement. Validity comes first, then the data.
-    pub fn judge(&self, rehearsal: bool) -> Judged {
-        let mut answer = self.sample(&self.usable).answer();
-        answer.result = self.restricted(answer.result, rehearsal);
+    pub fn judge(&self, rehearsal: bool) -> JudgedCriterion {
+        let mut decision = self.sample(&self.usable).decide();
+        decision.result = self.restricted(decision.result, rehearsal);
         let criterion = summary::Criterion {
             text: self.criterion.text.clone(),
             arm: self.arm.clone(),
             operation: self.operation().to_owned(),
-            result: answer.result,
-            observed: answer.observed,
-            low: answer.low,
-            high: answer.high,
+            result: decision.result,
+            observed: decision.observed,
+            low: decision.low,
+            high: decision.high,
             drifting: self.drifts,
         };
-        Judged { criterion, findings: self.told(&answer, rehearsal) }
+        JudgedCriterion { criterion, findings: self.findings(&decision, rehearsal) }
     }
 
-    fn sample<'a>(&'a self, seen: &'a Gathered) -> Sample<'a> {
-        Sample { criterion: &self.criterion, seen, drifts: self.drifts }
+    fn sample<'a>(&'a self, seen: &'a Counts) -> Observations<'a> {
+        Observations { criterion: &self.criterion, seen, drifts: self.drifts }
     }
 
     fn operation(&self) -> &str {
@@ -260,13 +262,13 @@ impl Evidence {
 
     /// What the course of the trials leaves of an answer.
     fn restricted(&self, result: Judgement, rehearsal: bool) -> Judgement {
-        let any = |validity: Validity| self.courses.iter().any(|one| one.validity == validity);
+        let any = |validity: Validity| self.trials.iter().any(|one| one.validity == validity);
         let weak = (self.stopped() || rehearsal) && result == Judgement::Pass;
         let unsteady = self.criterion.asks_for_a_steady_state() && any(Validity::NoSteadyState);
-        let unsteady = unsteady || self.courses.is_empty();
+        let unsteady = unsteady || self.trials.is_empty();
         let failed = result == Judgement::Fail || self.is_given_up();
-        let crowded = self.courses.iter().any(|one| {
-            one.is_of_the_crowd(&self.criterion) || (failed && one.excuses(&self.criterion))
+        let crowded = self.trials.iter().any(|one| {
+            one.is_crowded_for(&self.criterion) || (failed && one.excuses(&self.criterion))
         });
         if any(Validity::Invalid) {
             Judgement::Invalid
@@ -281,7 +283,7 @@ impl Evidence {
 
     /// Whether the run gave up because of it, in a trial that counts.
     pub(crate) fn is_given_up(&self) -> bool {
-        self.courses.iter().any(|one| one.gave_up(&self.criterion))
+        self.trials.iter().any(|one| one.gave_up(&self.criterion))
     }
 
     /// The run gave up, and later trials were not executed.
@@ -292,7 +294,7 @@ impl Evidence {
     /// Whether a trial did not come to its end, or did not begin what was planned.
     fn stopped(&self) -> bool {
         self.cut_short
-            || self.courses.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
+            || self.trials.iter().any(|one| one.interrupted || one.cut_short || !one.reached)
     }
 }
 

@@ -16,9 +16,10 @@ use record::summary::{Grade, Quantile};
 use record::{Window, WindowSpan};
 use stats::{COARSE, Histogram};
 
-use super::gather::{Place, parts, place};
-use super::stretches::span_of;
-use crate::summarize::{self, Values};
+use super::long_windows::span_of;
+use super::scope::{Scope, parts, scope};
+use crate::distribution::Values;
+use crate::window_series::WindowSeries;
 use plan::number;
 
 /// Quantiles that are looked at where no criterion names one.
@@ -35,7 +36,7 @@ fn wished(q: f64) -> f64 {
 /// The quantiles of one trial that are looked at, and its windows so far.
 #[derive(Debug)]
 pub struct Precision {
-    series: Vec<Series>,
+    series: Vec<QuantileSeries>,
 }
 
 /// Windows whose histograms are kept: until then, dispersion is counted at the quantiles of every look.
@@ -43,22 +44,22 @@ const KEPT: usize = 60;
 
 /// One time of one operation, or of all, with the quantiles that are looked at.
 #[derive(Debug)]
-struct Series {
+struct QuantileSeries {
     operation: String,
-    place: Place,
+    scope: Scope,
     span: WindowSpan,
     quantiles: Vec<f64>,
     /// Of all windows together.
-    all: Seen,
+    all: Collected,
     /// The first windows, until they are counted.
-    kept: Vec<Seen>,
+    kept: Vec<Collected>,
     /// Every window, counted at the quantiles of the first ones.
-    counted: Option<summarize::Series>,
+    counted: Option<WindowSeries>,
 }
 
 /// What has been seen of one window, or of several.
 #[derive(Debug, Default)]
-struct Seen {
+struct Collected {
     times: Option<Histogram>,
     lost: u64,
 }
@@ -70,13 +71,13 @@ impl Precision {
         let mut precision = Self { series: Vec::new() };
         for criterion in &plan.criteria {
             let operation = criterion.operation.as_deref();
-            let Some(place) = place(&names, operation) else { continue };
+            let Some(scope) = scope(&names, operation) else { continue };
             // Other times are not kept by window.
             let seen = matches!(criterion.time, Time::Response | Time::Service);
             if let Metric::Quantile(q) = criterion.metric
                 && seen
             {
-                precision.look_at(operation.unwrap_or(TOTAL), place, span_of(&criterion.time), q);
+                precision.look_at(operation.unwrap_or(TOTAL), scope, span_of(&criterion.time), q);
             }
         }
         if precision.series.is_empty() {
@@ -87,17 +88,17 @@ impl Precision {
         precision
     }
 
-    fn look_at(&mut self, operation: &str, place: Place, span: WindowSpan, q: f64) {
-        let known = self.series.iter_mut().find(|one| (one.place, one.span) == (place, span));
+    fn look_at(&mut self, operation: &str, scope: Scope, span: WindowSpan, q: f64) {
+        let known = self.series.iter_mut().find(|one| (one.scope, one.span) == (scope, span));
         match known {
             Some(series) if series.quantiles.contains(&q) => {}
             Some(series) => series.quantiles.push(q),
-            None => self.series.push(Series {
+            None => self.series.push(QuantileSeries {
                 operation: operation.to_owned(),
-                place,
+                scope,
                 span,
                 quantiles: vec![q],
-                all: Seen::default(),
+                all: Collected::default(),
                 kept: Vec::new(),
                 counted: None,
             }),
@@ -120,7 +121,7 @@ impl Precision {
                 if shown.grade != Grade::Supported {
                     return None;
                 }
-                let operation = if series.place.is_none() { "" } else { &series.operation };
+                let operation = if series.scope.is_none() { "" } else { &series.operation };
                 let percentile = number::percentile(shown.q);
                 let named = format!("{operation} {percentile}");
                 found.push(format!("{} is known to ±{}", named.trim(), number::percent(half)));
@@ -137,7 +138,7 @@ fn half_width(shown: &Quantile) -> Option<f64> {
     Some((high - low) / 2.0 / observed)
 }
 
-impl Series {
+impl QuantileSeries {
     fn add(&mut self, window: &Window) {
         let Ok(number) = usize::try_from(window.number) else { return };
         if number >= KEPT && self.counted.is_none() {
@@ -145,9 +146,9 @@ impl Series {
             self.kept = Vec::new();
         }
         if self.counted.is_none() && self.kept.len() <= number {
-            self.kept.resize_with(number + 1, Seen::default);
+            self.kept.resize_with(number + 1, Collected::default);
         }
-        for part in parts(window, self.place) {
+        for part in parts(window, self.scope) {
             let (times, lost) = (part.histogram(self.span), part.without_time());
             self.all.add(times, lost);
             match &mut self.counted {
@@ -166,11 +167,11 @@ impl Series {
     }
 
     /// The kept windows counted at the quantiles as they are now.
-    fn counts(&self) -> summarize::Series {
+    fn counts(&self) -> WindowSeries {
         let times = self.all.times();
         let values = self.all.values(&times);
         let levels = self.levels();
-        let mut counts = summarize::Series::new(levels.iter().map(|&q| values.at_quantile(q)));
+        let mut counts = WindowSeries::new(levels.iter().map(|&q| values.at_quantile(q)));
         for (number, seen) in (0..).zip(&self.kept) {
             counts.add(number, seen.times.as_ref(), seen.lost);
         }
@@ -190,7 +191,7 @@ impl Series {
     }
 }
 
-impl Seen {
+impl Collected {
     fn add(&mut self, times: Option<&Histogram>, lost: u64) {
         self.lost += lost;
         if let Some(times) = times {

@@ -1,14 +1,14 @@
 use record::summary::Judgement::{Fail, Inconclusive, Pass};
 use record::{FailureKind, Outcome};
 
-use crate::simulated::{One, Simulated, file, simulate, summary_of};
+use crate::simulated::{Op, Simulated, file, simulate, summary_of};
 
 use super::*;
 
-mod course;
 mod drift;
+mod findings;
 mod kinds;
-mod told;
+mod trial_states;
 
 const MS: u64 = 1_000_000;
 
@@ -16,7 +16,7 @@ const MS: u64 = 1_000_000;
 fn run(criteria: &[&str], seconds: u64, slow: u64) -> Simulated {
     let load = format!("rate = \"200/s\"\narrivals = \"constant\"\nduration = \"{seconds}s\"");
     simulate(&file(&load, criteria), 200, 200 * seconds, |index| {
-        One::answered(if index % slow == slow / 2 { 30 * MS } else { MS })
+        Op::answered(if index % slow == slow / 2 { 30 * MS } else { MS })
     })
 }
 
@@ -27,12 +27,12 @@ fn finding<'s>(summary: &'s summary::Summary, code: &str) -> Option<&'s Finding>
 /// 200/s for 60 s, of which every tenth fails after 1 ms.
 fn failing(criteria: &[&str]) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
-    simulate(&file(load, criteria), 200, 12_000, |index| One {
+    simulate(&file(load, criteria), 200, 12_000, |index| Op {
         outcome: Some(match index % 10 {
             5 => Outcome::Failed(FailureKind::Timeout),
             _ => Outcome::Succeeded,
         }),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     })
 }
 
@@ -64,7 +64,7 @@ fn an_undecided_criterion_says_what_would_decide() {
     // And so it does: 300 operations of which none is slow, and not with 2 % fewer.
     let decided = |count| {
         let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"2s\"";
-        let made = simulate(&file(load, &["p99 < 20ms"]), 200, count, |_| One::answered(MS));
+        let made = simulate(&file(load, &["p99 < 20ms"]), 200, count, |_| Op::answered(MS));
         made.summary().criteria[0].result
     };
     assert_eq!((decided(300), decided(294)), (Pass, Inconclusive));
@@ -120,18 +120,18 @@ fn a_rate_that_was_not_reached_is_no_pass() {
 }
 
 /// The judgement of a criterion that the sample meets, after a trial with this course.
-fn judged_after(change: impl FnOnce(&mut Course)) -> Judged {
+fn judged_after(change: impl FnOnce(&mut TrialState)) -> JudgedCriterion {
     judged_of("p50 < 1s", change)
 }
 
-fn judged_of(criterion: &str, change: impl FnOnce(&mut Course)) -> Judged {
+fn judged_of(criterion: &str, change: impl FnOnce(&mut TrialState)) -> JudgedCriterion {
     let made = run(&[criterion], 10, 500);
-    let mut evidence = questions(&made.plan).remove(0);
+    let mut evidence = evaluations(&made.plan).remove(0);
     let total = made.trial.totals.total();
     evidence.begin_trial(&made.trial, &total);
     made.windows().iter().for_each(|window| evidence.add_window(window));
     evidence.end_trial(&made.trial, &total, &[]);
-    let mut course = Course {
+    let mut course = TrialState {
         trial: 1,
         validity: Validity::Valid,
         interrupted: false,
@@ -176,7 +176,7 @@ fn a_mean_that_is_undecided_names_the_length_that_would_decide() {
     // Half of the operations take 1 ms and half 3 ms: stdev 1 ms, mean 2.01 ms with the lag.
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"10s\"";
     let made = simulate(&file(load, &["mean < 2ms"]), 200, 2_000, |index| {
-        One::answered(if index % 2 == 0 { MS } else { 3 * MS })
+        Op::answered(if index % 2 == 0 { MS } else { 3 * MS })
     });
     let summary = made.summary();
     assert_eq!(summary.criteria[0].result, Inconclusive);
@@ -243,7 +243,7 @@ fn ratios_may_be_of_two_operations() {
     ];
     let two = "[[operation]]\nname = \"other\"\nhttp = { path = \"/\" }\nitems = { more = \"$.m\", hits = \"$.n\" }\n";
     let text = file(load, &criteria).replace("[[operation]]", &format!("{two}[[operation]]"));
-    let mut made = simulate(&text, 200, 2_000, |_| One::answered(MS));
+    let mut made = simulate(&text, 200, 2_000, |_| Op::answered(MS));
     // The plan has `other` first; both were done equally often.
     let home = made.trial.totals.operations[0].clone();
     let mut other = home.clone();
@@ -273,7 +273,7 @@ fn ratios_may_be_of_two_operations() {
 fn nothing_measured_is_no_pass() {
     let criteria = ["p99 < 1h", "mean < 1h", "max < 1h", "failed == 0", "failed / planned < 1%"];
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-    let mut made = simulate(&file(load, &criteria), 200, 2_000, |_| One::answered(MS));
+    let mut made = simulate(&file(load, &criteria), 200, 2_000, |_| Op::answered(MS));
     made.trial.totals = record::Totals::new(&record::Layout {
         operations: vec!["home".into()],
         items: vec![vec!["hits".into()]],
@@ -294,9 +294,9 @@ fn a_trial_that_the_generator_spoiled_is_no_pass() {
 #[test]
 fn an_overload_fails_whatever_the_others_were_like() {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
-    let made = simulate(&file(load, &["p50 < 1h"]), 200, 12_000, |index| One {
+    let made = simulate(&file(load, &["p50 < 1h"]), 200, 12_000, |index| Op {
         outcome: (index % 50 != 7).then_some(Outcome::Succeeded),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     assert_eq!(made.summary().criteria[0].result, Fail);
 }
@@ -318,7 +318,7 @@ fn trials_of_an_arm_are_judged_together_and_one_that_fails_alone_is_named() {
 fn swinging(criteria: &[&str]) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"240s\"";
     simulate(&file(load, criteria), 200, 48_000, |index| {
-        One::answered(if index / 200 % 2 == 0 { MS } else { 5 * MS })
+        Op::answered(if index / 200 % 2 == 0 { MS } else { 5 * MS })
     })
 }
 
@@ -339,7 +339,7 @@ fn few_events_beyond_a_bound_borrow_the_dispersion_of_the_body() {
 fn bumpy(criteria: &[&str]) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
     simulate(&file(load, criteria), 200, 12_000, |index| {
-        One::answered(match index / 200 {
+        Op::answered(match index / 200 {
             20 | 21 => 30 * MS,
             45 => 60 * MS,
             _ => MS,
@@ -367,12 +367,12 @@ fn each_window_must_meet_what_is_asked_of_windows() {
 #[test]
 fn the_first_and_the_worst_window_are_named() {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
-    let made = simulate(&file(load, &["failed == 0 over 10s windows"]), 200, 12_000, |index| One {
+    let made = simulate(&file(load, &["failed == 0 over 10s windows"]), 200, 12_000, |index| Op {
         outcome: Some(match index / 200 {
             15 | 38 | 39 => Outcome::Failed(FailureKind::Status),
             _ => Outcome::Succeeded,
         }),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     let (one, two) = (made.summary(), summary_of(&[&bumpy(&["p95 < 1h over 10s windows"]), &made]));
     assert_eq!(
@@ -474,7 +474,7 @@ fn an_adaptive_trial_is_judged_and_shown_at_the_level_of_its_looks() {
     // 299 operations of which none is slow pass at 95 %, and 476 are needed at 99.17 %: ln(0.05/6)/ln(0.99).
     let passes = |count, confidence| {
         let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"9s\"";
-        let mut made = simulate(&file(load, &["p99 < 20ms"]), 200, count, |_| One::answered(MS));
+        let mut made = simulate(&file(load, &["p99 < 20ms"]), 200, count, |_| Op::answered(MS));
         made.trial.confidence = confidence;
         made.summary().criteria[0].result == Pass
     };

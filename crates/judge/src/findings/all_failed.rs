@@ -7,17 +7,16 @@ use plan::plan::{Plan, TrialPlan};
 
 use plan::number::{count, duration};
 
-use super::{Check, Noticed, Row};
+use super::codes::ALL_FAILED;
+use super::kind::{Check, FindingKind, Noticed};
 
-/// Code of the finding that every operation failed in the same way.
-pub const ALL_FAILED: &str = "all-failed";
 /// Load that must have run, in nanoseconds. Workers report once per window, some of them a little early.
 const LOAD_NS: u64 = 900_000_000;
 /// Operations that must have failed.
 const FEWEST: u64 = 10;
 
 /// Every operation failed in the same way.
-pub const ALL_FAILED_ROW: Row = Row {
+pub const ALL_FAILED_ROW: FindingKind = FindingKind {
     code: ALL_FAILED,
     severity: Severity::Error,
     clearest: None,

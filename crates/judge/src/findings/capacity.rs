@@ -3,12 +3,12 @@
 use plan::units::format_rate as offered;
 use record::summary::{Capacity, CapacityEnding, Finding, Severity, Stairs};
 
+use super::kind::{Check, FindingKind, Noticed};
 use super::load::INTERRUPTED_ROW;
-use super::{Check, Noticed, Row};
 use plan::number::{duration, duration_or};
 
 /// The target never came back.
-pub const METASTABLE: Row = Row {
+pub const METASTABLE: FindingKind = FindingKind {
     code: "metastable",
     severity: Severity::Error,
     clearest: None,
@@ -22,7 +22,7 @@ pub const METASTABLE: Row = Row {
 };
 
 /// Up and down are not the same.
-pub const HYSTERESIS: Row = Row {
+pub const HYSTERESIS: FindingKind = FindingKind {
     code: "hysteresis",
     severity: Severity::Warning,
     clearest: None,
@@ -34,7 +34,7 @@ pub const HYSTERESIS: Row = Row {
 };
 
 /// The generator cannot make it.
-pub const GENERATOR_LIMITED: Row = Row {
+pub const GENERATOR_LIMITED: FindingKind = FindingKind {
     code: "generator-limited-capacity",
     severity: Severity::Warning,
     clearest: None,
@@ -46,7 +46,7 @@ pub const GENERATOR_LIMITED: Row = Row {
 };
 
 /// A higher rate passed where a lower one did not.
-pub const DISORDER: Row = Row {
+pub const DISORDER: FindingKind = FindingKind {
     code: "rates-in-disorder",
     severity: Severity::Info,
     clearest: None,
@@ -70,14 +70,14 @@ fn metastable(stairs: &Stairs) -> Option<Noticed> {
 }
 
 fn hysteresis(stairs: &Stairs) -> Option<Noticed> {
-    let worst = crate::capacity::stairs::well_below(stairs).rfind(|step| step.differs)?;
+    let worst = crate::capacity::hysteresis::well_below(stairs).rfind(|step| step.differs)?;
     let claim = format!(
         "{} after an overload has a p99 of {}, and had {} before it",
         offered(worst.rate),
         duration_or(worst.down_p99_ns, "more than was answered"),
         duration_or(worst.up_p99_ns, "more than was answered"),
     );
-    crate::capacity::stairs::shows_hysteresis(stairs).then(|| {
+    crate::capacity::hysteresis::shows_hysteresis(stairs).then(|| {
         Noticed::new(claim, "do not count on this capacity after an overload: plan for less")
             .with("rate", worst.rate)
             .with("up_p99_ns", worst.up_p99_ns)

@@ -6,13 +6,13 @@ use plan::plan::{Plan, TrialPlan};
 use record::EndReason;
 use record::summary::{Finding, Judgement, Severity};
 
-use super::{Check, Noticed, Row};
-use crate::verdict::in_arm;
+use super::kind::in_arm;
+use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{count, duration};
 
 /// A criterion that the data cannot decide.
-pub const UNDECIDED: Row = Row {
-    code: super::UNDECIDED_CRITERION,
+pub const UNDECIDED: FindingKind = FindingKind {
+    code: super::codes::UNDECIDED_CRITERION,
     severity: Severity::Warning,
     clearest: None,
     title: "a criterion could not be decided",
@@ -25,7 +25,7 @@ pub const UNDECIDED: Row = Row {
 };
 
 /// Windows that do not meet a criterion.
-pub const MISSED_WINDOWS: Row = Row {
+pub const MISSED_WINDOWS: FindingKind = FindingKind {
     code: "missed-windows",
     severity: Severity::Warning,
     clearest: None,
@@ -38,7 +38,7 @@ pub const MISSED_WINDOWS: Row = Row {
 };
 
 /// Trials that fail by themselves.
-pub const FAILED_ALONE: Row = Row {
+pub const FAILED_ALONE: FindingKind = FindingKind {
     code: "failed-alone",
     severity: Severity::Info,
     clearest: None,
@@ -50,7 +50,7 @@ pub const FAILED_ALONE: Row = Row {
 };
 
 /// A run that gave up.
-pub const FAIL_FAST: Row = Row {
+pub const FAIL_FAST: FindingKind = FindingKind {
     code: "fail-fast",
     severity: Severity::Warning,
     clearest: None,
@@ -82,7 +82,7 @@ pub(crate) fn gave_up_after(plan: &Plan, trial: &TrialPlan, why: &str) -> Findin
 }
 
 /// The length of a measure phase that was decided on the way.
-pub const ADAPTIVE: Row = Row {
+pub const ADAPTIVE: FindingKind = FindingKind {
     code: "adaptive-length",
     severity: Severity::Info,
     clearest: None,
@@ -114,7 +114,7 @@ pub const ADAPTIVE: Row = Row {
     }),
 };
 
-/// Which criterion a finding is about.
+/// TimeOf criterion a finding is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
     pub(crate) arm: &'a str,
@@ -128,7 +128,7 @@ impl About<'_> {
         format!("`{}`{}", self.text, in_arm(self.arm))
     }
 
-    fn found(&self, row: &Row, noticed: Noticed) -> Finding {
+    fn found(&self, row: &FindingKind, noticed: Noticed) -> Finding {
         row.found(noticed.in_arm(self.arm).about(self.operation))
     }
 }

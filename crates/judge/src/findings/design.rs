@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::summary::{Change, Comparison, Finding, Severity};
 use serde_json::Value;
 
-use super::{Check, Noticed, Row, Whole};
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::RunView;
 use plan::number::change;
 
 /// A comparison that the blocks do not answer.
-pub const UNDECIDED_COMPARISON: Row = Row {
+pub const UNDECIDED_COMPARISON: FindingKind = FindingKind {
     code: "undecided-comparison",
     severity: Severity::Warning,
     clearest: None,
@@ -22,7 +23,7 @@ pub const UNDECIDED_COMPARISON: Row = Row {
 };
 
 /// The effect of a dose goes up and down.
-pub const DOSE_ORDER: Row = Row {
+pub const DOSE_ORDER: FindingKind = FindingKind {
     code: "dose-order",
     severity: Severity::Warning,
     clearest: None,
@@ -36,7 +37,7 @@ pub const DOSE_ORDER: Row = Row {
 };
 
 /// Both trials of each block were executed at the same time.
-pub const DUET: Row = Row {
+pub const DUET: FindingKind = FindingKind {
     code: "duet-shares-machine",
     severity: Severity::Info,
     clearest: None,
@@ -112,7 +113,7 @@ pub(crate) fn dose_order(level: &Level<'_>, up: [&Value; 2], down: [&Value; 2]) 
     DOSE_ORDER.found(noticed.about(operation))
 }
 
-fn duet(whole: &Whole<'_>) -> Option<Noticed> {
+fn duet(whole: &RunView<'_>) -> Option<Noticed> {
     let trials = whole.arms.iter().flat_map(|arm| &arm.trials).filter(|trial| trial.duet);
     let blocks: BTreeSet<u32> = trials.map(|trial| trial.block).collect();
     let claim = "duet: both arms shared the machine; absolute times are those of a shared machine, the ratio \

@@ -2,8 +2,9 @@
 
 use record::summary::{Distribution, Model, Severity};
 
-use super::{Case, Check, Noticed, Row};
-use crate::lanes::lanes;
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::Case;
+use crate::concurrency;
 use plan::number::{count, duration, percent, percentile, rate, significant};
 
 /// Nearer modes are made by whatever else runs on a machine.
@@ -12,7 +13,7 @@ const NEAREST_NS: u64 = 1_000_000;
 const CROWDED_NS: u64 = 20_000_000;
 
 /// Two modes.
-pub const BIMODAL: Row = Row {
+pub const BIMODAL: FindingKind = FindingKind {
     code: "bimodal",
     severity: Severity::Warning,
     clearest: Some("clearness"),
@@ -54,7 +55,7 @@ fn bimodal(case: &Case<'_>) -> Option<Noticed> {
 }
 
 /// The mean is elsewhere.
-pub const MEAN: Row = Row {
+pub const MEAN: FindingKind = FindingKind {
     code: "mean-far-from-median",
     severity: Severity::Warning,
     clearest: Some("mean_ns"),
@@ -85,7 +86,7 @@ pub const MEAN: Row = Row {
 };
 
 /// A tail that nobody queued for.
-pub const ALONE: Row = Row {
+pub const ALONE: FindingKind = FindingKind {
     code: "tail-without-company",
     severity: Severity::Info,
     clearest: None,
@@ -97,7 +98,7 @@ pub const ALONE: Row = Row {
     check: Check::Trial(|case| {
         let trial = case.trial;
         let alone = match trial.load.model {
-            Model::Closed => lanes(&trial.load) == 1,
+            Model::Closed => concurrency::limit(&trial.load) == 1,
             Model::Users => trial.load.users == Some(1),
             Model::Open => false,
         };
@@ -120,7 +121,7 @@ pub const ALONE: Row = Row {
 };
 
 /// Percentiles of survivors.
-pub const SURVIVORS: Row = Row {
+pub const SURVIVORS: FindingKind = FindingKind {
     code: "failures-have-no-time",
     severity: Severity::Warning,
     clearest: None,
@@ -155,7 +156,7 @@ pub const SURVIVORS: Row = Row {
 };
 
 /// Failures counted as work.
-pub const GOODPUT: Row = Row {
+pub const GOODPUT: FindingKind = FindingKind {
     code: "failures-in-the-throughput",
     severity: Severity::Warning,
     clearest: None,
@@ -183,7 +184,7 @@ pub const GOODPUT: Row = Row {
 };
 
 /// A few operations hold up a closed loop.
-pub const STRAGGLERS: Row = Row {
+pub const STRAGGLERS: FindingKind = FindingKind {
     code: "stragglers",
     severity: Severity::Warning,
     clearest: Some("slowest_ns"),
@@ -195,7 +196,7 @@ pub const STRAGGLERS: Row = Row {
     check: Check::Trial(|case| {
         let trial = case.trial;
         let (actors, think) = match trial.load.model {
-            Model::Closed => (lanes(&trial.load), 0),
+            Model::Closed => (concurrency::limit(&trial.load), 0),
             Model::Users => (trial.load.users?, case.facts.think_mean_ns?),
             Model::Open => return None,
         };

@@ -2,14 +2,16 @@
 
 use record::summary::{Generator, Model, Severity};
 
-use super::bound_apart::BUSY;
-use super::{AUDIT_CONTRADICTION, CROWDED, Case, Check, Noticed, Row};
+use super::codes::{AUDIT_CONTRADICTION, CROWDED};
+use super::compared_while_bound::BUSY;
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::Case;
 use crate::scheduling;
-use crate::summarize::validity;
+use crate::validity;
 use plan::number::{duration, percent};
 
 /// Our own arithmetic does not hold.
-pub const AUDIT: Row = Row {
+pub const AUDIT: FindingKind = FindingKind {
     code: AUDIT_CONTRADICTION,
     severity: Severity::Error,
     clearest: None,
@@ -29,7 +31,7 @@ pub const AUDIT: Row = Row {
 };
 
 /// Lateness that moves the result.
-pub const LATE: Row = Row {
+pub const LATE: FindingKind = FindingKind {
     code: "late-generator",
     severity: Severity::Error,
     clearest: Some("tail_share_dispatch_lag"),
@@ -58,7 +60,7 @@ pub const LATE: Row = Row {
 };
 
 /// A busy worker in a closed loop.
-pub const BOUND: Row = Row {
+pub const BOUND: FindingKind = FindingKind {
     code: "generator-bound",
     severity: Severity::Warning,
     clearest: Some("cpu_ratio"),
@@ -84,7 +86,7 @@ pub const BOUND: Row = Row {
 };
 
 /// Waiting of a closed loop, which nothing else shows.
-pub const CROWDED_ROW: Row = Row {
+pub const CROWDED_ROW: FindingKind = FindingKind {
     code: CROWDED,
     severity: Severity::Warning,
     clearest: Some("waited_ratio"),
@@ -113,7 +115,7 @@ pub const CROWDED_ROW: Row = Row {
 };
 
 /// Cause: worker CPU.
-pub const CPU: Row = Row {
+pub const CPU: FindingKind = FindingKind {
     code: "generator-cpu",
     severity: Severity::Warning,
     clearest: Some("cpu_ratio"),
@@ -134,7 +136,7 @@ pub const CPU: Row = Row {
 };
 
 /// Cause: other threads on the worker's core.
-pub const RUN_QUEUE: Row = Row {
+pub const RUN_QUEUE: FindingKind = FindingKind {
     code: "generator-run-queue",
     severity: Severity::Warning,
     clearest: Some("run_queue_ratio"),
@@ -155,7 +157,7 @@ pub const RUN_QUEUE: Row = Row {
 };
 
 /// Cause: a sleep that took longer than it was to.
-pub const ASLEEP: Row = Row {
+pub const ASLEEP: FindingKind = FindingKind {
     code: "generator-asleep",
     severity: Severity::Warning,
     clearest: Some("dispatch_lag_max_ns"),
@@ -197,7 +199,7 @@ pub const ASLEEP: Row = Row {
 };
 
 /// Cause: the hypervisor.
-pub const STEAL: Row = Row {
+pub const STEAL: FindingKind = FindingKind {
     code: "generator-steal",
     severity: Severity::Warning,
     clearest: Some("steal_ratio"),
@@ -218,7 +220,7 @@ pub const STEAL: Row = Row {
 };
 
 /// Cause: the control group.
-pub const THROTTLED: Row = Row {
+pub const THROTTLED: FindingKind = FindingKind {
     code: "generator-throttled",
     severity: Severity::Warning,
     clearest: Some("throttled_ns"),

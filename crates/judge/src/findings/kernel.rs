@@ -3,7 +3,8 @@
 
 use record::summary::Severity;
 
-use super::{Case, Check, Noticed, Row};
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::Case;
 use plan::number::{count, duration, percent};
 
 /// A connection that took so long was not made at the first attempt, on any network that loads are
@@ -13,7 +14,7 @@ const SECOND_ATTEMPT_NS: u64 = 900_000_000;
 const RETRANSMISSION_NS: u64 = 200_000_000;
 
 /// The accept queue was full.
-pub const ACCEPT_QUEUE: Row = Row {
+pub const ACCEPT_QUEUE: FindingKind = FindingKind {
     code: "accept-queue-overflow",
     severity: Severity::Warning,
     clearest: None,
@@ -47,7 +48,7 @@ pub const ACCEPT_QUEUE: Row = Row {
 };
 
 /// The queue of half-open connections was full.
-pub const SYN_QUEUE: Row = Row {
+pub const SYN_QUEUE: FindingKind = FindingKind {
     code: "syn-queue-overflow",
     severity: Severity::Warning,
     clearest: None,
@@ -79,7 +80,7 @@ pub const SYN_QUEUE: Row = Row {
 };
 
 /// A listener dropped connections for another reason.
-pub const LISTEN_DROPS: Row = Row {
+pub const LISTEN_DROPS: FindingKind = FindingKind {
     code: "listen-drops",
     severity: Severity::Warning,
     clearest: None,
@@ -105,7 +106,7 @@ pub const LISTEN_DROPS: Row = Row {
 };
 
 /// Segments were lost.
-pub const RETRANSMISSIONS: Row = Row {
+pub const RETRANSMISSIONS: FindingKind = FindingKind {
     code: "retransmissions",
     severity: Severity::Warning,
     clearest: None,
@@ -145,7 +146,7 @@ pub const RETRANSMISSIONS: Row = Row {
 };
 
 /// Connections were reset.
-pub const RESETS: Row = Row {
+pub const RESETS: FindingKind = FindingKind {
     code: "connection-resets",
     severity: Severity::Warning,
     clearest: None,
@@ -182,7 +183,7 @@ pub const RESETS: Row = Row {
 };
 
 /// The kernel gave connections up.
-pub const ABORTS: Row = Row {
+pub const ABORTS: FindingKind = FindingKind {
     code: "connections-given-up",
     severity: Severity::Warning,
     clearest: None,
@@ -216,7 +217,7 @@ pub const ABORTS: Row = Row {
 };
 
 /// A receiver was too slow.
-pub const RECEIVE_DROPS: Row = Row {
+pub const RECEIVE_DROPS: FindingKind = FindingKind {
     code: "receiver-too-slow",
     severity: Severity::Warning,
     clearest: None,

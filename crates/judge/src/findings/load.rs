@@ -1,14 +1,16 @@
 //! Findings about the load and the course of the trial.
 
 use record::Role;
-use record::summary::{Model, Severity, Trial};
+use record::summary::{Model, Severity};
 
-use super::{Case, Check, Facts, INTERRUPTED, Noticed, ROLE, Row};
-use crate::lanes::lanes;
+use super::codes::{INTERRUPTED, ROLE};
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::{Case, Facts};
+use crate::concurrency;
 use plan::number::{count, duration, percent, rate, significant};
 
 /// The target could not keep up.
-pub const OVERLOAD: Row = Row {
+pub const OVERLOAD: FindingKind = FindingKind {
     code: "overload",
     severity: Severity::Error,
     clearest: None,
@@ -38,8 +40,8 @@ pub const OVERLOAD: Row = Row {
 };
 
 /// A process under test ended.
-pub const PROCESS_DIED: Row = Row {
-    code: super::PROCESS_DIED,
+pub const PROCESS_DIED: FindingKind = FindingKind {
+    code: super::codes::PROCESS_DIED,
     severity: Severity::Error,
     clearest: None,
     title: "the trial ended before its time",
@@ -83,7 +85,7 @@ fn last_said(lines: &[String]) -> String {
 }
 
 /// The user stopped it.
-pub const INTERRUPTED_ROW: Row = Row {
+pub const INTERRUPTED_ROW: FindingKind = FindingKind {
     code: INTERRUPTED,
     severity: Severity::Warning,
     clearest: None,
@@ -106,7 +108,7 @@ pub const INTERRUPTED_ROW: Row = Row {
 };
 
 /// Throughput is the users' think time.
-pub const THINK_TIME_CEILING: Row = Row {
+pub const THINK_TIME_CEILING: FindingKind = FindingKind {
     code: "think-time-ceiling",
     severity: Severity::Warning,
     clearest: None,
@@ -119,7 +121,7 @@ pub const THINK_TIME_CEILING: Row = Row {
 };
 
 /// Waiting for connections.
-pub const POOL_LIMITED: Row = Row {
+pub const POOL_LIMITED: FindingKind = FindingKind {
     code: "pool-limited",
     severity: Severity::Warning,
     clearest: None,
@@ -130,7 +132,7 @@ pub const POOL_LIMITED: Row = Row {
               as that of a client with this pool.",
     check: Check::Trial(|case| {
         let pool = &case.facts.pool;
-        let share = waited_share(case.trial, case.facts)?;
+        let share = case.facts.waited_share(case.trial)?;
         let first = pool
             .saturated_first_ns
             .map_or(String::new(), |at| format!(", first at {}", duration(at)));
@@ -138,7 +140,7 @@ pub const POOL_LIMITED: Row = Row {
         let claim = format!(
             "{} of operations waited for one of {} {places}, which were all busy for {}{first}",
             percent(share),
-            count(u64::from(lanes(&case.trial.load))),
+            count(u64::from(concurrency::limit(&case.trial.load))),
             duration(pool.saturated_ns),
         );
         let noticed =
@@ -150,7 +152,7 @@ pub const POOL_LIMITED: Row = Row {
 };
 
 /// Nearly nothing in flight.
-pub const IDLE: Row = Row {
+pub const IDLE: FindingKind = FindingKind {
     code: "idle-system",
     severity: Severity::Info,
     clearest: None,
@@ -174,7 +176,7 @@ pub const IDLE: Row = Row {
 };
 
 /// Too short to show what happens rarely.
-pub const SHORT: Row = Row {
+pub const SHORT: FindingKind = FindingKind {
     code: "short-run",
     severity: Severity::Info,
     clearest: None,
@@ -186,7 +188,7 @@ pub const SHORT: Row = Row {
         let measured = case.trial.phases.measure_ns;
         let slowest = case.trial.total.response_time.max_ns;
         let wanted = slowest.saturating_mul(100).max(30_000_000_000);
-        let given_up = crate::criteria::gave_up(case.facts.early_end.as_ref());
+        let given_up = crate::case::gave_up(case.facts.early_end.as_ref());
         if measured >= wanted || case.facts.interrupted || given_up {
             return None;
         }
@@ -198,13 +200,6 @@ pub const SHORT: Row = Row {
         Some(Noticed::new(claim, advice).with("measure_ns", measured).with("wanted_ns", wanted))
     }),
 };
-
-/// Share of operations of an open load that waited for a connection, if it is worth a word.
-pub(crate) fn waited_share(trial: &Trial, facts: &Facts) -> Option<f64> {
-    const NOTED: f64 = 0.001;
-    let share = facts.pool.waited as f64 / trial.accounting.started.max(1) as f64;
-    (trial.load.model == Model::Open && share > NOTED).then_some(share)
-}
 
 fn think_time_ceiling(case: &Case<'_>) -> Option<Noticed> {
     let trial = case.trial;

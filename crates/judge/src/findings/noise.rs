@@ -6,12 +6,13 @@ use record::folder::names;
 use record::summary::{Arm, CountsFor, Severity, Trial};
 use stats::deviation;
 
-use super::{Check, Noticed, Row, Whole};
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::RunView;
 use crate::comparison::metric::{self, Metric};
 use plan::number::percent;
 
 /// A/A pairs were executed.
-pub const NOISE: Row = Row {
+pub const NOISE: FindingKind = FindingKind {
     code: "aa-noise",
     severity: Severity::Info,
     clearest: None,
@@ -24,7 +25,7 @@ pub const NOISE: Row = Row {
 };
 
 /// Trials differ more than they should.
-pub const REPEATS_WORSE: Row = Row {
+pub const REPEATS_WORSE: FindingKind = FindingKind {
     code: "repeats-worse",
     severity: Severity::Info,
     clearest: Some("deviation_seen"),
@@ -44,7 +45,7 @@ const WORSE: f64 = 2.0;
 const HALF_WIDTH: f64 = 1.959_964;
 
 /// The finding of the pairs, in what is compared; none without two usable ones.
-fn of_pairs(&Whole { comparisons, arms, .. }: &Whole<'_>) -> Option<Noticed> {
+fn of_pairs(&RunView { comparisons, arms, .. }: &RunView<'_>) -> Option<Noticed> {
     // All of them are of one arm, the baseline.
     let (arm, pairs) =
         arms.iter().map(|arm| (arm, pairs(arm))).find(|(_, pairs)| !pairs.is_empty())?;
@@ -158,7 +159,7 @@ mod tests {
             margins: Default::default(),
         };
         let (comparisons, arms) = (&[compared], &[arm]);
-        of_pairs(&Whole { comparisons, arms, machine: &Machine::default(), questions: 1 })
+        of_pairs(&RunView { comparisons, arms, machine: &Machine::default(), questions: 1 })
     }
 
     #[test]

@@ -6,17 +6,18 @@
 
 use record::summary::{Operation, Severity, Trial};
 
+use super::kind::{Check, FindingKind, Noticed};
 use super::under_test::busy;
-use super::{Case, Check, Noticed, Row};
-use crate::parts::Spent;
-use crate::summarize::validity;
+use crate::case::Case;
+use crate::part_times::PartTimes;
+use crate::validity;
 use plan::number::{duration, percent};
 
 /// Less than this, in nanoseconds, is made by loopback and schedulers.
 const LEAST_NS: f64 = 200_000.0;
 
 /// Most of the time is in no part.
-pub const OUTSIDE: Row = Row {
+pub const OUTSIDE: FindingKind = FindingKind {
     code: "time-outside-parts",
     severity: Severity::Warning,
     clearest: Some("outside_ns"),
@@ -31,32 +32,33 @@ pub const OUTSIDE: Row = Row {
             return None;
         }
         let operations = case.trial.operations.iter();
-        let candidates = operations.filter_map(|one| Some((one, Told::largest(one)?)));
-        let found = candidates.filter(|(_, told)| {
-            told.time * 2.0 < told.service && told.outside() > noticeable(case.trial)
+        let candidates = operations.filter_map(|one| Some((one, PartMean::largest(one)?)));
+        let found = candidates.filter(|(_, mean)| {
+            mean.time * 2.0 < mean.service && mean.outside() > noticeable(case.trial)
         });
-        let weight = |(one, told): &(&Operation, Told<'_>)| told.outside() * one.succeeded as f64;
-        let (operation, told) = found.max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
-        let share = told.outside() / told.service;
+        let weight =
+            |(one, mean): &(&Operation, PartMean<'_>)| mean.outside() * one.succeeded as f64;
+        let (operation, mean) = found.max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
+        let share = mean.outside() / mean.service;
         let claim = format!(
             "of the {} that {} takes on average `{}` took {}: {} ({}) passed between the client and it{}{}",
-            time(told.service),
+            time(mean.service),
             operation.name,
-            told.part,
-            time(told.time),
-            time(told.outside()),
+            mean.part,
+            time(mean.time),
+            time(mean.outside()),
             percent(share),
-            tail(operation, told.part),
+            tail(operation, mean.part),
             busy_ones(case),
         );
         let advice = "look at what comes before the part's clock and after it: its own queue for threads and connections, \
                       the way there, and whatever else stands on it";
         let noticed = Noticed::new(claim, advice)
             .about(&operation.name)
-            .with("part", told.part)
-            .with("part_mean_ns", told.time)
-            .with("service_mean_ns", told.service)
-            .with("outside_ns", told.outside())
+            .with("part", mean.part)
+            .with("part_mean_ns", mean.time)
+            .with("service_mean_ns", mean.service)
+            .with("outside_ns", mean.outside())
             .with("outside_ratio", share);
         Some(noticed)
     }),
@@ -69,7 +71,7 @@ fn is_late(case: &Case<'_>) -> bool {
 }
 
 /// Most of the time is in one part.
-pub const IN_ONE: Row = Row {
+pub const IN_ONE: FindingKind = FindingKind {
     code: "time-in-one-part",
     severity: Severity::Info,
     clearest: Some("own_mean_ns"),
@@ -79,16 +81,16 @@ pub const IN_ONE: Row = Row {
     check: Check::Trial(|case| {
         let operations = case.trial.operations.iter();
         let own = operations.flat_map(|one| {
-            one.parts.iter().filter_map(move |part| Some((one, Told::own(one, &part.name)?)))
+            one.parts.iter().filter_map(move |part| Some((one, PartMean::own(one, &part.name)?)))
         });
-        let mut most = own.filter(|(_, told)| {
+        let mut most = own.filter(|(_, mean)| {
             // By its own clock: what the generator makes is not in it.
-            told.time * 2.0 >= told.service && told.time > LEAST_NS
+            mean.time * 2.0 >= mean.service && mean.time > LEAST_NS
         });
-        let (operation, told) = most.next()?;
-        let inside: Vec<String> = inside(operation, told.part)
+        let (operation, mean) = most.next()?;
+        let inside: Vec<String> = inside(operation, mean.part)
             .filter_map(|name| {
-                Some(format!("`{name}` {}", duration(Spent::of(operation).mean(name)?)))
+                Some(format!("`{name}` {}", duration(PartTimes::of(operation).mean(name)?)))
             })
             .collect();
         let without = match inside.is_empty() {
@@ -97,50 +99,50 @@ pub const IN_ONE: Row = Row {
         };
         let claim = format!(
             "of the {} that {} takes on average `{}` itself took {} ({}){without}{}",
-            time(told.service),
+            time(mean.service),
             operation.name,
-            told.part,
-            time(told.time),
-            percent(told.time / told.service),
+            mean.part,
+            time(mean.time),
+            percent(mean.time / mean.service),
             busy_ones(case),
         );
         let noticed = Noticed::new(claim, "look into that part first")
             .about(&operation.name)
-            .with("part", told.part)
-            .with("own_mean_ns", told.time)
-            .with("service_mean_ns", told.service);
+            .with("part", mean.part)
+            .with("own_mean_ns", mean.time)
+            .with("service_mean_ns", mean.service);
         Some(noticed)
     }),
 };
 
 /// Mean time of a part beside the mean service time, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told<'a> {
+pub(super) struct PartMean<'a> {
     pub part: &'a str,
     pub time: f64,
     pub service: f64,
 }
 
-impl<'a> Told<'a> {
+impl<'a> PartMean<'a> {
     /// The part that took longest.
     pub(super) fn largest(operation: &'a Operation) -> Option<Self> {
-        let told = operation.parts.iter().filter_map(|part| Self::of(operation, &part.name));
-        told.max_by(|a, b| a.time.total_cmp(&b.time))
+        let parts = operation.parts.iter().filter_map(|part| Self::of(operation, &part.name));
+        parts.max_by(|a, b| a.time.total_cmp(&b.time))
     }
 
     pub(super) fn of(operation: &Operation, part: &'a str) -> Option<Self> {
-        let spent = Spent::of(operation);
+        let spent = PartTimes::of(operation);
         Some(Self::new(part, spent.mean(part)?, &spent))
     }
 
     /// The part without those inside it, of which each must be known: otherwise it is not the part itself that took it.
     pub(super) fn own(operation: &Operation, part: &'a str) -> Option<Self> {
-        let spent = Spent::of(operation);
+        let spent = PartTimes::of(operation);
         let is_known = inside(operation, part).all(|name| spent.mean(name).is_some());
         Some(Self::new(part, spent.own(part).filter(|_| is_known)?, &spent))
     }
 
-    fn new(part: &'a str, time: u64, spent: &Spent<'_>) -> Self {
+    fn new(part: &'a str, time: u64, spent: &PartTimes<'_>) -> Self {
         Self { part, time: time as f64, service: spent.service.mean() as f64 }
     }
 

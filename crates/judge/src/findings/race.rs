@@ -4,10 +4,10 @@ use record::FailureKind;
 use record::summary::{Arm, Operation, Severity, Validity};
 use stats::race::{Dose, Race};
 
-use super::of_run::Whole;
-use super::pair::load;
-use super::{Check, Noticed, Row};
-use crate::verdict::in_arm;
+use super::arm_pair::load;
+use super::kind::in_arm;
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::RunView;
 use plan::number::{duration, percent, rate};
 
 /// Fewer failures say nothing of a share.
@@ -20,7 +20,7 @@ const OTHERS: f64 = 0.1;
 const APART: f64 = 1.1;
 
 /// Failures that fit a race.
-pub const RACE: Row = Row {
+pub const RACE: FindingKind = FindingKind {
     code: "race-window",
     severity: Severity::Info,
     clearest: None,
@@ -38,7 +38,7 @@ pub const RACE: Row = Row {
 };
 
 /// Wrong content first, then failures of any kind that grow.
-pub(super) fn race(whole: &Whole<'_>) -> Option<Noticed> {
+pub(super) fn race(whole: &RunView<'_>) -> Option<Noticed> {
     wrong_content(whole.arms).or_else(|| growing(whole.arms))
 }
 
@@ -49,19 +49,19 @@ fn wrong_content(arms: &[Arm]) -> Option<Noticed> {
         trials.flat_map(|trial| &trial.operations).map(|one| one.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let seen = names.into_iter().flat_map(|name| Seen::of(arms, name));
-    let told = seen.filter(|seen| seen.doses.iter().any(|dose| dose.failed >= FEWEST));
-    told.max_by(|a, b| a.failed().total_cmp(&b.failed()))?.told()
+    let seen = names.into_iter().flat_map(|name| LoadSeries::of(arms, name));
+    let enough = seen.filter(|seen| seen.doses.iter().any(|dose| dose.failed >= FEWEST));
+    enough.max_by(|a, b| a.failed().total_cmp(&b.failed()))?.noticed()
 }
 
 /// What one operation shows in arms that differ in their load alone, or in one arm; slowest first.
-struct Seen<'a> {
+struct LoadSeries<'a> {
     operation: &'a str,
     arms: Vec<&'a Arm>,
     doses: Vec<Dose>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> LoadSeries<'a> {
     /// Arms that belong together, and others each by itself.
     fn of(arms: &'a [Arm], operation: &'a str) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
@@ -93,7 +93,7 @@ impl<'a> Seen<'a> {
         self.doses.iter().map(|dose| dose.failed).sum()
     }
 
-    fn told(&self) -> Option<Noticed> {
+    fn noticed(&self) -> Option<Noticed> {
         let race = Race::fit(&self.doses)?;
         let (claim, advice) = match &self.doses[..] {
             [one] => (

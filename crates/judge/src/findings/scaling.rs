@@ -3,11 +3,11 @@
 use record::summary::{Scaling, ScalingPoint, Severity};
 
 use super::design::plain;
-use super::{Check, Noticed, Row};
+use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{duration, percent, rate, significant};
 
 /// More work under way, hardly more done.
-pub const NO_SCALING: Row = Row {
+pub const NO_SCALING: FindingKind = FindingKind {
     code: "no-scaling",
     severity: Severity::Info,
     clearest: None,
@@ -22,7 +22,7 @@ pub const NO_SCALING: Row = Row {
 };
 
 /// More work under way, less done.
-pub const CLIFF: Row = Row {
+pub const CLIFF: FindingKind = FindingKind {
     code: "scaling-cliff",
     severity: Severity::Warning,
     clearest: None,

@@ -5,12 +5,13 @@
 use record::summary::Severity;
 use stats::signature::Cluster;
 
+use super::kind::{Check, FindingKind, Noticed};
 use super::under_test::{busy, work_of_each};
-use super::{Case, Check, Noticed, Row};
+use crate::case::Case;
 use plan::number::{count, duration, percent, significant};
 
 /// SYN sent again.
-pub const SYN_RETRANSMISSION: Row = Row {
+pub const SYN_RETRANSMISSION: FindingKind = FindingKind {
     code: "syn-retransmission",
     severity: Severity::Warning,
     clearest: None,
@@ -39,7 +40,7 @@ pub const SYN_RETRANSMISSION: Row = Row {
 };
 
 /// The accept queue was full after the handshake.
-pub const REQUEST_RETRIES: Row = Row {
+pub const REQUEST_RETRIES: FindingKind = FindingKind {
     code: "first-request-resent",
     severity: Severity::Warning,
     clearest: None,
@@ -66,7 +67,7 @@ pub const REQUEST_RETRIES: Row = Row {
 };
 
 /// 200 ms.
-pub const RETRANSMISSION_TIMEOUT: Row = Row {
+pub const RETRANSMISSION_TIMEOUT: FindingKind = FindingKind {
     code: "retransmission-timeout",
     severity: Severity::Warning,
     clearest: None,
@@ -91,7 +92,7 @@ pub const RETRANSMISSION_TIMEOUT: Row = Row {
 };
 
 /// 40 ms.
-pub const DELAYED_ACK: Row = Row {
+pub const DELAYED_ACK: FindingKind = FindingKind {
     code: "delayed-acknowledgement",
     severity: Severity::Info,
     clearest: None,
@@ -123,7 +124,7 @@ pub const DELAYED_ACK: Row = Row {
 };
 
 /// 100 ms.
-pub const QUOTA: Row = Row {
+pub const QUOTA: FindingKind = FindingKind {
     code: "cpu-quota",
     severity: Severity::Warning,
     clearest: None,
@@ -149,7 +150,7 @@ pub const QUOTA: Row = Row {
 };
 
 /// Steps.
-pub const COMB: Row = Row {
+pub const COMB: FindingKind = FindingKind {
     code: "timer-steps",
     severity: Severity::Info,
     clearest: Some("share"),
@@ -186,7 +187,7 @@ pub const COMB: Row = Row {
 };
 
 /// 5, 10, 30 s.
-pub const TIME_OUTS: Row = Row {
+pub const TIME_OUTS: FindingKind = FindingKind {
     code: "time-out-within",
     severity: Severity::Info,
     clearest: None,

@@ -1,15 +1,15 @@
 //! Findings about the course of a trial: what stands against a steady state.
 
-use record::summary::{Model, Severity, Trial};
+use record::summary::{Severity, Trial};
 use stats::steady::{Alarm, Measure};
 
-use super::alike::CHANGE;
-use super::{Case, Check, Facts, Noticed, Row};
-use crate::summarize::Steady;
-use plan::number::{count, duration, percent, significant};
+use super::kind::{CHANGE, Check, FindingKind, Noticed};
+use crate::case::Case;
+use crate::case::departure;
+use plan::number::{duration, percent};
 
 /// More came than went.
-pub const GROWING_BACKLOG: Row = Row {
+pub const GROWING_BACKLOG: FindingKind = FindingKind {
     code: "growing-backlog",
     severity: Severity::Warning,
     clearest: Some("in_flight_end"),
@@ -24,7 +24,7 @@ pub const GROWING_BACKLOG: Row = Row {
 };
 
 /// The start was not over.
-pub const WARM_UP_TOO_SHORT: Row = Row {
+pub const WARM_UP_TOO_SHORT: FindingKind = FindingKind {
     code: "warm-up-too-short",
     severity: Severity::Warning,
     clearest: None,
@@ -39,7 +39,7 @@ pub const WARM_UP_TOO_SHORT: Row = Row {
 };
 
 /// A slow change.
-pub const DRIFT: Row = Row {
+pub const DRIFT: FindingKind = FindingKind {
     code: "drift",
     severity: Severity::Warning,
     clearest: Some(CHANGE),
@@ -51,7 +51,7 @@ pub const DRIFT: Row = Row {
 };
 
 /// A step.
-pub const LEVEL_SHIFT: Row = Row {
+pub const LEVEL_SHIFT: FindingKind = FindingKind {
     code: "level-shift",
     severity: Severity::Warning,
     clearest: Some(CHANGE),
@@ -63,7 +63,7 @@ pub const LEVEL_SHIFT: Row = Row {
 };
 
 /// Parts that differ in another way.
-pub const UNEVEN: Row = Row {
+pub const UNEVEN: FindingKind = FindingKind {
     code: "uneven-phase",
     severity: Severity::Warning,
     clearest: None,
@@ -75,63 +75,11 @@ pub const UNEVEN: Row = Row {
     check: Check::Trial(|case| noticed(case, |alarm| matches!(alarm, Alarm::Uneven { .. }))),
 };
 
-/// A departure from a steady state, as a sentence without an end.
-pub(crate) fn departure(alarm: &Alarm, trial: &Trial, facts: &Facts) -> String {
-    let at = |place: usize| duration(place as u64 * point_ns(facts));
-    match *alarm {
-        Alarm::GrowingBacklog { at_end, growth, .. } => format!(
-            "the backlog grew by {} operations ({} to {}) to {} in flight: more was offered than the target \
-             finished",
-            count(growth.estimate as u64),
-            count(growth.low as u64),
-            count(growth.high as u64),
-            significant(at_end)
-        ),
-        Alarm::WarmUpTooShort { until, measure, ratio } => format!(
-            "the first {} were slower than the rest, with a {} {} times as long",
-            at(until),
-            time(measure, trial),
-            significant(ratio)
-        ),
-        Alarm::Drift { measure, ratio, interval } => format!(
-            "the {} {} over the measure phase ({} to {})",
-            time(measure, trial),
-            moved(ratio),
-            signed(interval.0),
-            signed(interval.1)
-        ),
-        Alarm::LevelShift { measure, at: place, ratio } => {
-            format!(
-                "the {} {} at once, {} into the measure phase",
-                time(measure, trial),
-                moved(ratio),
-                at(place)
-            )
-        }
-        Alarm::Uneven { measure, spread } => {
-            let what = match measure {
-                Measure::Median => "above the median",
-                Measure::Tail => "above the 95th percentile",
-                Measure::Lost => "lost",
-            };
-            let part = trial.phases.measure_ns / 10;
-            let from = spread.segment as u64 * part;
-            format!(
-                "parts of the measure phase differ: from {} to {} {} of operations were {what}, {} over the whole",
-                duration(from),
-                duration(from + part),
-                percent(spread.shares.0),
-                percent(spread.shares.1)
-            )
-        }
-    }
-}
-
 /// The departures of this kind as one finding: the first makes the claim, all of them the evidence.
 fn noticed(case: &Case<'_>, is: fn(&Alarm) -> bool) -> Option<Noticed> {
     let mut alarms = case.facts.steady.alarms().iter().filter(|alarm| is(alarm)).peekable();
     let first = alarms.peek()?;
-    let claim = departure(first, case.trial, case.facts);
+    let claim = departure(first, case.trial, case.facts.steady.point_ns());
     let advice = match first {
         // What is offered in excess waits wherever it can.
         Alarm::GrowingBacklog { .. } => advice(first, case),
@@ -157,7 +105,7 @@ fn crowd(trial: &Trial) -> String {
 }
 
 fn with_evidence(noticed: Noticed, alarm: &Alarm, case: &Case<'_>) -> Noticed {
-    let at = |place: usize| place as u64 * point_ns(case.facts);
+    let at = |place: usize| place as u64 * case.facts.steady.point_ns();
     match *alarm {
         Alarm::GrowingBacklog { at_end, mean, growth } => noticed
             .with("in_flight_end", at_end)
@@ -190,7 +138,8 @@ fn advice(alarm: &Alarm, case: &Case<'_>) -> String {
                 .to_owned()
         }
         Alarm::WarmUpTooShort { until, .. } => {
-            let warm_up = case.trial.phases.warm_up_ns + until as u64 * point_ns(case.facts);
+            let warm_up =
+                case.trial.phases.warm_up_ns + until as u64 * case.facts.steady.point_ns();
             format!("warm up for at least {}", duration(warm_up))
         }
         Alarm::Drift { .. } => {
@@ -204,22 +153,6 @@ fn advice(alarm: &Alarm, case: &Case<'_>) -> String {
     }
 }
 
-fn point_ns(facts: &Facts) -> u64 {
-    match facts.steady {
-        Steady::Tested { point_ns, .. } => point_ns,
-        Steady::Untested(_) => 0,
-    }
-}
-
-fn time(measure: Measure, trial: &Trial) -> String {
-    // Without a schedule there is no response time at a rate.
-    let time = if trial.load.model == Model::Open { "response time" } else { "service time" };
-    match measure {
-        Measure::Median => format!("median {time}"),
-        Measure::Tail | Measure::Lost => format!("95th percentile of {time}"),
-    }
-}
-
 fn key(measure: Measure, what: &str) -> String {
     let measure = match measure {
         Measure::Median => "median",
@@ -227,22 +160,6 @@ fn key(measure: Measure, what: &str) -> String {
         Measure::Lost => "lost",
     };
     format!("{measure}_{what}")
-}
-
-fn moved(ratio: f64) -> String {
-    if ratio >= 1.0 {
-        format!("rose by {}", percent(ratio - 1.0))
-    } else {
-        format!("fell by {}", percent(1.0 - ratio))
-    }
-}
-
-fn signed(ratio: f64) -> String {
-    if ratio >= 1.0 {
-        format!("+{}", percent(ratio - 1.0))
-    } else {
-        format!("−{}", percent(1.0 - ratio))
-    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,23 @@
 use record::summary::{Model, Placement, Policy, Reason, Scheduling, Summary, Validity};
 
 use super::*;
-use crate::simulated::{One, Simulated, file, simulate};
+use crate::simulated::{Op, Simulated, file, simulate};
 
-mod alike;
 mod causes;
-mod course;
+mod groups;
 mod held_up;
-mod level_adds;
-mod level_in_part;
+mod level_adds_in_part;
+mod level_adds_outside;
 mod parts;
 mod race;
 mod runs;
+mod windows;
 
 const MS: u64 = 1_000_000;
 
 fn open(change: impl FnOnce(&mut Simulated)) -> Summary {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-    let mut made = simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(2 * MS));
+    let mut made = simulate(&file(load, &[]), 1_000, 10_000, |_| Op::answered(2 * MS));
     change(&mut made);
     made.summary()
 }
@@ -68,7 +68,7 @@ fn every_code_is_unique_and_kebab_case() {
     codes.sort_unstable();
     codes.dedup();
     assert_eq!(codes.len(), TABLE.len());
-    assert!(row("late-generator").is_some() && row("no-such-thing").is_none());
+    assert!(kind("late-generator").is_some() && kind("no-such-thing").is_none());
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn a_scarce_resource_without_an_effect_is_no_finding() {
 fn a_late_generator_says_what_scheduling_it_had_and_how_to_get_better() {
     let late = |reason: Option<Reason>| {
         let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-        let one = |index| One {
+        let one = |index| Op {
             lag: if index % 20 == 0 { 8 * MS } else { 10_000 },
-            ..One::answered(2 * MS)
+            ..Op::answered(2 * MS)
         };
         let mut made = simulate(&file(load, &[]), 1_000, 10_000, one);
         let policy = if reason.is_some() { Policy::Ordinary } else { Policy::Fifo };
@@ -109,10 +109,8 @@ fn a_late_generator_says_what_scheduling_it_had_and_how_to_get_better() {
 fn a_worker_that_slept_and_was_woken_late_is_told_from_one_that_was_stopped() {
     let late = |lag: u64, change: fn(&mut Simulated)| {
         let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-        let one = |index| One {
-            lag: if index % 20 == 0 { lag } else { 10_000 },
-            ..One::answered(2 * MS)
-        };
+        let one =
+            |index| Op { lag: if index % 20 == 0 { lag } else { 10_000 }, ..Op::answered(2 * MS) };
         let mut made = simulate(&file(load, &[]), 1_000, 10_000, one);
         change(&mut made);
         let summary = made.summary();
@@ -136,7 +134,7 @@ fn a_worker_that_slept_and_was_woken_late_is_told_from_one_that_was_stopped() {
 fn a_busy_worker_of_a_closed_loop_bounds_the_throughput() {
     let made = |cpu: u64| {
         let load = "connections = 2\nduration = \"10s\"";
-        let mut made = simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(2 * MS));
+        let mut made = simulate(&file(load, &[]), 1_000, 10_000, |_| Op::answered(2 * MS));
         made.trial.generator.worker_cpu_ns = vec![cpu];
         made.summary()
     };
@@ -148,14 +146,14 @@ fn a_busy_worker_of_a_closed_loop_bounds_the_throughput() {
 fn a_closed_load_that_waits_for_its_processor_is_that_of_the_crowd() {
     let made = |load: &str, waited_ms: u64, stolen: f64| {
         let load = format!("{load}\nduration = \"10s\"");
-        let mut made = simulate(&file(&load, &[]), 1_000, 10_000, |_| One::answered(2 * MS));
+        let mut made = simulate(&file(&load, &[]), 1_000, 10_000, |_| Op::answered(2 * MS));
         made.trial.generator.worker_run_queue_ns = vec![0, waited_ms * MS];
         made.trial.generator.steal_ratio = stolen;
         made.summary()
     };
     let summary = made("connections = 2", 2_700, 0.0);
     let claim = |summary: &Summary| {
-        let found = summary.findings.iter().find(|one| one.code == CROWDED);
+        let found = summary.findings.iter().find(|one| one.code == codes::CROWDED);
         found.map(|one| one.claim.clone())
     };
     assert_eq!(
@@ -183,7 +181,7 @@ fn thinking_users_make_the_throughput() {
     // 50 users thinking 2 s against 10 ms make 50/2.01 = 24.9/s.
     let load = "users = 50\nspawn_rate = \"10/s\"\nthink = \"1s..3s\"\nduration = \"40s\"";
     let users = |rate: u64| {
-        simulate(&file(load, &[]), rate, rate * 40, |_| One::answered(10 * MS)).summary()
+        simulate(&file(load, &[]), rate, rate * 40, |_| Op::answered(10 * MS)).summary()
     };
     let summary = users(25);
     assert_eq!(summary.arms[0].trials[0].load.model, Model::Users);
@@ -233,6 +231,6 @@ fn what_the_experiment_did_on_purpose_is_told_with_its_instants() {
 #[test]
 fn an_idle_target_is_named() {
     let load = "rate = \"10/s\"\nduration = \"10s\"";
-    let summary = simulate(&file(load, &[]), 10, 100, |_| One::answered(MS)).summary();
+    let summary = simulate(&file(load, &[]), 10, 100, |_| Op::answered(MS)).summary();
     assert!(has(&summary, "idle-system"));
 }

@@ -6,12 +6,14 @@ use plan::units;
 use record::summary::{Process, Severity};
 use serde_json::Value;
 
-use super::{Case, Check, Noticed, Row, SYSTEM_CROWDED};
-use crate::summarize::validity;
+use super::codes::SYSTEM_CROWDED;
+use super::kind::{Check, FindingKind, Noticed};
+use crate::case::Case;
+use crate::validity;
 use plan::number::{duration, percent, significant};
 
 /// A process had no processor time left.
-pub const CPU_BOUND: Row = Row {
+pub const CPU_BOUND: FindingKind = FindingKind {
     code: "target-cpu-bound",
     severity: Severity::Info,
     clearest: Some("cores_used"),
@@ -63,7 +65,7 @@ pub(super) fn work_of_each(case: &Case<'_>) -> f64 {
 }
 
 /// Waiting of a system, which shows in its times and is none of its doing.
-pub const CROWDED_ROW: Row = Row {
+pub const CROWDED_ROW: FindingKind = FindingKind {
     code: SYSTEM_CROWDED,
     severity: Severity::Warning,
     clearest: Some("waited_ratio"),
@@ -89,8 +91,8 @@ pub const CROWDED_ROW: Row = Row {
 };
 
 /// What the experiment did to its own processes.
-pub const PLANNED_FAULTS: Row = Row {
-    code: super::PLANNED_FAULTS,
+pub const PLANNED_FAULTS: FindingKind = FindingKind {
+    code: super::codes::PLANNED_FAULTS,
     severity: Severity::Info,
     clearest: None,
     title: "processes were killed, stopped or frozen as the experiment says",
@@ -118,7 +120,7 @@ pub const PLANNED_FAULTS: Row = Row {
 };
 
 /// A setting that did not take.
-pub const NOT_EFFECTIVE: Row = Row {
+pub const NOT_EFFECTIVE: FindingKind = FindingKind {
     code: "setting-not-in-force",
     severity: Severity::Error,
     clearest: None,
@@ -145,7 +147,7 @@ pub const NOT_EFFECTIVE: Row = Row {
 };
 
 /// Somebody else's target on our processors.
-pub const SHARED_MACHINE: Row = Row {
+pub const SHARED_MACHINE: FindingKind = FindingKind {
     code: "shared-machine",
     severity: Severity::Info,
     clearest: Some("run_queue_ratio"),

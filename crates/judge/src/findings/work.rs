@@ -3,14 +3,14 @@
 use record::summary::{Expectation, Item, ItemRange, Severity};
 use stats::trend::{self, Line, Point};
 
-use super::{Check, Noticed, Row};
+use super::kind::{Check, FindingKind, Noticed};
 use plan::number::{count, duration, percent, significant};
 
 /// Fewer answers say nothing.
 const FEWEST: u64 = 10;
 
 /// Nothing was worked on.
-pub const ZERO_WORK: Row = Row {
+pub const ZERO_WORK: FindingKind = FindingKind {
     code: "zero-work",
     severity: Severity::Warning,
     clearest: None,
@@ -41,7 +41,7 @@ pub const ZERO_WORK: Row = Row {
 };
 
 /// The same few requests over and over.
-pub const FEW_REQUESTS: Row = Row {
+pub const FEW_REQUESTS: FindingKind = FindingKind {
     code: "few-distinct-requests",
     severity: Severity::Info,
     clearest: None,
@@ -73,7 +73,7 @@ pub const FEW_REQUESTS: Row = Row {
 };
 
 /// What operations were made for did not happen.
-pub const NOT_ARRIVED: Row = Row {
+pub const NOT_ARRIVED: FindingKind = FindingKind {
     code: "not-all-arrived",
     severity: Severity::Warning,
     clearest: None,
@@ -113,7 +113,7 @@ pub const NOT_ARRIVED: Row = Row {
 };
 
 /// Response time against an item.
-pub const GROWS: Row = Row {
+pub const GROWS: FindingKind = FindingKind {
     code: "grows-with-item",
     severity: Severity::Info,
     clearest: None,

@@ -4,15 +4,10 @@
 //! are in memory. Windows are read once for each trial, after its totals are known, because dispersion
 //! counts the operations of each window beyond a quantile of the whole.
 //!
-//! In reading order: `series` counts windows; `distribution` makes quantiles with what may be claimed of
-//! them; `steadiness` looks for a steady state; `trial` puts a trial together; [`validity`] says whether it
-//! may be used.
+//! In reading order: `input` is what is known of a trial; `trial` puts its summary together.
 
-mod distribution;
-mod series;
-mod steadiness;
+mod input;
 mod trial;
-pub mod validity;
 
 use std::collections::BTreeSet;
 
@@ -20,40 +15,23 @@ use plan::plan::{Plan, TrialPlan};
 use record::summary::{
     Arm, CountsFor, FORMAT, Finding, Judgement, Part, Run, Severity, Summary, Validity, Verdict,
 };
-use record::{EarlyEnd, EndReason, RecordError, Window};
+use record::{EarlyEnd, EndReason, RecordError};
 
-pub(crate) use distribution::Values;
-pub(crate) use series::Series;
-pub use steadiness::Steady;
-pub(crate) use trial::outcome_values;
+pub use input::{TrialInput, Windows};
 
+use crate::case::{Case, Facts, OverTime, RunView, Shape, SteadyStateTest};
 use crate::comparison::{self, Deciles};
 use crate::consistency::Context;
-use crate::criteria::Evidence;
-use crate::findings::{Case, Facts, OverTime, Shape, Subject, Whole, course};
-use crate::{consistency, criteria, findings, scaling, verdict};
-
-/// Shows the windows of a trial, in any order; a number may come several times, each time with what the
-/// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
-pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError> + 'a;
-
-/// What is known of an executed trial.
-#[derive(Clone, Copy)]
-pub struct Input<'a> {
-    /// Its facts.
-    pub trial: &'a record::Trial,
-    /// Names of its spans, as in the layout of its totals.
-    pub spans: &'a [String],
-    /// Its windows.
-    pub windows: &'a Windows<'a>,
-}
+use crate::criteria::Evaluation;
+use crate::findings::{Subject, execution};
+use crate::{consistency, criteria, findings, scaling, validity, verdict};
 
 /// Makes the summary of a run, trial by trial.
 pub struct Summariser<'p> {
     plan: &'p Plan,
     arms: Vec<Arm>,
     findings: Vec<Finding>,
-    evidence: Vec<Evidence>,
+    evaluations: Vec<Evaluation>,
     deciles: Deciles,
     /// Blocks that are judged without a trial of theirs.
     spared: BTreeSet<u32>,
@@ -74,7 +52,7 @@ impl<'p> Summariser<'p> {
             plan,
             arms: plan.arms.iter().map(arm).collect(),
             findings: Vec::new(),
-            evidence: criteria::questions(plan),
+            evaluations: criteria::evaluations(plan),
             deciles: Deciles::new(plan),
             spared: BTreeSet::new(),
             gave_up: false,
@@ -86,30 +64,30 @@ impl<'p> Summariser<'p> {
     /// A trial of an arm that the plan does not have is left out.
     ///
     /// Errors: of the windows' reader
-    pub fn add(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+    pub fn add(&mut self, input: TrialInput<'_>) -> Result<(), RecordError> {
         self.take(input, false)
     }
 
     /// Adds a trial whose block was executed again: it is shown, and counts for nothing.
     ///
     /// Errors: of the windows' reader
-    pub fn add_superseded(&mut self, input: Input<'_>) -> Result<(), RecordError> {
+    pub fn add_superseded(&mut self, input: TrialInput<'_>) -> Result<(), RecordError> {
         self.take(input, true)
     }
 
     /// A trial could not begin, and the run ended there.
     pub fn not_executed(&mut self, trial: &TrialPlan, why: &str) {
-        self.findings.push(course::not_executed(self.plan, trial, why));
+        self.findings.push(execution::not_executed(self.plan, trial, why));
     }
 
     /// Because of this trial its block was executed again.
     pub fn repeated(&mut self, trial: &TrialPlan, why: &str) {
-        self.findings.push(course::repeated(self.plan, trial, why));
+        self.findings.push(execution::repeated(self.plan, trial, why));
     }
 
     /// The run was resumed; so many trials are from before that.
     pub fn resumed(&mut self, kept: usize) {
-        self.findings.push(course::resumed(kept, self.executed()));
+        self.findings.push(execution::resumed(kept, self.executed()));
     }
 
     /// The run gave up with this trial, which was carried out in full.
@@ -118,7 +96,7 @@ impl<'p> Summariser<'p> {
             EndReason::AllFailed => findings::all_failed::after(self.plan, trial, early),
             _ => findings::criterion::gave_up_after(self.plan, trial, &early.why),
         });
-        self.evidence.iter_mut().for_each(Evidence::cut_short);
+        self.evaluations.iter_mut().for_each(Evaluation::cut_short);
         self.gave_up = true;
     }
 
@@ -144,7 +122,7 @@ impl<'p> Summariser<'p> {
         self.spared.contains(&block)
     }
 
-    fn take(&mut self, input: Input<'_>, superseded: bool) -> Result<(), RecordError> {
+    fn take(&mut self, input: TrialInput<'_>, superseded: bool) -> Result<(), RecordError> {
         let Some(place) = self.plan.arms.iter().position(|arm| arm.name == input.trial.arm) else {
             return Ok(());
         };
@@ -152,14 +130,15 @@ impl<'p> Summariser<'p> {
         let mut facts = Facts::of(input.trial, arm);
         let counts_for = self.counts_for(input.trial.block, superseded);
         let is_judged = counts_for == CountsFor::Judgement;
-        let gathered = if is_judged { &mut self.evidence[..] } else { &mut [][..] };
-        facts.shape = Shape::of(&input);
+        let evaluations = if is_judged { &mut self.evaluations[..] } else { &mut [][..] };
+        facts.shape = Shape::of(input.trial, input.spans);
         facts.over_time = OverTime::new(&input.trial.totals.total(), &facts.shape);
         let (mut trial, windows, steady) =
-            trial::summarise(&input, gathered, &mut facts.over_time)?;
+            trial::summarise(&input, evaluations, &mut facts.over_time)?;
         // Windows of a late generator show its own course.
         let is_late = validity::lateness(&trial, &facts).is_some();
-        facts.steady = if is_late { Steady::untested("the generator was late") } else { steady };
+        facts.steady =
+            if is_late { SteadyStateTest::untested("the generator was late") } else { steady };
         name_items(&mut trial, input.trial, arm);
         name_parts(&mut trial, arm);
         self.deciles.add(input.trial);
@@ -168,7 +147,7 @@ impl<'p> Summariser<'p> {
             timeout_ns: Some(facts.timeout_ns),
             targets: u32::try_from(arm.targets.len()).unwrap_or(u32::MAX),
             windows: Some(windows),
-            little: Some(consistency::Little {
+            little: Some(consistency::TimeInFlight {
                 area_ns: input.trial.area_ns,
                 times_ns: input.trial.totals.total().time_ns(),
             }),
@@ -186,11 +165,12 @@ impl<'p> Summariser<'p> {
             trial.reasons.insert(0, "its block was executed again".to_owned());
         }
         if is_judged {
-            let course = criteria::Course::of(&trial, &facts);
-            let same_arm = self.evidence.iter_mut().filter(|evidence| evidence.is_about(&arm.name));
-            same_arm.for_each(|evidence| match is_spared {
-                true => evidence.drop_trial(),
-                false => evidence.close_trial(course.clone()),
+            let state = criteria::TrialState::of(&trial, &facts);
+            let same_arm =
+                self.evaluations.iter_mut().filter(|evaluation| evaluation.is_about(&arm.name));
+            same_arm.for_each(|evaluation| match is_spared {
+                true => evaluation.drop_trial(),
+                false => evaluation.close_trial(state.clone()),
             });
         }
         self.arms[place].trials.push(trial);
@@ -201,29 +181,29 @@ impl<'p> Summariser<'p> {
     pub fn finish(self, run: Run) -> Summary {
         let rehearsal = self.plan.rehearsal;
         let executed = self.executed();
-        let judged: Vec<_> = self.evidence.iter().map(|one| one.judge(rehearsal)).collect();
+        let judged: Vec<_> = self.evaluations.iter().map(|one| one.judge(rehearsal)).collect();
         let mut findings = self.findings;
         // A run that gave up fails by the criterion that it gave up on, if that trial counts.
         let told = self.gave_up
             || findings.iter().any(|one| {
                 matches!(one.code.as_str(), findings::NOT_EXECUTED | findings::ALL_FAILED)
             })
-            || self.evidence.iter().any(Evidence::is_given_up);
+            || self.evaluations.iter().any(Evaluation::is_given_up);
         if !told {
-            findings.extend(findings::not_carried_out(executed, self.plan.trials.len()));
+            findings.extend(execution::not_carried_out(executed, self.plan.trials.len()));
         }
-        findings.extend(findings::findings(Subject::Run(&Whole {
+        findings.extend(findings::findings(Subject::Run(&RunView {
             arms: &self.arms,
             machine: &run.machine,
             comparisons: &self.plan.comparisons,
-            questions: comparison::questions(self.plan).len(),
+            questions: comparison::planned_comparisons(self.plan).len(),
         })));
         let crowded = findings::crowded(&findings);
         let scalings = scaling::of(&self.arms, self.plan.seed, &crowded);
         findings.extend(scalings.iter().flat_map(|one| findings::findings(Subject::Scaling(one))));
         findings.extend(judged.iter().flat_map(|one| one.findings.clone()));
         let comparisons = comparison::judge(self.plan, &self.arms, &self.deciles, &crowded);
-        findings.extend(comparison::oddities::of(self.plan, &self.arms, &comparisons, &crowded));
+        findings.extend(comparison::findings::of(self.plan, &self.arms, &comparisons, &crowded));
         findings.sort_by_key(|finding| severity_rank(finding.severity));
         let mut summary = Summary {
             format: FORMAT.to_owned(),

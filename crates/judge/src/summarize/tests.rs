@@ -2,7 +2,7 @@ use record::summary::{Grade, Summary, Trial, Validity};
 use record::{FailureKind, Outcome};
 
 use super::*;
-use crate::simulated::{One, Simulated, file, simulate};
+use crate::simulated::{Op, Simulated, file, simulate};
 use crate::verdict::exit_code;
 
 mod ended;
@@ -14,7 +14,7 @@ const CONSTANT: &str = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \
 fn stalled() -> Simulated {
     simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| {
         let waits = if (5_000..6_000).contains(&index) { (6_000 - index) * MS } else { 0 };
-        One::answered(waits + MS)
+        Op::answered(waits + MS)
     })
 }
 
@@ -74,9 +74,9 @@ fn a_completion_that_was_not_recorded_contradicts_littles_law() {
         9 => Outcome::Abandoned,
         _ => Outcome::Succeeded,
     };
-    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| One {
+    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| Op {
         outcome: (index % 50 != 11).then(|| failing(index)),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     assert!(!codes(&made.summary()).contains(&findings::AUDIT_CONTRADICTION));
     // The record of one operation of 1.01 ms is lost.
@@ -90,7 +90,7 @@ fn a_completion_that_was_not_recorded_contradicts_littles_law() {
 /// 500/s for a minute, exponential with mean 2 ms.
 fn steady(criteria: &[&str]) -> Simulated {
     let load = "rate = \"500/s\"\nduration = \"60s\"";
-    simulate(&file(load, criteria), 500, 30_000, |index| One::answered(drawn(index, 2e6)))
+    simulate(&file(load, criteria), 500, 30_000, |index| Op::answered(drawn(index, 2e6)))
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
             let slow = if index.is_multiple_of(100) { 50 * MS } else { index / 500 % 2 * swing };
             slow + drawn(index, 1e6)
         };
-        let made = simulate(&file(load, &[]), 500, 20_000, |index| One::answered(time(index)));
+        let made = simulate(&file(load, &[]), 500, 20_000, |index| Op::answered(time(index)));
         at(only(&made.summary()), 0.999).grade
     };
     assert_eq!((p999(0), p999(10 * MS)), (Grade::Supported, Grade::Refused));
@@ -124,7 +124,7 @@ fn a_thin_tail_is_not_supported_beside_a_dispersed_body() {
 #[test]
 fn a_steady_state_that_is_only_reported_needs_no_note() {
     let load = "rate = \"500/s\"\nduration = \"60s\"\nsteady_state = \"reported\"";
-    let made = simulate(&file(load, &[]), 500, 30_000, |index| One::answered(drawn(index, 2e6)));
+    let made = simulate(&file(load, &[]), 500, 30_000, |index| Op::answered(drawn(index, 2e6)));
     let summary = made.summary();
     assert_eq!((only(&summary).validity, &only(&summary).reasons), (Validity::Valid, &Vec::new()));
     assert_eq!(exit_code(&summary), 0);
@@ -132,12 +132,12 @@ fn a_steady_state_that_is_only_reported_needs_no_note() {
 
 #[test]
 fn failures_are_slower_than_everything_in_outcome_time() {
-    let made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| One {
+    let made = simulate(&file(CONSTANT, &[]), 1_000, 10_000, |index| Op {
         outcome: Some(match index % 50 {
             7 => Outcome::Failed(FailureKind::Reset),
             _ => Outcome::Succeeded,
         }),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     let summary = made.summary();
     let total = &only(&summary).total;
@@ -152,9 +152,9 @@ fn failures_are_slower_than_everything_in_outcome_time() {
 #[test]
 fn a_late_generator_spoils_the_trial_and_not_the_target() {
     // Stopped for 400 ms of 8 s, as by SIGSTOP: what was due meanwhile leaves at its end.
-    let made = simulate(&file(CONSTANT, &["p99 < 20ms"]), 1_000, 8_000, |index| One {
+    let made = simulate(&file(CONSTANT, &["p99 < 20ms"]), 1_000, 8_000, |index| Op {
         lag: if (3_000..3_400).contains(&index) { (3_400 - index) * MS } else { 10_000 },
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     let mut summary = made.summary();
     assert_eq!(only(&summary).validity, Validity::Invalid);
@@ -168,13 +168,13 @@ fn a_late_generator_spoils_the_trial_and_not_the_target() {
 /// Three blocks of one arm, late in those that are named, in which one operation may fail.
 fn late_in(blocks: &[u32], spare: u32, fails: bool) -> Summary {
     let trial = |late: bool| {
-        simulate(&file(CONSTANT, &["failed == 0"]), 1_000, 8_000, |index| One {
+        simulate(&file(CONSTANT, &["failed == 0"]), 1_000, 8_000, |index| Op {
             lag: if late && index % 20 == 0 { 50 * MS } else { 10_000 },
             outcome: Some(match index {
                 7 if late && fails => Outcome::Failed(FailureKind::WrongContent),
                 _ => Outcome::Succeeded,
             }),
-            ..One::answered(MS)
+            ..Op::answered(MS)
         })
     };
     let [late, in_time] = [true, false].map(trial);
@@ -185,12 +185,12 @@ fn late_in(blocks: &[u32], spare: u32, fails: bool) -> Summary {
     for block in 1..=3 {
         let made = if blocks.contains(&block) { &late } else { &in_time };
         let trial = record::Trial { index: block, block, ..made.trial.clone() };
-        let windows = |show: &mut dyn FnMut(&Window)| {
+        let windows = |show: &mut dyn FnMut(&record::Window)| {
             made.windows().iter().for_each(show);
             Ok(())
         };
         let spans = ["connect".to_owned()];
-        summariser.add(Input { trial: &trial, spans: &spans, windows: &windows }).unwrap();
+        summariser.add(TrialInput { trial: &trial, spans: &spans, windows: &windows }).unwrap();
     }
     summariser.finish(crate::example::run())
 }
@@ -217,9 +217,9 @@ fn as_many_blocks_as_the_plan_spares_are_judged_without_a_late_trial() {
 
 #[test]
 fn a_resource_is_named_where_it_explains_an_effect() {
-    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 8_000, |index| One {
+    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 8_000, |index| Op {
         lag: if index % 20 == 0 { 50 * MS } else { 10_000 },
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     made.trial.generator.steal_ratio = 0.2;
     made.trial.generator.throttled_ns = 300 * MS;
@@ -230,7 +230,7 @@ fn a_resource_is_named_where_it_explains_an_effect() {
 
 #[test]
 fn readings_from_outside_of_a_short_phase_contradict_nothing() {
-    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10, |_| One::answered(MS));
+    let mut made = simulate(&file(CONSTANT, &[]), 1_000, 10, |_| Op::answered(MS));
     made.trial.generator.worker_run_queue_ns = vec![60_000 * MS];
     made.trial.generator.worker_cpu_ns = vec![60_000 * MS];
     let summary = made.summary();
@@ -241,9 +241,9 @@ fn readings_from_outside_of_a_short_phase_contradict_nothing() {
 
 #[test]
 fn missed_operations_are_overload_and_fail() {
-    let made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| One {
+    let made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| Op {
         outcome: (index < 9_000).then_some(Outcome::Succeeded),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     let summary = made.summary();
     let trial = only(&summary);
@@ -254,9 +254,9 @@ fn missed_operations_are_overload_and_fail() {
 
 #[test]
 fn an_interrupted_run_is_at_best_inconclusive() {
-    let mut made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| One {
+    let mut made = simulate(&file(CONSTANT, &["p50 < 1s"]), 1_000, 10_000, |index| Op {
         outcome: (index < 9_000).then_some(Outcome::Succeeded),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     made.trial.interrupted = true;
     let summary = made.summary();
@@ -297,7 +297,7 @@ fn what_ends_in_the_drain_is_completed_in_no_measure_phase() {
             0 => Outcome::Succeeded,
             _ => Outcome::Failed(FailureKind::Timeout),
         };
-        One { service, outcome: Some(outcome), ..One::answered(MS) }
+        Op { service, outcome: Some(outcome), ..Op::answered(MS) }
     });
     let summary = made.summary();
     let rates = only(&summary).rates;

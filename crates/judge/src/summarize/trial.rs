@@ -10,13 +10,12 @@ use record::{ItemTotals, OperationTotals, OperationWindow, RecordError, Window, 
 use stats::Histogram;
 use stats::dispersion::Dispersion;
 
-use super::Input;
-use super::distribution::{LISTED, Values};
-use super::series::Series;
-use super::steadiness::{Points, Steady};
+use super::input::TrialInput;
+use crate::case::{OverTime, Points, SteadyStateTest};
 use crate::consistency::WindowSums;
-use crate::criteria::Evidence;
-use crate::findings::OverTime;
+use crate::criteria::Evaluation;
+use crate::distribution::{LISTED, Values};
+use crate::window_series::WindowSeries;
 
 /// Where an observer's histogram stands among its details until it is read.
 const DELIVERY_TIME: &str = "delivery_time";
@@ -24,48 +23,48 @@ const DELIVERY_TIME: &str = "delivery_time";
 type Dispersions = [Dispersion; LISTED.len()];
 
 /// The three distributions of an operation that are followed over time.
-struct Followed {
-    response: Series,
-    service: Series,
-    outcome: Series,
+struct OperationSeries {
+    response: WindowSeries,
+    service: WindowSeries,
+    outcome: WindowSeries,
 }
 
 /// The summary of a trial, still without validity; sums over its windows; whether it was in a steady state. Adds to the
 /// evidence of criteria on the way.
 pub fn summarise(
-    input: &Input<'_>,
-    evidence: &mut [Evidence],
+    input: &TrialInput<'_>,
+    evaluations: &mut [Evaluation],
     over_time: &mut OverTime,
-) -> Result<(Trial, WindowSums, Steady), RecordError> {
+) -> Result<(Trial, WindowSums, SteadyStateTest), RecordError> {
     let facts = input.trial;
     let total = facts.totals.total();
     let operations = &facts.totals.operations;
-    let mut followed: Vec<Followed> =
-        operations.iter().chain([&total]).map(Followed::new).collect();
-    let about = evidence.iter_mut().filter(|evidence| evidence.is_about(&facts.arm));
-    let mut about: Vec<&mut Evidence> = about.collect();
-    about.iter_mut().for_each(|evidence| evidence.begin_trial(facts, &total));
+    let mut followed: Vec<OperationSeries> =
+        operations.iter().chain([&total]).map(OperationSeries::new).collect();
+    let about = evaluations.iter_mut().filter(|evaluation| evaluation.is_about(&facts.arm));
+    let mut about: Vec<&mut Evaluation> = about.collect();
+    about.iter_mut().for_each(|evaluation| evaluation.begin_trial(facts, &total));
     let mut points = Points::new(facts, &total);
     (input.windows)(&mut |window| {
         follow(&mut followed, window);
         points.add(window);
         over_time.add(window);
-        about.iter_mut().for_each(|evidence| evidence.add_window(window));
+        about.iter_mut().for_each(|evaluation| evaluation.add_window(window));
     })?;
-    about.iter_mut().for_each(|evidence| evidence.end_trial(facts, &total, input.spans));
-    about.retain(|evidence| evidence.wants_again());
+    about.iter_mut().for_each(|evaluation| evaluation.end_trial(facts, &total, input.spans));
+    about.retain(|evaluation| evaluation.wants_again());
     if !about.is_empty() {
         (input.windows)(&mut |window| {
-            about.iter_mut().for_each(|evidence| evidence.add_window_again(window));
+            about.iter_mut().for_each(|evaluation| evaluation.add_window_again(window));
         })?;
-        about.iter_mut().for_each(|evidence| evidence.end_again());
+        about.iter_mut().for_each(|evaluation| evaluation.end_again());
     }
     let sums = WindowSums { response_times: followed.last().map_or(0, |all| all.response.total()) };
     let steady = points.judge(&facts.totals.dispatch_lag, u64::from(facts.index));
     Ok((put_together(input, &total, &followed), sums, steady))
 }
 
-fn follow(followed: &mut [Followed], window: &Window) {
+fn follow(followed: &mut [OperationSeries], window: &Window) {
     let Some((all, each)) = followed.split_last_mut() else { return };
     for (series, part) in each.iter_mut().zip(&window.operations) {
         series.add(window.number, part);
@@ -73,12 +72,12 @@ fn follow(followed: &mut [Followed], window: &Window) {
     }
 }
 
-impl Followed {
+impl OperationSeries {
     fn new(totals: &OperationTotals) -> Self {
         Self {
-            response: Series::new(Values::all(&totals.response_time).thresholds()),
-            service: Series::new(Values::all(&totals.service_time).thresholds()),
-            outcome: Series::new(outcome_values(totals).thresholds()),
+            response: WindowSeries::new(Values::all(&totals.response_time).thresholds()),
+            service: WindowSeries::new(Values::all(&totals.service_time).thresholds()),
+            outcome: WindowSeries::new(Values::outcomes(totals).thresholds()),
         }
     }
 
@@ -90,16 +89,15 @@ impl Followed {
     }
 }
 
-/// Response times, with operations that never succeeded slower than all others.
-pub fn outcome_values(totals: &OperationTotals) -> Values<'_> {
-    Values { without_time: totals.without_time(), ..Values::all(&totals.response_time) }
-}
-
-fn dispersions(series: &Series) -> Dispersions {
+fn dispersions(series: &WindowSeries) -> Dispersions {
     std::array::from_fn(|place| series.dispersion(place))
 }
 
-fn put_together(input: &Input<'_>, total: &OperationTotals, followed: &[Followed]) -> Trial {
+fn put_together(
+    input: &TrialInput<'_>,
+    total: &OperationTotals,
+    followed: &[OperationSeries],
+) -> Trial {
     let facts = input.trial;
     let parts = facts.totals.operations.iter().zip(followed);
     let operations = parts.map(|(totals, series)| operation(input, totals, series)).collect();
@@ -152,10 +150,14 @@ fn rates(facts: &record::Trial, total: &OperationTotals) -> Rates {
     }
 }
 
-fn operation(input: &Input<'_>, totals: &OperationTotals, followed: &Followed) -> Operation {
+fn operation(
+    input: &TrialInput<'_>,
+    totals: &OperationTotals,
+    followed: &OperationSeries,
+) -> Operation {
     let level = input.trial.confidence;
     let service = dispersions(&followed.service);
-    let outcome = outcome_values(totals).at_level(level);
+    let outcome = Values::outcomes(totals).at_level(level);
     let named = input.spans.iter().zip(&totals.spans).filter(|(_, span)| span.count() > 0);
     let kinds =
         record::FailureKind::ALL.iter().map(|kind| (kind.name(), totals.failures_of(*kind)));
@@ -225,7 +227,7 @@ fn observer(facts: &Observer) -> Observer {
     observer
 }
 
-fn generator(facts: &record::Trial, total: &OperationTotals, response: &Series) -> Generator {
+fn generator(facts: &record::Trial, total: &OperationTotals, response: &WindowSeries) -> Generator {
     let seen = &facts.generator;
     let watched = seen.watched_ns.max(1) as f64;
     // The kernel charges a thread at ticks, which matters if the phase is very short: more than

@@ -32,7 +32,7 @@ pub fn charts(run: &RunRecord) -> Vec<Chart> {
 }
 
 fn chart(run: &RunRecord, group: &[&ArmTimes]) -> Chart {
-    let places = group.iter().flat_map(|arm| &arm.places);
+    let places = group.iter().flat_map(|arm| &arm.percentiles);
     let mut x: Vec<f64> = places.map(|place| place.one_in).collect();
     x.sort_by(f64::total_cmp);
     x.dedup();
@@ -46,7 +46,7 @@ fn chart(run: &RunRecord, group: &[&ArmTimes]) -> Chart {
 
 /// At places of other arms a line has the value of its own next one, and beyond its last it has none.
 fn line(arm: &ArmTimes, x: &[f64]) -> Vec<Option<f64>> {
-    let mut places = arm.places.iter().peekable();
+    let mut places = arm.percentiles.iter().peekable();
     let value = |one_in: &f64| {
         while places.next_if(|place| place.one_in < *one_in).is_some() {}
         places.peek().map(|place| place.value_ns as f64 / 1e6)

@@ -7,7 +7,7 @@ use record::summary::{Arm, Part, Summary};
 
 use super::arms::Arms;
 use super::{Column, Table};
-use judge::parts::Spent;
+use judge::part_times::PartTimes;
 use plan::number;
 
 /// Each arm and operation with a column for every part that the experiment names and one for the rest, over all trials
@@ -18,7 +18,7 @@ pub fn by_arm(summary: &Summary) -> Option<Table> {
         return None;
     }
     let spent: Vec<_> = summary.arms.iter().map(|arm| (arm, spent(arm))).collect();
-    let adds_up = spent.iter().flat_map(|(_, spent)| spent.values()).all(Spent::adds_up);
+    let adds_up = spent.iter().flat_map(|(_, spent)| spent.values()).all(PartTimes::adds_up);
     let mut table = Table::new("parts-by-arm", "Where the time went", &["arm", "operation"])
         .note(note(&parts, adds_up));
     let names = Arms::head(summary, &mut table, 0);
@@ -52,8 +52,8 @@ fn named(summary: &Summary) -> Vec<&Part> {
 }
 
 /// What the operations of an arm that name parts spent, by their names.
-fn spent(arm: &Arm) -> BTreeMap<&str, Spent<'_>> {
-    let mut spent: BTreeMap<&str, Spent<'_>> = BTreeMap::new();
+fn spent(arm: &Arm) -> BTreeMap<&str, PartTimes<'_>> {
+    let mut spent: BTreeMap<&str, PartTimes<'_>> = BTreeMap::new();
     let operations = arm.counted().flat_map(|trial| &trial.operations);
     for operation in operations.filter(|operation| !operation.parts.is_empty()) {
         spent.entry(&operation.name).or_default().add(operation);
@@ -63,10 +63,10 @@ fn spent(arm: &Arm) -> BTreeMap<&str, Spent<'_>> {
 }
 
 /// Service time, each part, and the rest.
-fn cells(spent: &Spent<'_>, parts: &[&Part]) -> Vec<String> {
+fn cells(spent: &PartTimes<'_>, parts: &[&Part]) -> Vec<String> {
     let cell = |part: &&Part| match spent.own(&part.name) {
         Some(own) => number::duration(own),
-        None => spent.told(&part.name).map_or_else(
+        None => spent.count(&part.name).map_or_else(
             || "–".to_owned(),
             |told| {
                 let [told, all] = [told, spent.service.count].map(number::count);

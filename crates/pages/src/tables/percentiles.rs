@@ -8,7 +8,7 @@ use stats::quantile::Grade;
 
 use super::Table;
 use super::arms::Arms;
-use judge::run_record::{ArmTimes, RunRecord, told};
+use judge::run_record::{ArmTimes, RunRecord, reported_trials};
 use plan::number;
 
 /// One operation in so many lies beyond: p50, p90, p99, p99.9, p99.99.
@@ -24,7 +24,7 @@ pub fn by_arm(run: &RunRecord) -> Vec<Table> {
 /// Arms whose times are of one kind and can stand beside each other.
 pub fn groups(run: &RunRecord) -> Vec<Vec<&ArmTimes>> {
     let of = |is_open: bool| {
-        let timed = |arm: &&ArmTimes| arm.is_open == is_open && !arm.places.is_empty();
+        let timed = |arm: &&ArmTimes| arm.is_open == is_open && !arm.percentiles.is_empty();
         run.arms.iter().filter(timed).collect::<Vec<_>>()
     };
     [of(true), of(false)].into_iter().filter(|group| group.len() > 1).collect()
@@ -60,7 +60,7 @@ pub fn supported(run: &RunRecord, times: &ArmTimes) -> f64 {
 
 /// The greatest listed quantile that may be claimed.
 fn claimed(arm: &Arm, is_open: bool) -> Option<f64> {
-    let trials: Vec<&Trial> = told(arm).collect();
+    let trials: Vec<&Trial> = reported_trials(arm).collect();
     if !trials.iter().all(|trial| trial.is_usable()) {
         return None;
     }
@@ -108,7 +108,7 @@ fn table(run: &RunRecord, group: &[&ArmTimes]) -> Table {
 }
 
 fn cell(arm: &ArmTimes, one_in: f64, supported: f64) -> String {
-    match arm.places.iter().find(|place| place.one_in == one_in) {
+    match arm.percentiles.iter().find(|place| place.one_in == one_in) {
         Some(place) if one_in <= supported => number::duration(place.value_ns),
         Some(place) => format!("({})", number::duration(place.value_ns)),
         None if arm.without_time > 0 && one_in <= arm.count as f64 => "never succeeded".to_owned(),

@@ -4,7 +4,7 @@ use record::summary::{CountsFor, Criterion, Finding, Judgement, Model, Severity,
 
 use super::Table;
 use super::arms::Arms;
-use judge::findings::alike;
+use judge::findings::groups;
 use plan::number;
 
 /// The one word of a verdict or of a criterion.
@@ -122,7 +122,7 @@ pub fn findings(summary: &Summary) -> Option<Table> {
 
 /// What [`findings`] shows: each finding, and its claim with the trials that it is of.
 pub fn noticed(summary: &Summary) -> Vec<(&Finding, String)> {
-    let told = alike(&summary.findings).into_iter();
+    let told = groups(&summary.findings).into_iter();
     told.map(|one| (one.clearest, one.claim(summary))).collect()
 }
 

@@ -4,7 +4,7 @@
 use record::summary::{Distribution, Grade, Model, Operation, Quantile, Trial};
 
 use super::{Column, Table};
-use judge::lanes::connections;
+use judge::concurrency;
 use plan::number;
 use plan::printable::printable;
 
@@ -130,7 +130,7 @@ pub fn outcome(trial: &Trial) -> Option<Table> {
 pub fn actors(trial: &Trial) -> String {
     match trial.load.users {
         Some(users) => format!("{users} users"),
-        None => connections(&trial.load),
+        None => concurrency::in_words(&trial.load),
     }
 }
 

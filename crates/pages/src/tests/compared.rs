@@ -1,7 +1,7 @@
 //! Pages of comparisons, within a run and of stored runs.
 
-use judge::comparison::stored::{Bound, StoredComparison, compare};
-use judge::simulated::{One, designed, file};
+use judge::comparison::stored::{RatioCriterion, StoredComparison, compare};
+use judge::simulated::{Op, designed, file};
 use plan::experiment::Options;
 use plan::plan::TrialPlan;
 use record::summary::CountsFor;
@@ -16,8 +16,7 @@ fn slower_by_a_fifth() -> Summary {
     let declared = "[factors]\nlevel = [\"old\", \"new\"]\n[design]\nblocks = 10\n[[comparison]]\n\
                     factor = \"level\"\nbaseline = \"old\"\nmetrics = [\"p50\", \"goodput\"]\n";
     let text = whole.replace("path = \"/\"", "path = \"/{{factor.level}}\"") + declared;
-    let one =
-        |trial: &TrialPlan, index| One::answered(service(trial, index, [1.0, 1.2][trial.arm]));
+    let one = |trial: &TrialPlan, index| Op::answered(service(trial, index, [1.0, 1.2][trial.arm]));
     designed(&text, &Options::default(), (100, 400), one)
 }
 
@@ -98,7 +97,7 @@ fn stored_runs(trials: u32, factor: f64) -> StoredComparison {
         "arms": [{ "name": "all", "targets": [], "load": { "rate": 500, "workers": 1 } }],
         "trials": [{ "index": 1, "seed": 7 }]
     });
-    let bound = Bound::parse("p99 < 110%").unwrap();
+    let bound = RatioCriterion::parse("p99 < 110%").unwrap();
     let (old, new) = (run("old", trials, 1.0), run("new", trials, factor));
     compare(&[(&old, &plan)], &[(&new, &plan)], &[bound], Vec::new())
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use judge::comparison::stored::likeness::differences;
-use judge::comparison::stored::{Bound, compare as hold};
+use judge::comparison::stored::differences::differences;
+use judge::comparison::stored::{RatioCriterion, compare as hold};
 use record::folder::{Folder, RunReader, names};
 use record::summary::{Judgement, Summary};
 use serde_json::Value;
@@ -49,10 +49,10 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Problem> {
     })
 }
 
-fn bounds(texts: &[String]) -> Result<Vec<Bound>, Problem> {
+fn bounds(texts: &[String]) -> Result<Vec<RatioCriterion>, Problem> {
     let (mut bounds, mut problems) = (Vec::new(), Vec::new());
     for text in texts {
-        match Bound::parse(text) {
+        match RatioCriterion::parse(text) {
             Ok(bound) => bounds.push(bound),
             Err(problem) => problems.push(format!("error: {problem}\n")),
         }

@@ -1,331 +1,141 @@
-//! Rules on what may be concluded: load, failures, the layout of the runs.
+//! Rules on what surrounds the load, and on what the report says of its figures.
 
-use record::summary::Severity::{Error, Info, Warning};
+use record::summary::Severity::{Error, Warning};
 
-use super::super::Check::{Report, Row, Run};
-use super::super::{Rule, design, failures, rates};
-use super::rule;
+use super::super::rule::Check::{Report, Run};
+use super::super::rule::Rule;
+use super::super::{claims, surroundings};
 
-/// Rules on conclusions.
+/// Rules on words and surroundings.
 pub(super) const ROWS: &[Rule] = &[
-    rule(
-        "R09",
+    Rule::new(
+        "R19-cpu",
         Error,
-        Run(rates::target_missed),
+        Run(surroundings::generator_cpu),
         [
-            "the rate asked for was not reached",
-            "Requests over the time in which they were sent are under 99 % of the rate asked for: times and successes are those of another, lower load.",
-            "say the rate that was reached, or find out what held the generator up",
+            "the generator was busy",
+            "The generator used more than four fifths of its processors: rates are its own, and times hold its waiting. An error where the report calls the rate a capacity, a warning otherwise.",
+            "use more machines for the load, or a lower rate",
         ],
     ),
-    rule(
-        "R11-burst",
+    Rule::new(
+        "R30",
         Warning,
-        Run(rates::burst),
+        Report(claims::no_limit),
         [
-            "a burst at the start hides in the rate",
-            "The first interval is faster than all others, which are even: a token bucket began full. The rate over the whole run is then neither that of the burst nor the steady one.",
-            "leave the first interval out, or start with an empty bucket",
+            "failures were judged without a limit",
+            "Requests failed, and the report judges them in words, or judges other figures by limits that were declared and these by none. A limit that is chosen after the result fits every result.",
+            "declare before the run how many may fail",
         ],
     ),
-    rule(
-        "R13",
+    Rule::new(
+        "R41-warm-up",
+        Warning,
+        Run(surroundings::warm_up),
+        [
+            "the warm-up is in the figures",
+            "First requests fill caches, open connections and translate code. They are the slowest, and a short run has many of them.",
+            "leave the warm-up out",
+        ],
+    ),
+    Rule::new(
+        "R43-dates",
         Error,
-        Run(rates::think_time),
+        Run(surroundings::dates),
         [
-            "think time sets the rate",
-            "N users who think Z between requests cannot ask more than N / (Z + R) a second. Where thinking is 90 % of a cycle and the rate is this ceiling, any faster system gives the same number. An error where the report calls it a capacity, a warning otherwise.",
-            "raise the users or use an open load until a criterion fails",
+            "dates are out of order",
+            "What was run is built before the run, and the report is written after it; a day of difference is allowed.",
+            "find out which run the report is of",
         ],
     ),
-    rule(
-        "R14",
+    Rule::new(
+        "R45-memory",
+        Warning,
+        Run(surroundings::memory),
+        [
+            "more was stored than memory holds",
+            "What the system should have kept is four fifths of its memory or more. It was swapped, dropped, or never arrived, which only a count at the receiver shows.",
+            "count what arrived, and show memory over time",
+        ],
+    ),
+    Rule::new(
+        "R45-burstable",
+        Warning,
+        Run(surroundings::burstable),
+        [
+            "the machine runs on credit",
+            "Small machines of clouds may use more than their share of processor and network until a credit is used up. A short run is within it.",
+            "use machines of constant speed, or run until the credit is used up",
+        ],
+    ),
+    Rule::new(
+        "R46",
+        Warning,
+        Report(claims::untested),
+        [
+            "a claim on what was not run",
+            "The claim names a level, a size, a number of workers or a feature with which no run was made. Of a range, both ends must have been run.",
+            "run it, or call it a guess",
+        ],
+    ),
+    Rule::new(
+        "R47",
+        Warning,
+        Report(claims::graded),
+        [
+            "a grade without a limit",
+            "A word that grades says how somebody felt about a number. It means something only against a limit that was declared before the run, and only of what that limit speaks of.",
+            "declare a limit before the run, and say whether it was kept",
+        ],
+    ),
+    Rule::new(
+        "R48",
         Error,
-        Run(rates::stragglers),
+        Report(claims::contradicted),
         [
-            "stragglers set the rate",
-            "W workers at the median time would do W / (R50 + pause) a second. Far less, with one request that took a tenth of the run, means that the length of the run is that of a few slow requests. An error where the report calls it a capacity, a warning otherwise.",
-            "measure longer, and look into the slow requests",
+            "the text contradicts the figures",
+            "The claim has a direction, a limit, or says that declared limits were kept, and the figures say the opposite. A warning where rounding may explain it.",
+            "correct the sentence",
         ],
     ),
-    rule(
-        "R15",
+    Rule::new(
+        "R49",
         Warning,
-        Run(rates::idle),
+        Report(claims::no_ablation),
         [
-            "the system was idle",
-            "Rate times mean time is the number of requests in flight (Little's law). Under a half, requests hardly ever meet: times are those of an idle system whatever the number of users.",
-            "raise the load before speaking of load",
+            "a cause without an experiment",
+            "The claim names a cause. Two runs that differ in it alone could show that; there are none.",
+            "run the same with and without it",
         ],
     ),
-    rule(
-        "R16",
+    Rule::new(
+        "R51",
         Warning,
-        Run(rates::missing_mean),
+        Report(claims::no_conclusion),
         [
-            "the mean is missing, and far from the median",
-            "In a closed loop workers over rate is the mean. More than three times the median means that answers are of at least two kinds, of which the median shows one.",
-            "print the mean and the whole distribution",
+            "no conclusion",
+            "The report sets out to show something and never says whether it did, or refers to figures and data that are not there.",
+            "state the decision, also when it is undecided",
         ],
     ),
-    rule(
-        "R17",
+    Rule::new(
+        "R52",
         Warning,
-        Run(rates::omission),
+        Run(surroundings::co_located),
         [
-            "waiting was not measured",
-            "In a closed loop a stall stops the requests that it would have delayed; where times start at the actual send, a late generator hides its waiting. Percentiles are then lower bounds.",
-            "measure from the intended start of an open load",
+            "load and system shared a machine",
+            "Each takes processor time from the other, and how much is not printed: times hold waiting for the generator, and the rate is of both together.",
+            "use two machines, or pin both and print what each used",
         ],
     ),
-    rule(
-        "R18",
-        Info,
-        Run(rates::pacing_slip),
-        [
-            "sending was late",
-            "N requests at rate r span (N − 1) / r. What is beyond that is lateness of the generator, which no time of this report contains.",
-            "measure from the intended start",
-        ],
-    ),
-    rule(
-        "R19",
+    Rule::new(
+        "R54",
         Error,
-        Report(design::generator_bound),
+        Report(claims::headroom),
         [
-            "more servers did not help",
-            "The same rate with twice the servers or more: the generator, or the network, is what was measured. An error where the report calls it a capacity, a warning otherwise.",
-            "measure the generator alone against a target that does nothing",
-        ],
-    ),
-    rule(
-        "R23",
-        Warning,
-        Run(failures::goodput),
-        [
-            "successes a second are not printed",
-            "Requests a second count what failed. What users get is successes a second.",
-            "print and rank by successes a second",
-        ],
-    ),
-    rule(
-        "R23-ranking",
-        Warning,
-        Report(failures::ranking),
-        [
-            "ranking by successes reverses the order",
-            "The run with the better median answered fewer than half as many requests well.",
-            "rank by successes a second",
-        ],
-    ),
-    rule(
-        "R25",
-        Warning,
-        Run(failures::no_counter),
-        [
-            "failures could not be counted",
-            "In this mode the tool's counter of failures cannot move. A zero there is not a measurement.",
-            "inject one failure and see whether it is counted",
-        ],
-    ),
-    rule(
-        "R27",
-        Warning,
-        Run(design::unchecked),
-        [
-            "answers were not checked",
-            "Only the status was looked at. Empty, wrong or stale answers count as successes.",
-            "put something unique into each request and look for it in the answer",
-        ],
-    ),
-    rule(
-        "R28",
-        Warning,
-        Report(failures::constant_count),
-        [
-            "the same number of failures in every run",
-            "Failures that do not grow with the requests belong to something that happens once a run, such as a burst of connections meeting a full queue.",
-            "look at limits of that size, and one less",
-        ],
-    ),
-    rule(
-        "R29",
-        Info,
-        Run(failures::bounds),
-        [
-            "what the share of failures may be",
-            "The 95 % interval of a share (Wilson); after no failure in n it reaches to 3 / n. Two operations differ when z is above 2.",
-            "state the interval beside the share",
-        ],
-    ),
-    rule(
-        "R31",
-        Info,
-        Row(failures::race),
-        [
-            "failures look like a race",
-            "On an idle system that fails one operation more than another, a share of 1 − exp(−λw) is what two requests that meet within w would give; it grows with the rate.",
-            "measure at twice the rate: the share should double",
-        ],
-    ),
-    rule(
-        "R32",
-        Warning,
-        Row(rates::cancelled),
-        [
-            "the generator cut its own requests off",
-            "What failed is about what was in flight on average when the run ended.",
-            "let requests end after the run, and count what is cut off apart",
-        ],
-    ),
-    rule(
-        "R33",
-        Warning,
-        Row(rates::longest),
-        [
-            "one request fills the run",
-            "The slowest request took more than half of the run, so it began near its start; explanations that need it to be late are wrong.",
-            "look when the slow request began",
-        ],
-    ),
-    rule(
-        "R35",
-        Warning,
-        Report(design::dose_order),
-        [
-            "no order in the doses",
-            "A treatment is faster than none, so that runs differ by at least as much without a treatment.",
-            "repeat each dose in random order",
-        ],
-    ),
-    rule(
-        "R36",
-        Warning,
-        Report(design::time_order),
-        [
-            "treatment and time cannot be told apart",
-            "Each arm was run once, one after the other, or with long gaps between. Whatever drifted looks like an effect.",
-            "run blocks of all arms in random order",
-        ],
-    ),
-    rule(
-        "R37",
-        Warning,
-        Report(design::repeats),
-        [
-            "too few runs",
-            "With fewer than three runs of each arm the noise between runs is unknown, and no difference can be claimed; under five no interval is worth printing.",
-            "repeat each arm five times or more",
-        ],
-    ),
-    rule(
-        "R38",
-        Error,
-        Report(design::unlike),
-        [
-            "unlike things are compared",
-            "The runs differ in something that was not varied on purpose: servers, network, build, payload. An error where the report names its factors.",
-            "change one thing at a time",
-        ],
-    ),
-    rule(
-        "R39",
-        Warning,
-        Report(design::missing_cell),
-        [
-            "a control is missing",
-            "Not every combination of the factors was run, so that their effects cannot be told apart.",
-            "run the missing combination",
-        ],
-    ),
-    rule(
-        "R40",
-        Warning,
-        Run(design::rounding),
-        [
-            "a difference of one printed unit",
-            "Two figures that differ by one unit of their last digit may be the same.",
-            "print more digits, or claim no difference",
-        ],
-    ),
-    rule(
-        "R41",
-        Warning,
-        Run(rates::short),
-        [
-            "too short",
-            "Under 30 s, or under a hundred times its slowest request: what happens seldom may not be in it, and warming up is.",
-            "measure longer, and leave the warm-up out",
-        ],
-    ),
-    rule(
-        "R42",
-        Error,
-        Run(design::not_in_force),
-        [
-            "limits are not in force as stated",
-            "What the system says of its limits differs from what the report states.",
-            "read limits back from the system",
-        ],
-    ),
-    rule(
-        "R43",
-        Error,
-        Run(design::provenance),
-        [
-            "figures and raw data are of different runs",
-            "The identity of the figures and that of the linked raw data differ.",
-            "link the data that the figures were made from",
-        ],
-    ),
-    rule(
-        "R44",
-        Warning,
-        Row(design::byte_accounting),
-        [
-            "bytes are not what was on the wire",
-            "A size that differs from the one stated, or a whole number of KiB although answers are compressed: sizes before and after encoding are mixed.",
-            "say which size it is, and count bytes on the wire",
-        ],
-    ),
-    rule(
-        "R45",
-        Error,
-        Run(design::link),
-        [
-            "the link is full",
-            "Answers take 90 % of the link or more: the link is what was measured. An error where they take more than it carries.",
-            "use a faster link or smaller answers",
-        ],
-    ),
-    rule(
-        "R50",
-        Warning,
-        Run(rates::label),
-        [
-            "the label is not what was measured",
-            "The length or the rate that the run is called by differs from the one measured by more than 5 %.",
-            "label runs by what was measured",
-        ],
-    ),
-    rule(
-        "R53",
-        Warning,
-        Report(design::capacity),
-        [
-            "a capacity from one level of load",
-            "Capacity is the highest load that meets a criterion. It takes levels below and above.",
-            "sweep the load until a criterion fails",
-        ],
-    ),
-    rule(
-        "A10",
-        Warning,
-        Run(rates::hidden_closed_loop),
-        [
-            "a closed loop at its limit",
-            "A rate was asked for, all connections were busy, and the rate was not reached: what was measured is a closed loop.",
-            "allow more connections, or say that the loop was closed",
+            "headroom over the wrong thing",
+            "Headroom is the capacity at which limits of response time are kept, over the greatest demand. A saturated throughput over a mean demand is neither. An error where the stated quotient is not that of its figures, a warning otherwise.",
+            "divide the capacity within limits by the demand at its peak",
         ],
     ),
 ];

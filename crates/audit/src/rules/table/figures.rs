@@ -2,13 +2,13 @@
 
 use record::summary::Severity::{Error, Info, Warning};
 
-use super::super::Check::{Row, Run};
-use super::super::{Rule, course, failures, rates, sums, timers, times};
-use super::rule;
+use super::super::rule::Check::{Row, Run};
+use super::super::rule::Rule;
+use super::super::{failures, over_time, rates, sums, timers, times};
 
 /// Rules on figures.
 pub(super) const ROWS: &[Rule] = &[
-    rule(
+    Rule::new(
         "R01",
         Error,
         Row(times::mean_above),
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Rule] = &[
             "do not use these percentiles",
         ],
     ),
-    rule(
+    Rule::new(
         "R02",
         Error,
         Row(times::mean_below),
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Rule] = &[
             "do not use these percentiles",
         ],
     ),
-    rule(
+    Rule::new(
         "R03",
         Error,
         Row(times::order),
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out which of them is of something else",
         ],
     ),
-    rule(
+    Rule::new(
         "R04",
         Error,
         Row(times::share_above),
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Rule] = &[
             "do not use this percentile",
         ],
     ),
-    rule(
+    Rule::new(
         "R05",
         Error,
         Row(times::labels),
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Rule] = &[
             "read each as \"at most\", or measure with a finer histogram",
         ],
     ),
-    rule(
+    Rule::new(
         "R06",
         Error,
         Row(times::open_bucket),
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Rule] = &[
             "do not use these percentiles",
         ],
     ),
-    rule(
+    Rule::new(
         "R07",
         Warning,
         Row(times::support),
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Rule] = &[
             "print an interval, or measure longer",
         ],
     ),
-    rule(
+    Rule::new(
         "R08",
         Warning,
         Row(times::interpolated),
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Rule] = &[
             "measure until ten requests are beyond it",
         ],
     ),
-    rule(
+    Rule::new(
         "R10",
         Error,
         Run(rates::drain_counted),
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Rule] = &[
             "divide by the time in which requests were sent",
         ],
     ),
-    rule(
+    Rule::new(
         "R11",
         Error,
         Run(rates::rate_of_count),
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out which of the three is of another window",
         ],
     ),
-    rule(
+    Rule::new(
         "R12",
         Error,
         Row(sums::row_sums),
@@ -118,7 +118,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out which count is wrong",
         ],
     ),
-    rule(
+    Rule::new(
         "R12-total",
         Error,
         Run(sums::run_sums),
@@ -128,7 +128,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out which row was not taken from the data",
         ],
     ),
-    rule(
+    Rule::new(
         "R20",
         Warning,
         Row(timers::quantum),
@@ -138,7 +138,7 @@ pub(super) const ROWS: &[Rule] = &[
             "look at the kernel's counters of retransmissions and full queues",
         ],
     ),
-    rule(
+    Rule::new(
         "R21",
         Error,
         Row(failures::survivors),
@@ -148,7 +148,7 @@ pub(super) const ROWS: &[Rule] = &[
             "count failures as slower than all others",
         ],
     ),
-    rule(
+    Rule::new(
         "R22",
         Warning,
         Row(failures::mixed),
@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Rule] = &[
             "show times by outcome",
         ],
     ),
-    rule(
+    Rule::new(
         "R24",
         Error,
         Row(sums::item_success),
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Rule] = &[
             "judge what users get",
         ],
     ),
-    rule(
+    Rule::new(
         "R26",
         Error,
         Row(sums::no_work),
@@ -178,7 +178,7 @@ pub(super) const ROWS: &[Rule] = &[
             "fill the system before measuring",
         ],
     ),
-    rule(
+    Rule::new(
         "R26-cache",
         Warning,
         Row(sums::cached),
@@ -188,37 +188,37 @@ pub(super) const ROWS: &[Rule] = &[
             "send requests that differ as those of users do",
         ],
     ),
-    rule(
+    Rule::new(
         "R32-end",
         Warning,
-        Run(course::failed_at_the_end),
+        Run(over_time::failed_at_the_end),
         [
             "failures are at the end",
             "Four fifths of the failures are in the last interval: the end of the run cut requests off, or the system broke down at its end.",
             "let requests end after the run, and count what is cut off apart",
         ],
     ),
-    rule(
+    Rule::new(
         "R34",
         Warning,
-        Row(course::not_stationary),
+        Row(over_time::not_stationary),
         [
             "times change through the run",
             "The median of the last third differs from that of the first by half or more (by a fifth with fifteen intervals), without an overlap of any of their intervals. Percentiles of the whole mix two different things; a warm-up is often one of them.",
             "leave the beginning out, or show times over time",
         ],
     ),
-    rule(
+    Rule::new(
         "R34-grown",
         Warning,
-        Row(course::grown),
+        Row(over_time::grown),
         [
             "the work grew while it was measured",
             "Requests had fewer items on average than at the end of the run: percentiles mix small work with large.",
             "fill the system before measuring, or show times against size",
         ],
     ),
-    rule(
+    Rule::new(
         "A6",
         Error,
         Row(times::moments),
@@ -228,7 +228,7 @@ pub(super) const ROWS: &[Rule] = &[
             "do not use this percentile",
         ],
     ),
-    rule(
+    Rule::new(
         "A7",
         Warning,
         Row(times::clipped),
@@ -238,7 +238,7 @@ pub(super) const ROWS: &[Rule] = &[
             "raise the limit, or count what reached it as failed",
         ],
     ),
-    rule(
+    Rule::new(
         "A9",
         Error,
         Run(rates::little),
@@ -248,7 +248,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out which of rate, mean and workers is of something else",
         ],
     ),
-    rule(
+    Rule::new(
         "A12",
         Error,
         Row(sums::bytes),
@@ -258,7 +258,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out whether MB or MiB, body or wire is meant",
         ],
     ),
-    rule(
+    Rule::new(
         "A13",
         Error,
         Row(sums::parts),
@@ -268,7 +268,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out which part is missing",
         ],
     ),
-    rule(
+    Rule::new(
         "A14",
         Error,
         Run(sums::merged),
@@ -278,7 +278,7 @@ pub(super) const ROWS: &[Rule] = &[
             "merge histograms, never percentiles",
         ],
     ),
-    rule(
+    Rule::new(
         "A15",
         Warning,
         Row(rates::timeout),
@@ -288,7 +288,7 @@ pub(super) const ROWS: &[Rule] = &[
             "find out whether the time-out was applied",
         ],
     ),
-    rule(
+    Rule::new(
         "A16",
         Error,
         Run(rates::clock),
@@ -298,7 +298,7 @@ pub(super) const ROWS: &[Rule] = &[
             "use a monotonic clock",
         ],
     ),
-    rule(
+    Rule::new(
         "A17",
         Info,
         Row(times::resolution),
@@ -308,7 +308,7 @@ pub(super) const ROWS: &[Rule] = &[
             "use a finer clock before comparing",
         ],
     ),
-    rule(
+    Rule::new(
         "A18",
         Error,
         Run(rates::units),

@@ -1,15 +1,15 @@
 //! Stored runs held against each other: trials without blocks, of another day.
 //!
 //! What drifted between the runs cannot be told from what changed, and the result says so. In reading
-//! order: [`likeness`] whether two runs may be compared at all; [`Bound`] a criterion on ratios;
+//! order: [`differences`] whether two runs may be compared at all; [`RatioCriterion`] a criterion on ratios;
 //! [`compare`] does it.
 
-mod bound;
-pub mod likeness;
-mod sides;
+mod compare;
+pub mod differences;
+mod ratio_criterion;
 
-pub use bound::{Bound, Judged};
-pub use sides::{Side, StoredComparison, compare};
+pub use compare::{Side, StoredComparison, compare};
+pub use ratio_criterion::{JudgedRatio, RatioCriterion};
 
 #[cfg(test)]
 mod tests;

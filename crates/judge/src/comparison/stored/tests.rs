@@ -1,8 +1,8 @@
 use record::summary::{Change, CountsFor, Finding, Judgement, Summary, Validity};
 use serde_json::{Value, json};
 
-use super::likeness::differences;
-use super::{Bound, StoredComparison, compare};
+use super::differences::differences;
+use super::{RatioCriterion, StoredComparison, compare};
 use crate::example;
 
 /// A run of so many trials; the k-th is slower by `factor` and by a few per cent of its own.
@@ -34,7 +34,8 @@ fn plan(url: &str, rate: u32) -> Value {
 }
 
 fn compared(old: &Summary, new: &Summary, bounds: &[&str]) -> StoredComparison {
-    let bounds: Vec<Bound> = bounds.iter().map(|text| Bound::parse(text).unwrap()).collect();
+    let bounds: Vec<RatioCriterion> =
+        bounds.iter().map(|text| RatioCriterion::parse(text).unwrap()).collect();
     let plan = plan("http://a", 500);
     compare(&[(old, &plan)], &[(new, &plan)], &bounds, Vec::new())
 }
@@ -163,7 +164,7 @@ fn what_is_passed_over_is_so_in_its_place_alone() {
 
 #[test]
 fn bounds_are_read_with_their_operation() {
-    let bound = Bound::parse("search p99.9 <= 105 %").unwrap();
+    let bound = RatioCriterion::parse("search p99.9 <= 105 %").unwrap();
     assert_eq!((bound.operation.as_str(), bound.metric.as_str()), ("search", "p99.9"));
     for (text, said) in [
         ("p99", "is no criterion on a ratio"),
@@ -173,7 +174,7 @@ fn bounds_are_read_with_their_operation() {
         ("a b c < 105%", "is no criterion on a ratio"),
         ("p99 < -5%", "is no percentage"),
     ] {
-        assert!(Bound::parse(text).unwrap_err().contains(said), "{text}");
+        assert!(RatioCriterion::parse(text).unwrap_err().contains(said), "{text}");
     }
 }
 

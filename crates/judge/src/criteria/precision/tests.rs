@@ -1,14 +1,14 @@
 use record::{FailureKind, Outcome};
 
 use super::*;
-use crate::simulated::{One, Simulated, file, simulate};
+use crate::simulated::{Op, Simulated, file, simulate};
 
 const MS: u64 = 1_000_000;
 
 /// 200/s for 60 s; the operation of index k takes `service(k)`.
 fn run(criteria: &[&str], service: impl Fn(u64) -> u64) -> Simulated {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
-    simulate(&file(load, criteria), 200, 12_000, |index| One::answered(service(index)))
+    simulate(&file(load, criteria), 200, 12_000, |index| Op::answered(service(index)))
 }
 
 /// What is found after so many seconds.
@@ -70,12 +70,12 @@ fn seconds_that_differ_make_intervals_wide() {
 #[test]
 fn a_quantile_among_operations_that_never_succeeded_is_not_known() {
     let load = "rate = \"200/s\"\narrivals = \"constant\"\nduration = \"60s\"";
-    let made = simulate(&file(load, &["p95 < 20ms"]), 200, 12_000, |index| One {
+    let made = simulate(&file(load, &["p95 < 20ms"]), 200, 12_000, |index| Op {
         outcome: Some(match index % 10 {
             5 => Outcome::Failed(FailureKind::Timeout),
             _ => Outcome::Succeeded,
         }),
-        ..One::answered(MS)
+        ..Op::answered(MS)
     });
     assert_eq!(found(&made, 60), None);
 }
@@ -91,10 +91,10 @@ fn a_thin_tail_beside_a_dispersed_body_is_not_known() {
 }
 
 /// Bytes that the windows of a series hold.
-fn bytes(series: &Series) -> usize {
+fn bytes(series: &QuantileSeries) -> usize {
     let kept = series.kept.iter().chain([&series.all]);
     let histograms = kept.filter(|seen| seen.times.is_some()).count();
-    let counted = series.counted.iter().flat_map(summarize::Series::windows);
+    let counted = series.counted.iter().flat_map(WindowSeries::windows);
     let counts: usize = counted.map(|windows| size_of_val(&windows[..])).sum();
     histograms * Histogram::memory(COARSE) as usize + counts
 }
@@ -103,7 +103,7 @@ fn bytes(series: &Series) -> usize {
 fn a_quarter_of_an_hour_takes_no_more_memory_than_a_minute() {
     let load = "rate = \"20/s\"\narrivals = \"constant\"\nduration = \"900s\"";
     let made =
-        simulate(&file(load, &["p95 < 1s"]), 20, 900 * 20, |index| One::answered(even(index)));
+        simulate(&file(load, &["p95 < 1s"]), 20, 900 * 20, |index| Op::answered(even(index)));
     let mut precision = Precision::new(&made.plan, &made.plan.arms[0]);
     let mut after = Vec::new();
     for window in made.windows() {
@@ -128,9 +128,9 @@ fn queue(seed: u64, seconds: u64) -> Simulated {
         time as u64
     });
     let times: Vec<u64> = times.collect();
-    simulate(&file(&load, &["p95 < 1s"]), 200, 200 * seconds, |index| One {
+    simulate(&file(&load, &["p95 < 1s"]), 200, 200 * seconds, |index| Op {
         lag: 0,
-        ..One::answered(times[index as usize])
+        ..Op::answered(times[index as usize])
     })
 }
 

@@ -9,7 +9,7 @@ fn growing(criteria: &[&str], slow: u64) -> Simulated {
     simulate(&file(load, criteria), 20, 1_200, |index| {
         let chance = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44;
         let is_slow = index > 800 && index % slow == 0;
-        One::answered(if is_slow { 300 * MS } else { MS + index * MS / 240 + chance })
+        Op::answered(if is_slow { 300 * MS } else { MS + index * MS / 240 + chance })
     })
 }
 
@@ -39,7 +39,7 @@ fn trials_that_take_the_same_course_are_judged_together() {
 fn a_system_in_one_state_is_not_judged_around_a_drift() {
     let made = growing(&["p99 < 20ms"], 10_000);
     let answer = |drifts| {
-        let mut evidence = Evidence { drifts, ..questions(&made.plan).remove(0) };
+        let mut evidence = Evaluation { drifts, ..evaluations(&made.plan).remove(0) };
         let total = made.trial.totals.total();
         evidence.begin_trial(&made.trial, &total);
         made.windows().iter().for_each(|window| evidence.add_window(window));
@@ -47,7 +47,7 @@ fn a_system_in_one_state_is_not_judged_around_a_drift() {
         if evidence.wants_again() {
             made.windows().iter().for_each(|window| evidence.add_window_again(window));
         }
-        evidence.sample(&evidence.current).answer().result
+        evidence.sample(&evidence.current).decide().result
     };
     assert_eq!((answer(false), answer(true)), (Inconclusive, Pass));
 }

@@ -1,7 +1,7 @@
 use record::Outcome;
 use record::summary::{Finding, Judgement, Summary, Validity};
 
-use crate::simulated::{One, file, simulate};
+use crate::simulated::{Op, file, simulate};
 use crate::verdict::exit_code;
 
 const MS: u64 = 1_000_000;
@@ -14,11 +14,11 @@ const CODES: [&str; 5] =
 fn minute(load: &str, mean_ms: impl Fn(f64) -> f64) -> Summary {
     minute_with(load, |index, second| {
         let spread = 0.6 + 0.8 * (index * 7_919 % 1_009) as f64 / 1_009.0;
-        One::answered((mean_ms(second) * spread * MS as f64) as u64)
+        Op::answered((mean_ms(second) * spread * MS as f64) as u64)
     })
 }
 
-fn minute_with(load: &str, one: impl Fn(u64, f64) -> One) -> Summary {
+fn minute_with(load: &str, one: impl Fn(u64, f64) -> Op) -> Summary {
     simulate(&file(load, &["p99 < 1s"]), RATE, 60 * RATE, |index| {
         one(index, index as f64 / RATE as f64)
     })
@@ -113,12 +113,12 @@ fn a_rate_above_capacity_is_told_once_as_a_backlog() {
 #[test]
 fn failures_that_come_together_are_uneven() {
     let failing = |until: u64| {
-        minute_with(REQUIRED, |index, _| One {
+        minute_with(REQUIRED, |index, _| Op {
             outcome: Some(match index % 50 {
                 7 if index >= until => Outcome::Failed(record::FailureKind::Reset),
                 _ => Outcome::Succeeded,
             }),
-            ..One::answered(4 * MS + index * 7_919 % 1_009 * 1_000)
+            ..Op::answered(4 * MS + index * 7_919 % 1_009 * 1_000)
         })
     };
     let finding = failing(54 * RATE);
@@ -137,7 +137,7 @@ fn a_crowded_machine_is_named_beside_a_departure() {
         let load = file(REQUIRED, &["p99 < 1s"]);
         let mut made = simulate(&load, RATE, 60 * RATE, |index| {
             let mean = if index < 36 * RATE { 4_000 } else { 6_000 };
-            One::answered(mean * (600 + 800 * (index * 7_919 % 1_009) / 1_009))
+            Op::answered(mean * (600 + 800 * (index * 7_919 % 1_009) / 1_009))
         });
         made.trial.generator.worker_run_queue_ns = vec![(60e9 * run_queue) as u64];
         made.summary()
@@ -152,7 +152,7 @@ fn a_crowded_machine_is_named_beside_a_departure() {
 #[test]
 fn a_plan_that_changes_its_rate_is_not_tested() {
     let load = "stages = [{ to = \"500/s\", over = \"30s\" }, { hold = \"30s\" }]";
-    let mut made = simulate(&file(load, &[]), RATE, 60 * RATE, |_| One::answered(MS));
+    let mut made = simulate(&file(load, &[]), RATE, 60 * RATE, |_| Op::answered(MS));
     made.trial.load.arrivals = Some("stages".to_owned());
     let summary = made.summary();
     let (validity, reasons) = validity(&summary);
@@ -166,7 +166,7 @@ fn a_plan_that_changes_its_rate_is_not_tested() {
 #[test]
 fn too_short_is_a_note() {
     let load = "rate = \"500/s\"\nduration = \"5s\"";
-    let summary = simulate(&file(load, &[]), RATE, 5 * RATE, |_| One::answered(MS)).summary();
+    let summary = simulate(&file(load, &[]), RATE, 5 * RATE, |_| Op::answered(MS)).summary();
     let (validity, reasons) = validity(&summary);
     assert_eq!(validity, Validity::Noted);
     assert_eq!(
@@ -179,8 +179,7 @@ fn too_short_is_a_note() {
 fn half_a_minute_in_windows_of_a_second_is_tested() {
     let half_a_minute = |mean: fn(u64) -> u64| {
         let load = "rate = \"500/s\"\narrivals = \"constant\"\nduration = \"30s\"";
-        let one =
-            |index| One::answered(mean(index) * (600 + 800 * (index * 7_919 % 1_009) / 1_009));
+        let one = |index| Op::answered(mean(index) * (600 + 800 * (index * 7_919 % 1_009) / 1_009));
         simulate(&file(load, &["p99 < 1s"]), RATE, 30 * RATE, one).summary()
     };
     let steady = half_a_minute(|_| 4_000);
@@ -199,7 +198,7 @@ fn half_a_minute_in_windows_of_a_second_is_tested() {
 fn a_late_generator_is_not_laid_at_the_targets_door() {
     let summary = minute_with(REQUIRED, |_, second| {
         let late = if second < 30.0 { 10_000 } else { 20 * MS };
-        One { lag: late, ..One::answered(4 * MS) }
+        Op { lag: late, ..Op::answered(4 * MS) }
     });
     let (validity, reasons) = validity(&summary);
     assert_eq!(validity, Validity::Invalid);

@@ -22,14 +22,14 @@ fn connects(made: &mut Simulated, milliseconds: &[u64]) {
 fn mostly(every: u64, slow: u64) -> Simulated {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
     simulate(&file(load, &[]), 1_000, 10_000, |index| {
-        One::answered(if index % every == 7 { slow * MS } else { 2 * MS })
+        Op::answered(if index % every == 7 { slow * MS } else { 2 * MS })
     })
 }
 
 /// Answered in so many milliseconds, all of them.
 fn open_in(service: u64) -> Simulated {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-    simulate(&file(load, &[]), 1_000, 10_000, |_| One::answered(service * MS))
+    simulate(&file(load, &[]), 1_000, 10_000, |_| Op::answered(service * MS))
 }
 
 fn codes(summary: &Summary) -> Vec<&str> {
@@ -152,7 +152,7 @@ fn retransmissions_are_named_where_something_took_so_long() {
 fn a_delayed_acknowledgement_delays_the_rest_and_not_the_first_byte() {
     let with = |first: u64, held: i64| {
         let load = "rate = \"100/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-        let mut made = simulate(&file(load, &[]), 100, 1_000, |_| One::answered(44 * MS));
+        let mut made = simulate(&file(load, &[]), 100, 1_000, |_| Op::answered(44 * MS));
         let span = &mut made.trial.totals.operations[0].spans[FIRST_BYTE];
         (0..1_000).for_each(|_| span.record(first * MS));
         counters(&mut made, &[("DelayedACKs", held)]);
@@ -184,7 +184,7 @@ fn a_time_out_behind_the_target_is_named() {
     let summary = mostly(1_000, 5_002).summary();
     let finding =
         summary.findings.iter().find(|finding| finding.code == "time-out-within").unwrap();
-    assert_eq!(finding.severity, Severity::Info, "a time alone is no cause");
+    assert_eq!(finding.severity, record::summary::Severity::Info, "a time alone is no cause");
     assert!(finding.claim.contains("may be behind that"), "{}", finding.claim);
 }
 
@@ -192,7 +192,7 @@ fn a_time_out_behind_the_target_is_named() {
 fn steps_of_a_timer_are_named() {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
     let stepped = simulate(&file(load, &[]), 1_000, 10_000, |index| {
-        One::answered((1 + index % 4) * 10 * MS + index % 97)
+        Op::answered((1 + index % 4) * 10 * MS + index % 97)
     });
     assert!(claim(&stepped.summary(), "timer-steps").ends_with("a comb of 4 teeth, 10.0 ms apart"));
 }
@@ -203,7 +203,7 @@ fn steps_of_the_targets_own_work_are_no_timers() {
     let queued_of = |count: u64, cpu_each_ns: u64| {
         let load = "connections = 4\nduration = \"20s\"";
         let mut made = simulate(&file(load, &[]), count / 20, count, |index| {
-            One::answered((1 + index % 4) * 20 * MS + 300_000 + index % 97)
+            Op::answered((1 + index % 4) * 20 * MS + 300_000 + index % 97)
         });
         let process = Process {
             name: "burner".into(),
@@ -228,12 +228,12 @@ fn steps_of_the_targets_own_work_are_no_timers() {
 #[test]
 fn a_reset_says_how_the_connection_was_closed() {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-    let mut made = simulate(&file(load, &[]), 1_000, 10_000, |index| One {
+    let mut made = simulate(&file(load, &[]), 1_000, 10_000, |index| Op {
         outcome: Some(match index % 1_000 {
             3 => Outcome::Failed(FailureKind::Reset),
             _ => Outcome::Succeeded,
         }),
-        ..One::answered(2 * MS)
+        ..Op::answered(2 * MS)
     });
     counters(&mut made, &[("TCPAbortOnClose", 10), ("TCPAbortOnTimeout", 2)]);
     let summary = made.summary();

@@ -26,9 +26,9 @@ fn made(criterion: &str, used: &Used, change: impl FnOnce(&mut Simulated)) -> Su
 /// The same, of which so many operations of 10,000 were begun.
 fn begun(begun: u64, criterion: &str, used: &Used) -> Simulated {
     let load = "rate = \"1000/s\"\narrivals = \"constant\"\nduration = \"10s\"\nsteady_state = \"reported\"";
-    let mut made = simulate(&file(load, &[criterion]), 1_000, 10_000, |index| One {
+    let mut made = simulate(&file(load, &[criterion]), 1_000, 10_000, |index| Op {
         outcome: (index < begun).then_some(Outcome::Succeeded),
-        ..One::answered(30 * MS)
+        ..Op::answered(30 * MS)
     });
     let process = Process {
         cpu_ns: used.ran_ms * MS,

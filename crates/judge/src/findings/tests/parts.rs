@@ -11,7 +11,7 @@ const US: u64 = 1_000;
 /// Ten connections, one worker, 484 operations a second for ten seconds; of five operations one is slow.
 pub(super) fn behind_a_front(service: impl Fn(u64) -> u64, parts: &[(&str, u64)]) -> Simulated {
     let load = "connections = 10\nduration = \"10s\"";
-    telling(simulate(&file(load, &[]), 484, 4_840, |index| One::answered(service(index))), parts)
+    telling(simulate(&file(load, &[]), 484, 4_840, |index| Op::answered(service(index))), parts)
 }
 
 /// The same with parts that tell these times, each inside the one before.
@@ -134,7 +134,7 @@ fn the_part_that_takes_most_by_itself_is_named_with_the_process_that_has_no_time
 fn where_the_generator_was_late_it_is_the_first_suspect() {
     let late = |lag: u64| {
         let load = "rate = \"484/s\"\narrivals = \"constant\"\nduration = \"10s\"";
-        let one = |_| One { lag, ..One::answered(20_700 * US) };
+        let one = |_| Op { lag, ..Op::answered(20_700 * US) };
         let made = simulate(&file(load, &[]), 484, 4_840, one);
         telling(made, &[("gateway", 400 * US)]).summary()
     };
@@ -173,7 +173,7 @@ fn a_tail_of_lone_operations_is_not_queueing() {
     // One connection: p50 1.3 ms, p99 32 ms.
     let made = |connections: u32, slow: u64| {
         let load = format!("connections = {connections}\nduration = \"10s\"");
-        let one = |index| One::answered(if index % 50 == 7 { slow } else { 1_300 * US });
+        let one = |index| Op::answered(if index % 50 == 7 { slow } else { 1_300 * US });
         simulate(&file(&load, &[]), 400, 4_000, one).summary()
     };
     let summary = made(1, 32 * MS);

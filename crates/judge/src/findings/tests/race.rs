@@ -2,8 +2,9 @@
 
 use record::summary::{Arm, Finding, Machine};
 
+use crate::case::RunView;
 use crate::example;
-use crate::findings::{Subject, Whole, findings};
+use crate::findings::{Subject, findings};
 
 /// Arms with one trial each: level of `rate`, operations a second, answers to `home`, of which so many were wrong.
 fn arms(levels: &[(f64, u64, u64)]) -> Vec<Arm> {
@@ -27,7 +28,7 @@ fn arms(levels: &[(f64, u64, u64)]) -> Vec<Arm> {
 
 fn found(arms: &[Arm]) -> Option<Finding> {
     let machine = &Machine::default();
-    let found = findings(Subject::Run(&Whole { arms, machine, comparisons: &[], questions: 0 }));
+    let found = findings(Subject::Run(&RunView { arms, machine, comparisons: &[], questions: 0 }));
     found.into_iter().find(|one| one.code == "race-window")
 }
 

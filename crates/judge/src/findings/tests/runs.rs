@@ -2,12 +2,13 @@
 
 use record::summary::{Arm, CountsFor, Finding, Machine, Trial};
 
+use crate::case::RunView;
 use crate::example;
-use crate::findings::{Subject, Whole, findings};
+use crate::findings::{Subject, findings};
 
 /// What is found in these arms, which nothing compares.
 fn of_run(arms: &[Arm], machine: &Machine) -> Vec<Finding> {
-    findings(Subject::Run(&Whole { arms, machine, comparisons: &[], questions: 0 }))
+    findings(Subject::Run(&RunView { arms, machine, comparisons: &[], questions: 0 }))
 }
 
 /// Arms with one trial each: rate, operations begun, failed.
@@ -80,7 +81,7 @@ fn arms_have_enough_trials_where_check_would_let_them_be_compared() {
             arm.trials = vec![arm.trials[0].clone(); trials];
         }
         let machine = &Machine::default();
-        let whole = Whole { arms: &arms, machine, comparisons: &[], questions };
+        let whole = RunView { arms: &arms, machine, comparisons: &[], questions };
         let found = findings(Subject::Run(&whole));
         found.into_iter().find(|one| one.code == "few-trials").map(|one| one.advice)
     };

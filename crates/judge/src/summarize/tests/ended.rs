@@ -56,14 +56,14 @@ fn died_and_repeated(superseded: bool) -> Summary {
     let mut plan = made.plan.clone();
     plan.trials.push(TrialPlan { index: 2, order: 2, ..plan.trials[0].clone() });
     plan.trials.truncate(if superseded { 1 } else { 2 });
-    let windows = |show: &mut dyn FnMut(&Window)| {
+    let windows = |show: &mut dyn FnMut(&record::Window)| {
         made.windows.iter().for_each(show);
         Ok(())
     };
     let spans = ["connect".to_owned()];
     let mut summariser = Summariser::new(&plan);
     let first = record::Trial { died: Some("shop ended".into()), ..made.trial.clone() };
-    let input = Input { trial: &first, spans: &spans, windows: &windows };
+    let input = TrialInput { trial: &first, spans: &spans, windows: &windows };
     if superseded {
         summariser.add_superseded(input).unwrap();
         summariser.repeated(&plan.trials[0], "shop ended");
@@ -71,7 +71,7 @@ fn died_and_repeated(superseded: bool) -> Summary {
         summariser.add(input).unwrap();
     }
     let second = record::Trial { index: 2, ..made.trial.clone() };
-    summariser.add(Input { trial: &second, spans: &spans, windows: &windows }).unwrap();
+    summariser.add(TrialInput { trial: &second, spans: &spans, windows: &windows }).unwrap();
     summariser.finish(crate::example::run())
 }
 
@@ -92,7 +92,7 @@ fn a_repeated_block_replaces_the_first_one_in_the_judgement() {
 #[test]
 fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
     let made = steady(&["failed == 0"]);
-    let windows = |show: &mut dyn FnMut(&Window)| {
+    let windows = |show: &mut dyn FnMut(&record::Window)| {
         made.windows().iter().for_each(show);
         Ok(())
     };
@@ -109,7 +109,7 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
     };
     for superseded in [false, true] {
         let mut summariser = Summariser::new(&plan);
-        let input = |trial| Input { trial, spans: &spans, windows: &windows };
+        let input = |trial| TrialInput { trial, spans: &spans, windows: &windows };
         summariser.add(input(&made.trial)).unwrap();
         let early_end = Some(given_up.clone());
         let second = record::Trial { index: 2, block: 2, early_end, ..made.trial.clone() };
@@ -123,7 +123,7 @@ fn a_run_that_was_given_up_in_a_trial_that_does_not_count_is_no_pass() {
 #[test]
 fn a_run_that_gave_up_after_a_whole_trial_says_so_and_is_no_pass() {
     let made = steady(&["failed == 0", "p50 < 1s"]);
-    let windows = |show: &mut dyn FnMut(&Window)| {
+    let windows = |show: &mut dyn FnMut(&record::Window)| {
         made.windows().iter().for_each(show);
         Ok(())
     };
@@ -131,7 +131,7 @@ fn a_run_that_gave_up_after_a_whole_trial_says_so_and_is_no_pass() {
     let mut plan = made.plan.clone();
     plan.trials.push(TrialPlan { index: 2, block: 2, ..plan.trials[0].clone() });
     let mut summariser = Summariser::new(&plan);
-    let input = Input { trial: &made.trial, spans: &spans, windows: &windows };
+    let input = TrialInput { trial: &made.trial, spans: &spans, windows: &windows };
     summariser.add(input).unwrap();
     let early = EarlyEnd {
         reason: EndReason::FailFast,

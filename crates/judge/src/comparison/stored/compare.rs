@@ -1,0 +1,325 @@
+//! One value for each trial, of runs on two sides.
+
+use std::collections::BTreeMap;
+
+use record::folder::names;
+use record::summary::{Arm, Change, Comparison, Judgement, Sides, Summary, Trial, Validity};
+use serde::Serialize;
+use serde_json::Value;
+use stats::comparison::correction::holm;
+use stats::comparison::power::{fewest_trials, trials_needed};
+
+use super::ratio_criterion::{JudgedRatio, RatioCriterion};
+use crate::comparison::contrast::{Contrast, Pairing};
+use crate::comparison::metric::Metric;
+use crate::findings;
+
+/// What is compared where nobody says otherwise.
+const METRICS: [&str; 4] = ["goodput", "p50", "p99", "failed"];
+/// Trials a side that are advisable.
+const ADVISABLE: u64 = 10;
+
+/// Runs on one side, each with its `plan.json`.
+pub type Side<'a> = [(&'a Summary, &'a Value)];
+
+/// What comes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoredComparison {
+    /// Always `proofload-comparison/1`.
+    pub format: &'static str,
+    /// Runs of the baseline.
+    pub baseline: Vec<String>,
+    /// Runs of the candidate.
+    pub candidate: Vec<String>,
+    /// In what they differ besides what is compared.
+    pub unlike: Vec<String>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// One for each arm and metric.
+    pub comparisons: Vec<Comparison>,
+    /// Judged criteria.
+    pub criteria: Vec<JudgedRatio>,
+}
+
+/// What of two arms is compared.
+struct ArmComparison<'a> {
+    arm: &'a str,
+    factors: &'a BTreeMap<String, Value>,
+    contrast: Contrast<'a>,
+    /// The best that a bound can come to after the trials that are left out.
+    left_out: Judgement,
+}
+
+/// Holds runs against each other, arm by arm, over the trials that may be used.
+///
+/// Shape: at least one run on each side. `unlike` is only handed on.
+pub fn compare(
+    baseline: &Side<'_>,
+    candidate: &Side<'_>,
+    bounds: &[RatioCriterion],
+    unlike: Vec<String>,
+) -> StoredComparison {
+    let ids = |side: &Side<'_>| side.iter().map(|(one, _)| one.run.id.clone()).collect::<Vec<_>>();
+    let (old, new) = (ids(baseline), ids(candidate));
+    let rehearsal = baseline.iter().chain(candidate).any(|(one, _)| one.rehearsal);
+    let compared = arm_comparisons(baseline, candidate, bounds);
+    let p: Vec<f64> = compared
+        .iter()
+        .map(|one| one.contrast.difference.map_or(1.0, |difference| difference.p))
+        .collect();
+    let tests = compared.len();
+    let mut notes = notes(baseline, candidate, &compared, rehearsal);
+    let comparisons: Vec<Comparison> = compared
+        .iter()
+        .zip(holm(&p))
+        .map(|(one, p)| one.finish(p, tests, rehearsal, (&old, &new)))
+        .collect();
+    let mut criteria = Vec::new();
+    for bound in bounds {
+        let about = compared.iter().zip(&comparisons).filter(|(_, one)| bound.is_about(one));
+        criteria.extend(about.map(|(compared, one)| {
+            let decidable = !rehearsal && !compared.contrast.is_crowded();
+            bound.judge(compared.arm, one, compared.at_best(bound), decidable)
+        }));
+    }
+    let unjudged = bounds.iter().filter(|bound| !criteria.iter().any(|one| one.text == bound.text));
+    notes.extend(unjudged.map(|bound| format!("`{}` fits nothing that was compared", bound.text)));
+    StoredComparison {
+        format: "proofload-comparison/1",
+        baseline: old,
+        candidate: new,
+        unlike,
+        notes,
+        comparisons,
+        criteria,
+    }
+}
+
+fn arm_comparisons<'a>(
+    baseline: &Side<'a>,
+    candidate: &Side<'a>,
+    bounds: &[RatioCriterion],
+) -> Vec<ArmComparison<'a>> {
+    let metrics = metrics(baseline, bounds);
+    let mut all = Vec::new();
+    for (old, new) in pairs(baseline, candidate) {
+        for (operation, name) in &metrics {
+            let Some(metric) = Metric::named(name) else { continue };
+            let sides = [trials(baseline, &old.name), trials(candidate, &new.name)];
+            let crowded = [crowded(baseline, &old.name), crowded(candidate, &new.name)];
+            let contrast = Contrast::new(metric, (operation, name), sides);
+            let mut contrast = Contrast { crowded, ..contrast };
+            contrast.compare(Pairing::None);
+            all.push(ArmComparison {
+                arm: &new.name,
+                factors: &new.factors,
+                contrast,
+                left_out: left_out((baseline, &old.name), (candidate, &new.name)),
+            });
+        }
+    }
+    all
+}
+
+/// Arms of the same name; or the only arm of each side, whatever they are called.
+fn pairs<'a>(baseline: &Side<'a>, candidate: &Side<'a>) -> Vec<(&'a Arm, &'a Arm)> {
+    let (old, new) = (&baseline[0].0.arms, &candidate[0].0.arms);
+    if let ([old], [new]) = (old.as_slice(), new.as_slice()) {
+        return vec![(old, new)];
+    }
+    let same = |arm: &'a Arm| Some((old.iter().find(|one| one.name == arm.name)?, arm));
+    new.iter().filter_map(same).collect()
+}
+
+/// Operations and metrics: the usual ones, those that the plan compares, those that bounds name.
+fn metrics(baseline: &Side<'_>, bounds: &[RatioCriterion]) -> Vec<(String, String)> {
+    let all = || names::ALL.to_owned();
+    let mut found: Vec<(String, String)> =
+        METRICS.iter().map(|name| (all(), (*name).to_owned())).collect();
+    let declared = baseline[0].1["comparisons"].as_array();
+    for one in declared.into_iter().flatten() {
+        let operation = one["operation"].as_str().map_or_else(all, str::to_owned);
+        let named = one["metrics"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        found.extend(named.map(|name| (operation.clone(), name.to_owned())));
+    }
+    found.extend(bounds.iter().map(|bound| (bound.operation.clone(), bound.metric.clone())));
+    let mut kept = Vec::new();
+    found.into_iter().for_each(|one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    });
+    kept
+}
+
+fn trials<'a>(side: &Side<'a>, arm: &str) -> Vec<&'a Trial> {
+    counted(side, arm).filter(|trial| trial.is_usable()).collect()
+}
+
+fn counted<'a>(side: &Side<'a>, arm: &str) -> impl Iterator<Item = &'a Trial> {
+    let arms = side.iter().flat_map(|(run, _)| &run.arms).filter(move |one| one.name == arm);
+    arms.flat_map(Arm::counted)
+}
+
+/// How many of [`trials`] waited for their processor.
+fn crowded(side: &Side<'_>, arm: &str) -> usize {
+    let of_run = |(run, _): &(&Summary, &Value)| {
+        let held_up = findings::crowded(&run.findings);
+        let arms = run.arms.iter().filter(|one| one.name == arm);
+        let usable = arms.flat_map(Arm::counted).filter(|trial| trial.is_usable());
+        usable.filter(|trial| held_up.contains(&trial.index)).count()
+    };
+    side.iter().map(of_run).sum()
+}
+
+/// Those that are left out are not left out by chance: an overloaded candidate meets no bound, and what
+/// was never steady leaves every bound open.
+fn left_out(baseline: (&Side<'_>, &str), candidate: (&Side<'_>, &str)) -> Judgement {
+    let has = |(side, arm): (&Side<'_>, &str), validity: Validity| {
+        counted(side, arm).any(|trial| trial.validity == validity)
+    };
+    if has(candidate, Validity::Overload) {
+        Judgement::Fail
+    } else if [baseline, candidate].iter().any(|side| has(*side, Validity::NoSteadyState)) {
+        Judgement::Inconclusive
+    } else {
+        Judgement::Pass
+    }
+}
+
+impl ArmComparison<'_> {
+    /// The best that a bound can come to, whatever the trials with a value say. If only the candidate has
+    /// trials without one, it is worse than any number.
+    fn at_best(&self, bound: &RatioCriterion) -> Judgement {
+        match self.contrast.without() {
+            _ if self.left_out == Judgement::Fail => Judgement::Fail,
+            [0, 0] => self.left_out,
+            [0, _] if bound.is_upper() == self.contrast.metric.is_time() => Judgement::Fail,
+            _ => Judgement::Inconclusive,
+        }
+    }
+
+    /// Trials of each side.
+    fn sizes(&self) -> [usize; 2] {
+        self.contrast.sides.each_ref().map(Vec::len)
+    }
+
+    /// In how many trials the closed load waited for its processor.
+    fn crowd(&self) -> Option<String> {
+        let ([old, new], [of_old, of_new]) = (self.contrast.crowded, self.sizes());
+        let undecided = if self.contrast.is_crowded() { "not decided: " } else { "" };
+        (old + new > 0).then(|| {
+            format!(
+                "{undecided}in {old} of {of_old} trials of the baseline and {new} of {of_new} of the candidate the \
+                 generator waited for its processor, so that differences in arm {} may be the crowd's",
+                self.arm,
+            )
+        })
+    }
+
+    /// Which trials have no value.
+    fn valueless(&self) -> Option<String> {
+        let ([old, new], [of_old, of_new]) = (self.contrast.without(), self.sizes());
+        let (operation, name) = (&self.contrast.operation, &self.contrast.name);
+        (old + new > 0).then(|| {
+            format!(
+                "not decided: {name} of {operation} in arm {} has no value in {old} of {of_old} trials of the \
+                 baseline and {new} of {of_new} of the candidate, as where it falls among failed operations",
+                self.arm,
+            )
+        })
+    }
+
+    fn finish(
+        &self,
+        p: f64,
+        tests: usize,
+        rehearsal: bool,
+        (old, new): (&[String], &[String]),
+    ) -> Comparison {
+        let decided = self.contrast.decided(p, rehearsal);
+        let is_open = decided.result == Change::Undecided && !rehearsal;
+        Comparison {
+            factor: "run".to_owned(),
+            stratum: self.factors.clone(),
+            baseline: old.join(", ").into(),
+            candidate: new.join(", ").into(),
+            needs_blocks: self.needs(tests).filter(|_| is_open),
+            trials: Some(Sides {
+                baseline: size_of(self.contrast.counts[0]),
+                candidate: size_of(self.contrast.counts[1]),
+            }),
+            ..decided
+        }
+    }
+
+    /// Trials a side. What few operations or a crowd leave open is no matter of the spread between trials.
+    fn needs(&self, tests: usize) -> Option<u64> {
+        let needed = match self.contrast.moments?.1 {
+            Some(spread) => trials_needed(spread, self.contrast.scale(), tests)?,
+            None => fewest_trials(tests),
+        };
+        let smaller = self.contrast.counts[0].min(self.contrast.counts[1]) as u64;
+        (needed > smaller && !self.contrast.is_crowded()).then_some(needed)
+    }
+}
+
+fn size_of(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn notes(
+    baseline: &Side<'_>,
+    candidate: &Side<'_>,
+    compared: &[ArmComparison<'_>],
+    rehearsal: bool,
+) -> Vec<String> {
+    let mut notes =
+        vec!["different session: what drifted between the runs is not excluded".to_owned()];
+    if rehearsal {
+        notes.push("a rehearsal is among them, which decides nothing".to_owned());
+    }
+    notes.extend(too_few(compared));
+    notes.extend(compared.iter().filter_map(ArmComparison::valueless));
+    let mut crowds: Vec<String> = compared.iter().filter_map(ArmComparison::crowd).collect();
+    // The same for each metric of an arm, which stand together.
+    crowds.dedup();
+    notes.extend(crowds);
+    let all = baseline.iter().chain(candidate).flat_map(|(run, _)| run.counted());
+    let unusable = all.filter(|trial| !trial.is_usable()).count();
+    if unusable > 0 {
+        notes.push(format!("{unusable} trials could not be used and are left out"));
+    }
+    let paired = |arm: &&Arm| compared.iter().any(|one| one.arm == arm.name);
+    let alone: Vec<&str> = candidate[0]
+        .0
+        .arms
+        .iter()
+        .filter(|arm| !paired(arm))
+        .map(|arm| arm.name.as_str())
+        .collect();
+    if !alone.is_empty() {
+        notes.push(format!("not part of the baseline: {}", alone.join("; ")));
+    }
+    notes
+}
+
+/// What so few trials cannot say, of the arm with the fewest.
+fn too_few(compared: &[ArmComparison<'_>]) -> Option<String> {
+    let sizes = || compared.iter().filter_map(|one| one.sizes().into_iter().min());
+    let (least, most) = (sizes().min()?, sizes().max()?);
+    let fewest = fewest_trials(compared.len());
+    let place = if (most as u64) < fewest { "" } else { " in some arms" };
+    let needed = format!("{fewest} trials a side can show a change, {ADVISABLE} are advisable");
+    match least {
+        0 => Some(format!("not decided{place}: a side has no trial that can be used; {needed}")),
+        1 => Some(format!(
+            "not decided{place}: with one trial a side nothing but the observed difference can be said; \
+             {needed}"
+        )),
+        least if (least as u64) < fewest => Some(format!(
+            "not decided{place}: {least} trials a side cannot show a change, however large; {needed}"
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,218 @@
+//! What the sample says of a criterion, whatever the course of the trials was.
+
+use plan::criterion::{Criterion, Metric, Rate, Time};
+use record::summary::Judgement;
+use stats::dispersion::{Around, Dispersion};
+use stats::exceedance::{Bound, Exceedances};
+use stats::normal_quantile;
+use stats::proportion::{self, Side};
+
+use super::counts::Counts;
+use super::scope::bound_ns;
+use crate::distribution::Values;
+
+/// What the sample says: the answer, and what was seen with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Decision {
+    pub(super) result: Judgement,
+    pub(super) observed: Option<f64>,
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+    /// Where it is inconclusive: what stands against an answer.
+    pub(super) undecided: Undecided,
+}
+
+/// Why the sample does not decide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Undecided {
+    /// A run so many times as long would decide.
+    Longer(f64),
+    /// It lies too near to the bound for any run of a practicable length.
+    TooNear,
+    /// Nothing was measured that it speaks of.
+    NoData,
+    /// So many operations have no time.
+    NoTime(u64),
+    /// A window held nothing to judge, or no window was whole.
+    EmptyWindow,
+}
+
+/// A criterion beside what was counted for it.
+#[derive(Clone, Copy)]
+pub(super) struct Observations<'a> {
+    pub(super) criterion: &'a Criterion,
+    pub(super) seen: &'a Counts,
+    /// It is judged on the course that its trials take, and not on one state of the system.
+    pub(super) drifts: bool,
+}
+
+impl Observations<'_> {
+    pub(super) fn decide(&self) -> Decision {
+        if self.seen.sums.planned == 0 {
+            return Decision::undecided(Undecided::NoData);
+        }
+        if self.criterion.over.is_some() {
+            return self.long_windows();
+        }
+        match &self.criterion.metric {
+            Metric::Quantile(q) => self.quantile(*q),
+            Metric::Mean => self.mean(),
+            Metric::Max => self.max(),
+            Metric::Count(count) => {
+                let seen = self.seen.sums.count(*count) as f64;
+                self.sampled(seen, (seen == 0.0).then_some(3.0))
+            }
+            Metric::Rate(rate) => self.rate(*rate),
+            Metric::Ratio(..) => self.ratio(),
+        }
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        self.criterion.comparison.holds(value, self.criterion.bound)
+    }
+
+    /// Whether an operation that never succeeded is slower than all others in the time asked for. Of another
+    /// time nobody knows what it would have been.
+    fn lost_are_slower(&self) -> bool {
+        matches!(self.criterion.time, Time::Response | Time::Service)
+    }
+
+    /// By exceedances. Where the time of operations that never succeeded is not known, the answer must be the same
+    /// whether all of them or none are beyond the bound.
+    fn quantile(&self, q: f64) -> Decision {
+        let seen = self.seen;
+        let (timed, lost) = (seen.times.count(), seen.sums.lost());
+        if timed == 0 && (lost == 0 || !self.lost_are_slower()) {
+            return Decision::undecided(Undecided::NoData);
+        }
+        let bound = Bound { value: bound_ns(self.criterion), windows: &seen.windows };
+        let own = (!self.lost_are_slower()).then(|| seen.levels.moved(&seen.times));
+        let levels = own.as_ref().unwrap_or(&seen.levels).as_judged();
+        let around = if self.drifts { Around::Drift(&seen.lengths) } else { Around::Mean };
+        let exceedances =
+            |beyond| Exceedances::new((beyond, timed + lost), &levels, bound, 1.0 - q, around);
+        let side = |beyond| exceedances(beyond).judge(1.0 - q, seen.confidence);
+        let most = side(seen.sums.beyond);
+        let least = if self.lost_are_slower() { most } else { side(seen.sums.beyond - lost) };
+        let caps = self.criterion.comparison.caps();
+        let (result, undecided) = match (least, most) {
+            (Side::Below, Side::Below) if caps => (Judgement::Pass, Undecided::TooNear),
+            (Side::Above, Side::Above) if !caps => (Judgement::Pass, Undecided::TooNear),
+            (Side::Below, Side::Below) | (Side::Above, Side::Above) => {
+                (Judgement::Fail, Undecided::TooNear)
+            }
+            (_, Side::Undecided { factor: Some(factor) }) => {
+                (Judgement::Inconclusive, Undecided::Longer(factor))
+            }
+            (_, Side::Undecided { factor: None }) => (Judgement::Inconclusive, Undecided::TooNear),
+            _ => (Judgement::Inconclusive, Undecided::NoTime(lost)),
+        };
+        let without_time = if self.lost_are_slower() { lost } else { 0 };
+        let values = Values { times: &seen.times, without_time, confidence: seen.confidence };
+        let shown = values.quantile(q, exceedances(seen.sums.beyond).dispersion());
+        let number = |value: Option<u64>| value.map(|value| value as f64);
+        let (low, high) = (number(shown.low_ns), number(shown.high_ns));
+        Decision { result, observed: number(shown.observed_ns), low, high, undecided }
+    }
+
+    /// By the interval of the mean, widened by the dispersion at the bound. Operations without a time are not in
+    /// it: with any of them it cannot pass, and fails only if they could but make it worse.
+    fn mean(&self) -> Decision {
+        let times = &self.seen.times;
+        let (count, lost) = (times.count(), self.seen.sums.lost());
+        if count == 0 {
+            return Decision::undecided(if lost == 0 {
+                Undecided::NoData
+            } else {
+                Undecided::NoTime(lost)
+            });
+        }
+        let mean = times.mean();
+        let phi = Dispersion::of(&self.seen.windows).phi;
+        let z = normal_quantile(1.0 - (1.0 - self.seen.confidence) / 2.0);
+        let half = z * times.stdev() * (phi / count as f64).sqrt();
+        let (low, high) = (mean - half, mean + half);
+        let gap = (mean - self.criterion.bound).abs();
+        let longer =
+            if gap > 0.0 { Undecided::Longer((half / gap).powi(2)) } else { Undecided::TooNear };
+        let worse = self.criterion.comparison.caps() && self.lost_are_slower();
+        let (result, undecided) = match (self.holds(low), self.holds(high)) {
+            (false, false) if lost == 0 || worse => (Judgement::Fail, longer),
+            _ if lost > 0 => (Judgement::Inconclusive, Undecided::NoTime(lost)),
+            (true, true) => (Judgement::Pass, longer),
+            _ => (Judgement::Inconclusive, longer),
+        };
+        Decision { result, observed: Some(mean), low: Some(low), high: Some(high), undecided }
+    }
+
+    /// The greatest time of this sample. What never succeeded is greater than any bound.
+    fn max(&self) -> Decision {
+        let lost = self.seen.sums.lost();
+        let greatest = self.seen.times.max() as f64;
+        let empty = self.seen.times.count() == 0;
+        if lost > 0 && self.lost_are_slower() {
+            let caps = self.criterion.comparison.caps();
+            let result = if caps { Judgement::Fail } else { Judgement::Inconclusive };
+            return Decision { result, ..Decision::undecided(Undecided::NoTime(lost)) };
+        }
+        let met = self.holds(greatest);
+        match self.criterion.comparison.caps() {
+            _ if empty => Decision::undecided(Undecided::NoData),
+            caps if lost > 0 && caps == met => Decision {
+                observed: Some(greatest),
+                ..Decision::undecided(Undecided::NoTime(lost))
+            },
+            _ => self.sampled(greatest, None),
+        }
+    }
+
+    fn rate(&self, rate: Rate) -> Decision {
+        let sums = &self.seen.sums;
+        let count = match rate {
+            Rate::Offered => sums.planned,
+            Rate::Started => sums.planned - sums.missed,
+            Rate::Completed => sums.succeeded_in_time + sums.failed_in_time,
+            Rate::Goodput => sums.succeeded_in_time,
+        };
+        if self.seen.seconds > 0.0 {
+            self.sampled(count as f64 / self.seen.seconds, None)
+        } else {
+            Decision::undecided(Undecided::NoData)
+        }
+    }
+
+    fn ratio(&self) -> Decision {
+        match self.seen.sides {
+            [Some(over), Some(under)] if under != 0.0 => {
+                let chance = (over == 0.0).then(|| proportion::rule_of_three(under));
+                self.sampled(over / under, chance)
+            }
+            _ => Decision::undecided(Undecided::NoData),
+        }
+    }
+
+    /// Every whole window on what was observed in it; the worst one is shown.
+    fn long_windows(&self) -> Decision {
+        let long_windows = &self.seen.long_windows;
+        let observed = long_windows.worst().and_then(|worst| worst.seen);
+        Decision {
+            result: long_windows.result(),
+            observed: observed.filter(|seen| seen.is_finite()),
+            ..Decision::undecided(Undecided::EmptyWindow)
+        }
+    }
+
+    /// Judged on the sample.
+    fn sampled(&self, seen: f64, high: Option<f64>) -> Decision {
+        let result = if self.holds(seen) { Judgement::Pass } else { Judgement::Fail };
+        let low = high.map(|_| 0.0);
+        Decision { result, observed: Some(seen), low, high, undecided: Undecided::TooNear }
+    }
+}
+
+impl Decision {
+    fn undecided(undecided: Undecided) -> Self {
+        let result = Judgement::Inconclusive;
+        Self { result, observed: None, low: None, high: None, undecided }
+    }
+}

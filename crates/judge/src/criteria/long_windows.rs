@@ -1,0 +1,290 @@
+//! `over 10s windows`: each whole window of that length must meet the criterion, on what was observed in it.
+//!
+//! Windows are joined from the recorded ones, so that a bound is known to the width of a coarse bucket, 1/128
+//! of its value. Response time and counts belong to the window of the intended start, service time and goodput to
+//! that of the finish. What is left at the end of the measure phase, shorter than a window, is not judged.
+
+use std::time::Duration;
+
+use plan::criterion::{Count, Criterion, Metric, Operator, Part, Rate, Term, Time};
+use record::summary::Judgement;
+use record::{OperationWindow, Window, WindowSpan};
+use stats::quantile;
+
+use super::scope::{Failures, Scopes, bound_ns, parts};
+
+/// Which time of a window is held against which value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimeThreshold {
+    pub(super) span: WindowSpan,
+    pub(super) threshold: u64,
+}
+
+/// What windows hold of the operations that a criterion speaks of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Operations with a time.
+    pub(super) timed: u64,
+    /// Of those, beyond the threshold.
+    pub(super) above: u64,
+    /// Greatest time.
+    pub(super) max: u64,
+    /// Operations slower than all others.
+    pub(super) lost: u64,
+    pub(super) planned: u64,
+    pub(super) succeeded: u64,
+    pub(super) failed: u64,
+    pub(super) failures: Failures,
+    /// Finished well in this window.
+    pub(super) finished: u64,
+    /// Sides of a ratio.
+    pub(super) sides: [u64; 2],
+}
+
+/// The windows of the length that a criterion asks for.
+#[derive(Debug, Clone)]
+pub(super) struct LongWindows {
+    /// Length of each, in nanoseconds; nought where the criterion asks for none.
+    length: u64,
+    /// Recorded windows in each.
+    per: usize,
+    /// Those of the trial under way.
+    open: Vec<Tally>,
+    /// Those that were judged.
+    pub(super) closed: Vec<LongWindow>,
+}
+
+/// One window of the length asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LongWindow {
+    /// Number of the trial.
+    pub(super) trial: u32,
+    /// Its start, from that of the measure phase.
+    pub(super) from: Duration,
+    /// Whether it meets the criterion; `None` where it holds nothing to judge.
+    pub(super) meets: Option<bool>,
+    /// What was seen, in the unit of the bound; of a quantile only where it was looked for.
+    pub(super) seen: Option<f64>,
+    /// How far it is on the wrong side; comparable among the windows of one criterion.
+    badness: f64,
+}
+
+impl Tally {
+    /// What a recorded window adds.
+    pub(super) fn of(
+        window: &Window,
+        criterion: &Criterion,
+        scopes: Scopes,
+        threshold: TimeThreshold,
+    ) -> Self {
+        let mut tally = Self::default();
+        for part in parts(window, scopes.whole) {
+            tally.add_part(part, threshold);
+        }
+        if let Metric::Ratio(over, under) = &criterion.metric {
+            let sum = |term: &Term, scope| {
+                parts(window, scope).iter().map(|part| counted(part, term)).sum()
+            };
+            let [over_at, under_at] = scopes.sides;
+            tally.sides = [sum(over, over_at), sum(under, under_at)];
+        }
+        tally
+    }
+
+    fn add_part(&mut self, part: &OperationWindow, threshold: TimeThreshold) {
+        self.planned += part.planned;
+        self.succeeded += part.succeeded;
+        self.failed += part.failed_total();
+        self.failures.add_part(part);
+        self.lost += part.without_time();
+        if let Some(times) = part.histogram(threshold.span) {
+            self.timed += times.count();
+            self.above += times.count_above(threshold.threshold);
+            self.max = self.max.max(times.max());
+        }
+        let finished = part.histogram(WindowSpan::ServiceTime);
+        self.finished += finished.map_or(0, stats::Histogram::count);
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.timed += other.timed;
+        self.above += other.above;
+        self.max = self.max.max(other.max);
+        self.lost += other.lost;
+        self.planned += other.planned;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.failures.add(&other.failures);
+        self.finished += other.finished;
+        for (mine, theirs) in self.sides.iter_mut().zip(other.sides) {
+            *mine += theirs;
+        }
+    }
+
+    /// Whether these operations meet the criterion, what was seen, and how bad that is.
+    fn judge(&self, criterion: &Criterion, seconds: f64) -> (Option<bool>, Option<f64>, f64) {
+        if let Metric::Quantile(q) = criterion.metric {
+            return self.quantile(criterion, q);
+        }
+        let seen = self.value(criterion, seconds);
+        let holds = seen.map(|seen| criterion.comparison.holds(seen, criterion.bound));
+        let badness = seen.map_or(0.0, |seen| match criterion.comparison {
+            comparison if comparison.caps() => seen,
+            Operator::Equal => (seen - criterion.bound).abs(),
+            _ => -seen,
+        });
+        (holds, seen, badness)
+    }
+
+    /// By nearest rank: at most n − ⌈q·n⌉ operations of n may lie beyond the bound.
+    fn quantile(&self, criterion: &Criterion, q: f64) -> (Option<bool>, Option<f64>, f64) {
+        let total = self.timed + self.lost;
+        if total == 0 {
+            return (None, None, 0.0);
+        }
+        let beyond = self.above + self.lost;
+        let below = beyond <= total - quantile::rank(q, total);
+        let (caps, share) = (criterion.comparison.caps(), beyond as f64 / total as f64);
+        (Some(below == caps), None, if caps { share } else { -share })
+    }
+
+    fn value(&self, criterion: &Criterion, seconds: f64) -> Option<f64> {
+        match &criterion.metric {
+            Metric::Max if self.lost > 0 => Some(f64::INFINITY),
+            Metric::Max => (self.timed > 0).then_some(self.max as f64),
+            Metric::Count(Count::Planned) => Some(self.planned as f64),
+            Metric::Count(Count::Succeeded) => Some(self.succeeded as f64),
+            Metric::Count(Count::Failed) => Some(self.failed as f64),
+            Metric::Count(Count::FailedAs(kind)) => Some(self.failures.named(kind) as f64),
+            Metric::Rate(Rate::Offered) => Some(self.planned as f64 / seconds),
+            Metric::Rate(Rate::Goodput) => Some(self.finished as f64 / seconds),
+            Metric::Ratio(..) => {
+                let [over, under] = self.sides;
+                (under > 0).then(|| over as f64 / under as f64)
+            }
+            // Refused when the criterion was read: not kept window by window.
+            Metric::Quantile(_) | Metric::Mean | Metric::Count(_) | Metric::Rate(_) => None,
+        }
+    }
+}
+
+fn counted(part: &OperationWindow, term: &Term) -> u64 {
+    match term.part {
+        Part::Count(Count::Planned) => part.planned,
+        Part::Count(Count::Succeeded) => part.succeeded,
+        Part::Count(Count::Failed) => part.failed_total(),
+        Part::Count(Count::FailedAs(kind)) => {
+            let mut failures = Failures::default();
+            failures.add_part(part);
+            failures.named(kind)
+        }
+        // Refused when the criterion was read, if it asks for windows.
+        Part::Count(_) | Part::Item(_) => 0,
+    }
+}
+
+/// The histogram of a window that comes nearest to this time.
+pub(super) fn span_of(time: &Time) -> WindowSpan {
+    match time {
+        Time::Response => WindowSpan::ResponseTime,
+        Time::Service | Time::QueueWait | Time::Span(_) => WindowSpan::ServiceTime,
+    }
+}
+
+impl TimeThreshold {
+    /// The time of this criterion at its bound.
+    pub(super) fn at_bound(criterion: &Criterion) -> Self {
+        Self { span: span_of(&criterion.time), threshold: bound_ns(criterion) }
+    }
+}
+
+impl LongWindows {
+    pub(super) fn new(criterion: &Criterion) -> Self {
+        let nanos = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        let length = criterion.over.map_or(0, nanos);
+        Self { length, per: 0, open: Vec::new(), closed: Vec::new() }
+    }
+
+    /// A trial begins whose recorded windows have this length.
+    pub(super) fn begin(&mut self, window_ns: u64) {
+        self.per = usize::try_from(self.length / window_ns.max(1)).unwrap_or(usize::MAX);
+        self.open.clear();
+    }
+
+    /// Adds the recorded window of this number.
+    pub(super) fn add(&mut self, number: usize, tally: &Tally) {
+        let Some(place) = number.checked_div(self.per) else { return };
+        if self.open.len() <= place {
+            self.open.resize(place + 1, Tally::default());
+        }
+        self.open[place].add(tally);
+    }
+
+    /// The trial has ended, or come so far: judges the windows that lie whole before `measured_ns`.
+    pub(super) fn close(&mut self, criterion: &Criterion, trial: u32, measured_ns: u64) {
+        let whole = measured_ns.checked_div(self.length).unwrap_or(0);
+        let seconds = self.length as f64 / 1e9;
+        for number in 0..whole {
+            let place = usize::try_from(number).unwrap_or(usize::MAX);
+            let tally = self.open.get(place).copied().unwrap_or_default();
+            let (meets, seen, badness) = tally.judge(criterion, seconds);
+            let from = Duration::from_nanos(number * self.length);
+            self.closed.push(LongWindow { trial, from, meets, seen, badness });
+        }
+        self.open.clear();
+    }
+
+    /// Whether the window of this place that has been gathered so far meets the criterion.
+    pub(super) fn meets(&self, criterion: &Criterion, place: usize) -> Option<bool> {
+        self.open.get(place)?.judge(criterion, self.length as f64 / 1e9).0
+    }
+
+    /// Recorded windows in each.
+    pub(super) fn per(&self) -> usize {
+        self.per
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.closed.extend(other.closed);
+    }
+
+    /// The one that is the farthest on the wrong side.
+    pub(super) fn worst(&self) -> Option<&LongWindow> {
+        let judged = self.closed.iter().filter(|one| one.meets.is_some());
+        // The first of equals.
+        judged.reduce(|worst, one| if one.badness > worst.badness { one } else { worst })
+    }
+
+    /// The recorded windows of the worst one of a trial.
+    pub(super) fn worst_numbers(&self) -> Option<std::ops::Range<u64>> {
+        let first = self.worst()?.from.as_nanos() / u128::from(self.length.max(1));
+        let first = u64::try_from(first).ok()?;
+        let per = self.per as u64;
+        Some(first * per..(first + 1) * per)
+    }
+
+    /// What was seen in the worst one.
+    pub(super) fn note_worst(&mut self, seen: Option<f64>) {
+        let Some(from) = self.worst().map(|worst| worst.from) else { return };
+        if let Some(worst) = self.closed.iter_mut().find(|one| one.from == from) {
+            worst.seen = seen;
+        }
+    }
+
+    /// All of them together: one that does not meet the criterion fails it; none, or one without anything to judge, is
+    /// no pass.
+    pub(super) fn result(&self) -> Judgement {
+        if self.missed().next().is_some() {
+            Judgement::Fail
+        } else if self.closed.is_empty() || self.closed.iter().any(|one| one.meets.is_none()) {
+            Judgement::Inconclusive
+        } else {
+            Judgement::Pass
+        }
+    }
+
+    /// Those that do not meet the criterion, in order.
+    pub(super) fn missed(&self) -> impl Iterator<Item = &LongWindow> {
+        self.closed.iter().filter(|one| one.meets == Some(false))
+    }
+}

@@ -1,0 +1,71 @@
+//! How a trial went, as far as criteria care.
+
+use plan::criterion::Criterion;
+use record::summary::{Judgement, Trial, Validity};
+
+use crate::case::{Facts, gave_up};
+use crate::validity;
+
+/// Share of the plan that must have been begun for any pass.
+const REACHED: f64 = 0.99;
+
+/// How a trial went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialState {
+    pub(super) trial: u32,
+    pub(super) validity: Validity,
+    /// The user stopped it.
+    pub(super) interrupted: bool,
+    /// The run gave up, because of these criteria.
+    pub(super) given_up: Vec<String>,
+    /// The run gave up, because of whatever criterion.
+    pub(super) cut_short: bool,
+    /// Nearly all that was planned was begun.
+    pub(super) reached: bool,
+    /// Its closed load waited for its processor.
+    pub(super) crowded: bool,
+    /// The system under test waited for its processors.
+    pub(super) held_up: bool,
+    /// What this trial by itself says of the criterion.
+    pub(super) alone: Judgement,
+}
+
+impl TrialState {
+    /// The course of a trial.
+    pub fn of(trial: &Trial, facts: &Facts) -> Self {
+        let accounting = &trial.accounting;
+        let early = facts.early_end.as_ref().filter(|early| gave_up(Some(early)));
+        Self {
+            trial: trial.index,
+            validity: trial.validity,
+            interrupted: facts.interrupted,
+            given_up: early.map(|early| early.criteria.clone()).unwrap_or_default(),
+            cut_short: early.is_some(),
+            reached: accounting.started as f64 >= REACHED * accounting.planned as f64,
+            crowded: validity::crowding(trial, facts).is_some(),
+            held_up: validity::system_crowding(trial, facts).is_some(),
+            alone: Judgement::Inconclusive,
+        }
+    }
+
+    /// Whether what was counted says something about the target.
+    pub(super) fn is_usable(&self) -> bool {
+        self.validity != Validity::Invalid
+    }
+
+    /// Whether its times and rates are those of a crowded machine, and the criterion asks for some. Counts are not.
+    pub(super) fn is_crowded_for(&self, criterion: &Criterion) -> bool {
+        self.crowded && criterion.asks_for_a_steady_state()
+    }
+
+    /// Whether a failure may be the work of other programs: what waits for a processor takes longer and does less. Whatever
+    /// passes so would pass alone.
+    pub(super) fn excuses(&self, criterion: &Criterion) -> bool {
+        self.held_up && criterion.asks_for_a_steady_state()
+    }
+
+    /// Whether the run gave up because this criterion could no longer be met.
+    pub(super) fn gave_up(&self, criterion: &Criterion) -> bool {
+        self.given_up.contains(&criterion.text)
+    }
+}

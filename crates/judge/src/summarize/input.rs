@@ -1,0 +1,18 @@
+//! What a summary is made from.
+
+use record::{RecordError, Window};
+
+/// Shows the windows of a trial, in any order; a number may come several times, each time with what the
+/// others lack. [`RunReader::visit_windows`](record::folder::RunReader::visit_windows) does.
+pub type Windows<'a> = dyn Fn(&mut dyn FnMut(&Window)) -> Result<(), RecordError> + 'a;
+
+/// What is known of an executed trial.
+#[derive(Clone, Copy)]
+pub struct TrialInput<'a> {
+    /// Its facts.
+    pub trial: &'a record::Trial,
+    /// Names of its spans, as in the layout of its totals.
+    pub spans: &'a [String],
+    /// Its windows.
+    pub windows: &'a Windows<'a>,
+}

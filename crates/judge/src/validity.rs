@@ -1,0 +1,194 @@
+//! Whether a trial may be used: effects decide, resources do not.
+
+use plan::load::SteadyState;
+use record::summary::{Model, Observer, Trial, Validity};
+
+use crate::case::{Facts, SteadyStateTest, departure, gave_up};
+use plan::number::{count, duration, percent};
+
+/// Share of dispatch lag in the slowest hundredth that moves a result.
+const TAIL_SHARE_LIMIT: f64 = 0.1;
+/// Lag below this moves no result, whatever its share.
+const LAG_LIMIT_NS: u64 = 1_000_000;
+/// Share of late operations that moves a result.
+const LATE_LIMIT: f64 = 0.01;
+/// Share of the measure phase that a closed loop may wait for its processor, and of the time in which it has work that a
+/// system may: the margin within which rates count as equal.
+const CROWDED_FROM: f64 = 0.05;
+/// Lag at p99 that is worth a note: a good pacer keeps 40 to 150 µs.
+const LAG_NOTED_NS: u64 = 250_000;
+
+/// The validity of a trial and the sentences behind it. The gravest one wins; every note is kept.
+pub fn judge(trial: &Trial, facts: &Facts, steady_state: SteadyState) -> (Validity, Vec<String>) {
+    let invalid = facts.died.iter().map(|why| format!("it ended before its time: {why}"));
+    let mut reasons: Vec<String> = invalid.chain(lateness(trial, facts)).collect();
+    let overload = overload(trial, facts);
+    let crowding = system_crowding(trial, facts);
+    // Somebody else's work may be what the target could not hold the rate for.
+    let invalid = !reasons.is_empty() || (overload.is_some() && crowding.is_some());
+    let overloaded = overload.is_some();
+    reasons.extend(crowding.into_iter().chain(overload));
+    let departures = departures(trial, facts);
+    let required = steady_state == SteadyState::Required;
+    let unsteady = required && !departures.is_empty();
+    reasons.extend(departures);
+    reasons.extend(notes(trial, facts));
+    if let SteadyStateTest::Untested(why) = &facts.steady
+        && required
+    {
+        reasons.push(why.clone());
+    }
+    let validity = match () {
+        () if invalid => Validity::Invalid,
+        () if overloaded => Validity::Overload,
+        () if unsteady => Validity::NoSteadyState,
+        () if reasons.is_empty() => Validity::Valid,
+        () => Validity::Noted,
+    };
+    (validity, reasons)
+}
+
+/// Why the generator was too late for the trial to be used, if it was.
+pub fn lateness(trial: &Trial, facts: &Facts) -> Option<String> {
+    let generator = &trial.generator;
+    let share = generator.tail_share.dispatch_lag;
+    let p99 = lag_p99(trial);
+    if share > TAIL_SHARE_LIMIT && p99 > LAG_LIMIT_NS {
+        return Some(format!(
+            "the generator was late: {} of the time of the slowest hundredth was dispatch lag, \
+             whose p99 was {}",
+            percent(share),
+            duration(p99)
+        ));
+    }
+    (facts.late_ratio > LATE_LIMIT).then(|| {
+        format!(
+            "the generator was late: {} of operations were released later than the median response \
+             time (at least 1 ms), at most by {}",
+            percent(facts.late_ratio),
+            duration(generator.dispatch_lag.max_ns)
+        )
+    })
+}
+
+/// Whether the trial lacks nothing but a generator in time. What failed or was never begun remains on the table, and so
+/// does what an observer missed: lateness is no excuse for a wrong answer.
+pub fn is_late_alone(trial: &Trial, facts: &Facts) -> bool {
+    let held = |observer: &Observer| observer.expect.as_ref().is_none_or(|expect| expect.holds);
+    lateness(trial, facts).is_some()
+        && facts.died.is_none()
+        && facts.contradictions.is_empty()
+        && !gave_up(facts.early_end.as_ref())
+        && trial.accounting.planned == trial.accounting.succeeded
+        && trial.observers.iter().all(held)
+}
+
+/// By what a closed loop was held up beside its target, if it was: nothing is late there, so that the waiting itself is
+/// all that shows. Users who think have time to wait in.
+pub fn crowding(trial: &Trial, facts: &Facts) -> Option<String> {
+    let thinks = facts.think_mean_ns.is_some_and(|think| think > 0);
+    if trial.load.model == Model::Open || thinks {
+        return None;
+    }
+    let [waited, stolen] = [trial.generator.run_queue_ratio, trial.generator.steal_ratio];
+    if waited.max(stolen) <= CROWDED_FROM {
+        return None;
+    }
+    let taken = match stolen > CROWDED_FROM {
+        true => format!(", and the hypervisor took {} of processor time away", percent(stolen)),
+        false => String::new(),
+    };
+    Some(format!(
+        "the generator waited for its processor: a worker of this closed load was ready and did not run during {} of \
+         the measure phase{taken}",
+        percent(waited)
+    ))
+}
+
+/// By what the system under test was held up, if it was: other programs used its machine, or the hypervisor did, and it
+/// waited. Times are then longer than its own, and rates lower. Threads that wait for each other's processor are the
+/// system's own affair.
+pub fn system_crowding(trial: &Trial, facts: &Facts) -> Option<String> {
+    let others = trial.generator.others_cores.unwrap_or(0.0);
+    let waited = waited_ratio(trial)?;
+    let stolen = trial.generator.steal_ratio;
+    let by_others = waited > CROWDED_FROM && others > CROWDED_FROM * facts.system_cores as f64;
+    let by_others = by_others.then(|| {
+        format!(
+            "its processes were ready and did not run during {} of the time in which they had work, while other \
+             programs used {} of a processor",
+            percent(waited),
+            percent(others)
+        )
+    });
+    let by_host = (stolen > CROWDED_FROM)
+        .then(|| format!("the hypervisor took {} of processor time away", percent(stolen)));
+    let causes: Vec<String> = by_others.into_iter().chain(by_host).collect();
+    (!causes.is_empty())
+        .then(|| format!("the system waited for its processors: {}", causes.join(", and ")))
+}
+
+/// Of the time in which processes of the trial had work, the share in which they waited for a processor; none where
+/// there are no such processes.
+pub fn waited_ratio(trial: &Trial) -> Option<f64> {
+    let processes = || trial.systems.iter().flat_map(|system| &system.processes);
+    let waited: u64 = processes().map(|process| process.run_queue_ns).sum();
+    let ran: u64 = processes().map(|process| process.cpu_ns).sum();
+    processes().next().map(|_| waited as f64 / (waited + ran).max(1) as f64)
+}
+
+/// An overflown p99 is as late as can be.
+fn lag_p99(trial: &Trial) -> u64 {
+    let lag = &trial.generator.dispatch_lag;
+    let entry = lag.quantiles.iter().find(|entry| entry.q == 0.99);
+    entry.map_or(0, |entry| entry.observed_ns.unwrap_or(u64::MAX))
+}
+
+fn overload(trial: &Trial, facts: &Facts) -> Option<String> {
+    let accounting = &trial.accounting;
+    let missed = accounting.missed > 0 && !facts.interrupted && facts.died.is_none();
+    missed.then(|| {
+        format!(
+            "the target could not hold the rate: {} of {} planned operations were never begun, because \
+             too many were in flight",
+            count(accounting.missed),
+            count(accounting.planned)
+        )
+    })
+}
+
+/// What stands against a steady state.
+fn departures(trial: &Trial, facts: &Facts) -> Vec<String> {
+    let alarms = facts.steady.alarms().iter();
+    alarms
+        .map(|alarm| {
+            format!("no steady state: {}", departure(alarm, trial, facts.steady.point_ns()))
+        })
+        .collect()
+}
+
+fn notes(trial: &Trial, facts: &Facts) -> Vec<String> {
+    let mut notes = Vec::new();
+    if facts.interrupted {
+        notes.push(format!(
+            "it was interrupted: the measure phase ended after {}",
+            duration(trial.phases.measure_ns)
+        ));
+    }
+    if facts.samples_dropped > 0 {
+        notes.push(format!(
+            "the disk could not keep up: {} raw samples are missing in samples.csv, and nowhere else",
+            count(facts.samples_dropped)
+        ));
+    }
+    let p99 = lag_p99(trial);
+    if p99 > LAG_NOTED_NS && trial.load.model == Model::Open && trial.accounting.started > 0 {
+        notes.push(format!("dispatch lag had a p99 of {}", duration(p99)));
+    }
+    notes.extend(crowding(trial, facts));
+    if facts.waited_share(trial).is_some() {
+        notes
+            .push("operations waited for a connection: the pool was the limit at times".to_owned());
+    }
+    notes
+}
